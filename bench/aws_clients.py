@@ -12,13 +12,13 @@ def main(services: list[str]) -> None:
     import boto3  # noqa: F401 - what the rest is measured beyond
 
     imported = time.perf_counter()
-    from kubectl_eksdoc.aws.sessions import Clients
+    from kubectl_eksdoc.aws.sessions import ServiceClients
     from kubectl_eksdoc.model.eks import AwsAccess
 
     keys = (("AWS_ACCESS_KEY_ID", "AKIA"), ("AWS_SECRET_ACCESS_KEY", "none"))
-    clients = Clients(AwsAccess("bench", "eu-west-1", settings=keys), lambda call: None, tries=1)
+    clients = ServiceClients(AwsAccess("bench", "eu-west-1", settings=keys), lambda call: None, max_attempts=1)
     for service in services:
-        clients.of(service)
+        clients.for_service(service)
     print(json.dumps({"boto3_s": imported - begun, "clients_s": time.perf_counter() - imported}))
 
 

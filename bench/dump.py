@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import cluster
-from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.cli.main import reduce_gc
+from kubectl_eksdoc.host.dump import DumpReader
 from kubectl_eksdoc.model import kinds
 
 _ALLOCATABLE = {"cpu": "15890m", "memory": "58Gi", "pods": "110"}
@@ -62,8 +62,8 @@ def a_node(name: str) -> dict[str, Any]:
 
 def facts(folder: str) -> dict[str, Any]:
     gc.collect()
-    collect_seldom()  # as the command line does
-    return _timed(lambda: SnapshotReader(folder).read(kinds.ALL).pods)
+    reduce_gc()  # as the command line does
+    return _timed(lambda: DumpReader(folder).read(kinds.ALL).pods)
 
 
 def decoded(folder: str) -> dict[str, Any]:

@@ -16,14 +16,14 @@ from copy import deepcopy
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.cli.main import reduce_gc
+from kubectl_eksdoc.embedded.loading import load_documents
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, TokenUsers
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.plane import every_controller
+from kubectl_eksdoc.simulator.plane import workload_controllers
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 SOON_S = 30.0
@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("archive")
     parser.add_argument("--count", type=int, default=10_000)
     asked = parser.parse_args()
-    collect_seldom()
+    reduce_gc()
     said = {"load": _load, "evict": _evict, "list": _list}[asked.what](asked.archive, asked.count)
     print(json.dumps(said))
 
@@ -64,16 +64,16 @@ def _docs(archive: str) -> Iterator[dict[str, Any]]:
 def _load(archive: str, count: int) -> dict[str, float]:
     """From the archive until everybody works."""
     before = time.perf_counter()
-    plane = load(_docs(archive), NOW).plane
-    plane.start(Pace(), every_controller)
+    plane = load_documents(_docs(archive), NOW).plane
+    plane.start(Pace(), workload_controllers)
     return {"seconds": time.perf_counter() - before, "pods": plane.store.count("pods")}
 
 
 def _evict(archive: str, count: int) -> dict[str, float]:
     """Every pod that may go is evicted, again and again, as its budget allows, until there were so many."""
-    plane = load(_docs(archive), NOW).plane
-    plane.start(Pace(), every_controller)
-    plane.rest(60)
+    plane = load_documents(_docs(archive), NOW).plane
+    plane.start(Pace(), workload_controllers)
+    plane.run_until_idle(60)
     before, granted, refused = time.perf_counter(), 0, 0
     while granted < count:
         for name in [item.key for item in plane.store.list("pods") if _may_go(item.doc)]:
@@ -81,9 +81,9 @@ def _evict(archive: str, count: int) -> dict[str, float]:
             granted, refused = granted + answer.ok, refused + (not answer.ok)
             if granted == count:
                 break
-        plane.agenda.run_until(plane.agenda.seconds + SOON_S)
+        plane.virtual_time.run_until(plane.virtual_time.seconds + SOON_S)
     seconds = time.perf_counter() - before
-    return {"seconds": seconds, "refused": refused, "virtual_s": plane.agenda.seconds}
+    return {"seconds": seconds, "refused": refused, "virtual_s": plane.virtual_time.seconds}
 
 
 def _may_go(doc: dict[str, Any]) -> bool:
@@ -96,8 +96,8 @@ def _may_go(doc: dict[str, Any]) -> bool:
 def _list(archive: str, count: int) -> dict[str, float]:
     """One list of so many pods from our server, beside the same bytes from one that only sends them; each the second
     time, for the first one encodes."""
-    plane = load(_many(archive, count), NOW).plane
-    with serving(Api(plane, Setup(TokenUsers({"t": ADMIN})))) as server:
+    plane = load_documents(_many(archive, count), NOW).plane
+    with serving(Api(plane, ApiSetup(TokenUsers({"t": ADMIN})))) as server:
         url = f"{server.url('t')}/api/v1/pods"
         _fetched(url)
         ours, body = _fetched(url)

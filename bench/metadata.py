@@ -20,19 +20,19 @@ from typing import Any
 from bench import dump
 from bench.cluster import PODS_PER_NODE
 from bench.world import Shape, make
-from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
-from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
-from kubectl_eksdoc.host.dump import STEM, SnapshotReader
-from kubectl_eksdoc.imds_probe.fix_choice import offered
+from kubectl_eksdoc.aws.asking import VerifiedCluster, verify_cluster
+from kubectl_eksdoc.aws.recorded import RecordingInfo, Recorder
+from kubectl_eksdoc.host.dump import AWS_ANSWERS_STEM, DumpReader
+from kubectl_eksdoc.imds_probe.fix_choice import offered_fixes
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
-from kubectl_eksdoc.imds_probe.read import KINDS, metadata_facts
+from kubectl_eksdoc.imds_probe.read import KINDS, read_metadata_facts
 from kubectl_eksdoc.imds_probe.report.access import ImdsReport
 from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.eks import AwsAccess, Caller, EksCluster
+from kubectl_eksdoc.model.eks import AwsAccess, CallerIdentity, EksCluster
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
-from kubectl_eksdoc.report.text import Look
-from kubectl_eksdoc.session.session import Observed
+from kubectl_eksdoc.report.text import Appearance
+from kubectl_eksdoc.session.session import ObservedSession
 
 GROUPS = 12
 _ACCOUNT = "111122223333"
@@ -120,11 +120,11 @@ def write(folder: Path, nodes: int) -> dict[str, Any]:
         node["metadata"]["labels"] = {MANAGED_GROUP: _group(number)}
     (folder / "nodes.json").write_text(json.dumps(listed))
     recorder = Recorder(Account())
-    aws = believed(recorder, AwsAccess("bench", "us-east-1", account=_ACCOUNT, server="https://bench"))
-    cluster = SnapshotReader(str(folder)).read(KINDS)
-    metadata_facts(Observed(cluster, aws), cluster)
-    of = RecordedOf("bench", "us-east-1", _ACCOUNT, "https://bench", _ARN, datetime(2026, 11, 20, tzinfo=timezone.utc))
-    (folder / f"{STEM}.json").write_bytes(recorder.written(of))
+    aws = verify_cluster(recorder, AwsAccess("bench", "us-east-1", account=_ACCOUNT, server="https://bench"))
+    cluster = DumpReader(str(folder)).read(KINDS)
+    read_metadata_facts(ObservedSession(cluster, aws), cluster)
+    of = RecordingInfo("bench", "us-east-1", _ACCOUNT, "https://bench", _ARN, datetime(2026, 11, 20, tzinfo=timezone.utc))
+    (folder / f"{AWS_ANSWERS_STEM}.json").write_bytes(recorder.to_bytes(of))
     return {"nodes": len(listed["items"]), "pods": written["pods"], "asked": len(recorder)}
 
 
@@ -139,12 +139,12 @@ def main() -> None:
     cluster = _on_instances(make(Shape(wanted.nodes)))
     account = Account()
     eks = EksCluster("bench", "arn", "1.33", "eks.1", "ACTIVE", "https://bench", "")
-    aws = VerifiedCluster(account, eks, Caller("111122223333", "arn"), "by its endpoint")
+    aws = VerifiedCluster(account, eks, CallerIdentity("111122223333", "arn"), "by its endpoint")
     begun = time.perf_counter()
-    plan = plan_metadata(metadata_facts(Observed(cluster, aws), cluster), 2)
-    report = ImdsReport(plan, options={}, offered=offered(plan, cluster, "vpc-1"))
+    plan = plan_metadata(read_metadata_facts(ObservedSession(cluster, aws), cluster), 2)
+    report = ImdsReport(plan, options={}, offered=offered_fixes(plan, cluster, "vpc-1"))
     for output in ("table", "json"):
-        report.render(output, Look(120))
+        report.render(output, Appearance(120))
     seconds = time.perf_counter() - begun
     print(json.dumps({"seconds": seconds, "pods": len(cluster.pods), "asked": dict(sorted(account.asked.items()))}))
 

@@ -24,10 +24,10 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from kubectl_eksdoc.host.dump import SnapshotReader  # noqa: E402
+from kubectl_eksdoc.host.dump import DumpReader  # noqa: E402
 from kubectl_eksdoc.model import kinds  # noqa: E402
 from kubectl_eksdoc.model.cluster import Identity, Source  # noqa: E402
-from kubectl_eksdoc.objects.collector import Collector  # noqa: E402
+from kubectl_eksdoc.objects.collector import FactCollector  # noqa: E402
 
 POD_BYTES = 6700
 PAGE = 2000
@@ -80,7 +80,7 @@ def memory(field: str) -> int:
 
 def measure_pages(count: int, collect: bool) -> dict[str, float]:
     """Each page is made, added and let go, as from the network; only adding is timed."""
-    gathered, spent, size, added = Collector(Source.LIVE), 0.0, 0, 0
+    gathered, spent, size, added = FactCollector(Source.LIVE), 0.0, 0, 0
     for _ in pages(PAGE):
         pass
     gc.collect()
@@ -111,7 +111,7 @@ def measure_pages(count: int, collect: bool) -> dict[str, float]:
 
 def measure_kept(count: int) -> dict[str, float]:
     """What the facts of that many pods hold once everything else is let go, and at the end of gathering."""
-    gathered = Collector(Source.LIVE)
+    gathered = FactCollector(Source.LIVE)
     bodies = pages(count)
     templates()
     tracemalloc.start()
@@ -153,7 +153,7 @@ def measure_dump(count: int, form: str) -> dict[str, float]:
 
 def read(path: str) -> None:
     start = time.process_time()
-    SnapshotReader(path).read(kinds.ALL)
+    DumpReader(path).read(kinds.ALL)
     print(time.process_time() - start, memory("VmHWM"))
 
 

@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from bench.world import Shape, make
-from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.drain.plan import WhatIf, make_plan
+from kubectl_eksdoc.cli.main import reduce_gc
+from kubectl_eksdoc.drain.plan import WhatIfPlan, build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.cluster import Cluster
@@ -31,12 +31,12 @@ def main() -> None:
     targets = cluster.nodes[: asked.targets]
     policy = DrainPolicy(surge=asked.surge if asked.surge >= 0 else None, effort=asked.effort)
     gc.collect()
-    collect_seldom()  # as the command line does
+    reduce_gc()  # as the command line does
     before = _peak()
-    seconds, plan = _timed(lambda: make_plan(cluster, targets, policy))
+    seconds, plan = _timed(lambda: build_plan(cluster, targets, policy))
     said = {"seconds": seconds, "before_mib": before, "peak_mib": _peak(), **_about(cluster, plan)}
     if asked.what_if and plan.budgets:
-        kept = WhatIf(cluster, targets, policy)
+        kept = WhatIfPlan(cluster, targets, policy)
         assumed = replace(policy, assume_budgets=(_one_more(plan),))
         said["preview_s"] = [_timed(lambda: kept.preview(assumed))[0] for _ in range(asked.what_if)]
         said["what_if_s"] = [_timed(lambda: kept.plan_for(assumed))[0] for _ in range(asked.what_if)]
@@ -83,7 +83,7 @@ def _about(cluster: Cluster, plan: DrainPlan) -> dict[str, Any]:
         "waves": max((target.wave for target in plan.targets), default=0),
         "blockers": len(plan.blockers),
         "p50_s": estimate.p50_s if estimate is not None else None,
-        "tried": len(plan.tried),
+        "tried": len(plan.tried_orders),
         "gap": estimate.gap if estimate is not None else None,
         "bound": f"{binding.name.value} {binding.subject}".rstrip() if binding is not None else "",
         "bound_s": binding.seconds if binding is not None else None,

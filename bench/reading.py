@@ -13,10 +13,10 @@ import sys
 import time
 import tracemalloc
 
-from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.cli.main import reduce_gc
+from kubectl_eksdoc.kube.config import open_access
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.kube.target import process_credential_context
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
@@ -30,7 +30,7 @@ def facts(connection: Connection) -> object:
 
 
 def raw(connection: Connection) -> object:
-    transport = Transport(connect(connection, of_this_process()))
+    transport = Transport(open_access(connection, process_credential_context()))
     transport.get("/version")
     query, size = {"limit": str(connection.page_size)}, 0
     while True:
@@ -48,7 +48,7 @@ def main() -> None:
     connection = Connection(kubeconfig=kubeconfig)
     LiveReader(connection).read((NAMESPACES,))  # whatever is imported or prepared late, is now
     gc.collect()
-    collect_seldom()  # as the command line does
+    reduce_gc()  # as the command line does
     if mode == "retained":
         tracemalloc.start()
     before = time.perf_counter()

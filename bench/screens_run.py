@@ -10,10 +10,10 @@ from datetime import datetime, timezone
 from typing import cast
 
 from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunUpdate, ScreenRunController
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
+from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
 from kubectl_eksdoc.drain.run.history import PlannedNode
-from kubectl_eksdoc.drain.run.loop import RunWish
-from kubectl_eksdoc.drain.run.progress import PodWaits, RunProgress
+from kubectl_eksdoc.drain.run.loop import RunRequest
+from kubectl_eksdoc.drain.run.progress import WaitingPod, RunProgress
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.tui.base_app import FramedApp
@@ -29,12 +29,12 @@ class MadeRun:
     """Mutable: how far it is. `AT_ONCE` nodes are under way, and of them `GOING` pods go at every look."""
 
     run, kind, view, speed = "20261120-193005-4f2a", RunKind.DRAIN, None, 1.0
-    began_at = datetime(2026, 11, 20, 19, 30, 5, tzinfo=timezone.utc)
+    started_at = datetime(2026, 11, 20, 19, 30, 5, tzinfo=timezone.utc)
 
     def __init__(self, nodes: int) -> None:
         names = [f"ip-10-0-{at // 250}-{at % 250}.ec2.internal" for at in range(nodes)]
-        self.aims = tuple(PlannedNode(name, 1 + at // 20, self._pods(name)) for at, name in enumerate(names))
-        self._left = {aim.node: list(aim.pods) for aim in self.aims}
+        self.planned_nodes = tuple(PlannedNode(name, 1 + at // 20, self._pods(name)) for at, name in enumerate(names))
+        self._left = {aim.node: list(aim.pods) for aim in self.planned_nodes}
         self._began = time.monotonic()
         self._gone = self._looks = 0
         self._begun: set[str] = set()
@@ -43,26 +43,26 @@ class MadeRun:
     def _pods(node: str) -> tuple[str, ...]:
         return tuple(f"shop/web-{node[6:]}-{number}" for number in range(PODS))
 
-    def look(self) -> RunUpdate:
+    def take_update(self) -> RunUpdate:
         now_s = time.monotonic() - self._began
-        moments: list[RunMoment] = []
+        moments: list[DrainEvent] = []
         under_way = [node for node, left in self._left.items() if left][:AT_ONCE]
         for node in under_way:
             if node not in self._begun:
                 self._begun.add(node)
-                moments.append(RunMoment(now_s, Happened.BEGUN, node))
+                moments.append(DrainEvent(now_s, DrainEventKind.BEGUN, node))
         self._looks += 1
         for node in (under_way * 2)[self._looks % AT_ONCE :][:GOING] if len(under_way) == AT_ONCE else under_way:
             pod = self._left[node].pop(0)
-            moments += [RunMoment(now_s, Happened.EVICTED, pod, node), RunMoment(now_s, Happened.GONE, pod, node)]
+            moments += [DrainEvent(now_s, DrainEventKind.EVICTED, pod, node), DrainEvent(now_s, DrainEventKind.GONE, pod, node)]
             self._gone += 1
             if not self._left[node]:
-                moments.append(RunMoment(now_s, Happened.DONE, node))
+                moments.append(DrainEvent(now_s, DrainEventKind.DONE, node))
         return RunUpdate(moments, self._standing(now_s, under_way), None)
 
     def _standing(self, now_s: float, under_way: list[str]) -> RunProgress:
         waits = tuple(
-            PodWaits(f"shop/cart-{at}", node, "budget shop/cart has no room", "shop/cart")
+            WaitingPod(f"shop/cart-{at}", node, "budget shop/cart has no room", "shop/cart")
             for at, node in enumerate(under_way[:3])
         )
         left = tuple((node, len(self._left[node])) for node in under_way)
@@ -72,21 +72,21 @@ class MadeRun:
         )
         return RunProgress(
             now_s,
-            len(self.aims) * PODS,
+            len(self.planned_nodes) * PODS,
             self._gone,
             (),
-            len(self.aims),
+            len(self.planned_nodes),
             (),
             left,
             (),
             (),
             waits,
-            left_s=600.0,
+            remaining_s=600.0,
             planned_s=900.0,
             budgets=budgets,
         )
 
-    def wish(self, wish: RunWish) -> None:
+    def submit(self, wish: RunRequest) -> None:
         return
 
     def leave_alone(self, node: str) -> None:

@@ -8,7 +8,7 @@ import sys
 from bench.world import Shape, make
 from bench.world_facts import NOW
 from kubectl_eksdoc.cli.context import CommandContext
-from kubectl_eksdoc.cli.main import collect_seldom
+from kubectl_eksdoc.cli.main import reduce_gc
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.opening import Opening, Progress
@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--utilisation", type=float, default=Shape().utilisation)
     asked = parser.parse_args()
     cluster = make(Shape(asked.nodes, pods_per_node=asked.pods_per_node, utilisation=asked.utilisation))
-    collect_seldom()  # as the command line does
+    reduce_gc()  # as the command line does
 
     def read(progress: Progress) -> Cluster:
         return cluster

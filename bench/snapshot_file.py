@@ -19,14 +19,14 @@ from typing import Any
 
 from bench import cluster
 from bench.dump import a_node
-from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.host.dump import SnapshotFile, SnapshotFileReader, snapshot_at
-from kubectl_eksdoc.kubernetes.redaction import Digests, KeptAnnotations
+from kubectl_eksdoc.cli.main import reduce_gc
+from kubectl_eksdoc.host.dump import SnapshotWriter, SnapshotFileReader, read_snapshot
+from kubectl_eksdoc.kubernetes.redaction import Digester, Redactor
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState
-from kubectl_eksdoc.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.model.snapshots import SceneManifest, Snapshot
 from kubectl_eksdoc.objects import journal_lines
-from kubectl_eksdoc.objects.redacted_pages import CleanedLists, SnapshotCleaner
+from kubectl_eksdoc.objects.redacted_pages import RedactedLists, SnapshotRedactor
 
 PAGE = 500
 _NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
@@ -65,9 +65,9 @@ def _listed(kind: str, items: list[bytes]) -> bytes:
 
 
 def write(path: str, snapshot: str, count: str) -> dict[str, Any]:
-    file = SnapshotFile(snapshot)
-    lists = CleanedLists(
-        SnapshotCleaner(KeptAnnotations(Digests(b"a key"))), partial(file.page, ""), partial(file.forget, "")
+    file = SnapshotWriter(snapshot)
+    lists = RedactedLists(
+        SnapshotRedactor(Redactor(Digester(b"a key"))), partial(file.add_page, ""), partial(file.restart_list, "")
     )
     counts = {NODES: 0, PODS: 0}
     began = time.perf_counter()
@@ -79,16 +79,16 @@ def write(path: str, snapshot: str, count: str) -> dict[str, Any]:
             counts[resource] += 1
             lists.add_page(resource, page)
     reads = tuple(KindRead(of, ReadState.READ) for of in counts)
-    scene = Scene(Identity("bench"), _NOW, reads)
-    size = file.finish(journal_lines.written(Snapshot("bench", Source.LIVE, {"": scene})))
+    scene = SceneManifest(Identity("bench"), _NOW, reads)
+    size = file.finish(journal_lines.write_manifest(Snapshot("bench", Source.LIVE, {"": scene})))
     return {"seconds": time.perf_counter() - began, "bytes": size, "peak": _peak()}
 
 
 def read(_: str, snapshot: str, count: str) -> dict[str, Any]:
-    collect_seldom()
+    reduce_gc()
     gc.collect()
     began = time.perf_counter()
-    told = snapshot_at(snapshot)
+    told = read_snapshot(snapshot)
     assert told is not None
     found = SnapshotFileReader(snapshot, "", told.scenes[""]).read((NODES, PODS))
     took = time.perf_counter() - began

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Namespace, NodePool, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Node, Pod
-from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests, StorageClass
+from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceRequests, StorageClass
 from kubectl_eksdoc.model.quantities import Version
 
 ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
@@ -95,10 +95,10 @@ class _Load:
     def __init__(self, node: Node) -> None:
         self.node, self.cpu, self.memory, self.pods = node, 0, 0, 0
 
-    def fits(self, asked: Requests) -> bool:
+    def fits(self, asked: ResourceRequests) -> bool:
         return self.cpu + asked.cpu <= NODE_CPU and self.memory + asked.memory <= NODE_MEMORY and self.pods < NODE_PODS
 
-    def take(self, asked: Requests) -> None:
+    def take(self, asked: ResourceRequests) -> None:
         self.cpu, self.memory, self.pods = self.cpu + asked.cpu, self.memory + asked.memory, self.pods + 1
 
 
@@ -115,7 +115,7 @@ def _seated(made: Sequence[App], nodes: Sequence[Node], chance: random.Random) -
     return found
 
 
-def _emptier(loads: Sequence[_Load], asked: Requests, chance: random.Random) -> _Load:
+def _emptier(loads: Sequence[_Load], asked: ResourceRequests, chance: random.Random) -> _Load:
     drawn = [loads[int(chance.random() * len(loads))] for _ in range(TRIES)]
     fitting = [load for load in drawn if load.fits(asked)] or [load for load in loads if load.fits(asked)]
     if not fitting:

@@ -6,9 +6,9 @@ import math
 import random
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.nodes import ControllerOwner
-from kubectl_eksdoc.model.placing import Placement, Requests
+from kubectl_eksdoc.model.placing import Placement, ResourceRequests
 from kubectl_eksdoc.model.selectors import Labels
 
 SINGLETONS = 0.3
@@ -26,7 +26,7 @@ LARGEST, MOST_REPLICAS = 500, 250
 STATEFUL = 0.1
 """Share of all pods that belong to StatefulSets and have a volume in one zone each."""
 
-GUARDS: tuple[tuple[float, Amount | None], ...] = ((0.25, None), (0.5, Amount(1)), (0.25, Amount(25, percent=True)))
+GUARDS: tuple[tuple[float, IntOrPercent | None], ...] = ((0.25, None), (0.5, IntOrPercent(1)), (0.25, IntOrPercent(25, percent=True)))
 """How many of the applications have which maxUnavailable; None is no budget."""
 
 GRACES = ((30, 0.8), (10, 0.05), (60, 0.1), (120, 0.04), (300, 0.01))
@@ -55,7 +55,7 @@ class App:
     name: str
     uid: str
     replicas: int
-    guard: Amount | None
+    guard: IntOrPercent | None
     owner: ControllerOwner
     labels: Labels
     placement: Placement
@@ -87,13 +87,13 @@ def apps(pods: int, cpu: int, nodes: int, memory_per_cpu: float, chance: random.
     for number, (size, each) in enumerate(zip(sizes, rough, strict=True)):
         made += size
         if alike:
-            requests = Requests(round(scale), round(scale * memory_per_cpu) >> 20 << 20)
-            found.append(replace(_app(number, "Deployment", size, requests, len(sizes), chance), guard=Amount(1)))
+            requests = ResourceRequests(round(scale), round(scale * memory_per_cpu) >> 20 << 20)
+            found.append(replace(_app(number, "Deployment", size, requests, len(sizes), chance), guard=IntOrPercent(1)))
             continue
         of_set = stateful + size <= STATEFUL * made * pods / sum(sizes)
         stateful += size if of_set else 0
         millis = max(10, round(each * scale))
-        requests = Requests(millis, round(millis * memory_per_cpu * chance.lognormvariate(-0.03, 0.25)) >> 20 << 20)
+        requests = ResourceRequests(millis, round(millis * memory_per_cpu * chance.lognormvariate(-0.03, 0.25)) >> 20 << 20)
         found.append(_app(number, "StatefulSet" if of_set else "Deployment", size, requests, len(sizes), chance))
     return found
 
@@ -110,7 +110,7 @@ def _sizes(pods: int, chance: random.Random) -> list[int]:
     return sizes
 
 
-def _app(number: int, kind: str, replicas: int, requests: Requests, of: int, chance: random.Random) -> App:
+def _app(number: int, kind: str, replicas: int, requests: ResourceRequests, of: int, chance: random.Random) -> App:
     namespace = f"team-{int(chance.random() * max(1, of // APPS_PER_NAMESPACE)):03d}"
     name, revision = f"service-{number:05d}", suffix(chance, 10)
     uid = f"{kind.lower()}-{number:05d}"
@@ -133,7 +133,7 @@ def _app(number: int, kind: str, replicas: int, requests: Requests, of: int, cha
 
 def _daemon(name: str, millis: int, nodes: int, memory_per_cpu: float) -> App:
     labels = {"k8s-app": name, "controller-revision-hash": "55c9f6b8d"}
-    requests = Requests(millis, round(millis * memory_per_cpu) >> 20 << 20)
+    requests = ResourceRequests(millis, round(millis * memory_per_cpu) >> 20 << 20)
     owner = ControllerOwner("DaemonSet", name, f"daemonset-{name}", "apps")
     return App("DaemonSet", "kube-system", name, owner.uid, nodes, None, owner, labels, Placement(requests))
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 from bench.world_apps import SAFE, App, suffix
-from kubectl_eksdoc.kubernetes.budgets import SUFFICIENT_PODS, scaled
-from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.kubernetes.budgets import SUFFICIENT_PODS, scale_amount
+from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.model.placing import Claim, NodeTerm, PersistentVolume
+from kubectl_eksdoc.model.placing import PersistentVolumeClaim, NodeTerm, PersistentVolume
 from kubectl_eksdoc.model.selectors import Requirement, from_parts
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -66,9 +66,9 @@ def claim_name(app: App, number: int) -> str:
     return f"data-{app.name}-{number}"
 
 
-def claims(bound: Iterable[tuple[App, int, str]]) -> list[Claim]:
+def claims(bound: Iterable[tuple[App, int, str]]) -> list[PersistentVolumeClaim]:
     """Those of (StatefulSet, number of its pod, zone)."""
-    found = [Claim(a.namespace, claim_name(a, number), _volume_name(a, number), "gp3") for a, number, _ in bound]
+    found = [PersistentVolumeClaim(a.namespace, claim_name(a, number), _volume_name(a, number), "gp3") for a, number, _ in bound]
     return sorted(found, key=lambda claim: (claim.namespace, claim.name))
 
 
@@ -113,8 +113,8 @@ def budgets(made: Iterable[App]) -> list[Budget]:
     return sorted(found, key=lambda budget: (budget.namespace, budget.name))
 
 
-def _budget(app: App, guard: Amount) -> Budget:
-    desired = max(0, app.replicas - scaled(guard, app.replicas))
+def _budget(app: App, guard: IntOrPercent) -> Budget:
+    desired = max(0, app.replicas - scale_amount(guard, app.replicas))
     return Budget(
         namespace=app.namespace,
         name=app.name,

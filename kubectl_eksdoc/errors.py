@@ -41,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def cause_of(error: Exception) -> str:
+def os_error_text(error: Exception) -> str:
     """The error text of the operating system, or the error itself."""
     return str(getattr(error, "strerror", "") or error)
 
@@ -51,7 +51,7 @@ class EksdocError(Exception):
     from before the error."""
 
     exit_code = 70
-    answer = ""
+    partial_answer = ""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -190,16 +190,16 @@ class LockInDoubt(LockLost):
     """`renewal_error`: the outcome of the last try to renew the Lease, a clause; "" if this machine itself was
     suspended."""
 
-    def __init__(self, message: str, hint: str = "", failed: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", renewal_error: str = "") -> None:
         super().__init__(message, hint)
-        self.failed = failed
+        self.renewal_error = renewal_error
 
 
 class Drifted(EksdocError):
     exit_code = 7
 
 
-def as_bug(error: Exception) -> str:
+def bug_text(error: Exception) -> str:
     """A clause for an unexpected error."""
     return f"this is a bug in kubectl eksdoc, please report it: {error!r}"
 
@@ -207,17 +207,17 @@ def as_bug(error: Exception) -> str:
 # Did you mean …: known names that are close to an unknown one.
 
 
-def matches(word: str, known: Iterable[str]) -> list[str]:
+def close_matches(word: str, known: Iterable[str]) -> list[str]:
     """Up to three of `known` that are similar to `word`, the closest first."""
     import difflib
 
     names = sorted(known)
-    begins = [name for name in names if len(word) > 2 and name.startswith(word)]
-    close = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
-    return list(dict.fromkeys([*close, *begins]))[:3]
+    with_prefix = [name for name in names if len(word) > 2 and name.startswith(word)]
+    similar = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
+    return list(dict.fromkeys([*similar, *with_prefix]))[:3]
 
 
-def maybe(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`` (did you mean a or b?)`` for the end of a clause, or "" when no name is close."""
-    found = matches(word, known)
+    found = close_matches(word, known)
     return f" (did you mean {' or '.join(found)}?)" if found else ""

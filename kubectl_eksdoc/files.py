@@ -7,11 +7,11 @@ import os
 import stat
 from typing import IO
 
-PIPE_S = 5.0
+PIPE_TIMEOUT_S = 5.0
 """How long to wait for a process that writes to a named pipe."""
 
 
-def opened(path: str, buffering: int = -1) -> IO[bytes]:
+def open_file(path: str, buffering: int = -1) -> IO[bytes]:
     """The file at `path`, opened to read bytes.
 
     Raises:
@@ -24,16 +24,16 @@ def opened(path: str, buffering: int = -1) -> IO[bytes]:
     from concurrent.futures import Future
     from concurrent.futures import TimeoutError as NotYet
 
-    found: Future[IO[bytes]] = Future()
+    future: Future[IO[bytes]] = Future()
 
     def wait() -> None:
         try:
-            found.set_result(open(path, "rb", buffering=buffering))  # noqa: SIM115 (the caller closes it)
+            future.set_result(open(path, "rb", buffering=buffering))  # noqa: SIM115 (the caller closes it)
         except BaseException as error:  # raised in the calling thread
-            found.set_exception(error)
+            future.set_exception(error)
 
     threading.Thread(target=wait, daemon=True).start()
     try:
-        return found.result(PIPE_S)
+        return future.result(PIPE_TIMEOUT_S)
     except NotYet as error:
         raise OSError(errno.EAGAIN, "it is a named pipe, and no process writes to it") from error

@@ -22,9 +22,9 @@ else:
 
 
 _T = TypeVar("_T")
-_EQUAL = ("__eq__", "__hash__")
-_ORDERED = ("__lt__", "__le__", "__gt__", "__ge__")
-_OPERATORS = dict(zip(("__eq__", *_ORDERED), ("==", "<", "<=", ">", ">="), strict=True))
+_EQUALITY_METHODS = ("__eq__", "__hash__")
+_ORDER_METHODS = ("__lt__", "__le__", "__gt__", "__ge__")
+_OPERATORS = dict(zip(("__eq__", *_ORDER_METHODS), ("==", "<", "<=", ">", ">="), strict=True))
 
 
 @overload
@@ -36,16 +36,16 @@ def frozen(*, eq: bool = True, order: bool = False, kw_only: bool = False) -> Ca
 
 def frozen(cls: Any = None, /, *, eq: bool = True, order: bool = False, kw_only: bool = False) -> Any:
     """`cls` as a frozen dataclass with slots; without `cls`, a decorator with these options of ``dataclass``."""
-    compiled = ("__init__", *(_EQUAL if eq else ()), *(_ORDERED if order else ()))
+    compiled = ("__init__", *(_EQUALITY_METHODS if eq else ()), *(_ORDER_METHODS if order else ()))
 
     def decorate(cls: Any) -> Any:
         cls.__doc__ = cls.__doc__ or cls.__name__  # else ``dataclass`` computes one from the signature, which is slow
         own = {name for name in vars(cls) if name != "__hash__" or _has_own_hash(cls)}
-        made = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
-        for name, method in {**_SHARED, **{name: _late(made, name) for name in compiled}}.items():
+        dataclass_type = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
+        for name, method in {**_COMMON_METHODS, **{name: _compile_on_first_call(dataclass_type, name) for name in compiled}}.items():
             if name not in own:
-                setattr(made, name, method)
-        return made
+                setattr(dataclass_type, name, method)
+        return dataclass_type
 
     return decorate if cls is None else decorate(cls)
 
@@ -59,12 +59,12 @@ def _has_own_hash(cls: Any) -> bool:
     return vars(cls).get("__hash__") is not None or "__eq__" not in vars(cls)
 
 
-def _late(cls: Any, name: str) -> Any:
+def _compile_on_first_call(cls: Any, name: str) -> Any:
     """The method `name` of `cls`: on its first call it is replaced by the compiled one."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         names: dict[str, Any] = {"MISSING": MISSING}
-        exec(_init(cls, names) if name == "__init__" else _compared(cls, name), names)
+        exec(_init_source(cls, names) if name == "__init__" else _comparison_source(cls, name), names)
         names[name].__qualname__ = f"{cls.__qualname__}.{name}"  # errors about its arguments show it
         setattr(cls, name, names[name])
         return names[name](self, *args, **kwargs)
@@ -72,10 +72,10 @@ def _late(cls: Any, name: str) -> Any:
     return method
 
 
-def _init(cls: Any, names: dict[str, Any]) -> str:
+def _init_source(cls: Any, names: dict[str, Any]) -> str:
     """The source of ``__init__``; the objects that it uses go into `names`. A slot's own ``__set__`` is faster than
     ``object``'s."""
-    taken: tuple[list[str], list[str]] = (["self"], ["*"])
+    parameters: tuple[list[str], list[str]] = (["self"], ["*"])
     lines = ["    pass"]
     for each in fields(cls):
         name = value = each.name
@@ -86,7 +86,7 @@ def _init(cls: Any, names: dict[str, Any]) -> str:
             names[f"_make_{name}"], default = each.default_factory, "=MISSING"
             value = f"_make_{name}() if {name} is MISSING else {name}"
         if each.init:
-            taken[bool(each.kw_only)].append(f"{name}{default}")
+            parameters[bool(each.kw_only)].append(f"{name}{default}")
         elif default:
             lines.append(f"    {name}{default}")
         else:
@@ -95,19 +95,19 @@ def _init(cls: Any, names: dict[str, Any]) -> str:
         lines.append(f"    _set_{name}(self, {value})")
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
-    named = taken[1] if len(taken[1]) > 1 else []
-    return "\n".join((f"def __init__({', '.join((*taken[0], *named))}):", *lines))
+    keyword_only = parameters[1] if len(parameters[1]) > 1 else []
+    return "\n".join((f"def __init__({', '.join((*parameters[0], *keyword_only))}):", *lines))
 
 
-def _compared(cls: Any, name: str) -> str:
+def _comparison_source(cls: Any, name: str) -> str:
     """The source of a method that compares or hashes the values of the fields."""
-    hashed = name == "__hash__"
-    of = [each.name for each in fields(cls) if (each.compare if not hashed or each.hash is None else each.hash)]
-    ours, others = (f"({''.join(f'{whose}.{field}, ' for field in of)})" for whose in ("self", "other"))
-    if hashed:
-        return f"def __hash__(self):\n    return hash({ours})"
-    compared = f"{ours} {_OPERATORS[name]} {others} if other.__class__ is self.__class__ else NotImplemented"
-    return f"def {name}(self, other):\n    return {compared}"
+    is_hash = name == "__hash__"
+    field_names = [each.name for each in fields(cls) if (each.compare if not is_hash or each.hash is None else each.hash)]
+    self_values, other_values = (f"({''.join(f'{whose}.{field}, ' for field in field_names)})" for whose in ("self", "other"))
+    if is_hash:
+        return f"def __hash__(self):\n    return hash({self_values})"
+    comparison = f"{self_values} {_OPERATORS[name]} {other_values} if other.__class__ is self.__class__ else NotImplemented"
+    return f"def {name}(self, other):\n    return {comparison}"
 
 
 def _repr(self: Any) -> str:
@@ -129,4 +129,4 @@ def _restore(self: Any, state: tuple[object, dict[str, Any]]) -> None:
         object.__setattr__(self, name, value)
 
 
-_SHARED = {"__repr__": _repr, "__setattr__": _set, "__delattr__": _delete, "__setstate__": _restore}
+_COMMON_METHODS = {"__repr__": _repr, "__setattr__": _set, "__delattr__": _delete, "__setstate__": _restore}

@@ -13,47 +13,47 @@ import threading
 from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
-SHORTEST = 8
+MIN_LENGTH = 8
 """Characters. Shorter values are words that also occur in ordinary messages."""
 
 HIDDEN = "…"
 
 _lock = threading.Lock()
-_held: set[str] = set()
+_secrets: set[str] = set()
 
 
-def hold(*secrets: str) -> None:
+def register_secrets(*secrets: str) -> None:
     """Register secrets, also in the forms of URLs, JSON and basic authentication; values that are too short are
     skipped."""
-    found = {each.strip() for each in secrets}
-    found |= {unquote(each) for each in found}
-    found |= {quote(each, safe=safe) for each in found for safe in ("", "/")}
-    found |= {json.dumps(each)[1:-1] for each in found} | {" ".join(each.split()) for each in found}
+    variants = {each.strip() for each in secrets}
+    variants |= {unquote(each) for each in variants}
+    variants |= {quote(each, safe=safe) for each in variants for safe in ("", "/")}
+    variants |= {json.dumps(each)[1:-1] for each in variants} | {" ".join(each.split()) for each in variants}
     with _lock:
-        _held.update(each for each in found if len(each) >= SHORTEST)
+        _secrets.update(each for each in variants if len(each) >= MIN_LENGTH)
 
 
-def hold_login(url: str) -> None:
+def register_url_login(url: str) -> None:
     """The user information of a URL: its password, and user and password as basic authentication sends them."""
     login = url.partition("://")[2].rpartition("@")[0]
     user, colon, password = login.partition(":")
     if colon:
         pair = f"{unquote(user)}:{unquote(password)}"
-        hold(password, base64.b64encode(pair.encode()).decode())
+        register_secrets(password, base64.b64encode(pair.encode()).decode())
 
 
-def hold_environment(environ: Mapping[str, str]) -> None:
+def register_environment_secrets(environ: Mapping[str, str]) -> None:
     """The keys of AWS, and logins in URLs of proxies and endpoints."""
-    hold(*(environ.get(name, "") for name in ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")))
+    register_secrets(*(environ.get(name, "") for name in ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")))
     for name, value in environ.items():
         if "@" in value and ("://" in value or name.lower().endswith("_proxy")):
-            hold_login(value if "://" in value else f"://{value}")
+            register_url_login(value if "://" in value else f"://{value}")
 
 
-def without_held(text: str) -> str:
+def redact_held(text: str) -> str:
     """`text` with HIDDEN in the place of each registered secret."""
     with _lock:
-        found = [each for each in _held if each in text]
-    for each in sorted(found, key=len, reverse=True):
+        contained = [each for each in _secrets if each in text]
+    for each in sorted(contained, key=len, reverse=True):
         text = text.replace(each, HIDDEN)
     return text

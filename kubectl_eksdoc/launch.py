@@ -9,7 +9,7 @@ import sys
 OLDEST = (3, 10)
 
 
-def too_old(version: "tuple[int | str, ...]", executable: str) -> str:
+def version_error(version: "tuple[int | str, ...]", executable: str) -> str:
     """The error message for a Python older than `OLDEST`, or "" for a supported one."""
     if version[:2] >= OLDEST:
         return ""
@@ -20,7 +20,7 @@ def too_old(version: "tuple[int | str, ...]", executable: str) -> str:
     ) % (OLDEST[0], OLDEST[1], ".".join(str(part) for part in version[:3]), executable)
 
 
-def completing(argv: "list[str]") -> bool:
+def is_completion(argv: "list[str]") -> bool:
     """Whether a shell asks for completions; `argv` with the program."""
     name = argv[0].replace("\\", "/").split("/")[-1]
     return name.startswith("kubectl_complete-") or argv[1:2] == ["__complete"]
@@ -28,12 +28,12 @@ def completing(argv: "list[str]") -> bool:
 
 def main() -> None:
     """Run the command line of this process and end the process with its exit code."""
-    complaint = too_old(sys.version_info, sys.executable)
-    if complaint and completing(sys.argv):
+    error_message = version_error(sys.version_info, sys.executable)
+    if error_message and is_completion(sys.argv):
         sys.exit(1)  # a message would appear in the command line that the user types
-    if complaint:
+    if error_message:
         if sys.stderr is not None:  # closed
-            sys.stderr.write(complaint + "\n")
+            sys.stderr.write(error_message + "\n")
         sys.exit(2)
     try:
         from kubectl_eksdoc.cli.main import main as command_line

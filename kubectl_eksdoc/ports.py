@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import News
-from kubectl_eksdoc.model.actions import Act, Cordon, Errand, OfPod
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
+from kubectl_eksdoc.kubernetes.news import RunUpdate
+from kubectl_eksdoc.model.actions import ClusterAction, Cordon, RunCommand, PodChange
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, UpdateCall
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
-from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, RunPhase, RunStarted, RunSummary
+from kubectl_eksdoc.model.interruption import ReportedChanges, InterruptionEvent
+from kubectl_eksdoc.model.journal import JournalEntries, JournalEntry, LockState, RunPhase, RunStarted, RunSummary
 from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
-from kubectl_eksdoc.model.nodes import Container, LogOf
-from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
-from kubectl_eksdoc.simulator.faults import InjectedMishap
+from kubectl_eksdoc.model.nodes import Container, LogKey
+from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
+from kubectl_eksdoc.simulator.faults import FaultEvent
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
 # Reads of a session. The same Protocols apply to a live cluster, a snapshot, a dump and the demo.
@@ -39,7 +39,7 @@ class ClusterReader(Protocol):
 class ObjectReader(Protocol):
     """Reads single objects of a cluster, a dump, or the demo as they are stored."""
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
+    def read_object(self, object_name: ObjectName) -> Doc | Absent | Unknown:
         """Return the document of one object with its managedFields; `Unknown.missing` is the missing right.
 
         Raises:
@@ -51,18 +51,18 @@ class ObjectReader(Protocol):
 class AppliedReader(Protocol):
     """Finds the objects of a cluster that a field manager has applied."""
 
-    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
+    def applied_by(self, manager: str, other_kinds: bool = False) -> AppliedObjects | Unknown:
         """Return the objects that `manager` applied: of the kinds that add-on manifests use (`kinds.SEARCHED`), or of
         all `other_kinds`, such as Secrets and custom resources. Only metadata is read. Raises: as
         `ObjectReader.read_object`."""
         ...
 
 
-class Histories(Protocol):
+class HistoryReader(Protocol):
     """Reads objects in which a controller keeps earlier versions (such as ControllerRevisions), of a cluster, a dump,
     or the demo."""
 
-    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+    def list_history(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         """Return all objects of a namespace; `Unknown.missing` is the missing right.
 
         Raises:
@@ -89,15 +89,15 @@ class PodReader(Protocol):
         """
         ...
 
-    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+    def logs(self, requests: Collection[LogKey]) -> Mapping[LogKey, str | Absent | Unknown]:
         """Return the last lines of each requested log. Raises: as `containers`."""
         ...
 
 
-class Signs(Protocol):
+class InterruptionReader(Protocol):
     """Reads what a cluster reports about interruptions apart from its objects; a dump has little of it."""
 
-    def events(self) -> tuple[SpotEvent, ...] | Unknown:
+    def events(self) -> tuple[InterruptionEvent, ...] | Unknown:
         """Return the events of Karpenter and of the node termination handler about interruptions.
 
         Raises:
@@ -110,7 +110,7 @@ class Signs(Protocol):
         ...
 
 
-class UsageSigns(Protocol):
+class ApiUsageReader(Protocol):
     """Reads which clients and objects use which API version. Every method may raise ClusterError: the cluster cannot be
     reached."""
 
@@ -124,17 +124,17 @@ class UsageSigns(Protocol):
 class ChangeReader(Protocol):
     """Reads recent changes that the cluster reports. Raises: as `ApiUsageReader`."""
 
-    def told(self) -> ReportedChanges: ...
+    def reported_changes(self) -> ReportedChanges: ...
 
 
-class ExtraReader(ObjectReader, AppliedReader, Histories, PodReader, Signs, UsageSigns, ChangeReader, Protocol):
+class ExtraReader(ObjectReader, AppliedReader, HistoryReader, PodReader, InterruptionReader, ApiUsageReader, ChangeReader, Protocol):
     """All reads of a cluster, a snapshot, or the demo."""
 
 
-class AddonEks(Protocol):
+class AddonUpdateApi(Protocol):
     """The EKS API for the update of one add-on. Every method may raise AwsError: EKS cannot be called now."""
 
-    def begin(self, call: UpdateCall) -> EksAddonUpdate:
+    def start_update(self, call: UpdateCall) -> EksAddonUpdate:
         """Start an update.
 
         Raises:
@@ -143,22 +143,22 @@ class AddonEks(Protocol):
         """
         ...
 
-    def update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
+    def read_update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
         """Return the state of an update by its EKS id."""
         ...
 
-    def addon(self) -> Addon | Unknown | Absent: ...
+    def read_addon(self) -> Addon | Unknown | Absent: ...
 
 
-class Field(Protocol):
+class RunBackend(Protocol):
     """The cluster that is drained, and the user's hooks. Responses to actions and watched changes both arrive as
     updates."""
 
-    def do(self, act: Errand) -> None:
+    def do(self, action: RunCommand) -> None:
         """Start an action. Exactly one update is its response; it is `LostResponse` if no response came."""
         ...
 
-    def news(self, wait_s: float) -> Sequence[News]:
+    def updates(self, wait_s: float) -> Sequence[RunUpdate]:
         """Return the updates since the last call; wait up to `wait_s` seconds if there are none.
 
         Raises:
@@ -167,7 +167,7 @@ class Field(Protocol):
         """
         ...
 
-    def renew(self) -> None:
+    def restart_watches(self) -> None:
         """Restart all watches. A requested change that was not sent yet is not sent any more, and is answered as
         `LostResponse` unless it was answered before; reads are repeated. Updates start from the beginning: `AllNodes`,
         `AllPods` and `AllBudgets` follow."""
@@ -181,7 +181,7 @@ class Field(Protocol):
 class Journal(Protocol):
     """The journal of a run: intents are written before the actions, results after them."""
 
-    def write(self, entries: Sequence[Entry]) -> None:
+    def write(self, entries: Sequence[JournalEntry]) -> None:
         """Write entries. When this returns, they are stored on this machine and in the cluster, and the lock is still
         held.
 
@@ -192,46 +192,46 @@ class Journal(Protocol):
         """
         ...
 
-    def tell(self, phase: RunPhase, said: str) -> None:
+    def report_progress(self, phase: RunPhase, message: str) -> None:
         """Publish the progress of the run for lists of runs: `message` is a sentence. Raises: as `write`."""
         ...
 
 
-class JournalHere(Protocol):
+class LocalJournal(Protocol):
     """The journal of one run on this machine."""
 
-    def entries(self) -> Entries:
+    def entries(self) -> JournalEntries:
         """Raises JournalError."""
         ...
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, entries: Sequence[JournalEntry]) -> None:
         """Raises JournalError."""
         ...
 
 
-class JournalThere(Protocol):
+class RemoteJournal(Protocol):
     """The journal in the cluster, of one run at a time. Every method may raise what `Journal.write` raises."""
 
-    def begin(self, begun: RunStarted) -> None:
+    def start(self, started: RunStarted) -> None:
         """Raises UsageError: the namespace does not exist."""
         ...
 
-    def put_back(self, run: str, leader: str, begun: RunStarted | None = None) -> None:
+    def restore_head(self, run: str, leader: str, started: RunStarted | None = None) -> None:
         """Restore the head of a run whose journal was removed, so that it can be opened; an existing head is not
         changed. Raises: as `start`."""
         ...
 
-    def open(self, run: str) -> Entries:
+    def open(self, run: str) -> JournalEntries:
         """Return the stored entries of a run that is to be adopted. Raises UsageError: there is no such run."""
         ...
 
-    def adopt(self, leader: str, entries: Sequence[Entry], phase: RunPhase) -> None:
+    def adopt(self, leader: str, entries: Sequence[JournalEntry], phase: RunPhase) -> None:
         """From now on only `leader` can write to the run that was opened."""
         ...
 
-    def append(self, entries: Sequence[Entry]) -> None: ...
+    def append(self, entries: Sequence[JournalEntry]) -> None: ...
 
-    def tell(self, phase: RunPhase, said: str = "") -> None:
+    def report_progress(self, phase: RunPhase, message: str = "") -> None:
         """Publish the progress of the run for lists of runs: `message` is a sentence."""
         ...
 
@@ -257,25 +257,25 @@ class DrainLock(Protocol):
         ...
 
     @property
-    def doubted_s(self) -> float:
+    def in_doubt_s(self) -> float:
         """Seconds since the lock was last certainly held, including the time in which this machine slept; 0 while it is
         held."""
         ...
 
-    def regained(self, wait_s: float) -> bool:
+    def try_regain(self, wait_s: float) -> bool:
         """Whether the lock is held again and no other client held it in between; waits at most `wait_s`. Until `resume`
         is called, `must_be_held` raises. Raises LockLost: it cannot be regained."""
         ...
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Confirm that everything was listed again after `try_regain`. Raises LockLost: as `must_be_held`."""
         ...
 
 
-class DryRunField(Protocol):
+class DryRunBackend(Protocol):
     """Sends requests as a server-side dry run: the response is real, nothing is changed."""
 
-    def would(self, act: Cordon | OfPod) -> ApiStatus | LostAnswer: ...
+    def dry_run(self, action: Cordon | PodChange) -> ApiStatus | LostResponse: ...
 
 
 class RunStore(Protocol):
@@ -285,11 +285,11 @@ class RunStore(Protocol):
         """All runs, the latest first."""
         ...
 
-    def entries(self, run: str) -> Entries:
+    def entries(self, run: str) -> JournalEntries:
         """Raises UsageError: there is no such run."""
         ...
 
-    def ask(self, run: str, wanted: RunPhase, who: str) -> None:
+    def request_phase(self, run: str, phase: RunPhase, requester: str) -> None:
         """Request that the leader pauses, continues or aborts the run; the last request counts. Raises UsageError: as
         `entries`."""
         ...
@@ -298,7 +298,7 @@ class RunStore(Protocol):
         """Remove the journal of a run. Raises UsageError: as `entries`."""
         ...
 
-    def lock(self) -> HeldLock:
+    def lock(self) -> LockState:
         """The lock of the cluster's drains, and its holder."""
         ...
 
@@ -314,19 +314,19 @@ class SimulatedCluster(ClusterReader, Protocol):
         """Virtual time since the simulation was set up."""
         ...
 
-    def start(self, pace: KubeletTimes) -> None:
+    def start(self, kubelet_times: KubeletTimes) -> None:
         """Start the controllers, the scheduler, and the kubelets, the latter with these times."""
         ...
 
-    def do(self, act: Act) -> News:
+    def do(self, action: ClusterAction) -> RunUpdate:
         """Perform an action at once and return its response."""
         ...
 
-    def news(self) -> Sequence[News]:
+    def updates(self) -> Sequence[RunUpdate]:
         """Return the changes since the last call, as a watch would report them."""
         ...
 
-    def join(self, like: str, name: str) -> bool:
+    def join_node(self, like: str, name: str) -> bool:
         """Add a new node like one that existed at the start; False if it does not join."""
         ...
 
@@ -335,7 +335,7 @@ class SimulatedCluster(ClusterReader, Protocol):
         ...
 
     @property
-    def befallen(self) -> Sequence[InjectedMishap]:
+    def injected_faults(self) -> Sequence[FaultEvent]:
         """The requested faults that have happened so far."""
         ...
 
@@ -356,15 +356,15 @@ class ProbeNamespace(Protocol):
         """The owner objects of all probes in the namespace, this one's and others'."""
         ...
 
-    def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
+    def create_owner(self, doc: Doc, is_dry_run: bool = False) -> ProbeOwner | ProbeFailure:
         """Create the owner object of a probe. `is_dry_run`: a server-side dry run only."""
         ...
 
-    def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
+    def create_pod(self, doc: Doc, is_dry_run: bool = False) -> ProbeFailure | None:
         """Create a probe pod; None if it was created. `is_dry_run`: a server-side dry run only."""
         ...
 
-    def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
+    def pod_states(self, probe: str) -> Mapping[str, ProbePodStatus] | Unknown:
         """The states of the existing pods of a probe, by name."""
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """libyaml's loader crashes the process at some 20,000 open collections, and its parser gets slower with each; the
 deepest CustomResourceDefinitions have some 60."""
 
@@ -17,7 +17,7 @@ class TooDeep(ValueError):
         super().__init__("it is nested too deeply")
 
 
-def events_of(text: str | bytes) -> Iterator[Any]:
+def parse_events(text: str | bytes) -> Iterator[Any]:
     """The events of the C parser where it is installed.
 
     Raises:
@@ -30,7 +30,7 @@ def events_of(text: str | bytes) -> Iterator[Any]:
     try:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > DEEPEST:
+            if depth > MAX_DEPTH:
                 raise TooDeep
             yield event
     except yaml.YAMLError as error:
@@ -39,11 +39,11 @@ def events_of(text: str | bytes) -> Iterator[Any]:
         raise
 
 
-def reason(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Why a text is not YAML, and in which line, without the text itself, which may be a secret."""
     if isinstance(error, TooDeep):
         return str(error)
     mark = getattr(error, "problem_mark", None)
-    told = [getattr(error, name, None) for name in ("context", "problem", "reason")]
-    where = [] if mark is None else [f"in line {mark.line + 1}"]
-    return " ".join([*(each for each in told if each), *where]) or "a value is not of its type"
+    parts = [getattr(error, name, None) for name in ("context", "problem", "reason")]
+    location = [] if mark is None else [f"in line {mark.line + 1}"]
+    return " ".join([*(each for each in parts if each), *location]) or "a value is not of its type"

@@ -16,11 +16,11 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, ControllerOwner, Node, Pod, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.model.quantities import parse as parse_version
+from kubectl_eksdoc.model.quantities import parse_version as parse_version
 from kubectl_eksdoc.model.selectors import Selector, from_parts, parse
 from kubectl_eksdoc.model.workloads import Job, Workload
 
@@ -129,13 +129,13 @@ def a_roomy_node(name: str = "roomy") -> Node:
     return a_node(name, group="green", allocatable=ROOM)
 
 
-def an_amount(value: int | str | Amount | None) -> Amount | None:
+def an_amount(value: int | str | IntOrPercent | None) -> IntOrPercent | None:
     """``1`` or ``"30%"`` as a budget's spec has it."""
-    if value is None or isinstance(value, Amount):
+    if value is None or isinstance(value, IntOrPercent):
         return value
     if isinstance(value, str):
-        return Amount(int(value.removesuffix("%")), value.endswith("%"))
-    return Amount(value)
+        return IntOrPercent(int(value.removesuffix("%")), value.endswith("%"))
+    return IntOrPercent(value)
 
 
 def a_selector(value: Selector | Mapping[str, str] | str) -> Selector:
@@ -150,8 +150,8 @@ def a_budget(
     namespace: str = "default",
     *,
     selector: Selector | Mapping[str, str] | str | None = None,
-    min_available: int | str | Amount | None = None,
-    max_unavailable: int | str | Amount | None = None,
+    min_available: int | str | IntOrPercent | None = None,
+    max_unavailable: int | str | IntOrPercent | None = None,
     allowed: int = 1,
     expected: int = 3,
     current: int | None = None,

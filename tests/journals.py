@@ -7,13 +7,13 @@ from datetime import datetime, timezone
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.journal import (
-    Entry,
+    JournalEntry,
     IntentOutcome,
     JournaledNode,
-    JournalIntent,
-    JournalNote,
-    Note,
-    Result,
+    IntentEntry,
+    NoteKind,
+    NoteEntry,
+    ResultEntry,
     RunStarted,
     Verb,
 )
@@ -34,9 +34,9 @@ BEGINNINGS = st.builds(
 )
 GRACES = st.none() | st.integers(0, 10**6)
 INTENTS = st.builds(
-    JournalIntent, NUMBERS, TIMES, st.sampled_from(Verb), NAMES, NAMES, NAMES, NAMES, NAMES, GRACES, TEXTS
+    IntentEntry, NUMBERS, TIMES, st.sampled_from(Verb), NAMES, NAMES, NAMES, NAMES, NAMES, GRACES, TEXTS
 )
-RESULTS = st.builds(Result, NUMBERS, TIMES, NUMBERS, st.sampled_from(IntentOutcome), st.integers(0, 599), NAMES, TEXTS)
-NOTES = st.builds(Note, NUMBERS, TIMES, st.sampled_from(JournalNote), TEXTS, TEXTS)
-ENTRIES: st.SearchStrategy[Entry] = st.one_of(BEGINNINGS, INTENTS, RESULTS, NOTES)
+RESULTS = st.builds(ResultEntry, NUMBERS, TIMES, NUMBERS, st.sampled_from(IntentOutcome), st.integers(0, 599), NAMES, TEXTS)
+NOTES = st.builds(NoteEntry, NUMBERS, TIMES, st.sampled_from(NoteKind), TEXTS, TEXTS)
+ENTRIES: st.SearchStrategy[JournalEntry] = st.one_of(BEGINNINGS, INTENTS, RESULTS, NOTES)
 JOURNALS = st.lists(ENTRIES, max_size=8)

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
 from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.selectors import NOTHING, Requirement, Selector, from_parts
 from kubectl_eksdoc.model.workloads import Workload
@@ -121,10 +121,10 @@ def selector(raw: Raw | None) -> Selector:
     return from_parts(raw.get("matchLabels") or {}, expressions)
 
 
-def amount(value: int | str | None) -> Amount | None:
+def amount(value: int | str | None) -> IntOrPercent | None:
     if value is None or isinstance(value, int):
-        return None if value is None else Amount(value)
-    return Amount(int(value[:-1]), percent=True)
+        return None if value is None else IntOrPercent(value)
+    return IntOrPercent(int(value[:-1]), percent=True)
 
 
 def status(raw: Raw) -> BudgetStatus:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from kubectl_eksdoc.report.encode import to_json
-from kubectl_eksdoc.report.result import Printed, plain
+from kubectl_eksdoc.report.result import Printed, to_json_types
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -25,4 +25,4 @@ def yaml_documents(text: str | bytes) -> list[Any]:
 
 def printed(result: Printed) -> Any:
     """What a reader of its JSON has."""
-    return json.loads(to_json(plain(result)))
+    return json.loads(to_json(to_json_types(result)))

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
@@ -59,10 +59,10 @@ def before_the_drain(watch: str) -> dict[str, Pod]:
     return {p.name: p for p in map(raw_facts.pod, added)}
 
 
-def scales_of(pods: Pods) -> Scales:
+def scales_of(pods: Pods) -> ScaleIndex:
     """The owners of the recording, which were at their full number when it began."""
     members = Counter((p.owner.kind, p.owner.name, p.owner.uid) for p in pods.values() if p.owner)
-    return Scales.of(Workload(kind, "default", name, uid, count) for (kind, name, uid), count in members.items())
+    return ScaleIndex.of(Workload(kind, "default", name, uid, count) for (kind, name, uid), count in members.items())
 
 
 def writes(watch: str) -> dict[str, list[Write]]:

@@ -6,20 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from kubectl_eksdoc.drain.duration.generations import pace_of
+from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import RunMoment
+from kubectl_eksdoc.drain.run.events import DrainEvent
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
-from kubectl_eksdoc.drain.run.progress import RunProgress, standing
-from kubectl_eksdoc.drain.run.remaining import Remaining
+from kubectl_eksdoc.drain.run.progress import RunProgress, run_progress
+from kubectl_eksdoc.drain.run.remaining import RemainingTime
 from kubectl_eksdoc.drain.run.result import PendingPod, Record
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
-from kubectl_eksdoc.embedded.stage import EmbeddedStage, stage_of
+from kubectl_eksdoc.embedded.stage import SimulatedStage, build_stage
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.objects.single import RawObjects
@@ -37,7 +37,7 @@ class Step:
     """`moments`: since the step before."""
 
     at_s: float
-    moments: tuple[RunMoment, ...]
+    moments: tuple[DrainEvent, ...]
     standing: RunProgress
 
 
@@ -53,51 +53,51 @@ class Rehearsed:
         return tuple(step for step in self.steps if step.at_s <= at_s)
 
 
-Meddle = Callable[[Engine, EmbeddedStage, float], object]
+Meddle = Callable[[Engine, SimulatedStage, float], object]
 """What somebody does to the run, or to the cluster, before a step."""
 
 
 def rehearsed(
-    stage: EmbeddedStage,
+    stage: SimulatedStage,
     targeting: Targeting = BLUE,
     policy: DrainPolicy = DrainPolicy(),
     meddle: Meddle = lambda engine, stage, now_s: None,
 ) -> Rehearsed:
     cluster, plan = plan_drain(stage, targeting, policy)
-    stage.start(pace_of(cluster))
-    engine, course, steps = Engine(plan, ObservedState(cluster)), Remaining(plan), []
+    stage.start(learned_kubelet_times(cluster))
+    engine, course, steps = Engine(plan, ObservedState(cluster)), RemainingTime(plan), []
     while True:
         now_s = stage.seconds
-        assert now_s < LONGEST_S, engine.undone
+        assert now_s < LONGEST_S, engine.not_drained
         meddle(engine, stage, now_s)
         _hear(engine, stage)
-        while acts := engine.acts(now_s):
+        while acts := engine.due_actions(now_s):
             for act in acts:
-                engine.take(stage.do(act), now_s)
+                engine.handle(stage.do(act), now_s)
             _hear(engine, stage)
-        steps.append(Step(now_s, tuple(engine.new_moments()), standing(engine, course, now_s)))
-        if engine.over or engine.is_settled(now_s):
+        steps.append(Step(now_s, tuple(engine.new_events()), run_progress(engine, course, now_s)))
+        if engine.is_finished or engine.is_settled(now_s):
             break
         stage.pass_time(min(engine.next_s(now_s), now_s + LOOK_S))
     pending = tuple(PendingPod(*each) for each in stage.pending())
     seen = {"drained_s": engine.drained_s, "placed": engine.placed, "cordoned_only": engine.cordoned_only}
-    record = Record(plan, tuple(engine.moments), stage.seconds, pending, engine.undone, **seen)  # type: ignore[arg-type]
-    return Rehearsed(cluster, plan, tuple(steps), record, engine.stopped)
+    record = Record(plan, tuple(engine.events), stage.seconds, pending, engine.not_drained, **seen)  # type: ignore[arg-type]
+    return Rehearsed(cluster, plan, tuple(steps), record, engine.stop_reason)
 
 
-def _hear(engine: Engine, stage: EmbeddedStage) -> None:
-    for news in stage.news():
-        engine.take(news, stage.seconds)
+def _hear(engine: Engine, stage: SimulatedStage) -> None:
+    for news in stage.updates():
+        engine.handle(news, stage.seconds)
 
 
-def demo_stage() -> EmbeddedStage:
+def demo_stage() -> SimulatedStage:
     raw = RawObjects()
     observed = DemoReader(raw).read(kinds.ALL)
-    return stage_of(observed, raw)
+    return build_stage(observed, raw)
 
 
 @cache
 def rehearsed_demo(at_once: int | None = None) -> Rehearsed:
     """The drain of the demo's default node group, undisturbed to its end; `at_once`: in waves of so many nodes."""
-    waves = ((ALL, Amount(at_once)),) if at_once is not None else ()
+    waves = ((ALL, IntOrPercent(at_once)),) if at_once is not None else ()
     return rehearsed(demo_stage(), policy=DrainPolicy(max_unavailable=waves))

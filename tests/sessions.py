@@ -11,9 +11,9 @@ from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model.api_objects import AppliedObjects
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.eks import Caller, EksCluster
+from kubectl_eksdoc.model.eks import CallerIdentity, EksCluster
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, Observed, SessionRequest, open_session
+from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, ObservedSession, SessionRequest, open_session
 from kubectl_eksdoc.session.sources import SourceChoice
 
 EKS = EksCluster("prod", "arn:aws:eks:eu-west-1:111122223333:cluster/prod", "1.33", "eks.1", "ACTIVE", "", "")
@@ -25,16 +25,16 @@ def of_the_demo(needs: ClusterNeeds) -> ClusterSession:
 
 def with_aws(believe: Callable[[], VerifiedCluster]) -> Callable[[SessionRequest], ClusterSession]:
     """As the real ones, but that the AWS of a live cluster is another."""
-    return lambda request: open_session(replace(request, believe=lambda connection, wanted: believe()))
+    return lambda request: open_session(replace(request, verify=lambda connection, wanted: believe()))
 
 
 def sees(cluster: EksCluster = EKS, aws: Any = None) -> VerifiedCluster:
     return VerifiedCluster(
-        aws, cluster, Caller(cluster.account, "arn:aws:iam::111122223333:user/ann"), "by its endpoint"
+        aws, cluster, CallerIdentity(cluster.account, "arn:aws:iam::111122223333:user/ann"), "by its endpoint"
     )
 
 
-class Answered(Observed):
+class Answered(ObservedSession):
     """Of what a test says; `answer` is called with the parameters of each question to AWS."""
 
     def __init__(

@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from kubectl_eksdoc.addon_diff.manifests import NearestManifest, all_known, known_of
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest, known_manifests, manifest_from_documents
 
 _TO = Path(__file__).parents[1] / "kubectl_eksdoc" / "knowledge" / "addon_manifests.json"
 _CNI = "config/master/aws-k8s-cni.yaml"
@@ -69,7 +69,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _known(addon: str) -> dict[str, Fields]:
-    return {each.version: _printed(each) for each in all_known(addon)}
+    return {each.version: _printed(each) for each in known_manifests(addon)}
 
 
 def _written(addon: str, versions: Mapping[str, Fields]) -> Iterator[dict[str, Any]]:
@@ -124,7 +124,7 @@ def _changed(before: Fields, after: Fields, of: str) -> dict[str, Any]:
 
 def _read(text: str) -> Fields:
     docs = [each for doc in yaml.safe_load_all(text) if doc for each in doc.get("items", [doc])]
-    return _printed(known_of("", docs))
+    return _printed(manifest_from_documents("", docs))
 
 
 def _printed(known: NearestManifest) -> Fields:

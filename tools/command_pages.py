@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
-from kubectl_eksdoc.cli.main import tree
+from kubectl_eksdoc.cli.flags import SUPPORTED_FLAGS, REFUSED_FLAGS
+from kubectl_eksdoc.cli.main import command_parser
 from kubectl_eksdoc.cli.parser import Formatter, Parser
 from tools import tables
 from tools.registry import ROOT
@@ -50,7 +50,7 @@ flags](#global-flags) · [exit codes](#exit-codes).
 
 def page() -> str:
     """The up-to-date page."""
-    leaves = [(name, each) for name, each in _leaves(tree(), ()) if name not in _SAME and each.usage]
+    leaves = [(name, each) for name, each in _leaves(command_parser(), ()) if name not in _SAME and each.usage]
     count = Counter(line for _, each in leaves for line in _lines(each._actions))
     shared = [line for line, times in count.items() if times > 1]
     brief = [(name, each) for name, each in leaves if name.split()[0] in _BRIEF]
@@ -64,9 +64,9 @@ def page() -> str:
 
 def _global() -> str:
     """kubectl's flags by name, as kubectl documents them; ours with their description."""
-    theirs = ", ".join(code(flag.long) for flag in HONOURED if not flag.ours)
-    ours = "".join(f"- {code(flag.shown)}: {flag.about}\n" for flag in HONOURED if flag.ours)
-    refused = ", ".join(code(name) for names in REFUSED for name in names.split())
+    theirs = ", ".join(code(flag.long) for flag in SUPPORTED_FLAGS if not flag.is_own)
+    ours = "".join(f"- {code(flag.help_name)}: {flag.about}\n" for flag in SUPPORTED_FLAGS if flag.is_own)
+    refused = ", ".join(code(name) for names in REFUSED_FLAGS for name in names.split())
     return (
         "## Global flags\n\nBefore or after the command. `kubectl eksdoc options` describes each, and the reason for "
         f"each that is refused.\n\nAs in kubectl: {theirs}.\n\n{ours}\nRefused: {refused}.\n"

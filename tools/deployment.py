@@ -38,7 +38,7 @@ def check() -> str:
         words = ["check", "--in-cluster", "--schedule", "0 6 * * *", "-n", NAMESPACE, "-o", "yaml"]
         words += ["--cluster-name", CLUSTER, "--region", REGION, "--kubeconfig", str(config)]
         out, err = io.StringIO(), io.StringIO()
-        code = run(words, out, err, around=CommandContext(out, err, {"HOME": folder, "PATH": ""}))
+        code = run(words, out, err, context=CommandContext(out, err, {"HOME": folder, "PATH": ""}))
     if code:
         raise ValueError(f"check --in-cluster ends with exit code {code}: {err.getvalue()}")
     return _HEAD + "---\n" + out.getvalue().partition("\n---\n")[2]

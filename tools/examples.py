@@ -172,5 +172,5 @@ def _begins(paragraphs: Iterable[str], word: str) -> bool:
 def _ran(argv: list[str]) -> tuple[int, str]:
     """The exit code, and stdout, or stderr where stdout is empty."""
     out, err = io.StringIO(), io.StringIO()
-    code = run(argv, out, err, around=CommandContext(out, err, {"COLUMNS": "100"}))
+    code = run(argv, out, err, context=CommandContext(out, err, {"COLUMNS": "100"}))
     return code, out.getvalue() or err.getvalue()

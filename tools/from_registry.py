@@ -190,7 +190,7 @@ def with_rights(text: str, registry: Registry) -> str:
 
 
 def _rights(plugin: Plugin) -> str:
-    known = dict.fromkeys((*rights.BY_COMMAND, *rights.ASKED_OF_AWS))
+    known = dict.fromkeys((*rights.BY_COMMAND, *rights.AWS_OPERATIONS))
     names = [name for name in known if not plugin.command or name.split()[0] == plugin.command]
     reading = [name for name in names if _reads(name)]
     rbac, aws = _of_rbac(reading), _of_aws(reading)
@@ -206,7 +206,7 @@ def _rights(plugin: Plugin) -> str:
 
 def _reads(command: str) -> bool:
     return all(right.verb in _READING for right in rights.BY_COMMAND.get(command, ())) and all(
-        question.operation.startswith(_TOLD) for question in rights.ASKED_OF_AWS.get(command, ())
+        question.operation.startswith(_TOLD) for question in rights.AWS_OPERATIONS.get(command, ())
     )
 
 
@@ -215,7 +215,7 @@ def _of_rbac(commands: Iterable[str]) -> list[str]:
 
 
 def _of_aws(commands: Iterable[str]) -> list[str]:
-    asked = (question for name in commands for question in rights.ASKED_OF_AWS.get(name, ()))
+    asked = (question for name in commands for question in rights.AWS_OPERATIONS.get(name, ()))
     return sorted({action for question in asked for action in question.actions})
 
 

@@ -253,7 +253,7 @@ def ended(command: str) -> Outcome:
     out, err = io.StringIO(), io.StringIO()
     signal.setitimer(signal.ITIMER_VIRTUAL, CPU_S)
     try:
-        code = run(command.split(), out, err, around=CommandContext(out, err, {"COLUMNS": "120"}, now=lambda: NOW))
+        code = run(command.split(), out, err, context=CommandContext(out, err, {"COLUMNS": "120"}, now=lambda: NOW))
     except TooLong:
         code = TOO_LONG
     finally:

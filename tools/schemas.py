@@ -58,28 +58,28 @@ _OF_COREFILES = (
     Code.of("dns-lameduck-unknown"),
 )
 RESULTS: Mapping[type[Printed], Collection[Code]] = {
-    AftermathResult: (*Code.of_area("addon_past"), Code.of("addon-object-unread")),
-    DiffResult: Code.of_area("addon"),
+    AftermathResult: (*Code.of_areas("addon_past"), Code.of("addon-object-unread")),
+    DiffResult: Code.of_areas("addon"),
     CorefileResult: _OF_COREFILES,
     ChangesResult: (),
     FleetResult: (),
     PermissionResult: (),
     SnapshotResult: (),
-    DnsChangeResult: (*Code.of_area("addon", "dns_change"), *_OF_DNS_CHANGES),
-    UpdateResult: Code.of_area("addon"),
-    CheckResult: Code.of_area(*_CHECKED),
-    ActiveProbeResult: Code.of_area("imds_probe"),
+    DnsChangeResult: (*Code.of_areas("addon", "dns_change"), *_OF_DNS_CHANGES),
+    UpdateResult: Code.of_areas("addon"),
+    CheckResult: Code.of_areas(*_CHECKED),
+    ActiveProbeResult: Code.of_areas("imds_probe"),
     FixResult: (),
-    RehearsalResult: Code.of_area("drain"),
-    RunResult: Code.of_area("drain"),
+    RehearsalResult: Code.of_areas("drain"),
+    RunResult: Code.of_areas("drain"),
     EventResult: (),
     StatusResult: (),
     WatchResult: (),
-    InterruptionResult: Code.of_area("interruption"),
-    LameduckResult: Code.of_area("dns"),
-    MeasureResult: Code.of_area("dns_measure"),
-    PlanResult: Code.of_area("drain"),
-    ProbeResult: Code.of_area("imds"),
+    InterruptionResult: Code.of_areas("interruption"),
+    LameduckResult: Code.of_areas("dns"),
+    MeasureResult: Code.of_areas("dns_measure"),
+    PlanResult: Code.of_areas("drain"),
+    ProbeResult: Code.of_areas("imds"),
 }
 """The finding codes that each may have."""
 SHARED = (Metadata, FindingResult, ObjectResult, SinceResult)
@@ -89,7 +89,7 @@ _CODE = {"$ref": "#/$defs/Code"}
 def made() -> dict[Path, str]:
     """Each file, up to date."""
     common = _definitions(SHARED)
-    every = {"common": {"description": "What results share.", "$defs": common | {"Code": _enum(Code.every())}}}
+    every = {"common": {"description": "What results share.", "$defs": common | {"Code": _enum(Code.all_codes())}}}
     every |= {kind(root): _of_kind(root, _enum(each), common) for root, each in RESULTS.items()}
     folder = Path(schemas.__file__).parent
     return {folder / f"{name}.json": json.dumps(_head(name) | body, indent=2) + "\n" for name, body in every.items()}

@@ -34,7 +34,7 @@ def named(right: Right) -> str:
 
 def placed(right: Right) -> str:
     """As `named`, and with its namespace, if it is not needed in all."""
-    where = rights.where(right)
+    where = rights.scope_text(right)
     return named(right) if where == "everywhere" else f"{named(right)} {where}"
 
 

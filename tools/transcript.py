@@ -45,7 +45,7 @@ def comparison() -> str:
 def _ran(*argv: str, read: Callable[[str], Baseline] = read_baseline, expected: int = 1) -> tuple[str, str]:
     """Its answer and its notes; the demo has blockers."""
     out, err = io.StringIO(), io.StringIO()
-    code = run(argv, out, err, around=CommandContext(out, err, {"COLUMNS": WIDTH}, read_baseline=read))
+    code = run(argv, out, err, context=CommandContext(out, err, {"COLUMNS": WIDTH}, read_baseline=read))
     if code != expected:
         raise SystemExit(f"the demo must exit with {expected}, as it has blockers, not {code}: {err.getvalue()}")
     return out.getvalue(), err.getvalue()

@@ -14,193 +14,193 @@ from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.document_diff import Path
 from kubectl_eksdoc.kubernetes.field_paths import field_step, keys_of
-from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries, updated, without_entries
+from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries, with_update, without_entries
 from kubectl_eksdoc.kubernetes.redaction import has_digest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
-from kubectl_eksdoc.model.findings import in_order
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, nested_field, object_name
+from kubectl_eksdoc.model.findings import sort_findings
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
 from .after_causes import (
     ChangeContext,
     TemplateHistory,
-    base_of,
+    base_value,
     cause_of,
-    in_object,
+    wrap_template,
     is_declared,
 )
 from .after_facts import (
     ChangedField,
     EarlierUpdate,
     PastFacts,
-    Recreating,
-    State,
-    Templated,
+    PodsToRecreate,
+    FieldState,
+    WorkloadReview,
     TemplateRollout,
     UpdateReview,
     UpdateVersions,
-    course,
-    unrecorded,
-    version_in,
+    update_versions,
+    unrecorded_fields,
+    image_version,
 )
-from .after_judging import judged
+from .after_judging import review_findings
 from .expected import EKS, owners_of
-from .fields import MISSING, AddonField, Usage, same_value, some_of, value_at
-from .manifests import manifests
-from .plan import Judge, plan_update
-from .prediction import AddonUpdateRequest, Mode, differing
+from .fields import MISSING, AddonField, Usage, is_same_value, shorten, value_at
+from .manifests import addon_manifests
+from .plan import ValuesValidator, plan_update
+from .prediction import AddonUpdateRequest, Mode, changed_paths
 from .revisions import (
-    Slot,
+    TemplatePeriod,
     TemplateUpdateStep,
     UnknownRevision,
-    slots,
-    step_at,
-    template_in,
-    templates_of,
+    template_periods,
+    template_step,
+    live_template,
+    read_revisions,
 )
 
 # The patch that restores lost fields and changes nothing else: a strategic merge patch, as ``kubectl patch`` sends it.
 
 
-MARK = "$patch"
-_ENV = field_step("env")
-_INSTEAD = {"f:value": "valueFrom", "f:valueFrom": "value"}
+PATCH_DIRECTIVE = "$patch"
+_ENV_STEP = field_step("env")
+_ALTERNATIVE_KEYS = {"f:value": "valueFrom", "f:valueFrom": "value"}
 """An environment variable has one of the two."""
 
 
 @frozen
-class Restoring:
+class RestorePatch:
     """`patch` restores `fields`, None if there is none to restore; no small patch restores the fields `not_restorable`.
     `after` is the patched object, without managedFields."""
 
     patch: Doc | None
     fields: tuple[Path, ...]
-    cannot: tuple[Path, ...]
+    not_restorable: tuple[Path, ...]
     after: Doc
 
 
-def restoring(live: Doc, wanted: Mapping[Path, Any], schema: Schema) -> Restoring:
+def build_restore_patch(live: Doc, old_values: Mapping[Path, Any], schema: Schema) -> RestorePatch:
     """`old_values`: the value to restore for each field, `MISSING` for none. The patch is tried: a field that it does
     not restore, or only by changing another one, is in `not_restorable`."""
     doc = without_entries(live)
     patch: Doc = {}
-    after = doc
-    done: list[Path] = []
-    cannot: list[Path] = []
-    for path in sorted(wanted):
-        if same_value(value_at(doc, path, schema.root), wanted[path]):
+    patched = doc
+    restored: list[Path] = []
+    not_restorable: list[Path] = []
+    for path in sorted(old_values):
+        if is_same_value(value_at(doc, path, schema.root), old_values[path]):
             continue
-        known = not has_digest(wanted[path])  # a snapshot may have a digest of the value, which must never be sent
-        longer = _with(patch, path, wanted[path], doc, schema.root) if known else None
-        tried = _tried(doc, longer, schema) if longer is not None else None
-        touched = {_entry(each) for each in (*done, path)}
+        is_known = not has_digest(old_values[path])  # a snapshot may have a digest of the value, which must never be sent
+        extended = _add_field(patch, path, old_values[path], doc, schema.root) if is_known else None
+        result = _try_patch(doc, extended, schema) if extended is not None else None
+        restored_entries = {_variable_or_field(other) for other in (*restored, path)}
         if (
-            longer is None
-            or tried is None
-            or any(not same_value(value_at(tried, each, schema.root), wanted[each]) for each in (*done, path))
-            or any(_entry(each) not in touched for each in differing(doc, tried, schema))
+            extended is None
+            or result is None
+            or any(not is_same_value(value_at(result, other, schema.root), old_values[other]) for other in (*restored, path))
+            or any(_variable_or_field(other) not in restored_entries for other in changed_paths(doc, result, schema))
         ):
-            cannot.append(path)
+            not_restorable.append(path)
         else:
-            patch, after = longer, tried
-            done.append(path)
-    return Restoring(patch if done else None, tuple(done), tuple(cannot), after)
+            patch, patched = extended, result
+            restored.append(path)
+    return RestorePatch(patch if restored else None, tuple(restored), tuple(not_restorable), patched)
 
 
-def rebased(base: Any, theirs: Any, ours: Any) -> Any:
+def rebase_list(base_list: Any, user_list: Any, eks_list: Any) -> Any:
     """Merge a list that is one value: the changes from `base_list` to `user_list`, applied to EKS's new `eks_list`.
     None if the result is unknown: without a base, or if the order of the items matters."""
-    if base == ours:
-        return theirs
+    if base_list == eks_list:
+        return user_list
     if (
-        not isinstance(base, list)
-        or not isinstance(theirs, list)
-        or not all(map(_stands_alone, (*base, *theirs, *ours)))
+        not isinstance(base_list, list)
+        or not isinstance(user_list, list)
+        or not all(map(_is_independent_item, (*base_list, *user_list, *eks_list)))
     ):
         return None
-    added = [each for each in theirs if each not in base]
-    options = {_option(each) for each in added} - {None}
-    kept = [each for each in ours if (each not in base or each in theirs) and _option(each) not in options]
-    return [*kept, *(each for each in added if each not in kept)]
+    added_items = [item for item in user_list if item not in base_list]
+    options = {_flag_name(item) for item in added_items} - {None}
+    kept_items = [item for item in eks_list if (item not in base_list or item in user_list) and _flag_name(item) not in options]
+    return [*kept_items, *(item for item in added_items if item not in kept_items)]
 
 
-def _stands_alone(item: Any) -> bool:
+def _is_independent_item(item: Any) -> bool:
     return isinstance(item, dict) or (isinstance(item, str) and item.startswith("-") and "=" in item)
 
 
-def _option(item: Any) -> str | None:
+def _flag_name(item: Any) -> str | None:
     """The name of a command line flag."""
     return item.partition("=")[0] if isinstance(item, str) else None
 
 
-def _entry(path: Path) -> Path:
+def _variable_or_field(path: Path) -> Path:
     """The field itself, or the environment variable it belongs to, which has either a value or a source."""
-    at = next((at for at, step in enumerate(path) if step == _ENV), None)
-    return path if at is None else path[: at + 2]
+    index = next((index for index, step in enumerate(path) if step == _ENV_STEP), None)
+    return path if index is None else path[: index + 2]
 
 
-def _tried(doc: Doc, patch: Doc, schema: Schema) -> Doc | None:
+def _try_patch(doc: Doc, patch: Doc, schema: Schema) -> Doc | None:
     try:
         return apply_strategic(doc, patch, schema.root)
     except ApiRefusal:
         return None
 
 
-def _with(patch: Doc, path: Path, value: Any, live: Doc, place: SchemaPlace) -> Doc | None:
+def _add_field(patch: Doc, path: Path, value: Any, live: Doc, place: SchemaPlace) -> Doc | None:
     """`patch` with one more field, None if a patch of this type cannot express it."""
     step, rest = path[0], path[1:]
     if not step.startswith("f:"):
         return None
     name = step[2:]
-    inner, there = place.under(name), live.get(name)
+    child_schema, live_child = place.under(name), live.get(name)
     if not rest:
-        return {**patch, name: _said(value, there, inner)}
+        return {**patch, name: _patch_value(value, live_child, child_schema)}
     if rest[0].startswith("k:"):
-        items = _with_item(patch.get(name, []), rest, value, there if isinstance(there, list) else [], inner)
-        return None if items is None else {**patch, name: items}
-    made = _with(patch.get(name) or {}, rest, value, there if isinstance(there, dict) else {}, inner)
-    return None if made is None else {**patch, name: made}
+        item_patches = _add_item_field(patch.get(name, []), rest, value, live_child if isinstance(live_child, list) else [], child_schema)
+        return None if item_patches is None else {**patch, name: item_patches}
+    child_patch = _add_field(patch.get(name) or {}, rest, value, live_child if isinstance(live_child, dict) else {}, child_schema)
+    return None if child_patch is None else {**patch, name: child_patch}
 
 
-def _with_item(items: list[Doc], path: Path, value: Any, live: list[Any], place: SchemaPlace) -> list[Doc] | None:
+def _add_item_field(items: list[Doc], path: Path, value: Any, live: list[Any], place: SchemaPlace) -> list[Doc] | None:
     """`path` begins with the item's keys. A removed container cannot be restored by some of its fields."""
     keys, rest = keys_of(path[0]), path[1:]
     if "merge" not in place.strategy or place.merge_key not in keys or not rest:
         return None
-    there = next((item for item in live if isinstance(item, dict) and _is(item, keys)), None)
-    if there is None and _ENV in rest:
+    live_item = next((item for item in live if isinstance(item, dict) and _has_keys(item, keys)), None)
+    if live_item is None and _ENV_STEP in rest:
         return None
-    mine = next((item for item in items if _is(item, keys)), None) or dict(keys)
-    made: Doc | None
-    if value is MISSING and rest[0] in _INSTEAD:
-        made = _without(mine, keys, rest[0][2:], _INSTEAD[rest[0]])
+    item_patch = next((item for item in items if _has_keys(item, keys)), None) or dict(keys)
+    new_item: Doc | None
+    if value is MISSING and rest[0] in _ALTERNATIVE_KEYS:
+        new_item = _remove_variable(item_patch, keys, rest[0][2:], _ALTERNATIVE_KEYS[rest[0]])
     else:
-        made = _with(mine, rest, value, there or {}, place.of_items())
-        if made is not None and _INSTEAD.get(rest[0]) in (there or {}):
-            made = {**made, _INSTEAD[rest[0]]: None}
-    return None if made is None else [*(item for item in items if not _is(item, keys)), made]
+        new_item = _add_field(item_patch, rest, value, live_item or {}, place.item_place())
+        if new_item is not None and _ALTERNATIVE_KEYS.get(rest[0]) in (live_item or {}):
+            new_item = {**new_item, _ALTERNATIVE_KEYS[rest[0]]: None}
+    return None if new_item is None else [*(item for item in items if not _has_keys(item, keys)), new_item]
 
 
-def _without(mine: Doc, keys: Doc, name: str, instead: str) -> Doc:
+def _remove_variable(item_patch: Doc, keys: Doc, name: str, alternative: str) -> Doc:
     """Remove key `name` of an environment variable: the whole variable, unless the patch sets the alternative key."""
-    return {**mine, name: None} if mine.get(instead) is not None else {**keys, MARK: "delete"}
+    return {**item_patch, name: None} if item_patch.get(alternative) is not None else {**keys, PATCH_DIRECTIVE: "delete"}
 
 
-def _is(item: Doc, keys: Mapping[str, Any]) -> bool:
+def _has_keys(item: Doc, keys: Mapping[str, Any]) -> bool:
     return all(item.get(key) == value for key, value in keys.items())
 
 
-def _said(value: Any, there: Any, place: SchemaPlace) -> Any:
+def _patch_value(value: Any, live_value: Any, place: SchemaPlace) -> Any:
     """The value in patch syntax: a value that is owned as a whole replaces the live one, even where a patch would
     merge."""
     if value is MISSING:
         return None
-    if isinstance(value, dict) and isinstance(there, dict):
-        return {**value, MARK: "replace"}
-    if isinstance(value, list) and isinstance(there, list) and "merge" in place.strategy and place.merge_key:
-        return [*value, {MARK: "replace"}]
+    if isinstance(value, dict) and isinstance(live_value, dict):
+        return {**value, PATCH_DIRECTIVE: "replace"}
+    if isinstance(value, list) and isinstance(live_value, list) and "merge" in place.strategy and place.merge_key:
+        return [*value, {PATCH_DIRECTIVE: "replace"}]
     return value
 
 
@@ -208,250 +208,250 @@ def _said(value: Any, there: Any, place: SchemaPlace) -> Any:
 # rule is unknown, and findings say so.
 
 
-class _Who(Enum):
+class _AffectedPods(Enum):
     NOBODY = "nobody"
     ASTRAY = "pods that started without their branch interface"
 
 
 @frozen
-class RunningPods:
+class RunningPodsRule:
     """`says`: why running pods have to be recreated or not after one of `fields` was lost, a clause."""
 
     fields: tuple[str, ...]
-    recreate: _Who
+    recreate: _AffectedPods
     says: str
     source: KnowledgeSource
 
 
-_RUNNING = sections(RunningPods, "field_effects", "running")
+_RUNNING_PODS_RULES = sections(RunningPodsRule, "field_effects", "running")
 
 
-def recreating(lost: tuple[ChangedField, ...], usage: Usage, begun: datetime) -> tuple[Recreating, ...]:
+def pods_to_recreate(lost_fields: tuple[ChangedField, ...], usage: Usage, started: datetime) -> tuple[PodsToRecreate, ...]:
     """For each lost variable of vpc-cni; `started`: the start of the update."""
-    return tuple(_of(change.field, usage, begun) for change in lost if change.field.variable)
+    return tuple(_recreation_of(change.field, usage, started) for change in lost_fields if change.field.variable)
 
 
-def _of(of: AddonField, usage: Usage, begun: datetime) -> Recreating:
-    rule = next((each for each in _RUNNING if of.variable in each.fields), None)
+def _recreation_of(field: AddonField, usage: Usage, started: datetime) -> PodsToRecreate:
+    rule = next((each for each in _RUNNING_PODS_RULES if field.variable in each.fields), None)
     if rule is None:
-        why = "no document that is known here says whether pods that run take it over"
-        return Recreating(of, Unknown(why), why, "", Confidence.LOW)
-    pods = () if rule.recreate is _Who.NOBODY else _astray(usage, begun)
-    return Recreating(of, pods, rule.says, rule.source.document, rule.source.confidence)
+        reason = "no document that is known here says whether pods that run take it over"
+        return PodsToRecreate(field, Unknown(reason), reason, "", Confidence.LOW)
+    pods = () if rule.recreate is _AffectedPods.NOBODY else _pods_without_interface(usage, started)
+    return PodsToRecreate(field, pods, rule.says, rule.source.document, rule.source.confidence)
 
 
-def _astray(usage: Usage, begun: datetime) -> tuple[str, ...] | Unknown:
+def _pods_without_interface(usage: Usage, started: datetime) -> tuple[str, ...] | Unknown:
     """Pods whose address is not that of their branch interface. Unknown if a pod that started since then has no
     interface annotation."""
     if isinstance(usage.branched, Unknown):
         return usage.branched
-    silent = [
+    unannotated = [
         pod.key
         for pod in usage.branched
-        if (pod.created_at is None or pod.created_at >= begun.replace(microsecond=0))
+        if (pod.created_at is None or pod.created_at >= started.replace(microsecond=0))
         and (pod.branch is None or not pod.branch.interface or not pod.branch.address)
     ]
-    if silent:
-        which = some_of(silent)
-        why = f"no branch interface is noted for {which}, which started since then"
-        astray = ", ".join(pod.key for pod in usage.astray)
-        return Unknown(f"{why}; to be recreated in any case: {astray}" if astray else why)
+    if unannotated:
+        names = shorten(unannotated)
+        reason = f"no branch interface is noted for {names}, which started since then"
+        pod_names = ", ".join(pod.key for pod in usage.astray)
+        return Unknown(f"{reason}; to be recreated in any case: {pod_names}" if pod_names else reason)
     return tuple(pod.key for pod in usage.astray)
 
 
-Charts = Callable[[str], "Doc | Unknown"]
+ChartLookup = Callable[[str], "Doc | Unknown"]
 """Default values of the chart, by the add-on's version."""
 
-_PATCHER, _NOW = "kubectl-patch", "2000-01-01T00:00:00Z"
+_PATCH_MANAGER, _PATCH_TIME = "kubectl-patch", "2000-01-01T00:00:00Z"
 
 
-def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> UpdateReview:
+def review_past_update(facts: PastFacts, chart_of: ChartLookup, validate: ValuesValidator) -> UpdateReview:
     """Review the update of `facts`. `validate`: validates values by the schema of the installed version."""
     update = facts.update
     if not isinstance(update, EksAddonUpdate) or update.begun is None:
-        bare = UpdateReview(facts)
-        return replace(bare, findings=in_order(judged(bare)))
-    looked = _looked(update, update.begun, facts, charts)
-    objects = tuple(_restored(live, looked) for live in facts.now.objects)
-    templated = tuple(each for each, _ in looked)
-    lost = tuple(change for each in templated for change in each.changes if change.lost)
-    found = UpdateReview(
+        review = UpdateReview(facts)
+        return replace(review, findings=sort_findings(review_findings(review)))
+    workloads = _review_workloads(update, update.begun, facts, chart_of)
+    restored_objects = tuple(_restored_object(live, workloads) for live in facts.addon_facts.objects)
+    reviews = tuple(each for each, _ in workloads)
+    lost_fields = tuple(change for each in reviews for change in each.changes if change.is_lost)
+    result = UpdateReview(
         facts,
-        templated,
-        unrecorded(facts.now, update.begun) if _takes(update) else (),
-        recreating(lost, facts.now.usage, update.begun),
-        plan_update(replace(facts.now, objects=objects), AddonUpdateRequest(Mode.OVERWRITE), judge),
-        earlier=_earlier(facts, update.begun, {change.field for change in lost}, charts),
+        reviews,
+        unrecorded_fields(facts.addon_facts, update.begun) if _may_overwrite(update) else (),
+        pods_to_recreate(lost_fields, facts.addon_facts.usage, update.begun),
+        plan_update(replace(facts.addon_facts, objects=restored_objects), AddonUpdateRequest(Mode.OVERWRITE), validate),
+        earlier_updates=_earlier_losses(facts, update.begun, {change.field for change in lost_fields}, chart_of),
     )
-    return replace(found, findings=in_order(judged(found)))
+    return replace(result, findings=sort_findings(review_findings(result)))
 
 
-def _known(facts: PastFacts) -> list[tuple[datetime, EksAddonUpdate]]:
+def _known_updates(facts: PastFacts) -> list[tuple[datetime, EksAddonUpdate]]:
     """The updates that EKS lists, by their start."""
-    told = facts.history.updates if isinstance(facts.history, UpdateHistory) else ()
-    known = [(each.begun, each) for each in told if isinstance(each, EksAddonUpdate) and each.begun is not None]
-    return sorted(known, key=lambda pair: (pair[0], pair[1].id))
+    updates = facts.history.updates if isinstance(facts.history, UpdateHistory) else ()
+    known_updates = [(each.begun, each) for each in updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
+    return sorted(known_updates, key=lambda pair: (pair[0], pair[1].id))
 
 
-def _earlier(facts: PastFacts, begun: datetime, lost: set[AddonField], charts: Charts) -> tuple[EarlierUpdate, ...]:
+def _earlier_losses(facts: PastFacts, started: datetime, lost_fields: set[AddonField], chart_of: ChartLookup) -> tuple[EarlierUpdate, ...]:
     """Fields that earlier updates reset and that are not restored, without `lost_fields`: the latest update may be the
     rollback of a harmful one. Newest first."""
-    found: list[EarlierUpdate] = []
-    said = set(lost)
-    for when, each in reversed(_known(facts)):
-        if when >= begun:
+    earlier: list[EarlierUpdate] = []
+    seen_fields = set(lost_fields)
+    for earlier_start, update in reversed(_known_updates(facts)):
+        if earlier_start >= started:
             continue
-        looked = _looked(each, when, facts, charts)
-        missed = tuple(
-            change for one, _ in looked for change in one.changes if change.missed and change.field not in said
+        workloads = _review_workloads(update, earlier_start, facts, chart_of)
+        lost_changes = tuple(
+            change for review, _ in workloads for change in review.changes if change.is_still_lost and change.field not in seen_fields
         )
-        said |= {change.field for change in missed}
-        found += [EarlierUpdate(each, when, missed)] if missed else []
-    return tuple(found)
+        seen_fields |= {change.field for change in lost_changes}
+        earlier += [EarlierUpdate(update, earlier_start, lost_changes)] if lost_changes else []
+    return tuple(earlier)
 
 
-def _takes(update: EksAddonUpdate) -> bool:
+def _may_overwrite(update: EksAddonUpdate) -> bool:
     """The update may have overwritten fields of other owners: with NONE it would have failed, with PRESERVE it would
     have kept them. Without a mode it is NONE; only discussions say so."""
     return update.parameter("ResolveConflicts") not in (Mode.NONE.value, Mode.PRESERVE.value)
 
 
-_Looked = tuple[Templated, "Restoring | None"]
+_WorkloadAndPatch = tuple[WorkloadReview, "RestorePatch | None"]
 
 
-def _looked(update: EksAddonUpdate, begun: datetime, facts: PastFacts, charts: Charts) -> list[_Looked]:
+def _review_workloads(update: EksAddonUpdate, started: datetime, facts: PastFacts, chart_of: ChartLookup) -> list[_WorkloadAndPatch]:
     """Review each object that has a pod template."""
-    ran = course(update, facts)
-    templated = (live for live in facts.now.objects if live.get("kind") in kinds.HISTORY_OF)
-    return [_templated(live, facts, update, begun, ran, charts) for live in templated]
+    versions = update_versions(update, facts)
+    workloads = (live for live in facts.addon_facts.objects if live.get("kind") in kinds.HISTORY_KINDS)
+    return [_review_workload(live, facts, update, started, versions, chart_of) for live in workloads]
 
 
-def _restored(live: Doc, looked: Iterable[_Looked]) -> Doc:
+def _restored_object(live: Doc, workloads: Iterable[_WorkloadAndPatch]) -> Doc:
     """The object after its patch; the sender of the patch owns the fields it sets."""
-    for each, restored in looked:
-        if each.of == named(live) and restored is not None and restored.patch is not None:
-            schema = schema_of(each.of.api_version, each.of.kind)
+    for review, restore_patch in workloads:
+        if review.object_ref == object_name(live) and restore_patch is not None and restore_patch.patch is not None:
+            schema = schema_of(review.object_ref.api_version, review.object_ref.kind)
             try:
-                return updated(live, restored.after, _PATCHER, _NOW, schema)
+                return with_update(live, restore_patch.after, _PATCH_MANAGER, _PATCH_TIME, schema)
             except MalformedEntries:
                 return live  # it cannot be judged, and is reported as unread
     return live
 
 
-def _templated(
-    live: Doc, facts: PastFacts, update: EksAddonUpdate, begun: datetime, ran: UpdateVersions, charts: Charts
-) -> _Looked:
-    of = named(live)
-    docs = facts.kept.get(of.kind, Unknown("its revisions were not asked for"))
-    rollout = _rollout(live, of)
+def _review_workload(
+    live: Doc, facts: PastFacts, update: EksAddonUpdate, started: datetime, versions: UpdateVersions, chart_of: ChartLookup
+) -> _WorkloadAndPatch:
+    object_ref = object_name(live)
+    docs = facts.revisions.get(object_ref.kind, Unknown("its revisions were not asked for"))
+    rollout = _rollout_of(live, object_ref)
     if isinstance(docs, Unknown):
-        return Templated(of, UnknownRevision(docs.why, missing=docs.missing), rollout=rollout), None
-    templates = templates_of(live, docs)
-    found = slots(templates)
-    newest = templates.kept[-1] if templates.kept else None
-    whole = newest is not None and newest.doc == template_in(live)
-    until = next((when for when, _ in _known(facts) if when > begun), None)
-    step = step_at(found, begun, update.parameter("AddonVersion"), whole, until)
+        return WorkloadReview(object_ref, UnknownRevision(docs.why, missing=docs.missing), rollout=rollout), None
+    templates = read_revisions(live, docs)
+    periods = template_periods(templates)
+    newest = templates.templates[-1] if templates.templates else None
+    is_current = newest is not None and newest.doc == live_template(live)
+    next_started = next((update_start for update_start, _ in _known_updates(facts) if update_start > started), None)
+    step = template_step(periods, started, update.parameter("AddonVersion"), is_current, next_started)
     if not isinstance(step, TemplateUpdateStep):
-        return Templated(of, step, rollout=rollout, unreadable=templates.unreadable), None
-    changes = _changes(live, of, step, found, facts, begun, ran, charts)
-    schema = schema_of(of.api_version, of.kind)
-    missed = {change.field.path: change.wanted for change in changes if change.missed}
-    wanted = {path: value for path, value in missed.items() if value is not None}
-    restored = restoring(live, wanted, schema)
-    cannot = tuple(AddonField(of, path) for path in sorted({*restored.cannot, *(missed.keys() - wanted.keys())}))
-    return Templated(of, step, changes, restored.patch, cannot, rollout, templates.unreadable), restored
+        return WorkloadReview(object_ref, step, rollout=rollout, unreadable=templates.unreadable), None
+    changes = _changed_fields(live, object_ref, step, periods, facts, started, versions, chart_of)
+    schema = schema_of(object_ref.api_version, object_ref.kind)
+    lost_values = {change.field.path: change.value_to_restore for change in changes if change.is_still_lost}
+    values = {path: value for path, value in lost_values.items() if value is not None}
+    restore_patch = build_restore_patch(live, values, schema)
+    not_restorable = tuple(AddonField(object_ref, path) for path in sorted({*restore_patch.not_restorable, *(lost_values.keys() - values.keys())}))
+    return WorkloadReview(object_ref, step, changes, restore_patch.patch, not_restorable, rollout, templates.unreadable), restore_patch
 
 
-def _changes(
+def _changed_fields(
     live: Doc,
-    of: ObjectName,
+    object_ref: ObjectName,
     step: TemplateUpdateStep,
-    found: Sequence[Slot],
+    periods: Sequence[TemplatePeriod],
     facts: PastFacts,
-    begun: datetime,
-    ran: UpdateVersions,
-    charts: Charts,
+    started: datetime,
+    versions: UpdateVersions,
+    chart_of: ChartLookup,
 ) -> tuple[ChangedField, ...]:
-    schema = schema_of(of.api_version, of.kind)
-    version = ran.was or version_in(step.before.doc, of.name)
-    past = TemplateHistory(
-        tuple(slot for slot in found if slot.number <= _last(found, step).number),
-        tuple(each for each in ran.begun if each < begun),
-        ran.whole,
+    schema = schema_of(object_ref.api_version, object_ref.kind)
+    version = versions.version_before or image_version(step.before.doc, object_ref.name)
+    history = TemplateHistory(
+        tuple(slot for slot in periods if slot.number <= _last_period_before(periods, step).number),
+        tuple(start for start in versions.update_starts if start < started),
+        versions.is_complete,
     )
-    chart = charts(version) if version else Unknown("which version it had before is not known")
-    of_eks = "-eksbuild." in version
-    addon = facts.now.addon.name
-    known = manifests(addon, version, version, True)
-    manifest = known.now.of(of) if known is not None and known.exact else {}
-    around = ChangeContext(addon, of, schema, past, chart, ran.values_before, ran.values, of_eks, manifest, ran.gently)
-    before, after = in_object(step.before.doc), in_object(step.after.doc)
-    owners = _owners(live)
-    made = []
-    for path in sorted(differing(before, after, schema)):
-        was, became, is_now = (value_at(doc, path, schema.root) for doc in (before, after, live))
-        who = tuple(sorted(name for name, paths in owners if path in paths))
-        state = _state(was, became, is_now, who)
+    chart = chart_of(version) if version else Unknown("which version it had before is not known")
+    is_eks_version = "-eksbuild." in version
+    addon = facts.addon_facts.addon.name
+    known_manifests = addon_manifests(addon, version, version, True)
+    manifest = known_manifests.current.fields_of(object_ref) if known_manifests is not None and known_manifests.is_exact else {}
+    context = ChangeContext(addon, object_ref, schema, history, chart, versions.values_before, versions.values, is_eks_version, manifest, versions.succeeded_with_none)
+    before, after = wrap_template(step.before.doc), wrap_template(step.after.doc)
+    fields_by_owner = _fields_by_owner(live)
+    changes = []
+    for path in sorted(changed_paths(before, after, schema)):
+        before_value, after_value, live_value = (value_at(doc, path, schema.root) for doc in (before, after, live))
+        managers = tuple(sorted(name for name, paths in fields_by_owner if path in paths))
+        state = _field_state(before_value, after_value, live_value, managers)
         if (
-            state is State.GONE
-            and not same_value(is_now, became)
-            and is_declared(path, is_now, around, facts.now.values)
+            state is FieldState.GONE
+            and not is_same_value(live_value, after_value)
+            and is_declared(path, live_value, context, facts.addon_facts.values)
         ):
-            state = State.OTHER
-        made.append(
+            state = FieldState.OTHER
+        changes.append(
             ChangedField(
-                AddonField(of, path),
-                was,
-                became,
-                is_now,
-                cause_of(path, was, became, around),
-                who,
-                around.config(path),
+                AddonField(object_ref, path),
+                before_value,
+                after_value,
+                live_value,
+                cause_of(path, before_value, after_value, context),
+                managers,
+                context.config_path(path),
                 state,
-                _wanted(path, was, became, around),
+                _value_to_restore(path, before_value, after_value, context),
             )
         )
-    return tuple(made)
+    return tuple(changes)
 
 
-def _wanted(path: Path, was: Any, became: Any, around: ChangeContext) -> Any:
+def _value_to_restore(path: Path, before_value: Any, after_value: Any, context: ChangeContext) -> Any:
     """The value that restores the field."""
-    both = isinstance(was, list) and isinstance(became, list)
-    return rebased(base_of(path, was, around), was, became) if both else was
+    are_lists = isinstance(before_value, list) and isinstance(after_value, list)
+    return rebase_list(base_value(path, before_value, context), before_value, after_value) if are_lists else before_value
 
 
-def _last(found: Sequence[Slot], step: TemplateUpdateStep) -> Slot:
+def _last_period_before(periods: Sequence[TemplatePeriod], step: TemplateUpdateStep) -> TemplatePeriod:
     """The period that ended with the update: the last one of the old template before the new one."""
-    sooner = [slot for slot in found if slot.template is step.before and slot.number < step.after.number]
-    return sooner[-1] if sooner else found[0]
+    earlier = [slot for slot in periods if slot.template is step.before and slot.number < step.after.number]
+    return earlier[-1] if earlier else periods[0]
 
 
-def _owners(live: Doc) -> list[tuple[str, Any]]:
+def _fields_by_owner(live: Doc) -> list[tuple[str, Any]]:
     try:
         return [(owner.manager, entry.fields) for owner, entry in owners_of(live).items() if not owner.subresource]
     except MalformedEntries:
         return []
 
 
-def _state(before: Any, after: Any, live: Any, owners: tuple[str, ...]) -> State:
-    if same_value(live, before):
-        return State.BACK
-    return State.GONE if same_value(live, after) or set(owners) <= {EKS.manager} else State.OTHER
+def _field_state(before: Any, after: Any, live: Any, owners: tuple[str, ...]) -> FieldState:
+    if is_same_value(live, before):
+        return FieldState.BACK
+    return FieldState.GONE if is_same_value(live, after) or set(owners) <= {EKS.manager} else FieldState.OTHER
 
 
-def _rollout(live: Doc, of: ObjectName) -> TemplateRollout:
-    if of.kind == "Deployment":
-        most = at(live, "spec", "strategy", "rollingUpdate", "maxUnavailable")
-        return TemplateRollout(_count(at(live, "spec", "replicas")), _amount(most, "25%"))
-    most = at(live, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
-    waits = at(live, "spec", "updateStrategy", "type") == "OnDelete"
-    return TemplateRollout(_count(at(live, "status", "desiredNumberScheduled")), _amount(most, 1), waits)
+def _rollout_of(live: Doc, object_ref: ObjectName) -> TemplateRollout:
+    if object_ref.kind == "Deployment":
+        max_unavailable = nested_field(live, "spec", "strategy", "rollingUpdate", "maxUnavailable")
+        return TemplateRollout(_as_count(nested_field(live, "spec", "replicas")), _as_amount(max_unavailable, "25%"))
+    max_unavailable = nested_field(live, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
+    is_on_delete = nested_field(live, "spec", "updateStrategy", "type") == "OnDelete"
+    return TemplateRollout(_as_count(nested_field(live, "status", "desiredNumberScheduled")), _as_amount(max_unavailable, 1), is_on_delete)
 
 
-def _count(value: object) -> int | None:
+def _as_count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _amount(value: object, default: int | str) -> int | str:
+def _as_amount(value: object, default: int | str) -> int | str:
     return value if isinstance(value, (int, str)) and not isinstance(value, bool) else default

@@ -9,20 +9,20 @@ from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
-from kubectl_eksdoc.kubernetes.document_diff import NONE, Path
+from kubectl_eksdoc.kubernetes.document_diff import NO_FIELDS, Path
 from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries
 from kubectl_eksdoc.model.addons import ConfigPath, EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, nested_field, object_name
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
-from kubectl_eksdoc.simulator.store import moment
+from kubectl_eksdoc.simulator.store import parse_api_time
 
-from .after_causes import Cause, ChangeReason
-from .expected import EKS, config_of, owners_of
+from .after_causes import ChangeCause, ChangeReason
+from .expected import EKS, config_path_of, owners_of
 from .fields import MISSING, AddonField, leaves, value_at
 from .plan import AddonPlan
 from .prediction import AddonFacts, Mode
-from .revisions import TemplateUpdateStep, UnknownRevision, Untouched
+from .revisions import TemplateUpdateStep, UnknownRevision, UnchangedTemplate
 
 
 @frozen
@@ -30,13 +30,13 @@ class PastFacts:
     """`addon_facts`: the add-on now, with the installed version as its target. `revisions`: by the kind of the
     workload, all objects of its namespace that store earlier pod templates."""
 
-    now: AddonFacts
+    addon_facts: AddonFacts
     update: EksAddonUpdate | Unknown | Absent
     history: UpdateHistory | Unknown
-    kept: Mapping[str, tuple[Doc, ...] | Unknown]
+    revisions: Mapping[str, tuple[Doc, ...] | Unknown]
 
 
-class State(str, Enum):
+class FieldState(str, Enum):
     """State of a field that a past update changed."""
 
     GONE = "gone"  # the value that the update or EKS has set
@@ -57,18 +57,18 @@ class ChangedField:
     because: ChangeReason
     owners: tuple[str, ...]
     config: ConfigPath
-    state: State
-    wanted: Any = None
+    state: FieldState
+    value_to_restore: Any = None
 
     @property
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """The update reset the field, whatever its current state."""
-        return self.because.cause is Cause.LOST
+        return self.because.cause is ChangeCause.LOST
 
     @property
-    def missed(self) -> bool:
+    def is_still_lost(self) -> bool:
         """The update reset the field, and it is not restored."""
-        return self.lost and self.state is State.GONE
+        return self.is_lost and self.state is FieldState.GONE
 
 
 @frozen
@@ -78,19 +78,19 @@ class TemplateRollout:
 
     pods: int | None
     at_a_time: int | str
-    waits: bool = False
+    is_on_delete: bool = False
 
 
 @frozen
-class Templated:
+class WorkloadReview:
     """Review of a workload with a pod template. `patch` restores the fields that are still lost, None if there are none
     or no patch restores them; no patch restores the fields `not_restorable`."""
 
-    of: ObjectName
-    step: TemplateUpdateStep | Untouched | UnknownRevision
+    object_ref: ObjectName
+    step: TemplateUpdateStep | UnchangedTemplate | UnknownRevision
     changes: tuple[ChangedField, ...] = ()
     patch: Doc | None = None
-    cannot: tuple[AddonField, ...] = ()
+    not_restorable: tuple[AddonField, ...] = ()
     rollout: TemplateRollout | None = None
     unreadable: tuple[str, ...] = ()
 
@@ -100,13 +100,13 @@ class UnrecordedFields:
     """Fields without a history in the API: `fields` that only EKS owns, in an object (or a part of one) that EKS wrote
     at `written_at`, with the update or later."""
 
-    of: ObjectName
+    object_ref: ObjectName
     fields: tuple[AddonField, ...]
-    when: str
+    written_at: str
 
 
 @frozen
-class Recreating:
+class PodsToRecreate:
     """Running pods that keep settings from the time when `field` was lost. `pods`: those to recreate, as
     ``namespace/name``; () for none."""
 
@@ -122,8 +122,8 @@ class EarlierUpdate:
     """An update before the reviewed one, and the fields that it reset and that are not restored: `lost_changes`."""
 
     update: EksAddonUpdate
-    begun: datetime
-    missed: tuple[ChangedField, ...]
+    started: datetime
+    lost_changes: tuple[ChangedField, ...]
 
 
 @frozen
@@ -132,24 +132,24 @@ class UpdateReview:
     was lost. None if nothing is known about the update."""
 
     facts: PastFacts
-    templated: tuple[Templated, ...] = ()
+    workloads: tuple[WorkloadReview, ...] = ()
     unrecorded: tuple[UnrecordedFields, ...] = ()
-    recreating: tuple[Recreating, ...] = ()
-    keeping: AddonPlan | None = None
+    pods_to_recreate: tuple[PodsToRecreate, ...] = ()
+    next_update: AddonPlan | None = None
     findings: tuple[Finding, ...] = ()
-    earlier: tuple[EarlierUpdate, ...] = ()
+    earlier_updates: tuple[EarlierUpdate, ...] = ()
 
     @property
-    def lost(self) -> tuple[ChangedField, ...]:
+    def lost_fields(self) -> tuple[ChangedField, ...]:
         """Sorted by object and field."""
-        return tuple(change for each in self.templated for change in each.changes if change.lost)
+        return tuple(change for each in self.workloads for change in each.changes if change.is_lost)
 
 
 # Changes that the API keeps no history of: ConfigMaps, ServiceAccounts, and workload fields outside the pod template.
 # The managedFields only record when `eks` wrote an object last.
 
 
-_BY_PEOPLE = (
+_USER_EDITED_PATHS = (
     ("f:data",),
     ("f:metadata", "f:annotations"),
     ("f:spec", "f:replicas"),
@@ -161,56 +161,56 @@ _BY_PEOPLE = (
 """Fields that users edit by hand; labels belong to the chart."""
 
 
-def unrecorded(now: AddonFacts, begun: datetime) -> tuple[UnrecordedFields, ...]:
+def unrecorded_fields(facts: AddonFacts, started: datetime) -> tuple[UnrecordedFields, ...]:
     """For each object that EKS has written since the update began: the fields that only EKS owns, and that neither
     configuration values nor the add-on's role set."""
-    found = (_of(live, now, begun) for live in now.objects)
-    return tuple(each for each in found if each is not None)
+    results = (_unrecorded_fields_of(live, facts, started) for live in facts.objects)
+    return tuple(each for each in results if each is not None)
 
 
-def _of(live: Doc, now: AddonFacts, begun: datetime) -> UnrecordedFields | None:
-    of = named(live)
+def _unrecorded_fields_of(live: Doc, facts: AddonFacts, started: datetime) -> UnrecordedFields | None:
+    object_ref = object_name(live)
     try:
         owners = owners_of(live)
     except MalformedEntries:
         return None  # the object has a finding already that it cannot be judged
-    mine = owners.get(EKS)
-    if mine is None or _moment(mine.time) < begun.replace(microsecond=0).timestamp():
+    eks_entry = owners.get(EKS)
+    if eks_entry is None or _parse_timestamp(eks_entry.time) < started.replace(microsecond=0).timestamp():
         return None
-    others = NONE
+    other_fields = NO_FIELDS
     for owner, entry in owners.items():
-        others |= entry.fields if owner != EKS else NONE
-    schema = schema_of(of.api_version, of.kind)
+        other_fields |= entry.fields if owner != EKS else NO_FIELDS
+    schema = schema_of(object_ref.api_version, object_ref.kind)
     paths = [
         path
-        for path in mine.fields
-        if _is_by_people(path)
-        and path not in others
+        for path in eks_entry.fields
+        if _is_user_edited(path)
+        and path not in other_fields
         and value_at(live, path, schema.root) is not MISSING
-        and not _is_declared(path, of, now, value_at(live, path, schema.root), schema)
+        and not _is_declared(path, object_ref, facts, value_at(live, path, schema.root), schema)
     ]
-    leaves = [path for path in paths if not any(other[: len(path)] == path and other != path for other in paths)]
-    if not leaves:
+    leaf_paths = [path for path in paths if not any(other[: len(path)] == path and other != path for other in paths)]
+    if not leaf_paths:
         return None
-    return UnrecordedFields(of, tuple(sorted(AddonField(of, path) for path in leaves)), mine.time)
+    return UnrecordedFields(object_ref, tuple(sorted(AddonField(object_ref, path) for path in leaf_paths)), eks_entry.time)
 
 
-def _is_by_people(path: Path) -> bool:
-    return any(path[: len(each)] == each for each in _BY_PEOPLE)
+def _is_user_edited(path: Path) -> bool:
+    return any(path[: len(each)] == each for each in _USER_EDITED_PATHS)
 
 
-def _is_declared(path: Path, of: ObjectName, now: AddonFacts, value: object, schema: Schema) -> bool:
-    if now.addon.role and value == now.addon.role:
+def _is_declared(path: Path, object_ref: ObjectName, facts: AddonFacts, value: object, schema: Schema) -> bool:
+    if facts.addon.role and value == facts.addon.role:
         return True
-    config = config_of(now.addon.name, of, path, schema)
-    values = {} if isinstance(now.values, Unknown) else now.values
+    config = config_path_of(facts.addon.name, object_ref, path, schema)
+    values = {} if isinstance(facts.values, Unknown) else facts.values
     return bool(config) and any(config[: len(leaf.path)] == leaf.path for leaf in leaves(values))
 
 
-def _moment(text: str) -> float:
+def _parse_timestamp(text: str) -> float:
     """Infinity for a missing time: the write may have been at any time."""
     try:
-        return moment(text).timestamp()
+        return parse_api_time(text).timestamp()
     except ValueError:
         return float("inf")
 
@@ -219,8 +219,8 @@ def _moment(text: str) -> float:
 
 
 _VERSION, _VALUES = "AddonVersion", "ConfigurationValues"
-_DONE = "Successful"
-_NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
+_SUCCESSFUL = "Successful"
+_EARLIEST = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 
 @frozen
@@ -229,63 +229,63 @@ class UpdateVersions:
     likewise. `update_starts`: the start of each successful update; `is_complete`: all updates that EKS lists were read.
     `succeeded_with_none`: the mode was NONE, and the update succeeded."""
 
-    was: str
+    version_before: str
     version: str
     values_before: Doc | Unknown
     values: Doc | Unknown
-    begun: tuple[datetime, ...]
-    whole: bool
-    gently: bool = False
+    update_starts: tuple[datetime, ...]
+    is_complete: bool
+    succeeded_with_none: bool = False
 
 
-def course(update: EksAddonUpdate, facts: PastFacts) -> UpdateVersions:
+def update_versions(update: EksAddonUpdate, facts: PastFacts) -> UpdateVersions:
     """The current version and values are those after the update if no later update changed them."""
-    history, version_now, values_now = facts.history, facts.now.addon.version, facts.now.values
-    known = history.updates if isinstance(history, UpdateHistory) else ()
-    done = [
-        each for each in known if isinstance(each, EksAddonUpdate) and (each.status == _DONE or each.id == update.id)
+    history, current_version, current_values = facts.history, facts.addon_facts.addon.version, facts.addon_facts.values
+    listed = history.updates if isinstance(history, UpdateHistory) else ()
+    successful = [
+        each for each in listed if isinstance(each, EksAddonUpdate) and (each.status == _SUCCESSFUL or each.id == update.id)
     ]
-    if update.id not in {each.id for each in done}:
-        done.append(update)
-    done.sort(key=lambda each: each.begun or _NEVER)
-    place = next(at for at, each in enumerate(done) if each.id == update.id)
-    before, since, later = done[:place], done[: place + 1], done[place + 1 :]
-    whole = isinstance(history, UpdateHistory) and not history.unseen and _all_known(history)
-    given = history.values if isinstance(history, UpdateHistory) else {}
-    never_after = whole and not any(each.id in given for each in later)
-    values = _last_values(since, given)
+    if update.id not in {each.id for each in successful}:
+        successful.append(update)
+    successful.sort(key=lambda each: each.begun or _EARLIEST)
+    index = next(at for at, each in enumerate(successful) if each.id == update.id)
+    before, until_update, later = successful[:index], successful[: index + 1], successful[index + 1 :]
+    is_complete = isinstance(history, UpdateHistory) and not history.unseen and _is_fully_known(history)
+    values_by_update = history.values if isinstance(history, UpdateHistory) else {}
+    is_unchanged_since = is_complete and not any(each.id in values_by_update for each in later)
+    values = _last_values(until_update, values_by_update)
     if values is None:
-        values = values_now if never_after else _NOT_TOLD
-    values_before = _last_values(before, given)
+        values = current_values if is_unchanged_since else _VALUES_UNKNOWN
+    values_before = _last_values(before, values_by_update)
     if values_before is None:
         # No update since then set values, so the current ones held before it, too.
-        values_before = values_now if never_after and update.id not in given else _NOT_TOLD
+        values_before = current_values if is_unchanged_since and update.id not in values_by_update else _VALUES_UNKNOWN
     version = update.parameter(_VERSION)
     if not version and not any(each.parameter(_VERSION) for each in later):
-        version = version_now
-    was = next((said for each in reversed(before) if (said := each.parameter(_VERSION))), "")
-    begun = tuple(each.begun for each in done if each.begun is not None)
-    gently = update.status == _DONE and update.parameter("ResolveConflicts") == Mode.NONE.value
-    return UpdateVersions(was, version, values_before, values, begun, whole, gently)
+        version = current_version
+    version_before = next((parameter for each in reversed(before) if (parameter := each.parameter(_VERSION))), "")
+    update_starts = tuple(each.begun for each in successful if each.begun is not None)
+    succeeded_with_none = update.status == _SUCCESSFUL and update.parameter("ResolveConflicts") == Mode.NONE.value
+    return UpdateVersions(version_before, version, values_before, values, update_starts, is_complete, succeeded_with_none)
 
 
-_NOT_TOLD = Unknown("no update that EKS tells of says which configuration values held then")
+_VALUES_UNKNOWN = Unknown("no update that EKS tells of says which configuration values held then")
 
 
-def _all_known(history: UpdateHistory) -> bool:
+def _is_fully_known(history: UpdateHistory) -> bool:
     return not any(isinstance(each, Unknown) for each in history.updates)
 
 
-def _last_values(done: list[EksAddonUpdate], given: object) -> Doc | Unknown | None:
-    if not isinstance(given, dict):
+def _last_values(updates: list[EksAddonUpdate], values_by_update: object) -> Doc | Unknown | None:
+    if not isinstance(values_by_update, dict):
         return None
-    return next((given[each.id] for each in reversed(done) if each.id in given), None)
+    return next((values_by_update[each.id] for each in reversed(updates) if each.id in values_by_update), None)
 
 
-def version_in(template: Doc, name: str) -> str:
+def image_version(template: Doc, name: str) -> str:
     """The image tag of the container that has the object's name; EKS tags it with the add-on's version. "" if there is
     none."""
-    containers = at(template, "spec", "containers")
+    containers = nested_field(template, "spec", "containers")
     for container in containers if isinstance(containers, list) else ():
         if isinstance(container, dict) and container.get("name") == name and isinstance(container.get("image"), str):
             tag: str = container["image"].rpartition("/")[2].partition("@")[0].partition(":")[2]

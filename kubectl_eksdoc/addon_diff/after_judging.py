@@ -10,53 +10,53 @@ from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.missing_rights import learned
+from kubectl_eksdoc.model.missing_rights import remedy_for
 
-from .after_causes import Cause
+from .after_causes import ChangeCause
 from .after_facts import (
     ChangedField,
     EarlierUpdate,
-    Recreating,
-    State,
-    Templated,
+    PodsToRecreate,
+    FieldState,
+    WorkloadReview,
     UnrecordedFields,
     UpdateReview,
 )
-from .exposure import exposed
-from .fields import AddonField, effect_of, same_value, value_of
-from .judging import calls
+from .exposure import field_severity
+from .fields import AddonField, effect_of, is_same_value, value_text
+from .judging import field_name
 from .prediction import Fate, FieldChange, FieldPrediction, Mode
 from .revisions import UnknownRevision
 
-_TOLD = 6
+_MAX_NAMES = 6
 """Maximum number of names in one sentence."""
 
 
-def judged(found: UpdateReview) -> Iterator[Finding]:
+def review_findings(review: UpdateReview) -> Iterator[Finding]:
     """Unsorted."""
-    yield from _of_update(found)
-    if not isinstance(found.facts.update, EksAddonUpdate) or found.keeping is None:
+    yield from _update_findings(review)
+    if not isinstance(review.facts.update, EksAddonUpdate) or review.next_update is None:
         return
-    yield from _unread(found)
-    for each in found.templated:
-        yield from _of_template(each)
-    for change in found.lost:
-        yield from _of_lost(found, change)
-    for past in found.earlier:
-        yield _of_earlier(found, past)
-    for kept in found.unrecorded:
-        yield _of_unrecorded(kept)
-    for rule in found.recreating:
-        yield from _of_pods(rule)
+    yield from _unread_findings(review)
+    for workload in review.workloads:
+        yield from _template_findings(workload)
+    for change in review.lost_fields:
+        yield from _lost_field_findings(review, change)
+    for earlier in review.earlier_updates:
+        yield _earlier_update_finding(review, earlier)
+    for fields in review.unrecorded:
+        yield _unrecorded_finding(fields)
+    for pods in review.pods_to_recreate:
+        yield from _pod_findings(pods)
 
 
-def _of_update(found: UpdateReview) -> Iterator[Finding]:
-    update, history, name = found.facts.update, found.facts.history, found.facts.now.addon.name
+def _update_findings(review: UpdateReview) -> Iterator[Finding]:
+    update, history, name = review.facts.update, review.facts.history, review.facts.addon_facts.addon.name
     addon = Subject("Addon", name)
     if isinstance(update, Unknown):
         lacking = update.missing or update.why
         yield Finding.of(
-            "addon-update-untold/unknown", addon, (update.why,), remedy=(learned(update),), addon=name, lacking=lacking
+            "addon-update-untold/unknown", addon, (update.why,), remedy=(remedy_for(update),), addon=name, lacking=lacking
         )
         return
     if isinstance(update, Absent):
@@ -67,69 +67,69 @@ def _of_update(found: UpdateReview) -> Iterator[Finding]:
         return
     if update.status == "InProgress":
         yield Finding.of("addon-update-untold/under-way", addon, update=update.id)
-    if isinstance(history, UpdateHistory) and history.unseen and _may_be_older(update, history, found):
-        asked = ("only the first few were asked for",)
-        yield Finding.of("addon-update-untold/more", addon, asked, count=history.unseen, addon=name)
+    if isinstance(history, UpdateHistory) and history.unseen and _may_be_older(update, history, review):
+        evidence = ("only the first few were asked for",)
+        yield Finding.of("addon-update-untold/more", addon, evidence, count=history.unseen, addon=name)
 
 
-def _may_be_older(update: EksAddonUpdate, history: UpdateHistory, found: UpdateReview) -> bool:
+def _may_be_older(update: EksAddonUpdate, history: UpdateHistory, review: UpdateReview) -> bool:
     """False if the update's end matches the add-on's last change by EKS's record."""
-    changed = found.facts.now.addon.changed
-    known = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
-    if update.begun is None or update.begun != max(known, default=None):
+    last_changed = review.facts.addon_facts.addon.changed
+    starts = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
+    if update.begun is None or update.begun != max(starts, default=None):
         return False
-    return changed is None or (changed - update.begun).total_seconds() > _LONGEST_S
+    return last_changed is None or (last_changed - update.begun).total_seconds() > _MAX_UPDATE_S
 
 
-_LONGEST_S = 3600
+_MAX_UPDATE_S = 3600
 """The maximum duration of an add-on update."""
 
 
-def _unread(found: UpdateReview) -> Iterator[Finding]:
+def _unread_findings(review: UpdateReview) -> Iterator[Finding]:
     """Objects that could not be read or decoded. A remedy about the next version's manifest is replaced: it says
     nothing about a past update."""
-    for each in found.keeping.findings if found.keeping is not None else ():
-        if each.code.name == "addon-object-unread":
-            of_next = any("--manifest" in remedy.text for remedy in each.remedy)
-            yield replace(each, remedy=(Remedy.of("compare-objects"),)) if of_next else each
+    for finding in review.next_update.findings if review.next_update is not None else ():
+        if finding.code.name == "addon-object-unread":
+            is_about_next_version = any("--manifest" in remedy.text for remedy in finding.remedy)
+            yield replace(finding, remedy=(Remedy.of("compare-objects"),)) if is_about_next_version else finding
 
 
-def _of_template(each: Templated) -> Iterator[Finding]:
-    step = each.step
+def _template_findings(workload: WorkloadReview) -> Iterator[Finding]:
+    step = workload.step
     if isinstance(step, UnknownRevision):
-        evidence = [f"{name} cannot be understood" for name in each.unreadable]
+        evidence = [f"{name} cannot be understood" for name in workload.unreadable]
         yield Finding.of(
             "addon-change-untold/template",
-            _subject(each.of),
+            _subject(workload.object_ref),
             tuple(evidence),
-            of=each.of,
-            why=step.why,
+            of=workload.object_ref,
+            why=step.reason,
             lacking=step.missing,
         )
         return
-    unclear = [change for change in each.changes if change.because.cause is Cause.UNKNOWN]
-    if unclear:
+    unknown_changes = [change for change in workload.changes if change.because.cause is ChangeCause.UNKNOWN]
+    if unknown_changes:
         yield Finding.of(
             "addon-change-untold/who",
-            _subject(each.of),
-            tuple(map(_change, unclear)),
-            fields=_listed([change.field for change in unclear]),
-            count=len(unclear),
+            _subject(workload.object_ref),
+            tuple(map(_change_text, unknown_changes)),
+            fields=_field_names([change.field for change in unknown_changes]),
+            count=len(unknown_changes),
         )
-    if each.cannot:
-        yield Finding.of("addon-change-untold/no-patch", _subject(each.of), fields=_listed(each.cannot))
+    if workload.not_restorable:
+        yield Finding.of("addon-change-untold/no-patch", _subject(workload.object_ref), fields=_field_names(workload.not_restorable))
 
 
-def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
-    assert found.keeping is not None, "of an update that is known"
-    severity, why = exposed(found.facts.now, _as_foretold(change), (), Mode.OVERWRITE)
-    at_risk = change.field in {each.field for each in found.keeping.changes if each.at_risk}
-    keep = _keeps(found, change.field)
-    evidence = (*why, str(change.field), f"how it is known: {change.because.why}", _sure(change))
-    before, after = (value_of(value, change.field) for value in (change.before, change.after))
-    field = calls(change.field)
-    subject, by_hand = _subject(change.field.of), at_risk and not keep
-    if change.state is State.GONE:
+def _lost_field_findings(review: UpdateReview, change: ChangedField) -> Iterator[Finding]:
+    assert review.next_update is not None, "of an update that is known"
+    severity, effects = field_severity(review.facts.addon_facts, _as_predicted_change(change), (), Mode.OVERWRITE)
+    at_risk = change.field in {each.field for each in review.next_update.changes if each.at_risk}
+    is_kept = _is_kept_by_values(review, change.field)
+    evidence = (*effects, str(change.field), f"how it is known: {change.because.why}", _confidence_text(change))
+    before, after = (value_text(value, change.field) for value in (change.before, change.after))
+    field = field_name(change.field)
+    subject, by_hand = _subject(change.field.of), at_risk and not is_kept
+    if change.state is FieldState.GONE:
         yield Finding.of(
             "addon-field-lost/gone",
             subject,
@@ -138,117 +138,117 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
             field=field,
             before=before,
             after=after,
-            live="" if same_value(change.live, change.after) else value_of(change.live, change.field),
-            patched=_is_patched(found, change.field),
-            keep=keep,
+            live="" if is_same_value(change.live, change.after) else value_text(change.live, change.field),
+            patched=_is_restored_by_patch(review, change.field),
+            keep=is_kept,
             by_hand=by_hand,
         )
         return
-    who = " and ".join(change.owners) or "nobody"
-    live = "" if change.state is State.BACK else value_of(change.live, change.field)
+    owner_names = " and ".join(change.owners) or "nobody"
+    live = "" if change.state is FieldState.BACK else value_text(change.live, change.field)
     if at_risk:
-        bad = max(severity, Severity.MEDIUM, key=lambda each: each.rank)
+        worst = max(severity, Severity.MEDIUM, key=lambda each: each.rank)
         yield Finding.of(
             "addon-loss-repeats",
             subject,
             evidence,
-            severity=bad,
+            severity=worst,
             field=field,
             before=before,
             after=after,
             live=live,
-            who=who,
-            keep=keep,
+            who=owner_names,
+            keep=is_kept,
         )
     else:
         yield Finding.of(
-            "addon-field-lost/back", subject, evidence, field=field, before=before, after=after, live=live, who=who
+            "addon-field-lost/back", subject, evidence, field=field, before=before, after=after, live=live, who=owner_names
         )
 
 
-def _of_earlier(found: UpdateReview, past: EarlierUpdate) -> Finding:
-    name = found.facts.now.addon.name
-    judged_each = [exposed(found.facts.now, _as_foretold(each), (), Mode.OVERWRITE)[0] for each in past.missed]
-    fields = [each.field for each in past.missed]
+def _earlier_update_finding(review: UpdateReview, earlier: EarlierUpdate) -> Finding:
+    name = review.facts.addon_facts.addon.name
+    severities = [field_severity(review.facts.addon_facts, _as_predicted_change(each), (), Mode.OVERWRITE)[0] for each in earlier.lost_changes]
+    fields = [each.field for each in earlier.lost_changes]
     return Finding.of(
         "addon-field-lost/earlier",
         Subject("Addon", name),
-        tuple(f"{_change(each)} ({_sure(each)})" for each in past.missed),
-        severity=min(judged_each, key=lambda each: each.rank),
-        update=past.update.id,
-        fields=_listed(fields),
+        tuple(f"{_change_text(each)} ({_confidence_text(each)})" for each in earlier.lost_changes),
+        severity=min(severities, key=lambda each: each.rank),
+        update=earlier.update.id,
+        fields=_field_names(fields),
         count=len(fields),
         addon=name,
     )
 
 
-def _sure(change: ChangedField) -> str:
+def _confidence_text(change: ChangedField) -> str:
     return f"confidence: {change.because.sure.value}"
 
 
-def _keeps(found: UpdateReview, of: AddonField) -> bool:
-    way = found.keeping.way_out if found.keeping is not None else None
-    return way is not None and way.usable and any(each.field == of for each in way.keeps)
+def _is_kept_by_values(review: UpdateReview, field: AddonField) -> bool:
+    proposed = review.next_update.way_out if review.next_update is not None else None
+    return proposed is not None and proposed.is_usable and any(each.field == field for each in proposed.keeps)
 
 
-def _is_patched(found: UpdateReview, of: AddonField) -> bool:
-    return any(each.patch is not None and of not in each.cannot for each in found.templated if each.of == of.of)
+def _is_restored_by_patch(review: UpdateReview, field: AddonField) -> bool:
+    return any(workload.patch is not None and field not in workload.not_restorable for workload in review.workloads if workload.object_ref == field.of)
 
 
-def _as_foretold(change: ChangedField) -> FieldChange:
+def _as_predicted_change(change: ChangedField) -> FieldChange:
     """The past change as a predicted one, for the functions that find affected workloads."""
     reset = FieldPrediction(Fate.RESET, change.after)
     return FieldChange(change.field, change.before, change.owners, dict.fromkeys(Mode, reset), change.config)
 
 
-def _of_unrecorded(kept: UnrecordedFields) -> Finding:
-    worst = [effect.worst for each in kept.fields if (effect := effect_of(each)) is not None]
+def _unrecorded_finding(fields: UnrecordedFields) -> Finding:
+    severities = [effect.worst for each in fields.fields if (effect := effect_of(each)) is not None]
     return Finding.of(
         "addon-change-untold/unrecorded",
-        _subject(kept.of),
-        severity=Severity.HIGH if Severity.CRITICAL in worst else Severity.LOW,
-        of=kept.of,
-        outside=kept.of.kind in kinds.HISTORY_OF,
-        when=kept.when,
-        fields=_listed(kept.fields),
+        _subject(fields.object_ref),
+        severity=Severity.HIGH if Severity.CRITICAL in severities else Severity.LOW,
+        of=fields.object_ref,
+        outside=fields.object_ref.kind in kinds.HISTORY_KINDS,
+        when=fields.written_at,
+        fields=_field_names(fields.fields),
     )
 
 
-def _of_pods(rule: Recreating) -> Iterator[Finding]:
-    subject = _subject(rule.field.of)
-    source = (f"{rule.says} ({rule.source}; confidence: {rule.sure.value})" if rule.source else rule.says,)
-    if isinstance(rule.pods, Unknown):
-        evidence = source if rule.pods.why in source else (*source, rule.pods.why)
-        lacking = rule.pods.missing or rule.pods.why
-        field = calls(rule.field)
+def _pod_findings(pods: PodsToRecreate) -> Iterator[Finding]:
+    subject = _subject(pods.field.of)
+    explanation = (f"{pods.says} ({pods.source}; confidence: {pods.sure.value})" if pods.source else pods.says,)
+    if isinstance(pods.pods, Unknown):
+        evidence = explanation if pods.pods.why in explanation else (*explanation, pods.pods.why)
+        lacking = pods.pods.missing or pods.pods.why
+        field = field_name(pods.field)
         yield Finding.of(
             "addon-pods-to-recreate/unknown",
             subject,
             evidence,
-            remedy=(learned(rule.pods),),
+            remedy=(remedy_for(pods.pods),),
             field=field,
             lacking=lacking,
         )
-    elif rule.pods:
+    elif pods.pods:
         yield Finding.of(
             "addon-pods-to-recreate/recreate",
             subject,
-            source,
-            count=len(rule.pods),
-            field=calls(rule.field),
-            pods=", ".join(rule.pods[:_TOLD]),
-            more=str(len(rule.pods[_TOLD:]) or ""),
+            explanation,
+            count=len(pods.pods),
+            field=field_name(pods.field),
+            pods=", ".join(pods.pods[:_MAX_NAMES]),
+            more=str(len(pods.pods[_MAX_NAMES:]) or ""),
         )
 
 
-def _change(change: ChangedField) -> str:
-    return f"{change.field}: {value_of(change.before, change.field)} → {value_of(change.after, change.field)}"
+def _change_text(change: ChangedField) -> str:
+    return f"{change.field}: {value_text(change.before, change.field)} → {value_text(change.after, change.field)}"
 
 
-def _listed(fields: tuple[AddonField, ...] | list[AddonField]) -> str:
-    some = ", ".join(calls(each) for each in fields[:_TOLD])
-    return some + (f" and {len(fields) - _TOLD} more" if len(fields) > _TOLD else "")
+def _field_names(fields: tuple[AddonField, ...] | list[AddonField]) -> str:
+    text = ", ".join(field_name(each) for each in fields[:_MAX_NAMES])
+    return text + (f" and {len(fields) - _MAX_NAMES} more" if len(fields) > _MAX_NAMES else "")
 
 
-def _subject(of: ObjectName) -> Subject:
-    return Subject(of.kind, of.name, of.namespace)
+def _subject(object_ref: ObjectName) -> Subject:
+    return Subject(object_ref.kind, object_ref.name, object_ref.namespace)

@@ -12,25 +12,25 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
-from kubectl_eksdoc.amazon.addon_needs import KNOWN
+from kubectl_eksdoc.amazon.addon_needs import KNOWN_SOFTWARE
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
-from kubectl_eksdoc.kubernetes.document_diff import NONE, FieldSet, Path
+from kubectl_eksdoc.kubernetes.document_diff import NO_FIELDS, FieldSet, Path
 from kubectl_eksdoc.kubernetes.field_paths import field_step
-from kubectl_eksdoc.kubernetes.server_side_apply import merged
+from kubectl_eksdoc.kubernetes.server_side_apply import merge
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
-from kubectl_eksdoc.model.quantities import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse_version
 
 from .expected import (
     EKS,
-    EMPTY,
+    EMPTY_VALUES,
     ExpectedApply,
     ExpectedConfig,
-    Witness,
-    applies,
-    config_of,
+    ApplyEvidence,
+    is_applied_by_eks,
+    config_path_of,
     leaves_of,
 )
 from .fields import MISSING, MissingValue, value_at
@@ -39,67 +39,67 @@ from .manifests import (
 )
 
 
-def missing(of: ObjectName, live: Doc, will: ExpectedConfig, update: ExpectedApply, schema: Schema) -> dict[Path, bool]:
+def removed_fields(object_ref: ObjectName, live: Doc, expected_config: ExpectedConfig, update: ExpectedApply, schema: Schema) -> dict[Path, bool]:
     """Fields that EKS has applied and that are now empty or absent. A user has emptied or removed them: they have no
     owner, so EKS restores them in every mode. The value says whether it is certain that EKS applies the field again."""
-    now, target = ({}, {}) if update.manifests is not None and update.manifests.far else update.values_of(of)
-    if not applies(will.owners):  # EKS may own no field any more that it applies
-        absent = (path for path in target if target[path] not in EMPTY and _is_gone(live, path, schema))
-        return {path: False for path in absent if path[-1][2:] not in _DEFAULTED.split()}
-    standing_now = () if target else leaves_of(standing(of, update.installed, update.agent), schema)
-    found: dict[Path, bool] = dict.fromkeys((*_emptied(will), *standing_now), False)
-    if target:
-        found = {path: False for path in found if path in target}
-        sure = will.why.get
-        found |= {
-            path: path not in will.may_lack and sure(path) is not Witness.VALUES
-            for path in now
-            if target.get(path) not in EMPTY
-            and path[-1][2:] not in _DEFAULTED.split()
-            and not _was_not_allowed(path, of, update, schema)
+    current, target_values = ({}, {}) if update.manifests is not None and update.manifests.is_distant else update.manifest_values(object_ref)
+    if not is_applied_by_eks(expected_config.owners):  # EKS may own no field any more that it applies
+        absent_paths = (path for path in target_values if target_values[path] not in EMPTY_VALUES and _is_empty(live, path, schema))
+        return {path: False for path in absent_paths if path[-1][2:] not in _DEFAULTED_FIELDS.split()}
+    always_applied = () if target_values else leaves_of(always_applied_fields(object_ref, update.installed_version, update.has_agent), schema)
+    applied_fields: dict[Path, bool] = dict.fromkeys((*_emptied_variables(expected_config), *always_applied), False)
+    if target_values:
+        applied_fields = {path: False for path in applied_fields if path in target_values}
+        evidence_of = expected_config.evidence.get
+        applied_fields |= {
+            path: path not in expected_config.may_lack and evidence_of(path) is not ApplyEvidence.VALUES
+            for path in current
+            if target_values.get(path) not in EMPTY_VALUES
+            and path[-1][2:] not in _DEFAULTED_FIELDS.split()
+            and not _is_not_in_current_schema(path, object_ref, update, schema)
         }
-    wanted = {path: value for part in update.after if part.of == of for path, value in _values(part.part, schema)}
-    for part in (each for each in update.before if each.of == of):
-        known_now = None if update.schema_now is None else update.schema_now.of(part.config) is not None
-        for path, value in _values(part.part, schema):
-            why = will.why.get(path)
-            if why is Witness.VALUES and wanted.get(path) != value:
-                found.pop(path, None)  # the call sets the value on purpose
-            elif path in wanted and (why is Witness.OWNED or known_now is not False):
-                found[path] = why is Witness.OWNED or (known_now is True and why is not None)
-    mine = will.owners.get(EKS, NONE)
-    gone = {path: certain for path, certain in found.items() if _is_gone(live, path, schema)}
-    others = [fields for owner, fields in will.owners.items() if owner != EKS]
+    target_parts = {path: value for part in update.target_parts if part.object_ref == object_ref for path, value in _leaf_values(part.part, schema)}
+    for part in (each for each in update.current_parts if each.object_ref == object_ref):
+        is_in_current_schema = None if update.current_schema is None else update.current_schema.allowed_at(part.config) is not None
+        for path, value in _leaf_values(part.part, schema):
+            evidence = expected_config.evidence.get(path)
+            if evidence is ApplyEvidence.VALUES and target_parts.get(path) != value:
+                applied_fields.pop(path, None)  # the call sets the value on purpose
+            elif path in target_parts and (evidence is ApplyEvidence.OWNED or is_in_current_schema is not False):
+                applied_fields[path] = evidence is ApplyEvidence.OWNED or (is_in_current_schema is True and evidence is not None)
+    eks_fields = expected_config.owners.get(EKS, NO_FIELDS)
+    empty_fields = {path: certain for path, certain in applied_fields.items() if _is_empty(live, path, schema)}
+    fields_of_others = [fields for owner, fields in expected_config.owners.items() if owner != EKS]
     return {
         path: certain
-        for path, certain in gone.items()
-        if not _is_instead(path, mine) and not (_stands(live, path, schema) and any(path in each for each in others))
+        for path, certain in empty_fields.items()
+        if not _has_other_probe_handler(path, eks_fields) and not (_exists(live, path, schema) and any(path in each for each in fields_of_others))
     }
 
 
-def _values(part: Doc, schema: Schema) -> Iterator[tuple[Path, object]]:
+def _leaf_values(part: Doc, schema: Schema) -> Iterator[tuple[Path, object]]:
     return ((path, value_at(part, path, schema.root)) for path in leaves_of(part, schema))
 
 
-def _emptied(will: ExpectedConfig) -> Iterator[Path]:
+def _emptied_variables(expected_config: ExpectedConfig) -> Iterator[Path]:
     """Values of environment variables whose entries EKS owns: ``kubectl set env NAME=`` keeps the entry."""
-    mine = will.owners.get(EKS, NONE)
-    for path in mine:
-        value = (*path, field_step("value"))
-        if path[-2:-1] == (field_step("env"),) and value not in mine:
-            yield value
+    eks_fields = expected_config.owners.get(EKS, NO_FIELDS)
+    for path in eks_fields:
+        value_path = (*path, field_step("value"))
+        if path[-2:-1] == (field_step("env"),) and value_path not in eks_fields:
+            yield value_path
 
 
-def _is_gone(live: Doc, path: Path, schema: Schema) -> bool:
+def _is_empty(live: Doc, path: Path, schema: Schema) -> bool:
     if (
         path[-1] == field_step("value")
         and value_at(live, (*path[:-1], field_step("valueFrom")), schema.root) != MISSING
     ):
         return False
-    return value_at(live, path, schema.root) in EMPTY
+    return value_at(live, path, schema.root) in EMPTY_VALUES
 
 
-_DEFAULTED = (
+_DEFAULTED_FIELDS = (
     "defaultMode dnsPolicy failureThreshold imagePullPolicy internalTrafficPolicy ipFamilies ipFamilyPolicy "
     "maxSurge maxUnavailable periodSeconds progressDeadlineSeconds protocol replicas restartPolicy "
     "revisionHistoryLimit schedulerName scheme selector serviceAccount sessionAffinity successThreshold "
@@ -110,24 +110,24 @@ _DEFAULTED = (
 removal."""
 
 
-def _was_not_allowed(path: Path, of: ObjectName, update: ExpectedApply, schema: Schema) -> bool:
+def _is_not_in_current_schema(path: Path, object_ref: ObjectName, update: ExpectedApply, schema: Schema) -> bool:
     """The current schema lacks the value, so EKS's chart of that version lacks it, too."""
-    config = config_of(update.addon, of, path, schema)
-    return bool(config) and update.schema_now is not None and update.schema_now.of(config) is None
+    config = config_path_of(update.addon, object_ref, path, schema)
+    return bool(config) and update.current_schema is not None and update.current_schema.allowed_at(config) is None
 
 
-def _stands(live: Doc, path: Path, schema: Schema) -> bool:
+def _exists(live: Doc, path: Path, schema: Schema) -> bool:
     return not isinstance(value_at(live, path, schema.root), MissingValue)
 
 
-_PROBES = tuple(map(field_step, ("exec", "grpc", "httpGet", "tcpSocket")))
+_PROBE_HANDLERS = tuple(map(field_step, ("exec", "grpc", "httpGet", "tcpSocket")))
 
 
-def _is_instead(path: Path, mine: FieldSet) -> bool:
+def _has_other_probe_handler(path: Path, eks_fields: FieldSet) -> bool:
     """A probe for which EKS applies another handler."""
-    at = next((at for at, step in enumerate(path) if step in _PROBES), 0)
-    others = [each for each in mine if at and each[:at] == path[:at] and len(each) > at]
-    return any(each[at] in _PROBES and each[at] != path[at] for each in others)
+    index = next((index for index, step in enumerate(path) if step in _PROBE_HANDLERS), 0)
+    sibling_paths = [each for each in eks_fields if index and each[:index] == path[:index] and len(each) > index]
+    return any(each[index] in _PROBE_HANDLERS and each[index] != path[index] for each in sibling_paths)
 
 
 @frozen
@@ -145,16 +145,16 @@ class AppliedPart:
 _APPLIED = records(AppliedPart, "applied_fields")
 
 
-def standing(of: ObjectName, version: str, agent: bool) -> Doc:
+def always_applied_fields(object_ref: ObjectName, version: str, agent: bool) -> Doc:
     """The part of the object that EKS applies with the add-on's `version`, independent of configuration values.
     `agent`: the values enable vpc-cni's network policy agent."""
-    installed = parse(version)
-    whole: Doc = {}
-    for each in _APPLIED:
-        known = each.since is None or (installed is not None and not installed < each.since)
-        if each.object == of and known and (agent or not each.agent):
-            whole = merged(whole, each.part, schema_of(of.api_version, of.kind).root)
-    return whole
+    installed = parse_version(version)
+    fields: Doc = {}
+    for part in _APPLIED:
+        applies = part.since is None or (installed is not None and not installed < part.since)
+        if part.object == object_ref and applies and (agent or not part.agent):
+            fields = merge(fields, part.part, schema_of(object_ref.api_version, object_ref.kind).root)
+    return fields
 
 
 @frozen
@@ -163,51 +163,51 @@ class ObjectSearch:
     `without_addon`: objects that EKS has applied for an unknown add-on. `unreadable_kinds`: the kinds that could not be
     listed, by resource or group in RBAC's terms, each with its reason."""
 
-    more: tuple[ObjectName, ...] = ()
-    whose: tuple[ObjectName, ...] = ()
-    unlisted: Mapping[str, Unknown] = field(default_factory=dict)
+    unlisted_in_manifest: tuple[ObjectName, ...] = ()
+    without_addon: tuple[ObjectName, ...] = ()
+    unreadable_kinds: Mapping[str, Unknown] = field(default_factory=dict)
 
 
-EVERY_KIND = "objects of all kinds"
+ALL_KINDS = "objects of all kinds"
 
 
-def searched(parts: Iterable[AppliedObjects | Unknown], addon: str, known: Iterable[ObjectName]) -> ObjectSearch:
+def assign_objects(parts: Iterable[AppliedObjects | Unknown], addon: str, known: Iterable[ObjectName]) -> ObjectSearch:
     """Assign the objects that a search found. `known`: the add-on's objects by its manifests."""
-    whole = tuple(parts)
-    found = tuple(each for each in whole if isinstance(each, AppliedObjects))
-    labels = {of: told for each in found for of, told in each.labels.items()}
-    of = _addons(labels)
-    stripped = {name for each in found for name in each.stripped}
-    mine = {each for each, names in of.items() if addon in names}
-    nobodys = {each for each, names in of.items() if not names and each not in stripped}
-    seen = {(each.kind, each.namespace, each.name) for each in known}
-    more = (each for each in mine if (each.kind, each.namespace, each.name) not in seen)
-    unlisted = {kind: why for each in found for kind, why in each.unlisted.items()}
-    unlisted.update((EVERY_KIND, each) for each in whole if isinstance(each, Unknown))
-    return ObjectSearch(tuple(sorted(more)), tuple(sorted(nobodys)), unlisted)
+    results = tuple(parts)
+    object_sets = tuple(each for each in results if isinstance(each, AppliedObjects))
+    labels = {addons_by_object: object_labels for each in object_sets for addons_by_object, object_labels in each.labels.items()}
+    addons_by_object = _addons_by_object(labels)
+    stripped = {name for each in object_sets for name in each.stripped}
+    addon_objects = {each for each, names in addons_by_object.items() if addon in names}
+    without_addon = {each for each, names in addons_by_object.items() if not names and each not in stripped}
+    known_keys = {(each.kind, each.namespace, each.name) for each in known}
+    unlisted_in_manifest = (each for each in addon_objects if (each.kind, each.namespace, each.name) not in known_keys)
+    unreadable_kinds = {kind: reason for each in object_sets for kind, reason in each.unlisted.items()}
+    unreadable_kinds.update((ALL_KINDS, each) for each in results if isinstance(each, Unknown))
+    return ObjectSearch(tuple(sorted(unlisted_in_manifest)), tuple(sorted(without_addon)), unreadable_kinds)
 
 
-def _addons(found: Mapping[ObjectName, Mapping[str, str]]) -> dict[ObjectName, frozenset[str]]:
+def _addons_by_object(labels_by_object: Mapping[ObjectName, Mapping[str, str]]) -> dict[ObjectName, frozenset[str]]:
     """For each object, the add-ons or other software it may belong to: their objects have the same name, or share a
     label with an object that has. EKS's own objects belong to "eks"."""
-    by_name = {of: frozenset(each.name for each in KNOWN if of in objects_of(each.name)) for of in found}
+    by_name = {object_ref: frozenset(each.name for each in KNOWN_SOFTWARE if object_ref in objects_of(each.name)) for object_ref in labels_by_object}
     by_label: dict[tuple[str, str], set[str]] = {}
-    for software in KNOWN:
+    for software in KNOWN_SOFTWARE:
         for label in software.labels:
             by_label.setdefault(label, set()).add(software.name)
-    for of, names in by_name.items():
-        for label in found[of].items():
+    for object_ref, names in by_name.items():
+        for label in labels_by_object[object_ref].items():
             by_label.setdefault(label, set()).update(names)
 
-    def told(of: ObjectName) -> frozenset[str]:
-        words = {_plain(re.sub(r"-v?[0-9]+\..*", "", value)) for value in found[of].values()}
-        names = {each.name for each in KNOWN if _plain(each.name) in words}
-        names |= {name for label in found[of].items() for name in by_label.get(label, ())}
-        return frozenset(names or ({"eks"} if of.name.startswith("eks:") else ()))
+    def addons_of(object_ref: ObjectName) -> frozenset[str]:
+        words = {_without_vendor(re.sub(r"-v?[0-9]+\..*", "", value)) for value in labels_by_object[object_ref].values()}
+        names = {each.name for each in KNOWN_SOFTWARE if _without_vendor(each.name) in words}
+        names |= {name for label in labels_by_object[object_ref].items() for name in by_label.get(label, ())}
+        return frozenset(names or ({"eks"} if object_ref.name.startswith("eks:") else ()))
 
-    return {of: names or told(of) for of, names in by_name.items()}
+    return {object_ref: names or addons_of(object_ref) for object_ref, names in by_name.items()}
 
 
-def _plain(name: str) -> str:
+def _without_vendor(name: str) -> str:
     """``aws-vpc-cni`` → ``vpc-cni``."""
     return re.sub(r"^(aws|amazon|eks)-", "", name)

@@ -10,9 +10,9 @@ from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
-from kubectl_eksdoc.kubernetes.document_diff import Path, step_of
-from kubectl_eksdoc.kubernetes.field_paths import field_step, keys_of, shown
-from kubectl_eksdoc.kubernetes.redaction import printed
+from kubectl_eksdoc.kubernetes.document_diff import Path, item_step
+from kubectl_eksdoc.kubernetes.field_paths import field_step, keys_of, format_step
+from kubectl_eksdoc.kubernetes.redaction import redact_value
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, same_json
@@ -42,41 +42,41 @@ class Leaf:
     value: Any
 
 
-def merged(below: Doc, above: Doc) -> Doc:
+def merge_values(base: Doc, overrides: Doc) -> Doc:
     """`overrides` replace values of `base`, key by key."""
-    made = dict(below)
-    for key, value in above.items():
-        old = made.get(key)
-        made[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-    return made
+    result = dict(base)
+    for key, value in overrides.items():
+        old = result.get(key)
+        result[key] = merge_values(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return result
 
 
-def differences(before: Doc, after: Doc) -> tuple[ConfigPath, ...]:
+def changed_leaves(before: Doc, after: Doc) -> tuple[ConfigPath, ...]:
     """Paths of the leaves that only one of the documents has, or that differ."""
     old, new = ({leaf.path: leaf.value for leaf in leaves(each)} for each in (before, after))
-    return tuple(sorted(path for path in old.keys() | new.keys() if not same_json(*_at(path, old, new))))
+    return tuple(sorted(path for path in old.keys() | new.keys() if not same_json(*_values_at(path, old, new))))
 
 
-def _at(path: ConfigPath, old: dict[ConfigPath, Any], new: dict[ConfigPath, Any]) -> tuple[Any, Any]:
+def _values_at(path: ConfigPath, old: dict[ConfigPath, Any], new: dict[ConfigPath, Any]) -> tuple[Any, Any]:
     return old.get(path, MISSING), new.get(path, MISSING)
 
 
 def leaves(values: Doc) -> tuple[Leaf, ...]:
     """All leaves, sorted by path; () for ``{}``."""
-    return tuple(sorted(_leaves((), values), key=lambda leaf: leaf.path))
+    return tuple(sorted(_iterate_leaves((), values), key=lambda leaf: leaf.path))
 
 
-def _leaves(path: ConfigPath, values: Doc) -> Iterator[Leaf]:
+def _iterate_leaves(path: ConfigPath, values: Doc) -> Iterator[Leaf]:
     for key, value in values.items():
         if isinstance(value, dict) and value:
-            yield from _leaves((*path, key), value)
+            yield from _iterate_leaves((*path, key), value)
         else:
             yield Leaf((*path, key), value)
 
 
-def same_value(one: object, other: object) -> bool:
+def is_same_value(first: object, second: object) -> bool:
     """Equality of JSON values: true is not 1, although Python compares them as equal."""
-    return type(one) is type(other) and bool(one == other)
+    return type(first) is type(second) and bool(first == second)
 
 
 @frozen(order=True)
@@ -93,7 +93,7 @@ class AddonField:
     @property
     def said(self) -> str:
         """The path in the same notation, without the object."""
-        return "".join(map(shown, self.path))
+        return "".join(map(format_step, self.path))
 
     @property
     def variable(self) -> str:
@@ -102,9 +102,9 @@ class AddonField:
             return ""
         return str(keys_of(self.path[-2]).get("name", "")) if self.path[-1].startswith("f:value") else ""
 
-    def printed(self, value: Any) -> Any:
+    def redacted(self, value: Any) -> Any:
         """The value without secrets of a variable, an annotation, or a Corefile."""
-        return printed(value, self.variable or (self.path[-1].partition(":")[2] if self.path else ""))
+        return redact_value(value, self.variable or (self.path[-1].partition(":")[2] if self.path else ""))
 
     @property
     def container(self) -> str:
@@ -115,7 +115,7 @@ class AddonField:
         return ""
 
     @property
-    def starts_first(self) -> bool:
+    def is_in_init_container(self) -> bool:
         """The field is in an init container."""
         return field_step("initContainers") in self.path
 
@@ -133,28 +133,28 @@ def value_at(doc: Any, path: Path, place: SchemaPlace) -> Any:
                 return MISSING
             doc, place = doc[name], place.under(name)
         elif isinstance(doc, list):
-            doc = next((item for item in reversed(doc) if step_of(item, place) == step), MISSING)
-            place = place.of_items()
+            doc = next((item for item in reversed(doc) if item_step(item, place) == step), MISSING)
+            place = place.item_place()
         else:
             return MISSING
     return doc
 
 
-def some_of(names: Sequence[str]) -> str:
+def shorten(names: Sequence[str]) -> str:
     """The first three names, and the number of the others."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-LONGEST = 60
+MAX_TEXT_LENGTH = 60
 
 
-def value_of(value: object, of: AddonField | None = None) -> str:
+def value_text(value: object, field: AddonField | None = None) -> str:
     """The value for a sentence, redacted by its field. A long value is replaced by its kind."""
-    value = value if of is None else of.printed(value)
+    value = value if field is None else field.redacted(value)
     if value is MISSING:
         return "nothing"
     text = f'"{value}"' if isinstance(value, str) else str(value)
-    if len(text) > LONGEST or "\n" in text:
+    if len(text) > MAX_TEXT_LENGTH or "\n" in text:
         return "a text" if isinstance(value, str) else "a document"
     return text
 
@@ -163,7 +163,7 @@ def value_of(value: object, of: AddonField | None = None) -> str:
 # does not list is unknown, and findings say so.
 
 
-class Users(Enum):
+class AffectedUsers(Enum):
     """Pods or nodes that a change affects."""
 
     BRANCH_PODS = "pods with security groups of their own"
@@ -181,7 +181,7 @@ class FieldEffect:
 
     fields: tuple[str, ...]
     does: str
-    users: Users
+    users: AffectedUsers
     worst: Severity
     source: KnowledgeSource
     at_once: bool = True
@@ -195,15 +195,15 @@ _EFFECTS = {name: each for each in records(FieldEffect, "field_effects") for nam
 
 def effect_of(field: AddonField) -> FieldEffect | None:
     """None if the effect is unknown."""
-    names = (field.variable, f"{field.of.kind} {field.path[-1]}", *field.path)
-    return next((_EFFECTS[name] for name in names if name in _EFFECTS), None)
+    keys = (field.variable, f"{field.of.kind} {field.path[-1]}", *field.path)
+    return next((_EFFECTS[name] for name in keys if name in _EFFECTS), None)
 
 
 # Users of the settings of an add-on's fields, by the current cluster.
 
 
-BEHIND_BALANCERS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
-USED_BY = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS, kinds.SECURITY_GROUP_POLICIES, kinds.ENI_CONFIGS)
+LOAD_BALANCER_KINDS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
+USAGE_KINDS = (kinds.NODES, kinds.PODS, *LOAD_BALANCER_KINDS, kinds.SECURITY_GROUP_POLICIES, kinds.ENI_CONFIGS)
 """Kinds that are listed completely to find the users."""
 
 
@@ -237,59 +237,59 @@ class Usage:
     def astray(self) -> tuple[Pod, ...]:
         """Pods that started without their branch interface, and so have the security groups of their node."""
         branched = () if isinstance(self.branched, Unknown) else self.branched
-        return tuple(pod for pod in branched if pod.branch is not None and pod.branch.astray)
+        return tuple(pod for pod in branched if pod.branch is not None and pod.branch.uses_node_address)
 
 
-def usage(cluster: Cluster) -> Usage:
+def read_usage(cluster: Cluster) -> Usage:
     """The usage of the cluster; facts that were not read are unknown."""
     pods, nodes = cluster.read_of(kinds.PODS), cluster.read_of(kinds.NODES)
     if not pods.known:
-        unread = Unknown(f"pods were not read: {pods.detail}", "list pods")
-        return Usage(unread, unread, unread, *_custom(cluster))
+        not_read = Unknown(f"pods were not read: {pods.detail}", "list pods")
+        return Usage(not_read, not_read, not_read, *_custom_resource_names(cluster))
     branched = tuple(pod for pod in cluster.pods if pod.branch is not None and not pod.finished)
-    fullest = _fullest(cluster) if nodes.known else Unknown(f"nodes were not read: {nodes.detail}", "list nodes")
-    bound = balanced(cluster)
-    groups = bound if isinstance(bound, Unknown) else tuple(f"{each.namespace}/{each.name}" for each in bound)
-    return Usage(branched, groups, fullest, *_custom(cluster))
+    fullest = _fullest_node(cluster) if nodes.known else Unknown(f"nodes were not read: {nodes.detail}", "list nodes")
+    bindings = affected_bindings(cluster)
+    groups = bindings if isinstance(bindings, Unknown) else tuple(f"{each.namespace}/{each.name}" for each in bindings)
+    return Usage(branched, groups, fullest, *_custom_resource_names(cluster))
 
 
-def _custom(cluster: Cluster) -> tuple[tuple[str, ...] | Unknown, tuple[str, ...] | Unknown]:
+def _custom_resource_names(cluster: Cluster) -> tuple[tuple[str, ...] | Unknown, tuple[str, ...] | Unknown]:
     """Names of SecurityGroupPolicies and ENIConfigs."""
     policies = tuple(sorted(f"{each.namespace}/{each.name}" for each in cluster.security_group_policies))
     configs = tuple(sorted(each.name for each in cluster.eni_configs))
     return (
-        _unread(cluster, kinds.SECURITY_GROUP_POLICIES) or policies,
-        _unread(cluster, kinds.ENI_CONFIGS) or configs,
+        _reason_unread(cluster, kinds.SECURITY_GROUP_POLICIES) or policies,
+        _reason_unread(cluster, kinds.ENI_CONFIGS) or configs,
     )
 
 
-def _unread(cluster: Cluster, resource: Resource) -> Unknown | None:
+def _reason_unread(cluster: Cluster, resource: Resource) -> Unknown | None:
     read = cluster.read_of(resource)
     name = resource.full_name
     return None if read.known else Unknown(f"{name} were not read: {read.detail}", f"list {name}")
 
 
-def balanced(cluster: Cluster) -> tuple[TargetGroupBinding, ...] | Unknown:
+def affected_bindings(cluster: Cluster) -> tuple[TargetGroupBinding, ...] | Unknown:
     """TargetGroupBindings of Services that select pods with their own security groups, sorted by namespace and name."""
-    unread = cluster.unread(kinds.PODS, *BEHIND_BALANCERS)
-    if unread:
-        why = "; ".join(f"{read.resource.full_name}: {read.detail}" for read in unread)
-        return Unknown(why, f"list {unread[0].resource.full_name}")
-    branched = [pod for pod in cluster.pods if pod.branch is not None and not pod.finished]
-    serving = {
+    unreadable = cluster.not_read(kinds.PODS, *LOAD_BALANCER_KINDS)
+    if unreadable:
+        reason = "; ".join(f"{read.resource.full_name}: {read.detail}" for read in unreadable)
+        return Unknown(reason, f"list {unreadable[0].resource.full_name}")
+    branch_pods = [pod for pod in cluster.pods if pod.branch is not None and not pod.finished]
+    service_keys = {
         service.key
         for service in cluster.services
         if service.selector
         and any(
-            pod.namespace == service.namespace and service.selector.items() <= pod.labels.items() for pod in branched
+            pod.namespace == service.namespace and service.selector.items() <= pod.labels.items() for pod in branch_pods
         )
     }
-    bound = (each for each in cluster.target_group_bindings if f"{each.namespace}/{each.service}" in serving)
-    return tuple(sorted(bound, key=lambda each: (each.namespace, each.name)))
+    bindings = (each for each in cluster.target_group_bindings if f"{each.namespace}/{each.service}" in service_keys)
+    return tuple(sorted(bindings, key=lambda each: (each.namespace, each.name)))
 
 
-def _fullest(cluster: Cluster) -> FullestNode | None:
+def _fullest_node(cluster: Cluster) -> FullestNode | None:
     """Pods of the host network are counted, too: the facts of a pod do not distinguish them."""
     running = Counter(pod.node for pod in cluster.pods if not pod.finished)
-    found = [FullestNode(node.name, running[node.name], node.pods_allocatable) for node in cluster.nodes]
-    return max(found, key=lambda each: (each.pods, each.node), default=None)
+    nodes = [FullestNode(node.name, running[node.name], node.pods_allocatable) for node in cluster.nodes]
+    return max(nodes, key=lambda each: (each.pods, each.node), default=None)

@@ -16,13 +16,13 @@ from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.api.workload_validation import template_problems
 from kubectl_eksdoc.kubernetes.document_diff import (
-    NONE,
+    NO_FIELDS,
     FieldSet,
     Path,
     compare,
-    names_item,
-    steps_of,
-    tree_of,
+    is_item_or_key,
+    items_by_step,
+    path_tree,
 )
 from kubectl_eksdoc.kubernetes.field_paths import field_step
 from kubectl_eksdoc.kubernetes.managed_fields import (
@@ -33,31 +33,31 @@ from kubectl_eksdoc.kubernetes.managed_fields import (
 from kubectl_eksdoc.kubernetes.server_side_apply import (
     AppliedDocument,
     ApplyRefused,
-    Conflicts,
+    ApplyConflictSet,
     apply,
-    removed,
+    remove_fields,
 )
 from kubectl_eksdoc.model.addons import Addon, ConfigPath
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, object_name
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 
-from .always_applied import ObjectSearch, missing
-from .expected import EKS, ExpectedApply, ExpectedConfig, Witness, expected
+from .always_applied import ObjectSearch, removed_fields
+from .expected import EKS, ExpectedApply, ExpectedConfig, ApplyEvidence, build_expected_config
 from .fields import AddonField, MissingValue, Usage, value_at
-from .manifests import NearestManifest, has_some_build
+from .manifests import NearestManifest, has_unknown_build
 from .schema import SchemaPaths
 
 # Leaf fields whose value differs between two documents of one object.
 
 
-def differing(before: Doc, after: Doc, schema: Schema) -> set[Path]:
+def changed_paths(before: Doc, after: Doc, schema: Schema) -> set[Path]:
     """An added or removed list item is reported by the fields in it."""
-    seen = compare(before, after, schema.root)
-    every = set(seen.written | seen.removed)
-    every -= {path for path in every if path[-1].startswith("f:") and names_item(path)}
-    return {path for path in every if not any(other[: len(path)] == path for other in every if other != path)}
+    comparison = compare(before, after, schema.root)
+    paths = set(comparison.written | comparison.removed)
+    paths -= {path for path in paths if path[-1].startswith("f:") and is_item_or_key(path)}
+    return {path for path in paths if not any(other[: len(path)] == path for other in paths if other != path)}
 
 
 # How conflicts are resolved, and the possible effects on a field.
@@ -86,7 +86,7 @@ class Fate(str, Enum):
     UNKNOWN = "unknown"
 
 
-_NOW = "2000-01-01T00:00:00Z"
+_ENTRY_TIME = "2000-01-01T00:00:00Z"
 """Time of the new managedFields entries; nothing reads it."""
 
 
@@ -109,7 +109,7 @@ class FieldChange:
     owners: tuple[str, ...]
     by_mode: Mapping[Mode, FieldPrediction]
     config: ConfigPath = ()
-    witness: Witness | None = None
+    witness: ApplyEvidence | None = None
     expands: bool = False
 
     def __str__(self) -> str:
@@ -126,25 +126,25 @@ class FieldChange:
         )
 
     @property
-    def in_every_mode(self) -> bool:
+    def changes_in_every_mode(self) -> bool:
         """NONE and PRESERVE do not keep the value either: an emptied or removed field has no owner, and EKS stops
         applying the others."""
         return self.fate(Mode.PRESERVE) in (Fate.RESET, Fate.REMOVED)
 
-    def exact(self, mode: Mode) -> bool:
+    def has_exact_value(self, mode: Mode) -> bool:
         """The value after the update is known in full. EKS's build may lack a field that a public manifest adds."""
-        told = self.by_mode[mode]
-        anew = self.witness in (Witness.MANIFEST, Witness.NEAREST) and EKS.manager not in self.owners
-        return not (has_some_build(told.value) or (anew and told.fate is Fate.FOLLOWS))
+        prediction = self.by_mode[mode]
+        is_uncertain_addition = self.witness in (ApplyEvidence.MANIFEST, ApplyEvidence.NEAREST) and EKS.manager not in self.owners
+        return not (has_unknown_build(prediction.value) or (is_uncertain_addition and prediction.fate is Fate.FOLLOWS))
 
     def confidence(self, mode: Mode) -> Confidence:
         """Fields that EKS owns are observed (high), effects of the chart are concluded (medium), effects of PRESERVE
         are assumed (low)."""
-        if self.fate(mode) is Fate.UNKNOWN or self.witness in (None, Witness.CHART, Witness.NEAREST):
+        if self.fate(mode) is Fate.UNKNOWN or self.witness in (None, ApplyEvidence.CHART, ApplyEvidence.NEAREST):
             return Confidence.LOW
         if mode is Mode.PRESERVE and self.fate(Mode.NONE) is Fate.CONFLICT:
             return Confidence.LOW
-        return Confidence.HIGH if self.witness is Witness.VALUES else Confidence.MEDIUM
+        return Confidence.HIGH if self.witness is ApplyEvidence.VALUES else Confidence.MEDIUM
 
 
 @frozen
@@ -154,7 +154,7 @@ class Prediction:
     one causes a conflict, too. `may_return`: fields that a user has emptied or removed; EKS may apply them again in
     every mode. `refused`: by mode, the API server's message if the updated object would be invalid."""
 
-    of: ObjectName
+    object_ref: ObjectName
     changes: tuple[FieldChange, ...]
     conflict: str = ""
     shared: tuple[AddonField, ...] = ()
@@ -162,194 +162,194 @@ class Prediction:
     refused: Mapping[Mode, str] = field(default_factory=dict)
 
 
-def predict(live: Doc, update: ExpectedApply, schema: Schema | None = None) -> Prediction:
+def predict_object(live: Doc, update: ExpectedApply, schema: Schema | None = None) -> Prediction:
     """Predict the effect of the update on one live object.
 
     Raises:
         MalformedEntries: the object has managedFields that no API server wrote, or they do not show what EKS applies.
     """
-    of = named(live)
-    known_as = schema or schema_of(of.api_version, of.kind)
-    will = expected(live, of, update, known_as)
-    outcomes, conflicts = _outcomes(live, will, known_as)
+    object_ref = object_name(live)
+    object_schema = schema or schema_of(object_ref.api_version, object_ref.kind)
+    expected_config = build_expected_config(live, object_ref, update, object_schema)
+    outcomes, conflict_paths = _apply_in_each_mode(live, expected_config, object_schema)
     before = with_defaults(without_entries(live))
-    refused = {mode: said for mode, after in outcomes.items() if (said := _invalid(of, before, after))}
+    refused = {mode: error for mode, after in outcomes.items() if (error := _validation_error(object_ref, before, after))}
     outcomes |= dict.fromkeys(refused, before)
-    touched = {path for after in outcomes.values() for path in differing(before, after, known_as)}
-    gone = missing(of, before, will, update, known_as)
-    returns = {path for path, certain in gone.items() if certain and path in touched}
-    in_conflict = {each for path in conflicts for each in _single(before, path, known_as)}
-    paths = in_conflict | set(will.unsure) | _doubtful(before, will, known_as)
-    paths |= {each for path in touched for each in _single(before, path, known_as)}
-    twice = {path for path in _twice(before, will, known_as) if not any(each[: len(path)] == path for each in paths)}
-    unsure = twice | {*will.unsure, *will.doubted}
+    touched = {path for after in outcomes.values() for path in changed_paths(before, after, object_schema)}
+    removed_by_path = removed_fields(object_ref, before, expected_config, update, object_schema)
+    returning = {path for path, certain in removed_by_path.items() if certain and path in touched}
+    conflicting = {each for path in conflict_paths for each in _paths_within(before, path, object_schema)}
+    paths = conflicting | set(expected_config.unknown_paths) | _doubted_paths(before, expected_config, object_schema)
+    paths |= {each for path in touched for each in _paths_within(before, path, object_schema)}
+    duplicates = {path for path in _duplicate_items(before, expected_config, object_schema) if not any(each[: len(path)] == path for each in paths)}
+    unknown_paths = duplicates | {*expected_config.unknown_paths, *expected_config.doubted_parts}
     changes = [
-        _change(of, path, before, will, outcomes, in_conflict, known_as, update, path in returns, path in unsure)
-        for path in paths | twice
+        _field_change(object_ref, path, before, expected_config, outcomes, conflicting, object_schema, update, path in returning, path in unknown_paths)
+        for path in paths | duplicates
     ]
-    message = _message(of, conflicts)
-    shared = tuple(sorted(AddonField(of, path) for path in will.shared if path not in paths))
-    maybe = tuple(sorted(AddonField(of, path) for path in gone if path not in returns and not (refused and gone[path])))
-    return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message, shared, maybe, refused)
+    message = _conflict_message(object_ref, conflict_paths)
+    shared = tuple(sorted(AddonField(object_ref, path) for path in expected_config.shared_paths if path not in paths))
+    may_return = tuple(sorted(AddonField(object_ref, path) for path in removed_by_path if path not in returning and not (refused and removed_by_path[path])))
+    return Prediction(object_ref, tuple(sorted(changes, key=lambda change: change.field)), message, shared, may_return, refused)
 
 
-def _invalid(of: ObjectName, before: Doc, after: Doc) -> str:
+def _validation_error(object_ref: ObjectName, before: Doc, after: Doc) -> str:
     """The message in the API server's words, "" for a valid object."""
-    found = [f"{each.field}: {each.text}" for each in template_problems(before, after)]
-    group = of.api_version.partition("/")[0] if "/" in of.api_version else ""
-    kind = f"{of.kind}.{group}" if group else of.kind
-    listed = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
-    return f'{kind} "{of.name}" is invalid: {listed}' if found else ""
+    errors = [f"{each.field}: {each.text}" for each in template_problems(before, after)]
+    group = object_ref.api_version.partition("/")[0] if "/" in object_ref.api_version else ""
+    kind = f"{object_ref.kind}.{group}" if group else object_ref.kind
+    details = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+    return f'{kind} "{object_ref.name}" is invalid: {details}' if errors else ""
 
 
-def _outcomes(live: Doc, will: ExpectedConfig, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:
+def _apply_in_each_mode(live: Doc, expected_config: ExpectedConfig, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:
     """The object after the update in each mode, and the paths that conflict with NONE, in the server's order."""
-    forced = apply(live, will.config, EKS.manager, True, _NOW, schema)
+    forced = apply(live, expected_config.config, EKS.manager, True, _ENTRY_TIME, schema)
     if isinstance(forced, ApplyRefused):
         raise MalformedEntries(f"EKS cannot apply what it owns: {forced.message}")
-    gently = apply(live, will.config, EKS.manager, False, _NOW, schema)
+    unforced = apply(live, expected_config.config, EKS.manager, False, _ENTRY_TIME, schema)
     conflicts: tuple[Path, ...] = ()
-    preserved = gently
-    config = will.config
-    while isinstance(preserved, Conflicts):
-        found = tuple(dict.fromkeys(conflict.path for conflict in preserved.found))
-        conflicts = (*conflicts, *(path for path in found if path not in conflicts))
-        for path in found:
-            config = removed(config, FieldSet(tree_of(path)), schema.root)
-        preserved = apply(live, config, EKS.manager, False, _NOW, schema)
-    after = {
+    preserved = unforced
+    config = expected_config.config
+    while isinstance(preserved, ApplyConflictSet):
+        paths = tuple(dict.fromkeys(conflict.path for conflict in preserved.conflicts))
+        conflicts = (*conflicts, *(path for path in paths if path not in conflicts))
+        for path in paths:
+            config = remove_fields(config, FieldSet(path_tree(path)), schema.root)
+        preserved = apply(live, config, EKS.manager, False, _ENTRY_TIME, schema)
+    results = {
         Mode.OVERWRITE: forced,
         Mode.PRESERVE: preserved,
-        Mode.NONE: AppliedDocument(live) if isinstance(gently, Conflicts) else gently,
+        Mode.NONE: AppliedDocument(live) if isinstance(unforced, ApplyConflictSet) else unforced,
     }
-    done = {mode: each.doc for mode, each in after.items() if isinstance(each, AppliedDocument)}
-    return {mode: with_defaults(without_entries(doc)) for mode, doc in done.items()}, conflicts
+    documents = {mode: each.doc for mode, each in results.items() if isinstance(each, AppliedDocument)}
+    return {mode: with_defaults(without_entries(doc)) for mode, doc in documents.items()}, conflicts
 
 
-def _doubtful(before: Doc, will: ExpectedConfig, schema: Schema) -> set[Path]:
+def _doubted_paths(before: Doc, expected_config: ExpectedConfig, schema: Schema) -> set[Path]:
     """Paths that the chart renders with a value other than the live one, without proof that EKS applies them."""
-    found = set()
-    for path, part in will.doubted.items():
+    paths = set()
+    for path, part in expected_config.doubted_parts.items():
         live = value_at(before, path, schema.root)
         if not isinstance(live, MissingValue) and live != value_at(part.part, path, schema.root):
-            found.add(path)
-    return found
+            paths.add(path)
+    return paths
 
 
-def _change(
-    of: ObjectName,
+def _field_change(
+    object_ref: ObjectName,
     path: Path,
     before: Doc,
-    will: ExpectedConfig,
+    expected_config: ExpectedConfig,
     outcomes: Mapping[Mode, Doc],
     conflicts: Set[Path],
     schema: Schema,
     update: ExpectedApply,
-    returns: bool,
-    unknown: bool,
+    is_returning: bool,
+    is_unknown: bool,
 ) -> FieldChange:
-    live = "" if returns and _is_variable(before, path, schema) else value_at(before, path, schema.root)
-    having = [owner for owner, fields in will.owners.items() if path in fields]
-    owners = tuple(sorted({_called(owner) for owner in having}))
-    now, target = update.values_of(of)
-    defaulted = path in target and path not in now  # set by the API server, owned by no manager
-    others = any(owner != EKS for owner in having) or not (having or defaulted)
+    live = "" if is_returning and _is_environment_variable(before, path, schema) else value_at(before, path, schema.root)
+    managers = [owner for owner, fields in expected_config.owners.items() if path in fields]
+    owners = tuple(sorted({_manager_name(owner) for owner in managers}))
+    current_values, target_values = update.manifest_values(object_ref)
+    is_defaulted = path in target_values and path not in current_values  # set by the API server, owned by no manager
+    has_other_owner = any(owner != EKS for owner in managers) or not (managers or is_defaulted)
     by_mode: dict[Mode, FieldPrediction] = {}
     for mode in Mode:
         if mode is Mode.NONE and path in conflicts:
             by_mode[mode] = FieldPrediction(Fate.CONFLICT, live)
-        elif returns:  # applies with NONE, too, once there is no other conflict
+        elif is_returning:  # applies with NONE, too, once there is no other conflict
             after = value_at(outcomes[Mode.PRESERVE if mode is Mode.NONE else mode], path, schema.root)
-            stays = after == value_at(before, path, schema.root)  # another client owns the empty value
-            by_mode[mode] = FieldPrediction(Fate.KEPT if stays else Fate.RESET, after)
-        elif unknown or mode not in outcomes:
+            is_unchanged = after == value_at(before, path, schema.root)  # another client owns the empty value
+            by_mode[mode] = FieldPrediction(Fate.KEPT if is_unchanged else Fate.RESET, after)
+        elif is_unknown or mode not in outcomes:
             by_mode[mode] = FieldPrediction(Fate.UNKNOWN)
         else:
             after = value_at(outcomes[mode], path, schema.root)
             # The field disappears with its list item, for example a container, and has no owner.
-            goes = not having and isinstance(after, MissingValue) and _is_default(before, path, live, schema)
-            by_mode[mode] = _foretold(live, after, others and not goes)
-    mine = will.owners.get(EKS)
-    entry = mine is not None and (path in mine or path[:-1] in mine)
+            is_removed_default = not managers and isinstance(after, MissingValue) and _is_default(before, path, live, schema)
+            by_mode[mode] = _field_prediction(live, after, has_other_owner and not is_removed_default)
+    eks_fields = expected_config.owners.get(EKS)
+    has_entry = eks_fields is not None and (path in eks_fields or path[:-1] in eks_fields)
     return FieldChange(
-        AddonField(of, path),
+        AddonField(object_ref, path),
         live,
         owners,
         by_mode,
-        will.paths.get(path, ()),
-        will.why.get(path) or (Witness.OWNED if entry else None),
-        expands=not entry and not isinstance(live, MissingValue) and _is_new(will.paths.get(path, ()), update),
+        expected_config.config_paths.get(path, ()),
+        expected_config.evidence.get(path) or (ApplyEvidence.OWNED if has_entry else None),
+        expands=not has_entry and not isinstance(live, MissingValue) and _is_new_in_schema(expected_config.config_paths.get(path, ()), update),
     )
 
 
-def _called(owner: FieldManager) -> str:
+def _manager_name(owner: FieldManager) -> str:
     """Another client may write as `eks`, too; EKS itself only applies."""
     return (
         f"{owner.manager} (Update)" if owner.manager == EKS.manager and owner.operation == "Update" else owner.manager
     )
 
 
-def _twice(doc: Doc, will: ExpectedConfig, schema: Schema) -> Iterator[Path]:
+def _duplicate_items(doc: Doc, expected_config: ExpectedConfig, schema: Schema) -> Iterator[Path]:
     """List items with the same key, in lists in which EKS owns fields. EKS lost such an item to the writer of the
     second one; whether EKS applies one of them is not known."""
-    eks = {path[:at] for path in will.owners.get(EKS, NONE) for at in range(len(path))}
+    eks_parents = {path[:at] for path in expected_config.owners.get(EKS, NO_FIELDS) for at in range(len(path))}
 
-    def below(value: Any, place: SchemaPlace, path: Path) -> Iterator[Path]:
+    def walk(value: Any, place: SchemaPlace, path: Path) -> Iterator[Path]:
         if isinstance(value, dict):
-            for name, each in value.items():
-                yield from below(each, place.under(name), (*path, field_step(name)))
-        elif isinstance(value, list) and place.list_type == "map" and path[:-1] in eks:
-            for step, items in steps_of(value, place).items():
+            for name, child in value.items():
+                yield from walk(child, place.under(name), (*path, field_step(name)))
+        elif isinstance(value, list) and place.list_type == "map" and path[:-1] in eks_parents:
+            for step, items in items_by_step(value, place).items():
                 if len(items) > 1:
                     yield (*path, step)
-                yield from below(items[-1], place.of_items(), (*path, step))
+                yield from walk(items[-1], place.item_place(), (*path, step))
 
-    return below(doc, schema.root, ())
+    return walk(doc, schema.root, ())
 
 
-def _single(doc: Doc, path: Path, schema: Schema) -> tuple[Path, ...]:
+def _paths_within(doc: Doc, path: Path, schema: Schema) -> tuple[Path, ...]:
     """Items with the same key are owned as one. The fields of the last one report their changes."""
     if not path[-1].startswith("k:"):
         return (path,)
     item = value_at(doc, path, schema.root)
-    below = ((*path, field_step(name)) for name in (item if isinstance(item, dict) else ()))
-    return tuple(each for each in below if not names_item(each)) or (path,)
+    child_paths = ((*path, field_step(name)) for name in (item if isinstance(item, dict) else ()))
+    return tuple(each for each in child_paths if not is_item_or_key(each)) or (path,)
 
 
-def _is_variable(doc: Doc, path: Path, schema: Schema) -> bool:
+def _is_environment_variable(doc: Doc, path: Path, schema: Schema) -> bool:
     """The entry of the environment variable exists without a value."""
     return path[-3:-2] == (field_step("env"),) and not isinstance(value_at(doc, path[:-1], schema.root), MissingValue)
 
 
 def _is_default(doc: Doc, path: Path, live: Any, schema: Schema) -> bool:
     """The value is the API server's default for a field without an owner."""
-    unset = with_defaults(removed(doc, FieldSet(tree_of(path)), schema.root))
+    unset = with_defaults(remove_fields(doc, FieldSet(path_tree(path)), schema.root))
     return bool(value_at(unset, path, schema.root) == live)
 
 
-def _is_new(config: ConfigPath, update: ExpectedApply) -> bool:
+def _is_new_in_schema(config: ConfigPath, update: ExpectedApply) -> bool:
     """The target's schema has the path or is unknown, and the current schema lacks it or is unknown."""
     if not config:
         return False
-    now, target = update.schema_now, update.schema
-    return (now is None or now.of(config) is None) and (target is None or target.of(config) is not None)
+    current, target = update.current_schema, update.schema
+    return (current is None or current.allowed_at(config) is None) and (target is None or target.allowed_at(config) is not None)
 
 
-def _foretold(live: Any, after: Any, somebodys: bool) -> FieldPrediction:
+def _field_prediction(live: Any, after: Any, has_other_owner: bool) -> FieldPrediction:
     if after == live:
         return FieldPrediction(Fate.KEPT, live)
     if isinstance(live, MissingValue):
         return FieldPrediction(Fate.FOLLOWS, after)
     if isinstance(after, MissingValue):
-        return FieldPrediction(Fate.REMOVED if somebodys else Fate.FOLLOWS, after)
-    return FieldPrediction(Fate.RESET if somebodys else Fate.FOLLOWS, after)
+        return FieldPrediction(Fate.REMOVED if has_other_owner else Fate.FOLLOWS, after)
+    return FieldPrediction(Fate.RESET if has_other_owner else Fate.FOLLOWS, after)
 
 
-def _message(of: ObjectName, conflicts: tuple[Path, ...]) -> str:
+def _conflict_message(object_ref: ObjectName, conflicts: tuple[Path, ...]) -> str:
     """The message in EKS's words (amazon-vpc-cni-k8s #2607), "" if there is no conflict."""
     if not conflicts:
         return ""
-    fields = "\n".join(str(AddonField(of, path)) for path in conflicts)
+    fields = "\n".join(str(AddonField(object_ref, path)) for path in conflicts)
     return (
         f"Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts:\n{fields}"
     )
@@ -359,7 +359,7 @@ def _message(of: ObjectName, conflicts: tuple[Path, ...]) -> str:
 
 
 @frozen
-class OfVersion:
+class AddonVersionFacts:
     """A version of the add-on: the default values of its Helm chart, and its configuration schema."""
 
     version: str
@@ -378,8 +378,8 @@ class AddonFacts:
 
     cluster: EksCluster
     addon: Addon
-    now: OfVersion
-    target: OfVersion
+    current: AddonVersionFacts
+    target: AddonVersionFacts
     values: Doc | Unknown
     objects: tuple[Doc, ...]
     unread: tuple[tuple[ObjectName, Unknown], ...]
@@ -418,6 +418,6 @@ class WritingTool:
 _TOOLS = records(WritingTool, "field_managers")
 
 
-def tool_of(manager: str) -> str:
+def tool_name(manager: str) -> str:
     """The tool of a field manager, "" for a manual client, EKS, or a Kubernetes component."""
     return next((each.tool for each in _TOOLS if manager.lower().startswith(each.begins)), "")

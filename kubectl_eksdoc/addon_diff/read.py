@@ -7,35 +7,35 @@ from dataclasses import replace
 
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.addon_side import addon_past, addon_side, chart_defaults, creation_side, version_side
-from kubectl_eksdoc.aws.asking import at_once
-from kubectl_eksdoc.aws.eks import values_of
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError, maybe
+from kubectl_eksdoc.aws.asking import ask_concurrently
+from kubectl_eksdoc.aws.eks import parse_values
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError, did_you_mean
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import AddonPast, AddonSide, TerraformPlan, VersionSide
-from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ObjectName, at, named
+from kubectl_eksdoc.model.addons import AddonHistoryFacts, AddonUpdateFacts, TerraformPlan, AddonVersionDetails
+from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ObjectName, nested_field, object_name
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
+from kubectl_eksdoc.session.session import AwsRequirement, ClusterNeeds, ClusterSession
 
-from .after import look_back
+from .after import review_past_update
 from .after_facts import PastFacts, UpdateReview
-from .always_applied import ObjectSearch, searched
+from .always_applied import ObjectSearch, assign_objects
 from .expected import EKS
-from .fields import USED_BY, usage
-from .guards import Guard, Sending, refusals, sending
-from .manifests import NearestManifest, every_object, knows_all, objects_of
-from .outcome import AddonRollback, way_back
-from .plan import AddonPlan, Judge, SchemaSince, plan_update, since
-from .prediction import AddonFacts, AddonUpdateRequest, OfVersion
-from .schema import SchemaPaths, paths
-from .terraform_judging import judged, of_change, unjudged
+from .fields import USAGE_KINDS, read_usage
+from .guards import Guard, UpdateToSend, find_guards, choose_update
+from .manifests import NearestManifest, all_objects, is_complete, objects_of
+from .outcome import AddonRollback, plan_rollback
+from .plan import AddonPlan, ValuesValidator, SchemaSince, plan_update, first_schema_versions
+from .prediction import AddonFacts, AddonUpdateRequest, AddonVersionFacts
+from .schema import SchemaPaths, read_schema
+from .terraform_judging import judge_change, of_change, without_plan
 from .terraform_requests import (
     AddonRequest,
-    Kind,
-    declared,
-    generations,
-    requests,
+    RequestKind,
+    find_declaration,
+    provider_generations,
+    read_requests,
 )
 from .terraform_result import (
     JudgedAddonChange,
@@ -43,16 +43,16 @@ from .terraform_result import (
     RequestScope,
     TerraformJudgement,
     scope_of,
-    whole,
+    plan_findings,
 )
 
-KINDS = USED_BY
+KINDS = USAGE_KINDS
 """Kinds that are listed completely: the users of the settings that an add-on switches."""
 
-HISTORIES = tuple(kinds.HISTORY_OF.values())
+HISTORIES = tuple(kinds.HISTORY_KINDS.values())
 """Kinds in which earlier pod templates are stored."""
 
-NEEDS = ClusterNeeds("addon-diff", KINDS, every_object(), aws=AwsUse.REQUIRED)
+NEEDS = ClusterNeeds("addon-diff", KINDS, all_objects(), aws=AwsRequirement.REQUIRED)
 
 
 def addon_names(session: ClusterSession) -> tuple[str, ...]:
@@ -61,82 +61,82 @@ def addon_names(session: ClusterSession) -> tuple[str, ...]:
     Raises:
         AwsDenied: the request to list them is denied.
     """
-    found = session.require(eks.addon_names)
-    if isinstance(found, Unknown):
-        raise AwsDenied(found.why, "", found.missing)
-    return found
+    names = session.require(eks.addon_names)
+    if isinstance(names, Unknown):
+        raise AwsDenied(names.why, "", names.missing)
+    return names
 
 
-def side_of(session: ClusterSession, name: str, wish: str | None) -> AddonSide:
+def read_addon(session: ClusterSession, name: str, wanted_version: str | None) -> AddonUpdateFacts:
     """Read an add-on as `aws.addon_side.addon_side` does. The error for an unknown name suggests a similar one."""
     try:
-        return session.require(addon_side, name, wish)
+        return session.require(addon_side, name, wanted_version)
     except AwsMissing as error:
-        raise _with_what_comes_close(session, name, error) from None
+        raise _suggest_addon(session, name, error) from None
 
 
-def past_of(session: ClusterSession, name: str, update: str) -> AddonPast:
+def read_past_update(session: ClusterSession, name: str, update: str) -> AddonHistoryFacts:
     """Read a past update as `aws.addon_side.addon_past` does. The error for an unknown name suggests a similar one."""
     try:
         return session.require(addon_past, name, update)
     except AwsMissing as error:
-        raise _with_what_comes_close(session, name, error) from None
+        raise _suggest_addon(session, name, error) from None
 
 
-def _with_what_comes_close(session: ClusterSession, name: str, error: AwsMissing) -> AwsMissing:
-    known = session.require(eks.addon_names)
-    if isinstance(known, Unknown) or name in known:
+def _suggest_addon(session: ClusterSession, name: str, error: AwsMissing) -> AwsMissing:
+    names = session.require(eks.addon_names)
+    if isinstance(names, Unknown) or name in names:
         return error
-    return AwsNoSuchName(f"{error.message}{maybe(name, known)}", error.hint)
+    return AwsNoSuchName(f"{error.message}{did_you_mean(name, names)}", error.hint)
 
 
-def versions_of(session: ClusterSession, name: str, versions: Sequence[str]) -> tuple[VersionSide, ...]:
+def read_versions(session: ClusterSession, name: str, versions: Sequence[str]) -> tuple[AddonVersionDetails, ...]:
     """In the given order; one request for each version, two at a time."""
-    found = dict(at_once(dict.fromkeys(versions), lambda version: session.require(version_side, name, version)))
-    return tuple(found[version] for version in versions)
+    sides = dict(ask_concurrently(dict.fromkeys(versions), lambda version: session.require(version_side, name, version)))
+    return tuple(sides[version] for version in versions)
 
 
-def plan_addon(session: ClusterSession, side: AddonSide, asked: AddonUpdateRequest) -> AddonPlan:
+def plan_addon_update(session: ClusterSession, side: AddonUpdateFacts, request: AddonUpdateRequest) -> AddonPlan:
     """Read the facts of an add-on and plan its update.
 
     Raises:
         ClusterError: the cluster cannot be reached.
     """
-    return plan_update(addon_facts(session, side, asked.manifest), asked, judge_of(side.target))
+    return plan_update(read_addon_facts(session, side, request.manifest), request, validator_for(side.target))
 
 
-def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide]) -> tuple[AddonPlan, ...]:
+def plan_steps(plan: AddonPlan, versions: Sequence[AddonVersionDetails]) -> tuple[AddonPlan, ...]:
     """Plan the update in steps, one for each of `versions`, the target last. Each step starts from the previous one,
     with the values proposed for it, so they hold for the whole path. The objects are those of now, without the changes
     of earlier steps: plan again before each step. A manifest that the user gives applies to the last step."""
-    found: list[AddonPlan] = []
+    steps: list[AddonPlan] = []
     facts = plan.facts
     for version in versions:
         manifest = plan.facts.manifest if version is versions[-1] else None
-        facts = replace(facts, target=_version(version), offered=True, steps=(version.version,), manifest=manifest)
-        asked = plan.asked if not found else AddonUpdateRequest(plan.asked.mode)
-        step = plan_update(facts, asked, judge_of(version))
-        found.append(step)
-        values = step.way_out.values if step.way_out is not None else asked.values
-        facts = replace(facts, now=facts.target, values=facts.values if values is None else values)
-    return tuple(found)
+        facts = replace(facts, target=_read_version(version), offered=True, steps=(version.version,), manifest=manifest)
+        request = plan.request if not steps else AddonUpdateRequest(plan.request.mode)
+        step = plan_update(facts, request, validator_for(version))
+        steps.append(step)
+        values = step.way_out.values if step.way_out is not None else request.values
+        facts = replace(facts, current=facts.target, values=facts.values if values is None else values)
+    return tuple(steps)
 
 
-def first_owned(
-    plan: AddonPlan, versions: Sequence[str], ask: Callable[[Sequence[str]], Sequence[VersionSide]]
+def read_first_schema_versions(
+    plan: AddonPlan, versions: Sequence[str], read_side: Callable[[Sequence[str]], Sequence[AddonVersionDetails]]
 ) -> tuple[SchemaSince, ...]:
     """`versions` are those after the installed one, oldest first; each is requested at most once."""
-    known: dict[str, OfVersion] = {of.version: of for of in (plan.facts.now, plan.facts.target)}
+    versions_by_name: dict[str, AddonVersionFacts] = {version_facts.version: version_facts for version_facts in (plan.facts.current, plan.facts.target)}
 
     def schema_of(version: str) -> SchemaPaths | Unknown:
-        if version not in known:
-            known[version] = _version(ask((version,))[0])
-        return known[version].schema
+        if version not in versions_by_name:
+            versions_by_name[version] = _read_version(read_side((version,))[0])
+        return versions_by_name[version].schema
 
-    return since(plan.changes, (plan.facts.now.version, *versions), schema_of)
+    return first_schema_versions(plan.changes, (plan.facts.current.version, *versions), schema_of)
 
 
-def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManifest | None = None) -> AddonFacts:
+def read_addon_facts(session: ClusterSession, side: AddonUpdateFacts, manifest: NearestManifest | None = None) -> AddonFacts:
     """Read the facts of an add-on, including the objects of a user's `manifest`. An add-on without a version is not
     installed yet.
 
@@ -144,34 +144,34 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManif
         ClusterError: the cluster cannot be reached.
     """
     live: list[Doc] = []
-    unread: list[tuple[ObjectName, Unknown]] = []
+    unreadable: list[tuple[ObjectName, Unknown]] = []
     absent: list[ObjectName] = []
-    known = tuple(dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))))
+    known_objects = tuple(dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))))
     search = ObjectSearch()
     if side.addon.version:
         # An add-on whose manifests are known completely has no objects of kinds other than the usual ones.
-        parts = (False,) if knows_all(side.addon.name) else (False, True)
-        found = (session.applied.applied_by(EKS.manager, others) for others in parts)
-        search = searched(found, side.addon.name, known)
-    for of in (*known, *search.more):
-        doc = _not_read(of) or session.objects.one(of)
+        include_others = (False,) if is_complete(side.addon.name) else (False, True)
+        results = (session.applied.applied_by(EKS.manager, with_others) for with_others in include_others)
+        search = assign_objects(results, side.addon.name, known_objects)
+    for object_ref in (*known_objects, *search.unlisted_in_manifest):
+        doc = _reason_not_read(object_ref) or session.objects.read_object(object_ref)
         if isinstance(doc, Unknown):
-            unread.append((of, doc))
+            unreadable.append((object_ref, doc))
         elif isinstance(doc, Absent):
-            absent.append(of)  # this version may lack the object
-        elif at(doc, "metadata", "managedFields") is None:
-            unread.append((of, _NO_OWNERS))
+            absent.append(object_ref)  # this version may lack the object
+        elif nested_field(doc, "metadata", "managedFields") is None:
+            unreadable.append((object_ref, _NO_MANAGED_FIELDS))
         else:
             live.append(doc)
     return AddonFacts(
-        session.believed.cluster,
+        session.verified_aws.cluster,
         side.addon,
-        _version(side.now),
-        _version(side.target),
+        _read_version(side.now),
+        _read_version(side.target),
         side.values,
         tuple(live),
-        tuple(unread),
-        usage(session.cluster),
+        tuple(unreadable),
+        read_usage(session.cluster),
         side.offered,
         side.steps,
         bool(side.addon.version),
@@ -182,61 +182,61 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManif
     )
 
 
-def _not_read(of: ObjectName) -> Unknown | None:
-    if of.kind == HELM_TEMPLATE:
-        return _NOT_RENDERED
-    if of.kind == kinds.SECRETS.kind:
+def _reason_not_read(object_ref: ObjectName) -> Unknown | None:
+    if object_ref.kind == HELM_TEMPLATE:
+        return _TEMPLATE_NOT_RENDERED
+    if object_ref.kind == kinds.SECRETS.kind:
         return Unknown("what is in Secrets is never read")
-    known = (of.api_version.rpartition("/")[0], of.kind) in _KNOWN
-    return None if known else Unknown(f"the schema of the kind {of.kind} is not known here")
+    is_known = (object_ref.api_version.rpartition("/")[0], object_ref.kind) in _KNOWN_KINDS
+    return None if is_known else Unknown(f"the schema of the kind {object_ref.kind} is not known here")
 
 
-_KNOWN = frozenset((each.group, each.kind) for each in kinds.APPLIED)
+_KNOWN_KINDS = frozenset((each.group, each.kind) for each in kinds.MANIFEST_KINDS)
 """The merge rules of Kubernetes kinds are known. Those of a custom resource are only in its CRD."""
 
-_NOT_RENDERED = Unknown("helm has to fill it in, or to fetch it: give what helm template prints with --manifest")
+_TEMPLATE_NOT_RENDERED = Unknown("helm has to fill it in, or to fetch it: give what helm template prints with --manifest")
 
 
-def judge_of(target: VersionSide) -> Judge:
+def validator_for(target: AddonVersionDetails) -> ValuesValidator:
     """Validates values against the target's schema."""
-    from kubectl_eksdoc.aws.validating import broken
+    from kubectl_eksdoc.aws.validating import find_violations
 
     schema = target.schema
     if isinstance(schema, Unknown):
-        unknown = schema
-        return lambda _: unknown
-    known = schema
-    return lambda values: broken(known, values)
+        unknown_schema = schema
+        return lambda _: unknown_schema
+    known_schema = schema
+    return lambda values: find_violations(known_schema, values)
 
 
-_NO_OWNERS = Unknown("it was read without its managedFields: a dump needs kubectl get --show-managed-fields")
+_NO_MANAGED_FIELDS = Unknown("it was read without its managedFields: a dump needs kubectl get --show-managed-fields")
 
 
-def _version(side: VersionSide) -> OfVersion:
-    schema = side.schema if isinstance(side.schema, Unknown) else paths(side.schema)
-    return OfVersion(side.version, side.chart, schema)
+def _read_version(side: AddonVersionDetails) -> AddonVersionFacts:
+    schema = side.schema if isinstance(side.schema, Unknown) else read_schema(side.schema)
+    return AddonVersionFacts(side.version, side.chart, schema)
 
 
 # A past update: revisions of pod templates, EKS's records, live objects, pods that use the settings.
 
 
-def look_back_on(session: ClusterSession, past: AddonPast) -> UpdateReview:
+def review_update(session: ClusterSession, past: AddonHistoryFacts) -> UpdateReview:
     """Review a past update.
 
     Raises:
         ClusterError: the cluster cannot be reached.
     """
-    side = AddonSide(past.addon, past.now, past.now, past.values, True, (past.now.version,))
-    now = addon_facts(session, side)
-    wanted = {(of.kind, of.namespace) for of in map(named, now.objects) if of.kind in kinds.HISTORY_OF}
-    kept: dict[str, tuple[Doc, ...] | Unknown] = {}
-    for kind, namespace in sorted(wanted):
-        found, before = session.histories.listed(kinds.HISTORY_OF[kind], namespace), kept.get(kind, ())
-        kept[kind] = (
-            found if isinstance(found, Unknown) else before if isinstance(before, Unknown) else (*before, *found)
+    side = AddonUpdateFacts(past.addon, past.now, past.now, past.values, True, (past.now.version,))
+    current_facts = read_addon_facts(session, side)
+    kinds_by_namespace = {(object_ref.kind, object_ref.namespace) for object_ref in map(object_name, current_facts.objects) if object_ref.kind in kinds.HISTORY_KINDS}
+    revisions: dict[str, tuple[Doc, ...] | Unknown] = {}
+    for kind, namespace in sorted(kinds_by_namespace):
+        listed, earlier = session.histories.list_history(kinds.HISTORY_KINDS[kind], namespace), revisions.get(kind, ())
+        revisions[kind] = (
+            listed if isinstance(listed, Unknown) else earlier if isinstance(earlier, Unknown) else (*earlier, *listed)
         )
-    facts = PastFacts(now, past.update, past.history, kept)
-    return look_back(facts, lambda version: chart_defaults(past.addon.name, version), judge_of(past.now))
+    facts = PastFacts(current_facts, past.update, past.history, revisions)
+    return review_past_update(facts, lambda version: chart_defaults(past.addon.name, version), validator_for(past.now))
 
 
 # The request that an update would send.
@@ -248,32 +248,32 @@ class PreparedAddonUpdate:
     send it."""
 
     plan: AddonPlan
-    sending: Sending
+    update_to_send: UpdateToSend
     guards: tuple[Guard, ...]
-    back: AddonRollback | Unknown
+    rollback: AddonRollback | Unknown
 
     @property
-    def same(self) -> tuple[object, ...]:
+    def fingerprint(self) -> tuple[object, ...]:
         """Values that must not change between the preview and the request."""
-        facts, mode = self.plan.facts, self.plan.asked.mode
+        facts, mode = self.plan.facts, self.plan.request.mode
         fields = [(str(change.field), change.live, change.by_mode[mode]) for change in self.plan.changes]
-        found = sorted((each.code.name, each.severity.value, each.message) for each in self.plan.findings)
+        findings = sorted((each.code.name, each.severity.value, each.message) for each in self.plan.findings)
         addon = (facts.addon.version, facts.addon.status, facts.addon.configuration, facts.target.version)
-        return addon, self.plan.asked, fields, found, [each.why for each in self.guards]
+        return addon, self.plan.request, fields, findings, [each.why for each in self.guards]
 
 
-def prepared(
-    session: ClusterSession, side: AddonSide, asked: AddonUpdateRequest, as_asked: bool
+def prepare_update(
+    session: ClusterSession, side: AddonUpdateFacts, request: AddonUpdateRequest, is_as_asked: bool
 ) -> PreparedAddonUpdate:
     """Plan the update that is sent. `is_as_asked`: send only values that the user gave.
 
     Raises:
         ClusterError: the cluster cannot be reached.
     """
-    first = plan_addon(session, side, asked)
-    what = sending(first, as_asked)
-    plan = first if what.asked == asked else plan_addon(session, side, what.asked)
-    return PreparedAddonUpdate(plan, what, refusals(plan, what.on_purpose), way_back(first))
+    user_plan = plan_addon_update(session, side, request)
+    update_to_send = choose_update(user_plan, is_as_asked)
+    plan = user_plan if update_to_send.request == request else plan_addon_update(session, side, update_to_send.request)
+    return PreparedAddonUpdate(plan, update_to_send, find_guards(plan, update_to_send.is_intended), plan_rollback(user_plan))
 
 
 # Add-on changes of a Terraform plan, and their effect on the cluster.
@@ -285,42 +285,42 @@ def judge_terraform(plan: TerraformPlan, session: ClusterSession, addon: str = "
     Raises:
         ClusterError, AwsError: the cluster or AWS cannot be reached.
     """
-    asked = [each for each in requests(plan) if not addon or each.addon == addon or isinstance(each.addon, Unknown)]
-    scopes = [scope_of(each, session.believed.cluster) for each in asked]
-    elsewhere = tuple(each for each, scope in zip(asked, scopes, strict=True) if scope is RequestScope.ELSEWHERE)
-    here = [each for each, scope in zip(asked, scopes, strict=True) if scope is not RequestScope.ELSEWHERE]
-    changes = tuple(_judged(_change(plan, each), session) for each in here)
+    addon_requests = [each for each in read_requests(plan) if not addon or each.addon == addon or isinstance(each.addon, Unknown)]
+    scopes = [scope_of(each, session.verified_aws.cluster) for each in addon_requests]
+    other_requests = tuple(each for each, scope in zip(addon_requests, scopes, strict=True) if scope is RequestScope.ELSEWHERE)
+    local_requests = [each for each, scope in zip(addon_requests, scopes, strict=True) if scope is not RequestScope.ELSEWHERE]
+    changes = tuple(_judge_change(_planned_change(plan, each), session) for each in local_requests)
     return TerraformJudgement(
-        plan, changes, elsewhere, tuple(whole(plan, session.believed.cluster, here, elsewhere, addon)), addon
+        plan, changes, other_requests, tuple(plan_findings(plan, session.verified_aws.cluster, local_requests, other_requests, addon)), addon
     )
 
 
-def _change(plan: TerraformPlan, request: AddonRequest) -> PlannedAddonChange:
-    return PlannedAddonChange(request, declared(plan, request), generations(plan, request.resource))
+def _planned_change(plan: TerraformPlan, request: AddonRequest) -> PlannedAddonChange:
+    return PlannedAddonChange(request, find_declaration(plan, request), provider_generations(plan, request.resource))
 
 
-def _judged(change: PlannedAddonChange, session: ClusterSession) -> JudgedAddonChange:
+def _judge_change(change: PlannedAddonChange, session: ClusterSession) -> JudgedAddonChange:
     request = change.request
-    if scope_of(request, session.believed.cluster) is RequestScope.UNKNOWN:
-        cluster = session.believed.cluster.name
-        open_ = of_change(change, "addon-terraform-unknown/of-cluster", addon=change.addon, cluster=cluster)
-        return unjudged(change, open_)
+    if scope_of(request, session.verified_aws.cluster) is RequestScope.UNKNOWN:
+        cluster = session.verified_aws.cluster.name
+        finding = of_change(change, "addon-terraform-unknown/of-cluster", addon=change.addon, cluster=cluster)
+        return without_plan(change, finding)
     if isinstance(request.addon, Unknown) or not request.addon:
-        return unjudged(change, of_change(change, "addon-terraform-unknown/of-addon"))
-    if request.kind in (Kind.DELETE, Kind.FORGET) or (request.kind is Kind.REPLACE and not request.keeps):
-        return unjudged(change)  # a deletion or a removal from the state: its fields are deleted or stay as they are
+        return without_plan(change, of_change(change, "addon-terraform-unknown/of-addon"))
+    if request.kind in (RequestKind.DELETE, RequestKind.FORGET) or (request.kind is RequestKind.REPLACE and not request.preserves_objects):
+        return without_plan(change)  # a deletion or a removal from the state: its fields are deleted or stay as they are
     try:
-        return _asked_for(change, request.addon, session)
+        return _judge_request(change, request.addon, session)
     except ValuesError as error:
-        return unjudged(change, of_change(change, "addon-terraform-clash/values", why=error.message, do=error.hint))
+        return without_plan(change, of_change(change, "addon-terraform-clash/values", why=error.message, do=error.hint))
     except AwsMissing as error:
-        return unjudged(change, _missing(change, error))
+        return without_plan(change, _missing_finding(change, error))
     except (AwsDenied, UsageError) as error:
-        right = error.missing if isinstance(error, AwsDenied) else ""
-        return unjudged(change, of_change(change, "addon-terraform-unknown/denied", why=error.message, right=right))
+        missing_right = error.missing if isinstance(error, AwsDenied) else ""
+        return without_plan(change, of_change(change, "addon-terraform-unknown/denied", why=error.message, right=missing_right))
 
 
-def _asked_for(change: PlannedAddonChange, name: str, session: ClusterSession) -> JudgedAddonChange:
+def _judge_request(change: PlannedAddonChange, name: str, session: ClusterSession) -> JudgedAddonChange:
     """Plan the update or creation that a change requests.
 
     Raises:
@@ -328,45 +328,45 @@ def _asked_for(change: PlannedAddonChange, name: str, session: ClusterSession) -
         AwsMissing: EKS does not manage the add-on, or does not know it.
         AwsDenied, UsageError: the facts cannot be read.
     """
-    values = _values(change.request)
-    creates = change.request.kind is Kind.CREATE
-    side = _creation(name, change.request, session) if creates else _side(change.request, session)
+    values = _requested_values(change.request)
+    is_creation = change.request.kind is RequestKind.CREATE
+    side = _read_creation(name, change.request, session) if is_creation else _read_installed(change.request, session)
     if side is None:
         address, cluster = change.request.address, change.request.cluster
-        return unjudged(
+        return without_plan(
             change, of_change(change, "addon-terraform-clash/there", addon=name, address=address, cluster=cluster)
         )
-    return judged(change, addon_facts(session, side), values, judge_of(side.target))
+    return judge_change(change, read_addon_facts(session, side), values, validator_for(side.target))
 
 
-def _values(request: AddonRequest) -> Doc | None:
+def _requested_values(request: AddonRequest) -> Doc | None:
     """The values after the change, None if EKS keeps the current ones or they are unknown. A created add-on has only
     the values that are sent; an empty text counts as none."""
     if not request.sends_values:
-        return {} if request.kind is Kind.REPLACE else None
+        return {} if request.kind is RequestKind.REPLACE else None
     if isinstance(request.values, Unknown):
         return None
-    return values_of(request.values) if request.values and request.values.strip() else {}
+    return parse_values(request.values) if request.values and request.values.strip() else {}
 
 
-def _wish(request: AddonRequest) -> str:
+def _wanted_version(request: AddonRequest) -> str:
     return request.after if isinstance(request.after, str) else ""
 
 
-def _side(request: AddonRequest, session: ClusterSession) -> AddonSide:
-    return side_of(session, str(request.addon), _wish(request) if request.sends_version else None)
+def _read_installed(request: AddonRequest, session: ClusterSession) -> AddonUpdateFacts:
+    return read_addon(session, str(request.addon), _wanted_version(request) if request.sends_version else None)
 
 
-def _creation(name: str, request: AddonRequest, session: ClusterSession) -> AddonSide | None:
+def _read_creation(name: str, request: AddonRequest, session: ClusterSession) -> AddonUpdateFacts | None:
     """None if EKS manages the add-on already."""
     try:
-        side_of(session, name, None)
+        read_addon(session, name, None)
     except AwsMissing:
-        return session.require(creation_side, name, _wish(request))
+        return session.require(creation_side, name, _wanted_version(request))
     return None
 
 
-def _missing(change: PlannedAddonChange, error: AwsMissing) -> Finding:
-    if change.request.kind is Kind.CREATE:
+def _missing_finding(change: PlannedAddonChange, error: AwsMissing) -> Finding:
+    if change.request.kind is RequestKind.CREATE:
         return of_change(change, "addon-terraform-clash/not-offered", why=error.message)
     return of_change(change, "addon-terraform-clash/not-there", addon=change.addon)

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, ConfigPath, referred, shown
+from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS_STEP, ConfigPath, resolve_ref, format_path
 from kubectl_eksdoc.model.api_objects import Doc
 
 # Values that a configuration schema allows at one path.
@@ -23,8 +23,8 @@ CHOICES = ("type", "enum", "anyOf")
 """Rules that a value satisfies if it matches one of several; values and alternatives are JSON texts."""
 ALL_OF = ("pattern", "format")
 """Rules of which a value must satisfy each."""
-UPWARDS = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
-DOWNWARDS = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+LOWER_LIMITS = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+UPPER_LIMITS = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 
 Rules = Mapping[str, Any]
 """Rules by JSON Schema keyword: a tuple for `CHOICES` and `ALL_OF`, a number, or a bool (``required``: by the object
@@ -32,7 +32,7 @@ that contains the value; ``closed``: no keys except those that have paths)."""
 
 
 @frozen
-class Allowed:
+class AllowedValue:
     """Values allowed at `path`. `default` is None if the schema has no default; `has_default` tells the difference.
     `unclear`: parts of the schema that are not understood, so the schema may allow more or less."""
 
@@ -43,58 +43,58 @@ class Allowed:
     unclear: tuple[str, ...] = ()
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The rules on one line: ``string, format boolean, required``."""
         rules = dict(self.rules)
-        return ", ".join([" or ".join(rules.pop("type", ("anything",))), *(in_words(*each) for each in rules.items())])
+        return ", ".join([" or ".join(rules.pop("type", ("anything",))), *(rule_text(*each) for each in rules.items())])
 
     def __str__(self) -> str:
-        return f"{shown(self.path)}: {self.words}"
+        return f"{format_path(self.path)}: {self.description}"
 
 
-def in_words(rule: str, asked: Any) -> str:
-    if asked is True:
+def rule_text(rule: str, limit: Any) -> str:
+    if limit is True:
         return rule
-    joined = (" or " if rule in CHOICES else " and ").join(asked) if isinstance(asked, tuple) else asked
-    return " ".join(f"{rule} {joined}".split())
+    text = (" or " if rule in CHOICES else " and ").join(limit) if isinstance(limit, tuple) else limit
+    return " ".join(f"{rule} {text}".split())
 
 
 @frozen
 class SchemaPaths:
     """All paths of a schema, sorted by their keys; the path of the whole document is ``()``."""
 
-    at: Mapping[ConfigPath, Allowed] = field(default_factory=dict)
+    by_path: Mapping[ConfigPath, AllowedValue] = field(default_factory=dict)
 
-    def __iter__(self) -> Iterator[Allowed]:
-        return iter(self.at.values())
+    def __iter__(self) -> Iterator[AllowedValue]:
+        return iter(self.by_path.values())
 
     def __contains__(self, path: ConfigPath) -> bool:
-        return path in self.at
+        return path in self.by_path
 
-    def of(self, path: ConfigPath) -> Allowed | None:
+    def allowed_at(self, path: ConfigPath) -> AllowedValue | None:
         """The values allowed at a path of a values document, in which lists have indexes and maps have any key. None if
         the schema does not mention the path."""
-        found = self._down(path)
-        return self.at.get(found) if len(found) == len(path) else None
+        known = self._known_prefix(path)
+        return self.by_path.get(known) if len(known) == len(path) else None
 
-    def refuses(self, path: ConfigPath) -> bool:
+    def is_refused(self, path: ConfigPath) -> bool:
         """The schema certainly refuses a value at this path: an object above it allows no such key."""
-        found = self._down(path)
-        last = self.at.get(found)
-        if last is None or len(found) == len(path) or last.unclear:
+        known = self._known_prefix(path)
+        allowed = self.by_path.get(known)
+        if allowed is None or len(known) == len(path) or allowed.unclear:
             return False
-        return "closed" in last.rules and "anyOf" not in last.rules
+        return "closed" in allowed.rules and "anyOf" not in allowed.rules
 
-    def _down(self, path: ConfigPath) -> ConfigPath:
+    def _known_prefix(self, path: ConfigPath) -> ConfigPath:
         """The longest prefix of the path that the schema mentions."""
-        here: ConfigPath = ()
+        known: ConfigPath = ()
         for step in path:
-            tried = ((*here, step), (*here, ITEMS if step.startswith("[") else ANY_KEY))
-            below = next((each for each in tried if each in self.at), None)
-            if below is None:
+            candidates = ((*known, step), (*known, ITEMS_STEP if step.startswith("[") else ANY_KEY))
+            child = next((each for each in candidates if each in self.by_path), None)
+            if child is None:
                 break
-            here = below
-        return here
+            known = child
+        return known
 
     @property
     def unclear(self) -> tuple[tuple[ConfigPath, str], ...]:
@@ -105,139 +105,139 @@ class SchemaPaths:
 _ESCAPED = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
-def spelled(value: Any, deepest: int = 50) -> str:
+def json_text(value: Any, max_depth: int = 50) -> str:
     """A value as JSON on one line, with sorted keys."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, str):
         return f'"{value.translate(_ESCAPED)}"'
-    if deepest and isinstance(value, list):
-        return f"[{', '.join(spelled(each, deepest - 1) for each in value)}]"
-    if deepest and isinstance(value, dict):
-        return "{" + ", ".join(f"{spelled(key)}: {spelled(value[key], deepest - 1)}" for key in sorted(value)) + "}"
+    if max_depth and isinstance(value, list):
+        return f"[{', '.join(json_text(each, max_depth - 1) for each in value)}]"
+    if max_depth and isinstance(value, dict):
+        return "{" + ", ".join(f"{json_text(key)}: {json_text(value[key], max_depth - 1)}" for key in sorted(value)) + "}"
     return "…" if isinstance(value, (list, dict)) else str(value)
 
 
-MOST = 20_000
+MAX_SCHEMAS = 20_000
 """Limit of subschemas that are read. The largest published schema has about a hundred; nested references could make
 millions."""
-DEEPEST = 40
-GOES_ON = "the schema is deeper or longer than is read here"
+MAX_DEPTH = 40
+TRUNCATED = "the schema is deeper or longer than is read here"
 
 _TYPES = {"array", "boolean", "integer", "null", "number", "object", "string"}
-_LIMITS = (*UPWARDS, *DOWNWARDS, "multipleOf")
-_UNREAD = {"not", "contains", "propertyNames", "patternProperties", "dependencies", "if", "then", "else"}
+_LIMITS = (*LOWER_LIMITS, *UPPER_LIMITS, "multipleOf")
+_UNSUPPORTED_KEYWORDS = {"not", "contains", "propertyNames", "patternProperties", "dependencies", "if", "then", "else"}
 
 
-def paths(schema: Doc) -> SchemaPaths:
+def read_schema(schema: Doc) -> SchemaPaths:
     """All paths of a schema, sorted."""
-    walk = _Walk(schema, [MOST])
+    walk = _SchemaWalk(schema, [MAX_SCHEMAS])
     walk.visit((), schema, ())
     return SchemaPaths({path: walk.found[path] for path in sorted(walk.found)})
 
 
-class _Walk:
+class _SchemaWalk:
     """Mutable. `found`: the paths found so far. `remaining`: the number of schemas that may still be read, shared with
     the walks of alternatives."""
 
-    def __init__(self, root: Doc, left: list[int]) -> None:
+    def __init__(self, root: Doc, remaining: list[int]) -> None:
         self.root = root
-        self.left = left
-        self.found: dict[ConfigPath, Allowed] = {}
+        self.remaining = remaining
+        self.found: dict[ConfigPath, AllowedValue] = {}
 
-    def visit(self, path: ConfigPath, schema: Any, refs: tuple[str, ...], required: bool = False) -> None:
+    def visit(self, path: ConfigPath, schema: Any, references: tuple[str, ...], required: bool = False) -> None:
         """Add the rules of `schema` for `path` and below. `references`: the references followed so far."""
-        self.left[0] -= 1
-        if self.left[0] < 0 or len(path) + len(refs) > DEEPEST:
-            self._add(Allowed((), unclear=(GOES_ON,)))
+        self.remaining[0] -= 1
+        if self.remaining[0] < 0 or len(path) + len(references) > MAX_DEPTH:
+            self._add(AllowedValue((), unclear=(TRUNCATED,)))
             return
-        must: Rules = {"required": True} if required else {}
+        own_rules: Rules = {"required": True} if required else {}
         if not isinstance(schema, dict):
-            unclear = () if schema is True else (f"a schema that is {spelled(schema)}",)
-            self._add(Allowed(path, must, unclear=unclear))
+            unclear = () if schema is True else (f"a schema that is {json_text(schema)}",)
+            self._add(AllowedValue(path, own_rules, unclear=unclear))
             return
         if "$ref" in schema:
             ref = schema["$ref"]
-            target = referred(self.root, ref)
+            target = resolve_ref(self.root, ref)
             if target is None:
                 self._add(
-                    Allowed(path, must, unclear=(f"the reference {spelled(ref)} leads nowhere that is read here",))
+                    AllowedValue(path, own_rules, unclear=(f"the reference {json_text(ref)} leads nowhere that is read here",))
                 )
-            elif ref in refs:
-                self._add(Allowed(path, must))  # a recursive schema: its paths are known already
+            elif ref in references:
+                self._add(AllowedValue(path, own_rules))  # a recursive schema: its paths are known already
             else:
-                self.visit(path, target, (*refs, ref), required)
-                self._add(_with_default(Allowed(path), schema))
+                self.visit(path, target, (*references, ref), required)
+                self._add(_add_default(AllowedValue(path), schema))
             return
-        self._add(_here(path, schema, must))
-        for each in _schemas(schema.get("allOf")):
-            self.visit(path, each, (*refs, "allOf"), required)
-        self._alternatives(path, schema, refs)
-        self._children(path, schema, refs)
+        self._add(_own_rules(path, schema, own_rules))
+        for subschema in _as_list(schema.get("allOf")):
+            self.visit(path, subschema, (*references, "allOf"), required)
+        self._visit_alternatives(path, schema, references)
+        self._visit_children(path, schema, references)
 
-    def _alternatives(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...]) -> None:
+    def _visit_alternatives(self, path: ConfigPath, schema: Doc, references: tuple[str, ...]) -> None:
         """Add the alternatives of anyOf and oneOf. A key that only one alternative has is allowed, but not required."""
-        branches = [*_schemas(schema.get("anyOf")), *_schemas(schema.get("oneOf"))]
-        tried = [_Walk(self.root, self.left) for _ in branches]
-        for walk, branch in zip(tried, branches, strict=True):
-            walk.visit(path, branch, (*refs, "either"))
-        for below in sorted({each for walk in tried for each in walk.found}):
-            every = [(walk.found[below], walk.must(below)) for walk in tried if below in walk.found]
-            if below in (path, ()) or len(every) > 1:
-                self._add(_any_of(below, every))
+        branches = [*_as_list(schema.get("anyOf")), *_as_list(schema.get("oneOf"))]
+        walks = [_SchemaWalk(self.root, self.remaining) for _ in branches]
+        for walk, branch in zip(walks, branches, strict=True):
+            walk.visit(path, branch, (*references, "either"))
+        for child_path in sorted({each for walk in walks for each in walk.found}):
+            choices = [(walk.found[child_path], walk.required_keys(child_path)) for walk in walks if child_path in walk.found]
+            if child_path in (path, ()) or len(choices) > 1:
+                self._add(_join_alternatives(child_path, choices))
             else:
-                only = every[0][0]
-                rules = {name: asked for name, asked in only.rules.items() if name != "required"}
-                self._add(replace(only, rules=rules))
+                allowed = choices[0][0]
+                rules = {name: limit for name, limit in allowed.rules.items() if name != "required"}
+                self._add(replace(allowed, rules=rules))
 
-    def must(self, path: ConfigPath) -> list[str]:
+    def required_keys(self, path: ConfigPath) -> list[str]:
         """The required keys of the object at `path`."""
-        below = (each for each in self.found.values() if each.path and each.path[:-1] == path)
-        return sorted(each.path[-1] for each in below if "required" in each.rules)
+        children = (each for each in self.found.values() if each.path and each.path[:-1] == path)
+        return sorted(each.path[-1] for each in children if "required" in each.rules)
 
-    def _children(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...]) -> None:
-        named = schema.get("required")
-        must = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set()
+    def _visit_children(self, path: ConfigPath, schema: Doc, references: tuple[str, ...]) -> None:
+        required = schema.get("required")
+        required_names = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
         properties = schema.get("properties")
-        known = properties if isinstance(properties, dict) else {}
-        for name, below in known.items():
-            self.visit((*path, name), below, refs, name in must)
-        for name in sorted(must - known.keys()):
-            self._add(Allowed((*path, name), {"required": True}))
-        for keyword, step in (("additionalProperties", ANY_KEY), ("items", ITEMS)):
-            if isinstance(more := schema.get(keyword), dict):
-                self.visit((*path, step), more, refs)
+        property_schemas = properties if isinstance(properties, dict) else {}
+        for name, subschema in property_schemas.items():
+            self.visit((*path, name), subschema, references, name in required_names)
+        for name in sorted(required_names - property_schemas.keys()):
+            self._add(AllowedValue((*path, name), {"required": True}))
+        for keyword, step in (("additionalProperties", ANY_KEY), ("items", ITEMS_STEP)):
+            if isinstance(child_schema := schema.get(keyword), dict):
+                self.visit((*path, step), child_schema, references)
 
-    def _add(self, new: Allowed) -> None:
+    def _add(self, new: AllowedValue) -> None:
         old = self.found.get(new.path)
-        self.found[new.path] = new if old is None else _both(old, new)
+        self.found[new.path] = new if old is None else _intersect(old, new)
 
 
-def _here(path: ConfigPath, schema: Doc, must: Rules) -> Allowed:
+def _own_rules(path: ConfigPath, schema: Doc, inherited: Rules) -> AllowedValue:
     """The rules that a schema without a reference sets for the value itself."""
-    said, enum = schema.get("type", []), schema.get("enum")
-    types = [said] if isinstance(said, str) else said if isinstance(said, list) else [None]
-    known = {name for name in types if isinstance(name, str) and name in _TYPES}
+    type_keyword, enum = schema.get("type", []), schema.get("enum")
+    types = [type_keyword] if isinstance(type_keyword, str) else type_keyword if isinstance(type_keyword, list) else [None]
+    known_types = {name for name in types if isinstance(name, str) and name in _TYPES}
     values = [schema["const"]] if "const" in schema else enum if isinstance(enum, list) else None
-    rules: dict[str, Any] = {"type": tuple(sorted(known))} if known else {}
-    rules |= {} if values is None else {"enum": tuple(sorted({spelled(each) for each in values}))}
+    rules: dict[str, Any] = {"type": tuple(sorted(known_types))} if known_types else {}
+    rules |= {} if values is None else {"enum": tuple(sorted({json_text(each) for each in values}))}
     rules |= {name: (schema[name],) for name in ALL_OF if isinstance(schema.get(name), str)}
-    rules |= {name: schema[name] for name in _LIMITS if _number(schema.get(name))}
+    rules |= {name: schema[name] for name in _LIMITS if _is_number(schema.get(name))}
     rules |= {"uniqueItems": True} if schema.get("uniqueItems") is True else {}
     closed = schema.get("additionalProperties") is False and not schema.get("patternProperties")
-    unclear = [f"type: {spelled(said)}"] if len(known) < len(types) else []
-    return _with_default(
-        Allowed(
+    unclear = [f"type: {json_text(type_keyword)}"] if len(known_types) < len(types) else []
+    return _add_default(
+        AllowedValue(
             path,
-            {**rules, **must, **({"closed": True} if closed else {})},
+            {**rules, **inherited, **({"closed": True} if closed else {})},
             unclear=(*unclear, *_not_understood(schema)),
         ),
         schema,
     )
 
 
-def _with_default(said: Allowed, schema: Doc) -> Allowed:
-    return replace(said, has_default=True, default=schema["default"]) if "default" in schema else said
+def _add_default(allowed: AllowedValue, schema: Doc) -> AllowedValue:
+    return replace(allowed, has_default=True, default=schema["default"]) if "default" in schema else allowed
 
 
 def _not_understood(schema: Doc) -> list[str]:
@@ -252,54 +252,54 @@ def _not_understood(schema: Doc) -> list[str]:
         "uniqueItems": lambda value: isinstance(value, bool),
         "required": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
         **{name: lambda value: isinstance(value, list) and bool(value) for name in ("allOf", "anyOf", "oneOf")},
-        **dict.fromkeys(_LIMITS, _number),
+        **dict.fromkeys(_LIMITS, _is_number),
     }
-    found = [key for key in schema if key in _UNREAD or (key in rules and not rules[key](schema[key]))]
-    return [f"{key}: {spelled(schema[key])}" for key in sorted(found)]
+    keywords = [key for key in schema if key in _UNSUPPORTED_KEYWORDS or (key in rules and not rules[key](schema[key]))]
+    return [f"{key}: {json_text(schema[key])}" for key in sorted(keywords)]
 
 
-def _both(old: Allowed, new: Allowed) -> Allowed:
+def _intersect(old: AllowedValue, new: AllowedValue) -> AllowedValue:
     """The intersection of two schemas for one path (`allOf`, or an alternative with its surrounding schema)."""
     rules, unclear = {**old.rules, **new.rules}, {*old.unclear, *new.unclear}
     for name in old.rules.keys() & new.rules.keys():
-        was, asked = old.rules[name], new.rules[name]
+        old_limit, limit = old.rules[name], new.rules[name]
         if name in ("type", "enum"):
-            rules[name] = tuple(sorted({*was} & {*asked}))
+            rules[name] = tuple(sorted({*old_limit} & {*limit}))
             if name == "type" and not rules[name]:
-                rules[name], unclear = _sorted(was, asked), unclear | {"no type fits all that is asked"}
-        elif isinstance(was, tuple):
-            rules[name] = _sorted(was, asked)
+                rules[name], unclear = _sorted_union(old_limit, limit), unclear | {"no type fits all that is asked"}
+        elif isinstance(old_limit, tuple):
+            rules[name] = _sorted_union(old_limit, limit)
         elif name in _LIMITS:
-            rules[name] = max(was, asked) if name in UPWARDS else min(was, asked)
+            rules[name] = max(old_limit, limit) if name in LOWER_LIMITS else min(old_limit, limit)
     newer = new if new.has_default else old
-    return Allowed(old.path, rules, newer.has_default, newer.default, tuple(sorted(unclear)))
+    return AllowedValue(old.path, rules, newer.has_default, newer.default, tuple(sorted(unclear)))
 
 
-def _sorted(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+def _sorted_union(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({*old, *new}))
 
 
-def _any_of(path: ConfigPath, tried: list[tuple[Allowed, list[str]]]) -> Allowed:
+def _join_alternatives(path: ConfigPath, choices: list[tuple[AllowedValue, list[str]]]) -> AllowedValue:
     """The union of alternatives; each is kept as text, with its required keys."""
-    branches = [each for each, _ in tried]
+    branches = [each for each, _ in choices]
     types: Iterable[tuple[str, ...]] = [each.rules.get("type", ()) for each in branches]
-    every = tuple(sorted({name for each in types for name in each})) if all(types) else ()
-    rules: Rules = {"type": every} if every else {}
-    return Allowed(
+    all_types = tuple(sorted({name for each in types for name in each})) if all(types) else ()
+    rules: Rules = {"type": all_types} if all_types else {}
+    return AllowedValue(
         path,
         {
             **rules,
-            "anyOf": tuple(sorted({each.words + "".join(f", with {key}" for key in must) for each, must in tried})),
+            "anyOf": tuple(sorted({each.description + "".join(f", with {key}" for key in keys) for each, keys in choices})),
         },
         unclear=tuple(sorted({text for each in branches for text in each.unclear})),
     )
 
 
-def _schemas(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -312,10 +312,10 @@ class Renamed:
 
     old: ConfigPath
     new: ConfigPath
-    why: str
+    reason: str
 
     def __str__(self) -> str:
-        return f"{shown(self.old)} is {shown(self.new)}: {self.why}"
+        return f"{format_path(self.old)} is {format_path(self.new)}: {self.reason}"
 
 
 @frozen
@@ -324,8 +324,8 @@ class SchemaChanges:
     allowed; `defaults`: another default applies; `unclear`: parts that only one of the schemas has or that neither read
     in full, so there may be more differences. Relaxed rules are left out."""
 
-    added: tuple[Allowed, ...] = ()
-    removed: tuple[Allowed, ...] = ()
+    added: tuple[AllowedValue, ...] = ()
+    removed: tuple[AllowedValue, ...] = ()
     renamed: tuple[Renamed, ...] = ()
     tightened: tuple[str, ...] = ()
     defaults: tuple[str, ...] = ()
@@ -344,113 +344,113 @@ class SchemaChanges:
         )
 
 
-def changes(old: SchemaPaths, new: SchemaPaths) -> SchemaChanges:
-    both = [(old.at[path], new.at[path]) for path in old.at if path in new]
+def schema_changes(old: SchemaPaths, new: SchemaPaths) -> SchemaChanges:
+    both = [(old.by_path[path], new.by_path[path]) for path in old.by_path if path in new]
     removed = [each for each in old if each.path not in new]
     added = [each for each in new if each.path not in old]
     renamed = _renamed(removed, added, old, new)
     return SchemaChanges(
-        added=tuple(each for each in added if not _below(each, [to.new for to in renamed])),
-        removed=tuple(each for each in removed if not _below(each, [of.old for of in renamed])),
+        added=tuple(each for each in added if not _is_within(each, [new_rename.new for new_rename in renamed])),
+        removed=tuple(each for each in removed if not _is_within(each, [old_rename.old for old_rename in renamed])),
         renamed=tuple(renamed),
-        tightened=tuple(f"{shown(now.path)}: {what}" for was, now in both for what in _tightened(was, now)),
+        tightened=tuple(f"{format_path(new_allowed.path)}: {tightened_rule}" for old_allowed, new_allowed in both for tightened_rule in _tightened_rules(old_allowed, new_allowed)),
         defaults=tuple(
-            f"{shown(now.path)}: was {_default(was)}, is {_default(now)}"
-            for was, now in both
-            if _default(was) != _default(now)
+            f"{format_path(new_allowed.path)}: was {_default_text(old_allowed)}, is {_default_text(new_allowed)}"
+            for old_allowed, new_allowed in both
+            if _default_text(old_allowed) != _default_text(new_allowed)
         ),
-        unclear=tuple(f"{shown(path)}: {text}" for path, text in sorted(_unclear(old, new, both))),
+        unclear=tuple(f"{format_path(path)}: {text}" for path, text in sorted(_unclear_parts(old, new, both))),
     )
 
 
-def _unclear(
-    old: SchemaPaths, new: SchemaPaths, both: Sequence[tuple[Allowed, Allowed]]
+def _unclear_parts(
+    old: SchemaPaths, new: SchemaPaths, common: Sequence[tuple[AllowedValue, AllowedValue]]
 ) -> Iterator[tuple[ConfigPath, str]]:
     """Unclear parts with the same text in both schemas count as equal, unless reading was truncated. If alternatives
     were removed, a value that matched one of them may no longer be allowed."""
-    before, now = {*old.unclear}, {*new.unclear}
-    yield from before ^ now
-    yield from (each for each in before & now if each[1] == GOES_ON)
-    for was, asked in both:
-        if "anyOf" in was.rules and "anyOf" not in asked.rules:
-            yield asked.path, f"no alternatives, and was {in_words('anyOf', was.rules['anyOf'])}"
+    old_parts, new_parts = {*old.unclear}, {*new.unclear}
+    yield from old_parts ^ new_parts
+    yield from (each for each in old_parts & new_parts if each[1] == TRUNCATED)
+    for old_value, new_value in common:
+        if "anyOf" in old_value.rules and "anyOf" not in new_value.rules:
+            yield new_value.path, f"no alternatives, and was {rule_text('anyOf', old_value.rules['anyOf'])}"
 
 
-def _default(of: Allowed) -> str:
-    return spelled(of.default) if of.has_default else "none"
+def _default_text(allowed: AllowedValue) -> str:
+    return json_text(allowed.default) if allowed.has_default else "none"
 
 
-def _tightened(old: Allowed, new: Allowed) -> Iterator[str]:
+def _tightened_rules(old: AllowedValue, new: AllowedValue) -> Iterator[str]:
     """The rules of the new schema that are stricter than the old ones, each with the old limit."""
-    for rule, asked in new.rules.items():
-        was = old.rules.get(rule)
-        if was is None or not _still_fits(rule, was, asked):
-            before = "not" if asked is True else "any" if was is None else _value(was)
-            yield f"{in_words(rule, asked)}, and was {before}"
+    for rule, limit in new.rules.items():
+        old_limit = old.rules.get(rule)
+        if old_limit is None or not _is_no_stricter(rule, old_limit, limit):
+            old_text = "not" if limit is True else "any" if old_limit is None else _limit_text(old_limit)
+            yield f"{rule_text(rule, limit)}, and was {old_text}"
 
 
-def _value(asked: Any) -> str:
-    return " or ".join(asked) if isinstance(asked, tuple) else str(asked)
+def _limit_text(limit: Any) -> str:
+    return " or ".join(limit) if isinstance(limit, tuple) else str(limit)
 
 
-def _still_fits(rule: str, was: Any, asked: Any) -> bool:
+def _is_no_stricter(rule: str, old_limit: Any, limit: Any) -> bool:
     """All values that the old rule allowed are still allowed; every integer is a number."""
     if rule in CHOICES:
-        return {*was} <= {*asked} | ({"integer"} if "number" in asked else set())
+        return {*old_limit} <= {*limit} | ({"integer"} if "number" in limit else set())
     if rule in ALL_OF:
-        return {*asked} <= {*was}
-    return bool(asked <= was if rule in UPWARDS else asked >= was if rule in DOWNWARDS else asked == was)
+        return {*limit} <= {*old_limit}
+    return bool(limit <= old_limit if rule in LOWER_LIMITS else limit >= old_limit if rule in UPPER_LIMITS else limit == old_limit)
 
 
-def _below(each: Allowed, tops: Sequence[ConfigPath]) -> bool:
-    return any(each.path[: len(top)] == top for top in tops)
+def _is_within(allowed: AllowedValue, parents: Sequence[ConfigPath]) -> bool:
+    return any(allowed.path[: len(top)] == top for top in parents)
 
 
-def _renamed(removed: Sequence[Allowed], added: Sequence[Allowed], old: SchemaPaths, new: SchemaPaths) -> list[Renamed]:
+def _renamed(removed: Sequence[AllowedValue], added: Sequence[AllowedValue], old: SchemaPaths, new: SchemaPaths) -> list[Renamed]:
     """Pairs of paths with equal rules down to the last key, if no other pair is possible."""
-    gone, come = ([each for each in side if each.path[-1:] not in ((ITEMS,), (ANY_KEY,))] for side in (removed, added))
-    found: list[Renamed] = []
-    for before in gone:
-        for after in come:
-            why = _moved(before, after, old, new) or _respelled(before, after, gone, come)
-            if why and _shape(before.path, old) == _shape(after.path, new):
-                found.append(Renamed(before.path, after.path, why))
-    froms, tos = Counter(each.old for each in found), Counter(each.new for each in found)
-    return [each for each in found if froms[each.old] == tos[each.new] == 1]
+    removed_values, added_values = ([each for each in side if each.path[-1:] not in ((ITEMS_STEP,), (ANY_KEY,))] for side in (removed, added))
+    renames: list[Renamed] = []
+    for before in removed_values:
+        for after in added_values:
+            reason = _moved_reason(before, after, old, new) or _respelled_reason(before, after, removed_values, added_values)
+            if reason and _relative_shape(before.path, old) == _relative_shape(after.path, new):
+                renames.append(Renamed(before.path, after.path, reason))
+    old_counts, new_counts = Counter(each.old for each in renames), Counter(each.new for each in renames)
+    return [each for each in renames if old_counts[each.old] == new_counts[each.new] == 1]
 
 
-def _moved(before: Allowed, after: Allowed, old: SchemaPaths, new: SchemaPaths) -> str:
+def _moved_reason(before: AllowedValue, after: AllowedValue, old: SchemaPaths, new: SchemaPaths) -> str:
     """The same last key below another parent. No other path of either schema ends with it, and one of the parents
     exists in both schemas."""
     key = before.path[-1]
     if after.path[-1] != key or before.path[:-1] == after.path[:-1]:
         return ""
-    alone = all(sum(each.path[-1:] == (key,) for each in side) == 1 for side in (old, new))
-    stays = before.path[:-1] in new or after.path[:-1] in old
-    return "the same key, of the same shape, under another parent" if alone and stays else ""
+    is_unique = all(sum(each.path[-1:] == (key,) for each in side) == 1 for side in (old, new))
+    has_parent = before.path[:-1] in new or after.path[:-1] in old
+    return "the same key, of the same shape, under another parent" if is_unique and has_parent else ""
 
 
-def _respelled(before: Allowed, after: Allowed, gone: Sequence[Allowed], come: Sequence[Allowed]) -> str:
+def _respelled_reason(before: AllowedValue, after: AllowedValue, removed_values: Sequence[AllowedValue], added_values: Sequence[AllowedValue]) -> str:
     """The same parent, and names that differ only in case, dashes and a plural; no other name is similar."""
     if before.path[:-1] != after.path[:-1]:
         return ""
-    plain = _plain(before.path)
-    alone = all(sum(_plain(each.path) == plain for each in side) == 1 for side in (gone, come))
-    return "the same name, spelled in another way" if _plain(after.path) == plain and plain[-1] and alone else ""
+    normalized = _normalized(before.path)
+    is_unique = all(sum(_normalized(each.path) == normalized for each in side) == 1 for side in (removed_values, added_values))
+    return "the same name, spelled in another way" if _normalized(after.path) == normalized and normalized[-1] and is_unique else ""
 
 
-def _plain(path: ConfigPath) -> ConfigPath:
+def _normalized(path: ConfigPath) -> ConfigPath:
     name = "".join(each for each in path[-1].lower() if each.isalnum())
     return (*path[:-1], name.removesuffix("s"))
 
 
-def _shape(top: ConfigPath, of: SchemaPaths) -> list[Allowed]:
+def _relative_shape(root: ConfigPath, schema: SchemaPaths) -> list[AllowedValue]:
     """The values allowed at a path and below, relative to it; whether the path is required is left out."""
-    found = [each for each in of if each.path[: len(top)] == top]
-    same = [replace(each, path=each.path[len(top) :], has_default=False, default=None) for each in found]
+    allowed_values = [each for each in schema if each.path[: len(root)] == root]
+    relative = [replace(each, path=each.path[len(root) :], has_default=False, default=None) for each in allowed_values]
     return [
         replace(each, rules={name: each.rules[name] for name in each.rules if name != "required"})
         if not each.path
         else each
-        for each in same
+        for each in relative
     ]

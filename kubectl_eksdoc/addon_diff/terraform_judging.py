@@ -10,16 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import Doc, named
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, TextName, in_order
+from kubectl_eksdoc.model.api_objects import Doc, object_name
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, TextName, sort_findings
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
-from .judging import DECLARE, KEEP, LEAVE
+from .judging import DECLARE_VALUES, GIVE_VALUES, UPDATE_PRESERVING
 from .manifests import objects_of
-from .plan import AddonPlan, Judge, plan_update
+from .plan import AddonPlan, ValuesValidator, plan_update
 from .prediction import AddonFacts, AddonUpdateRequest, Mode
-from .terraform_requests import Kind
+from .terraform_requests import RequestKind
 from .terraform_result import (
     Assumption,
     JudgedAddonChange,
@@ -42,114 +42,114 @@ class DeletionLoss:
     source: KnowledgeSource
 
 
-_LOST = sections(DeletionLoss, "software", "deleted")
-_ANY = (Severity.HIGH, "what it does in the cluster ends")
+_LOSSES = sections(DeletionLoss, "software", "deleted")
+_DEFAULT_LOSS = (Severity.HIGH, "what it does in the cluster ends")
 
 
-def leaving(change: PlannedAddonChange) -> Iterator[Finding]:
+def removal_findings(change: PlannedAddonChange) -> Iterator[Finding]:
     """One finding for a request that removes the add-on, none for others."""
     request, addon = change.request, change.addon
-    if request.kind is Kind.FORGET:
-        yield Finding.of("addon-terraform-removes/forgotten", change.subject, (_who(change),), addon=addon)
-    elif request.kind in (Kind.DELETE, Kind.REPLACE):
-        yield _kept(change) if request.keeps else _deleted(change)
+    if request.kind is RequestKind.FORGET:
+        yield Finding.of("addon-terraform-removes/forgotten", change.subject, (_request_text(change),), addon=addon)
+    elif request.kind in (RequestKind.DELETE, RequestKind.REPLACE):
+        yield _preserved_finding(change) if request.preserves_objects else _deletion_finding(change)
 
 
-def _kept(change: PlannedAddonChange) -> Finding:
-    replaced = change.request.kind is Kind.REPLACE
-    evidence = ("preserve = true", _who(change))
-    return Finding.of("addon-terraform-removes/kept", change.subject, evidence, addon=change.addon, replaced=replaced)
+def _preserved_finding(change: PlannedAddonChange) -> Finding:
+    is_replaced = change.request.kind is RequestKind.REPLACE
+    evidence = ("preserve = true", _request_text(change))
+    return Finding.of("addon-terraform-removes/kept", change.subject, evidence, addon=change.addon, replaced=is_replaced)
 
 
-def _deleted(change: PlannedAddonChange) -> Finding:
-    replaced = change.request.kind is Kind.REPLACE
-    loss = _LOST.by("name").get(change.addon)
-    worst, lost = (loss.severity, loss.effect) if loss else _ANY
-    objects = ", ".join(f"{of.kind} {of.name}" for of in objects_of(change.addon)) or "all of its objects"
-    back = "until it is recreated, without what people had set in it" if replaced else "for good"
+def _deletion_finding(change: PlannedAddonChange) -> Finding:
+    is_replaced = change.request.kind is RequestKind.REPLACE
+    loss = _LOSSES.by("name").get(change.addon)
+    severity, effect = (loss.severity, loss.effect) if loss else _DEFAULT_LOSS
+    objects = ", ".join(f"{object_ref.kind} {object_ref.name}" for object_ref in objects_of(change.addon)) or "all of its objects"
+    duration_text = "until it is recreated, without what people had set in it" if is_replaced else "for good"
     return Finding.of(
         "addon-terraform-removes/deleted",
         change.subject,
-        (f"deleted {back}: {objects}", "preserve is not true in Terraform's state", _who(change)),
-        severity=worst,
+        (f"deleted {duration_text}: {objects}", "preserve is not true in Terraform's state", _request_text(change)),
+        severity=severity,
         addon=change.addon,
-        replaced=replaced,
-        lost=lost,
-        preserve=change.where.argument("preserve"),
+        replaced=is_replaced,
+        lost=effect,
+        preserve=change.declaration.argument("preserve"),
     )
 
 
-def _who(change: PlannedAddonChange) -> str:
+def _request_text(change: PlannedAddonChange) -> str:
     return f"Terraform: {change.request.address}, {change.request.kind.value}"
 
 
 # Terraform arguments that resolve a finding of an update or a creation, by the features of the provider.
 
 
-def written_there(finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> tuple[Remedy, ...]:
+def terraform_remedies(finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> tuple[Remedy, ...]:
     """The remedies of `finding` as edits of Terraform arguments; those that do not concern the request stay."""
-    found: list[Remedy] = []
+    remedies: list[Remedy] = []
     for remedy in finding.remedy:
-        found += _instead(remedy, finding, change, facts)
-    return tuple(dict.fromkeys(found))
+        remedies += _replace_remedy(remedy, finding, change, facts)
+    return tuple(dict.fromkeys(remedies))
 
 
-def _instead(remedy: Remedy, finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Remedy]:
-    if remedy in (KEEP, DECLARE):
-        yield from _values(change)
-    elif remedy == LEAVE:
-        if any(each.gives_preserve for each in change.generations):
-            yield Remedy.of("tf-preserve", argument=change.where.argument(change.conflicts))
+def _replace_remedy(remedy: Remedy, finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Remedy]:
+    if remedy in (GIVE_VALUES, DECLARE_VALUES):
+        yield from _values_remedies(change)
+    elif remedy == UPDATE_PRESERVING:
+        if any(each.accepts_preserve for each in change.generations):
+            yield Remedy.of("tf-preserve", argument=change.declaration.argument(change.conflicts_argument))
         else:
             yield Remedy.of("tf-no-preserve")
     elif finding.code.name == "addon-version-unfit" and finding.status is Status.FAIL:
-        older = facts.now.version if facts.installed else ""
-        yield Remedy.of("tf-version", argument=change.where.argument("addon_version"), older=older)
+        older = facts.current.version if facts.installed else ""
+        yield Remedy.of("tf-version", argument=change.declaration.argument("addon_version"), older=older)
     elif finding.code.name == "addon-values-dropped":
-        yield Remedy.of("tf-whole", argument=change.where.argument("configuration_values"))
+        yield Remedy.of("tf-whole", argument=change.declaration.argument("configuration_values"))
     else:
         yield remedy
 
 
-def _values(change: PlannedAddonChange) -> Iterator[Remedy]:
-    if not change.where.gives_values:
-        version = change.where.argument("addon_version")
-        yield Remedy.of("tf-no-values", source=change.where.source, version=version)
+def _values_remedies(change: PlannedAddonChange) -> Iterator[Remedy]:
+    if not change.declaration.accepts_values:
+        version = change.declaration.argument("addon_version")
+        yield Remedy.of("tf-no-values", source=change.declaration.source, version=version)
         return
-    able = [each for each in change.generations if each.gives_values]
-    unable = [each for each in change.generations if not each.gives_values]
-    if able:
-        yield Remedy.of("tf-values", argument=change.where.argument("configuration_values"))
-        if change.request.mode == Mode.OVERWRITE.value and change.request.kind is Kind.UPDATE:
-            yield Remedy.of("tf-none", argument=change.where.argument(change.conflicts))
-    version = change.where.argument("addon_version")
-    for each in unable:
-        yield Remedy.of("tf-provider", provider=each.value, creates=change.creates, version=version)
+    with_values = [generation for generation in change.generations if generation.has_values]
+    without_values = [generation for generation in change.generations if not generation.has_values]
+    if with_values:
+        yield Remedy.of("tf-values", argument=change.declaration.argument("configuration_values"))
+        if change.request.mode == Mode.OVERWRITE.value and change.request.kind is RequestKind.UPDATE:
+            yield Remedy.of("tf-none", argument=change.declaration.argument(change.conflicts_argument))
+    version = change.declaration.argument("addon_version")
+    for generation in without_values:
+        yield Remedy.of("tf-provider", provider=generation.value, creates=change.is_creation, version=version)
 
 
-def judged(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None, judge: Judge) -> JudgedAddonChange:
+def judge_change(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None, validate: ValuesValidator) -> JudgedAddonChange:
     """Judge an update, or a creation if `facts` say that EKS does not manage the add-on. `values`: the values after the
     change, None if EKS keeps the current ones."""
-    plan = plan_update(facts, AddonUpdateRequest(_mode(change), values), judge)
-    supposed = tuple(_supposed(change, facts))
-    found = [_addressed(each, change, facts) for each in plan.findings]
-    if supposed:
-        found = [_doubted(each, supposed) for each in found]
-    unimportant = _only_the_mode(change) and not any(each.at_risk for each in plan.changes)
-    found += () if unimportant else _left_open(change, supposed)
-    found += _empty(change, facts, values)
-    found += _drifted(change, facts)
-    found += _of_role(change)
+    plan = plan_update(facts, AddonUpdateRequest(_assumed_mode(change), values), validate)
+    assumptions = tuple(_find_assumptions(change, facts))
+    all_findings = [_with_address(each, change, facts) for each in plan.findings]
+    if assumptions:
+        all_findings = [_as_unknown(each, assumptions) for each in all_findings]
+    is_irrelevant = _is_only_mode_unknown(change) and not any(each.at_risk for each in plan.changes)
+    all_findings += () if is_irrelevant else _assumption_findings(change, assumptions)
+    all_findings += _empty_values_findings(change, facts, values)
+    all_findings += _drift_findings(change, facts)
+    all_findings += _role_findings(change)
     if not facts.installed and facts.objects:
-        found.append(_takes_over(change, plan, found))
-    found += leaving(change)
-    findings = in_order(found)
-    return JudgedAddonChange(change, replace(plan, findings=findings), findings, supposed)
+        all_findings.append(_takeover_finding(change, plan, all_findings))
+    all_findings += removal_findings(change)
+    findings = sort_findings(all_findings)
+    return JudgedAddonChange(change, replace(plan, findings=findings), findings, assumptions)
 
 
-def unjudged(change: PlannedAddonChange, *findings: Finding) -> JudgedAddonChange:
+def without_plan(change: PlannedAddonChange, *findings: Finding) -> JudgedAddonChange:
     """A judgement without predicted fields: it has only these findings."""
-    return JudgedAddonChange(change, None, in_order((*findings, *leaving(change))))
+    return JudgedAddonChange(change, None, sort_findings((*findings, *removal_findings(change))))
 
 
 def of_change(change: PlannedAddonChange, text: TextName, **values: Any) -> Finding:
@@ -157,51 +157,51 @@ def of_change(change: PlannedAddonChange, text: TextName, **values: Any) -> Find
     return Finding.of(text, change.subject, (change.evidence,), **values)
 
 
-def _mode(change: PlannedAddonChange) -> Mode:
+def _assumed_mode(change: PlannedAddonChange) -> Mode:
     """The worst mode if it is unknown; at a creation, PRESERVE acts as NONE (CreateAddonRequest)."""
     if isinstance(change.request.mode, Unknown):
         return Mode.OVERWRITE
     mode = Mode(change.request.mode)
-    return Mode.NONE if mode is Mode.PRESERVE and change.creates else mode
+    return Mode.NONE if mode is Mode.PRESERVE and change.is_creation else mode
 
 
-def _supposed(change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Assumption]:
+def _find_assumptions(change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Assumption]:
     request = change.request
     if request.sends_version and (isinstance(request.after, Unknown) or not request.after):
-        why = _clause(request.after) if isinstance(request.after, Unknown) else "is empty"
-        yield Assumption("addon_version", why, f"{facts.target.version}, which EKS marks as default")
+        reason = _as_clause(request.after) if isinstance(request.after, Unknown) else "is empty"
+        yield Assumption("addon_version", reason, f"{facts.target.version}, which EKS marks as default")
     if isinstance(request.mode, Unknown):
-        yield Assumption(request.set_by, _clause(request.mode), "OVERWRITE, which takes most")
+        yield Assumption(request.set_by, _as_clause(request.mode), "OVERWRITE, which takes most")
     if request.sends_values and isinstance(request.values, Unknown):
-        yield Assumption("configuration_values", _clause(request.values), "those of today")
+        yield Assumption("configuration_values", _as_clause(request.values), "those of today")
 
 
-def _clause(unknown: Unknown) -> str:
+def _as_clause(unknown: Unknown) -> str:
     return unknown.why.removeprefix("it ")
 
 
-def _only_the_mode(change: PlannedAddonChange) -> bool:
+def _is_only_mode_unknown(change: PlannedAddonChange) -> bool:
     request = change.request
-    others = (request.sends_version and not isinstance(request.after, str)) or (
+    has_other_unknowns = (request.sends_version and not isinstance(request.after, str)) or (
         request.sends_values and isinstance(request.values, Unknown)
     )
-    return isinstance(request.mode, Unknown) and not others
+    return isinstance(request.mode, Unknown) and not has_other_unknowns
 
 
-def _left_open(change: PlannedAddonChange, supposed: Sequence[Assumption]) -> Iterator[Finding]:
-    for each in supposed:
+def _assumption_findings(change: PlannedAddonChange, assumptions: Sequence[Assumption]) -> Iterator[Finding]:
+    for assumption in assumptions:
         yield of_change(
             change,
             "addon-terraform-unknown/effect",
             addon=change.addon,
-            supposed=each,
-            name=each.argument,
+            supposed=assumption,
+            name=assumption.argument,
             address=change.request.address,
-            argument=change.where.argument(each.argument),
+            argument=change.declaration.argument(assumption.argument),
         )
 
 
-_OPEN = frozenset(
+_CONDITIONAL_CODES = frozenset(
     (
         "addon-field-reset",
         "addon-field-changed-in-every-mode",
@@ -217,35 +217,35 @@ _OPEN = frozenset(
 """Findings that depend on the version, the values or the mode."""
 
 
-def _doubted(finding: Finding, supposed: Sequence[Assumption]) -> Finding:
+def _as_unknown(finding: Finding, assumptions: Sequence[Assumption]) -> Finding:
     """The finding holds only under the assumptions."""
-    if finding.code.name not in _OPEN:
+    if finding.code.name not in _CONDITIONAL_CODES:
         return finding
-    evidence = (*finding.evidence, *map(str, supposed))
-    missing = finding.missing or " and ".join(each.argument for each in supposed)
+    evidence = (*finding.evidence, *map(str, assumptions))
+    missing = finding.missing or " and ".join(each.argument for each in assumptions)
     return replace(finding, status=Status.UNKNOWN, evidence=evidence, missing=missing)
 
 
-def _addressed(finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> Finding:
-    remedies = written_there(finding, change, facts)
+def _with_address(finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> Finding:
+    remedies = terraform_remedies(finding, change, facts)
     return replace(finding, evidence=(*finding.evidence, change.evidence), remedy=remedies)
 
 
-def _empty(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None) -> Iterator[Finding]:
+def _empty_values_findings(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None) -> Iterator[Finding]:
     """An empty text is sent unchanged, and no document says how EKS reads it: it is judged as ``{}``."""
     if values == {} and change.request.sends_values and not change.request.values and facts.values:
-        argument = change.where.argument("configuration_values")
+        argument = change.declaration.argument("configuration_values")
         yield of_change(change, "addon-terraform-unknown/emptied", argument=argument)
 
 
-def _drifted(change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Finding]:
+def _drift_findings(change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Finding]:
     before = change.request.before
-    if facts.installed and isinstance(before, str) and before and before != facts.now.version:
-        now = facts.now.version
-        yield of_change(change, "addon-terraform-unknown/drifted", addon=change.addon, before=before, now=now)
+    if facts.installed and isinstance(before, str) and before and before != facts.current.version:
+        current = facts.current.version
+        yield of_change(change, "addon-terraform-unknown/drifted", addon=change.addon, before=before, now=current)
 
 
-def _of_role(change: PlannedAddonChange) -> Iterator[Finding]:
+def _role_findings(change: PlannedAddonChange) -> Iterator[Finding]:
     """The plan does not have the permissions of roles: whether the pods work with another role, or none, is unknown."""
     before, after = change.request.resource.before, change.request.resource.after
     if before is None or after is None or not before.role or before.role == after.role:
@@ -260,18 +260,18 @@ def _of_role(change: PlannedAddonChange) -> Iterator[Finding]:
     )
 
 
-def _takes_over(change: PlannedAddonChange, plan: AddonPlan, found: list[Finding]) -> Finding:
+def _takeover_finding(change: PlannedAddonChange, plan: AddonPlan, all_findings: list[Finding]) -> Finding:
     """The other fields of the chart that are overwritten are never fully known."""
-    fails = any(each.status is Status.FAIL for each in found)
-    mode = plan.asked.mode
-    objects = ", ".join(str(named(live)) for live in plan.facts.objects)
+    has_failures = any(each.status is Status.FAIL for each in all_findings)
+    mode = plan.request.mode
+    objects = ", ".join(str(object_name(live)) for live in plan.facts.objects)
     return Finding.of(
-        "addon-terraform-takes-over/known" if fails else "addon-terraform-takes-over/unknown",
+        "addon-terraform-takes-over/known" if has_failures else "addon-terraform-takes-over/unknown",
         change.subject,
         (f"there are: {objects}", change.evidence),
         addon=change.addon,
         mode=mode.value,
         takes=mode is Mode.OVERWRITE,
-        values=change.where.argument("configuration_values"),
-        conflicts=change.where.argument(change.conflicts),
+        values=change.declaration.argument("configuration_values"),
+        conflicts=change.declaration.argument(change.conflicts_argument),
     )

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, ModuleCall, TerraformPlan, Text
+from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, ModuleCall, TerraformPlan, PlannedText
 from kubectl_eksdoc.model.kinds import Unknown
 
 from .prediction import Mode
 
 
-class Kind(Enum):
+class RequestKind(Enum):
     CREATE = "create"
     UPDATE = "update"
     REPLACE = "replace"
@@ -39,17 +39,17 @@ class AddonRequest:
     """
 
     resource: AddonResource
-    kind: Kind
-    cluster: Text
-    addon: Text
-    before: Text
-    after: Text
+    kind: RequestKind
+    cluster: PlannedText
+    addon: PlannedText
+    before: PlannedText
+    after: PlannedText
     mode: str | Unknown
     set_by: str
-    values: Text
+    values: PlannedText
     sends_values: bool
     sends_version: bool
-    keeps: bool = False
+    preserves_objects: bool = False
 
     @property
     def address(self) -> str:
@@ -59,50 +59,50 @@ class AddonRequest:
     def sides(self) -> tuple[AddonSettings, ...]:
         """The resource's settings before and after: a replacement may delete one add-on and create another."""
         before, after = self.resource.before, self.resource.after
-        sides = {Kind.DELETE: (before,), Kind.CREATE: (after,)}.get(self.kind, (before, after))
+        sides = {RequestKind.DELETE: (before,), RequestKind.CREATE: (after,)}.get(self.kind, (before, after))
         return tuple(each for each in sides if each is not None)
 
     def __str__(self) -> str:
-        way = {
-            Kind.UPDATE: f"from {_shown(self.before)} to {_shown(self.after)}",
-            Kind.CREATE: f"at {_shown(self.after)}",
-            Kind.REPLACE: f"by {_shown(self.after)}",
+        change = {
+            RequestKind.UPDATE: f"from {_display(self.before)} to {_display(self.after)}",
+            RequestKind.CREATE: f"at {_display(self.after)}",
+            RequestKind.REPLACE: f"by {_display(self.after)}",
         }.get(self.kind, "")
-        mode = f", {_shown(self.mode)} by {self.set_by or 'default'}" if way else ""
-        return f"{self.address}: {self.kind.value} {_shown(self.addon)} {way}".rstrip() + mode
+        mode = f", {_display(self.mode)} by {self.set_by or 'default'}" if change else ""
+        return f"{self.address}: {self.kind.value} {_display(self.addon)} {change}".rstrip() + mode
 
 
-def requests(plan: TerraformPlan) -> tuple[AddonRequest, ...]:
+def read_requests(plan: TerraformPlan) -> tuple[AddonRequest, ...]:
     """Sorted by address, without resources that stay the same or change only in Terraform's state."""
-    return tuple(each for resource in plan.addons for each in _requests(resource))
+    return tuple(each for resource in plan.addons for each in _requests_of(resource))
 
 
-def _requests(resource: AddonResource) -> Iterator[AddonRequest]:
-    kind = _kind(resource)
+def _requests_of(resource: AddonResource) -> Iterator[AddonRequest]:
+    kind = _request_kind(resource)
     before, after = resource.before, resource.after
     if kind is None or not (after or before):
         return
-    if kind is Kind.REPLACE and before is not None and after is not None and _is_another(before, after):
-        yield _request(resource, Kind.DELETE, before, None)
-        yield _request(resource, Kind.CREATE, None, after)
+    if kind is RequestKind.REPLACE and before is not None and after is not None and _is_replaced_elsewhere(before, after):
+        yield _build_request(resource, RequestKind.DELETE, before, None)
+        yield _build_request(resource, RequestKind.CREATE, None, after)
     else:
-        yield _request(resource, kind, before, after)
+        yield _build_request(resource, kind, before, after)
 
 
-def _is_another(before: AddonSettings, after: AddonSettings) -> bool:
+def _is_replaced_elsewhere(before: AddonSettings, after: AddonSettings) -> bool:
     """The resource changes to another add-on or cluster; before version 6, the provider has no region."""
-    moved = bool(before.region and after.region) and before.region != after.region
-    return moved or (before.cluster, before.addon) != (after.cluster, after.addon)
+    is_moved = bool(before.region and after.region) and before.region != after.region
+    return is_moved or (before.cluster, before.addon) != (after.cluster, after.addon)
 
 
-def _request(
-    resource: AddonResource, kind: Kind, before: AddonSettings | None, after: AddonSettings | None
+def _build_request(
+    resource: AddonResource, kind: RequestKind, before: AddonSettings | None, after: AddonSettings | None
 ) -> AddonRequest:
     settings = after or before
     assert settings is not None, "there is one of them"
-    creates = kind in (Kind.CREATE, Kind.REPLACE)
-    mode, set_by = _mode(after, creates) if after is not None else (NONE, "")
-    goes = before is not None and kind in (Kind.DELETE, Kind.REPLACE)
+    is_creation = kind in (RequestKind.CREATE, RequestKind.REPLACE)
+    mode, set_by = _conflict_mode(after, is_creation) if after is not None else (NONE, "")
+    is_deletion = before is not None and kind in (RequestKind.DELETE, RequestKind.REPLACE)
     return AddonRequest(
         resource=resource,
         kind=kind,
@@ -113,27 +113,27 @@ def _request(
         mode=mode,
         set_by=set_by,
         values=settings.configuration,
-        sends_values=_sends(after, resource, creates),
-        sends_version=after is not None and (creates or "addon_version" in resource.differs),
-        keeps=goes and before is not None and before.preserve is True,
+        sends_values=_sends_values(after, resource, is_creation),
+        sends_version=after is not None and (is_creation or "addon_version" in resource.differs),
+        preserves_objects=is_deletion and before is not None and before.preserve is True,
     )
 
 
-def _kind(resource: AddonResource) -> Kind | None:
+def _request_kind(resource: AddonResource) -> RequestKind | None:
     actions = set(resource.actions)
     if {"create", "delete"} <= actions:
-        return Kind.REPLACE
+        return RequestKind.REPLACE
     if "update" in actions:
-        return None if _ASKING.isdisjoint(resource.differs) and not resource.cloud_control else Kind.UPDATE
-    return next((Kind(each) for each in ("create", "delete", "forget") if each in actions), None)
+        return None if _UPDATING_ARGUMENTS.isdisjoint(resource.differs) and not resource.cloud_control else RequestKind.UPDATE
+    return next((RequestKind(each) for each in ("create", "delete", "forget") if each in actions), None)
 
 
-_ASKING = {"addon_version", "configuration_values", "service_account_role_arn", "pod_identity_association"}
+_UPDATING_ARGUMENTS = {"addon_version", "configuration_values", "service_account_role_arn", "pod_identity_association"}
 """Arguments whose change makes the provider call UpdateAddon; Cloud Control may call it for any change."""
 
 
-def _sends(after: AddonSettings | None, resource: AddonResource, creates: bool) -> bool:
-    if creates:
+def _sends_values(after: AddonSettings | None, resource: AddonResource, is_creation: bool) -> bool:
+    if is_creation:
         return after is not None and bool(after.configuration)
     return after is not None and "configuration_values" in resource.differs
 
@@ -143,11 +143,11 @@ NONE = Mode.NONE.value
 """EKS's default."""
 
 
-def _mode(settings: AddonSettings, creates: bool) -> tuple[str | Unknown, str]:
-    own = ("resolve_conflicts_on_create", settings.on_create)
-    if not creates:
-        own = ("resolve_conflicts_on_update", settings.on_update)
-    for name, value in (("resolve_conflicts", settings.resolve_conflicts), own):
+def _conflict_mode(settings: AddonSettings, is_creation: bool) -> tuple[str | Unknown, str]:
+    specific_argument = ("resolve_conflicts_on_create", settings.on_create)
+    if not is_creation:
+        specific_argument = ("resolve_conflicts_on_update", settings.on_update)
+    for name, value in (("resolve_conflicts", settings.resolve_conflicts), specific_argument):
         if isinstance(value, Unknown):
             return value, name
         if value:
@@ -156,7 +156,7 @@ def _mode(settings: AddonSettings, creates: bool) -> tuple[str | Unknown, str]:
     return NONE, ""
 
 
-def _shown(value: Text) -> str:
+def _display(value: PlannedText) -> str:
     return "(known after apply)" if isinstance(value, Unknown) else value or "(none)"
 
 
@@ -168,7 +168,7 @@ def _shown(value: Text) -> str:
 
 
 Release = tuple[int, int]
-_NEWEST: Release = (10**6, 0)
+_NO_LIMIT: Release = (10**6, 0)
 
 
 class Generation(Enum):
@@ -185,12 +185,12 @@ class Generation(Enum):
         return _STARTS[self]
 
     @property
-    def gives_values(self) -> bool:
+    def has_values(self) -> bool:
         """The provider has ``configuration_values``."""
         return self.start >= (4, 47)
 
     @property
-    def gives_preserve(self) -> bool:
+    def accepts_preserve(self) -> bool:
         """The provider accepts PRESERVE."""
         return self.start >= (4, 32)
 
@@ -204,49 +204,49 @@ _STARTS = {
 }
 
 
-def generations(plan: TerraformPlan, resource: AddonResource) -> tuple[Generation, ...]:
+def provider_generations(plan: TerraformPlan, resource: AddonResource) -> tuple[Generation, ...]:
     """Generations that may have made the plan, newest first, by the arguments of the resource and the version
     constraints of its modules. Several if neither determines one."""
-    by_arguments = tuple(_by_arguments(resource.arguments))
-    asked = [each.version for each in plan.constraints if _is_around(each.module, resource.module_path)]
-    lowest, end = bounds(asked)
-    fitting = tuple(each for each in by_arguments if _end(each) > lowest and each.start < end)
-    return fitting or by_arguments
+    by_arguments = tuple(_generations_by_arguments(resource.arguments))
+    constraints = [each.version for each in plan.constraints if _contains(each.module, resource.module_path)]
+    lowest, end = version_bounds(constraints)
+    matching = tuple(each for each in by_arguments if _end_of(each) > lowest and each.start < end)
+    return matching or by_arguments
 
 
-def _is_around(module: str, path: str) -> bool:
+def _contains(module: str, path: str) -> bool:
     return not module or path == module or path.startswith(f"{module}.")
 
 
-def _by_arguments(names: Sequence[str]) -> Iterator[Generation]:
+def _generations_by_arguments(names: Sequence[str]) -> Iterator[Generation]:
     """A plan has all arguments of a resource, set or not."""
-    old, new, values = (name in names for name in _TELLING)
-    for each in Generation:
-        if not old and not new:
-            fits = each.gives_values or not values  # no argument for conflicts
+    has_old_argument, has_new_argument, has_values = (name in names for name in _DISTINGUISHING_ARGUMENTS)
+    for generation in Generation:
+        if not has_old_argument and not has_new_argument:
+            fits = generation.has_values or not has_values  # no argument for conflicts
         else:
-            fits = old is (each.start < (6, 0)) and new is (each.start >= (5, 0))
-            fits = fits and (new or values is each.gives_values)
+            fits = has_old_argument is (generation.start < (6, 0)) and has_new_argument is (generation.start >= (5, 0))
+            fits = fits and (has_new_argument or has_values is generation.has_values)
         if fits:
-            yield each
+            yield generation
 
 
-_TELLING = ("resolve_conflicts", "resolve_conflicts_on_update", "configuration_values")
+_DISTINGUISHING_ARGUMENTS = ("resolve_conflicts", "resolve_conflicts_on_update", "configuration_values")
 
 
-def _end(generation: Generation) -> Release:
-    every = list(Generation)
-    at = every.index(generation)
-    return every[at - 1].start if at else _NEWEST
+def _end_of(generation: Generation) -> Release:
+    all_generations = list(Generation)
+    index = all_generations.index(generation)
+    return all_generations[index - 1].start if index else _NO_LIMIT
 
 
-def bounds(constraints: Sequence[str]) -> tuple[Release, Release]:
+def version_bounds(constraints: Sequence[str]) -> tuple[Release, Release]:
     """The first release that all constraints allow, and the first release after them: ``~> 4.30`` is (4, 30) to (5, 0).
     Exclusions (``!=``) and invalid constraints have no effect."""
-    lowest, end = (0, 0), _NEWEST
+    lowest, end = (0, 0), _NO_LIMIT
     for text in constraints:
         for part in text.split(","):
-            low, high = _bounds(part.strip())
+            low, high = _constraint_bounds(part.strip())
             lowest, end = max(lowest, low), min(end, high)
     return lowest, end
 
@@ -254,22 +254,22 @@ def bounds(constraints: Sequence[str]) -> tuple[Release, Release]:
 _CONSTRAINT = re.compile(r"(=|!=|>|>=|<|<=|~>)?\s*v?(\d{1,5})(?:\.(\d{1,5}))?(?:\.(\d{1,5}))?(?:-[\w.]+)?\Z", re.ASCII)
 
 
-def _bounds(constraint: str) -> tuple[Release, Release]:
+def _constraint_bounds(constraint: str) -> tuple[Release, Release]:
     match = _CONSTRAINT.match(constraint)
     if match is None:
-        return (0, 0), _NEWEST
-    sign, major, minor, patch = match.groups()
+        return (0, 0), _NO_LIMIT
+    operator, major, minor, patch = match.groups()
     release = (int(major), int(minor or 0))
-    after = (release[0], release[1] + 1)
-    if sign in (">", ">="):
-        return release, _NEWEST
-    if sign == "<":
-        return (0, 0), after if int(patch or 0) else release
-    if sign == "<=":
-        return (0, 0), after
-    if sign == "~>":
-        return release, after if patch is not None else (release[0] + 1, 0)
-    return ((0, 0), _NEWEST) if sign == "!=" else (release, after)
+    next_release = (release[0], release[1] + 1)
+    if operator in (">", ">="):
+        return release, _NO_LIMIT
+    if operator == "<":
+        return (0, 0), next_release if int(patch or 0) else release
+    if operator == "<=":
+        return (0, 0), next_release
+    if operator == "~>":
+        return release, next_release if patch is not None else (release[0] + 1, 0)
+    return ((0, 0), _NO_LIMIT) if operator == "!=" else (release, next_release)
 
 
 # The place where users declare a resource of a plan: the resource itself, or the arguments of a known module.
@@ -279,14 +279,14 @@ def _bounds(constraint: str) -> tuple[Release, Release]:
 # ``addons``); aws-ia/eks-blueprints-addons, amazon-eks-addons.md (both default to OVERWRITE).
 
 
-_EKS = ("terraform-aws-modules/eks/aws", "terraform-aws-modules/terraform-aws-eks")
-_BLUEPRINTS = ("aws-ia/eks-blueprints-addons/aws", "aws-ia/terraform-aws-eks-blueprints-addons")
+_EKS_MODULES = ("terraform-aws-modules/eks/aws", "terraform-aws-modules/terraform-aws-eks")
+_BLUEPRINTS_MODULES = ("aws-ia/eks-blueprints-addons/aws", "aws-ia/terraform-aws-eks-blueprints-addons")
 _INSTANCE = re.compile(r'\["((?:[^"\\]|\\.)*)"\]\Z')
 _ON_UPDATE = ("resolve_conflicts", "resolve_conflicts_on_update")
 _RENAMED = (21, 0)
 _OVERWRITES_SINCE = (19, 0)
 _VALUES_SINCE = (19, 1)
-_TWO_MODES_SINCE = (20, 0)
+_SEPARATE_MODES_SINCE = (20, 0)
 
 
 @frozen
@@ -300,58 +300,58 @@ class DeclaredAddon:
     address: str
     key: str
     module: str = ""
-    map: str = ""
+    addons_argument: str = ""
     source: str = ""
     version: str = ""
-    overwrites: bool = False
-    one_mode: bool = False
-    gives_values: bool = True
+    overwrites_by_default: bool = False
+    has_single_mode: bool = False
+    accepts_values: bool = True
 
     def argument(self, name: str) -> str:
         """The argument to edit: ``cluster_addons["vpc-cni"].preserve of module "eks"``."""
         if self.module:
-            return f'{self.map}["{self.key}"].{name} of module "{self.module}"'
+            return f'{self.addons_argument}["{self.key}"].{name} of module "{self.module}"'
         return f"{name} of {self.address}"
 
-    def said(self, name: str, value: str) -> str:
+    def describe(self, name: str, value: str) -> str:
         """The argument with its value, and who set it."""
         text = f'{name} = "{value}"' if name else f"no argument says how conflicts are resolved: {value}"
-        if self.module and self.overwrites and value == "OVERWRITE" and name in _ON_UPDATE:
-            asked = f" {self.version}" if self.version else ""
-            return f"{text}: {self.source}{asked} shows where {self.argument(name)} says nothing else"
+        if self.module and self.overwrites_by_default and value == "OVERWRITE" and name in _ON_UPDATE:
+            version = f" {self.version}" if self.version else ""
+            return f"{text}: {self.source}{version} shows where {self.argument(name)} says nothing else"
         return f"{text}, by {self.argument(name)}" if self.module and name else text
 
 
-def declared(plan: TerraformPlan, request: AddonRequest) -> DeclaredAddon:
+def find_declaration(plan: TerraformPlan, request: AddonRequest) -> DeclaredAddon:
     """The declaration by the module calls of the plan; the resource itself if the module is unknown."""
     addon = "" if isinstance(request.addon, Unknown) or request.addon is None else request.addon
     instance = _INSTANCE.search(request.address)
     key = instance[1] if instance else addon
     path = request.resource.module_path
     call = plan.module(path) if path else None
-    if call is None or not (_is_of(call, _EKS) or _is_of(call, _BLUEPRINTS)):
+    if call is None or not (_has_source(call, _EKS_MODULES) or _has_source(call, _BLUEPRINTS_MODULES)):
         return DeclaredAddon(request.address, key)
-    by_eks = _is_of(call, _EKS)
-    lowest, end = bounds([call.version or call.source.partition("?ref=")[2]])
+    is_eks_module = _has_source(call, _EKS_MODULES)
+    lowest, end = version_bounds([call.version or call.source.partition("?ref=")[2]])
     return DeclaredAddon(
         request.address,
         key,
         path,
-        _map(call, lowest) if by_eks else "eks_addons",
+        _addons_argument(call, lowest) if is_eks_module else "eks_addons",
         call.source,
         call.version,
-        not by_eks or end > _OVERWRITES_SINCE,
-        by_eks and end <= _TWO_MODES_SINCE,
-        not by_eks or end > _VALUES_SINCE,
+        not is_eks_module or end > _OVERWRITES_SINCE,
+        is_eks_module and end <= _SEPARATE_MODES_SINCE,
+        not is_eks_module or end > _VALUES_SINCE,
     )
 
 
-def _is_of(call: ModuleCall, sources: tuple[str, ...]) -> bool:
+def _has_source(call: ModuleCall, sources: tuple[str, ...]) -> bool:
     return any(each in call.source for each in sources)
 
 
-def _map(call: ModuleCall, lowest: tuple[int, int]) -> str:
+def _addons_argument(call: ModuleCall, lowest: tuple[int, int]) -> str:
     for name in ("addons", "cluster_addons"):
-        if name in call.given:
+        if name in call.arguments:
             return name
     return "addons" if lowest >= _RENAMED else "cluster_addons"

@@ -9,7 +9,7 @@ from enum import Enum
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, TerraformPlan
 from kubectl_eksdoc.model.eks import EksCluster
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, sort_findings
 from kubectl_eksdoc.model.kinds import Unknown
 
 from .plan import AddonPlan
@@ -18,7 +18,7 @@ from .terraform_requests import (
     AddonRequest,
     DeclaredAddon,
     Generation,
-    Kind,
+    RequestKind,
 )
 
 
@@ -27,7 +27,7 @@ class PlannedAddonChange:
     """The request to EKS, the place of its declaration, and the possible generations of the provider."""
 
     request: AddonRequest
-    where: DeclaredAddon
+    declaration: DeclaredAddon
     generations: tuple[Generation, ...]
 
     @property
@@ -36,29 +36,29 @@ class PlannedAddonChange:
 
     @property
     def addon(self) -> str:
-        return named(self.request.addon)
+        return display(self.request.addon)
 
     @property
-    def creates(self) -> bool:
+    def is_creation(self) -> bool:
         """EKS creates the add-on, possibly again."""
-        return self.request.kind in (Kind.CREATE, Kind.REPLACE)
+        return self.request.kind in (RequestKind.CREATE, RequestKind.REPLACE)
 
     @property
-    def conflicts(self) -> str:
+    def conflicts_argument(self) -> str:
         """The argument that resolves conflicts: ``resolve_conflicts`` if it is set, because it has precedence, or if
         the module passes no other; otherwise the argument of the newest possible provider."""
-        one = self.where.one_mode or self.request.set_by == "resolve_conflicts"
-        if one or (self.generations and self.generations[0].start < (5, 0)):
+        is_single = self.declaration.has_single_mode or self.request.set_by == "resolve_conflicts"
+        if is_single or (self.generations and self.generations[0].start < (5, 0)):
             return "resolve_conflicts"
-        return f"resolve_conflicts_on_{'create' if self.creates else 'update'}"
+        return f"resolve_conflicts_on_{'create' if self.is_creation else 'update'}"
 
     @property
     def evidence(self) -> str:
         """The resource of the request, and the argument that sets the mode."""
         mode = self.request.mode
         if isinstance(mode, Unknown):
-            return f"Terraform: {self.request.address}, {self.where.argument(self.request.set_by)}: {mode.why}"
-        return f"Terraform: {self.request.address}, {self.where.said(self.request.set_by, mode)}"
+            return f"Terraform: {self.request.address}, {self.declaration.argument(self.request.set_by)}: {mode.why}"
+        return f"Terraform: {self.request.address}, {self.declaration.describe(self.request.set_by, mode)}"
 
 
 @frozen
@@ -66,11 +66,11 @@ class Assumption:
     """A fact that the plan does not have: the `argument`, the `reason` as a clause, and the value `assumed` for it."""
 
     argument: str
-    why: str
-    instead: str
+    reason: str
+    assumed: str
 
     def __str__(self) -> str:
-        return f"{self.argument} {self.why}: judged with {self.instead}"
+        return f"{self.argument} {self.reason}: judged with {self.assumed}"
 
 
 @frozen
@@ -81,10 +81,10 @@ class JudgedAddonChange:
     change: PlannedAddonChange
     plan: AddonPlan | None
     findings: tuple[Finding, ...]
-    supposed: tuple[Assumption, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
     @property
-    def worst(self) -> Severity | None:
+    def worst_severity(self) -> Severity | None:
         """The highest severity of failed findings; None without any."""
         return next((each.severity for each in self.findings if each.status is Status.FAIL), None)
 
@@ -96,17 +96,17 @@ class TerraformJudgement:
 
     plan: TerraformPlan
     changes: tuple[JudgedAddonChange, ...]
-    elsewhere: tuple[AddonRequest, ...]
+    other_requests: tuple[AddonRequest, ...]
     findings: tuple[Finding, ...]
     addon: str = ""
 
     @property
-    def every(self) -> tuple[Finding, ...]:
+    def all_findings(self) -> tuple[Finding, ...]:
         """The findings of the plan and of all changes, worst first."""
-        return in_order((*self.findings, *(each for change in self.changes for each in change.findings)))
+        return sort_findings((*self.findings, *(each for change in self.changes for each in change.findings)))
 
 
-def named(value: str | Unknown | None) -> str:
+def display(value: str | Unknown | None) -> str:
     return "(known after apply)" if isinstance(value, Unknown) else value or "(none)"
 
 
@@ -126,27 +126,27 @@ def scope_of(request: AddonRequest, cluster: EksCluster) -> RequestScope:
     if isinstance(request.cluster, Unknown) or not request.cluster:
         return RequestScope.UNKNOWN
     sides = [each for each in request.sides if each.cluster == request.cluster]
-    other = request.cluster != cluster.name or any(_is_elsewhere(each, cluster) for each in sides)
-    return RequestScope.ELSEWHERE if other else RequestScope.HERE
+    is_elsewhere = request.cluster != cluster.name or any(_is_elsewhere(each, cluster) for each in sides)
+    return RequestScope.ELSEWHERE if is_elsewhere else RequestScope.HERE
 
 
 def _is_elsewhere(settings: AddonSettings, cluster: EksCluster) -> bool:
     """By account and region, if they are known."""
     arn, region = settings.arn, settings.region
-    other = isinstance(arn, str) and bool(arn) and not _is_of(arn, cluster)
-    return other or (isinstance(region, str) and bool(region) and region != cluster.region)
+    is_other_account = isinstance(arn, str) and bool(arn) and not _is_in_account(arn, cluster)
+    return is_other_account or (isinstance(region, str) and bool(region) and region != cluster.region)
 
 
-def _is_of(arn: str, cluster: EksCluster) -> bool:
+def _is_in_account(arn: str, cluster: EksCluster) -> bool:
     """An add-on's ARN has its account and region."""
     return arn.split(":")[3:5] == cluster.arn.split(":")[3:5]
 
 
-def whole(
+def plan_findings(
     plan: TerraformPlan,
     cluster: EksCluster,
-    here: Sequence[AddonRequest],
-    elsewhere: Sequence[AddonRequest],
+    local_requests: Sequence[AddonRequest],
+    other_requests: Sequence[AddonRequest],
     addon: str = "",
 ) -> Iterator[Finding]:
     """Unsorted. `local_requests` are judged, `other_requests` are for other clusters; `addon`: the only checked
@@ -156,10 +156,10 @@ def whole(
         yield Finding.of("addon-terraform-unknown/errors", subject)
     for address in plan.deferred:
         yield Finding.of("addon-terraform-unknown/deferred", subject, address=address)
-    for address in plan.unread:
+    for address in plan.not_read:
         yield Finding.of("addon-terraform-unknown/other-resource", subject, address=address)
-    for upgrade in plan.upgrades if here else ():
-        if upgrade.cluster == cluster.name and (not upgrade.arn or _is_of(upgrade.arn, cluster)):
+    for upgrade in plan.upgrades if local_requests else ():
+        if upgrade.cluster == cluster.name and (not upgrade.arn or _is_in_account(upgrade.arn, cluster)):
             yield Finding.of(
                 "addon-terraform-unknown/upgrade",
                 subject,
@@ -168,20 +168,20 @@ def whole(
                 then=upgrade.after,
                 version=cluster.version,
             )
-    if addon and not any(_names(each, addon) for each in plan.addons):
+    if addon and not any(_concerns(each, addon) for each in plan.addons):
         yield Finding.of("addon-terraform-unknown/no-addon", subject, addon=addon)
-    if elsewhere and not here:
+    if other_requests and not local_requests:
         yield Finding.of(
             "addon-terraform-unknown/other-cluster",
             subject,
             cluster=cluster.name,
             region=cluster.region,
-            names=", ".join(sorted({str(each.cluster) for each in elsewhere})),
+            names=", ".join(sorted({str(each.cluster) for each in other_requests})),
         )
-    yield from _twice(plan, cluster, here)
-    asking = [each.resource for each in here]
+    yield from _duplicate_findings(plan, cluster, local_requests)
+    requested_resources = [each.resource for each in local_requests]
     for resource in plan.addons:
-        if resource not in asking and (not addon or _names(resource, addon)) and _will_overwrite(resource, cluster):
+        if resource not in requested_resources and (not addon or _concerns(resource, addon)) and _will_overwrite(resource, cluster):
             subject = Subject("TerraformResource", resource.address)
             yield Finding.of("addon-terraform-unknown/overwrites-later", subject, address=resource.address)
 
@@ -197,19 +197,19 @@ def _will_overwrite(resource: AddonResource, cluster: EksCluster) -> bool:
     )
 
 
-def _names(resource: AddonResource, addon: str) -> bool:
+def _concerns(resource: AddonResource, addon: str) -> bool:
     """The resource is, or may be, of that add-on."""
     sides = [each for each in (resource.before, resource.after) if each is not None]
     return any(each.addon == addon or isinstance(each.addon, Unknown) for each in sides)
 
 
-def _twice(plan: TerraformPlan, cluster: EksCluster, here: Sequence[AddonRequest]) -> Iterator[Finding]:
+def _duplicate_findings(plan: TerraformPlan, cluster: EksCluster, local_requests: Sequence[AddonRequest]) -> Iterator[Finding]:
     """Requested add-ons that two resources declare."""
-    asked = {(each.cluster, each.addon) for each in here if isinstance(each.addon, str)}
+    requested_addons = {(each.cluster, each.addon) for each in local_requests if isinstance(each.addon, str)}
     by_addon: dict[tuple[object, object], list[AddonResource]] = defaultdict(list)
     for resource in plan.addons:
         after = resource.after
-        if after is None or (after.cluster, after.addon) not in asked or _is_elsewhere(after, cluster):
+        if after is None or (after.cluster, after.addon) not in requested_addons or _is_elsewhere(after, cluster):
             continue
         by_addon[(after.cluster, after.addon)].append(resource)
     for (_, addon), resources in by_addon.items():

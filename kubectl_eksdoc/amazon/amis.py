@@ -15,10 +15,10 @@ from enum import Enum
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, read_to, records
-from kubectl_eksdoc.model.quantities import Version, parse
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, rule_basis, last_kubernetes_read, records
+from kubectl_eksdoc.model.quantities import Version, parse_version
 
-from .versions import Fit, SourcedVerdict, beyond, in_words, minor_of
+from .versions import Fit, SourcedVerdict, beyond_table, format_version, minor_of
 
 
 class AmiFamily(str, Enum):
@@ -39,9 +39,9 @@ class Cgroup(str, Enum):
 
 
 @frozen
-class Amis:
+class AmiFamilyInfo:
     """An AMI family. `type_prefix`: of amiTypes, `any_type`: one of them; `os_image`: a pattern. `last`: the last
-    version that EKS publishes an AMI for, with no new ones since `ended`; None while it continues. `cgroup` is None
+    version that EKS publishes an AMI for, with no new ones since `ended`; None while it continues. `cgroup_version` is None
     where it depends on the release. `parameters` of Systems Manager, by amiType, have the recommended release."""
 
     family: AmiFamily
@@ -56,105 +56,105 @@ class Amis:
     parameters: tuple[tuple[str, str], ...] = ()
 
 
-AMIS = {each.family: each for each in records(Amis, "amis")}
-_TYPES = tuple((each.type_prefix, each.family) for each in AMIS.values() if each.type_prefix)
-_IMAGES = tuple((re.compile(each.os_image), each.family) for each in AMIS.values())
+AMIS = {each.family: each for each in records(AmiFamilyInfo, "amis")}
+_FAMILY_BY_TYPE_PREFIX = tuple((each.type_prefix, each.family) for each in AMIS.values() if each.type_prefix)
+_FAMILY_BY_OS_PATTERN = tuple((re.compile(each.os_image), each.family) for each in AMIS.values())
 
 
 def family_of_type(ami_type: str) -> AmiFamily:
     """The family of a managed node group's amiType: ``AL2023_x86_64_STANDARD``."""
-    return next((family for start, family in _TYPES if ami_type.startswith(start)), AmiFamily.UNKNOWN)
+    return next((family for start, family in _FAMILY_BY_TYPE_PREFIX if ami_type.startswith(start)), AmiFamily.UNKNOWN)
 
 
 def family_of_os(os_image: str) -> AmiFamily:
     """The family of a node's ``status.nodeInfo.osImage``: ``Amazon Linux 2023.7.20250609``."""
-    return next((family for pattern, family in _IMAGES if pattern.match(os_image)), AmiFamily.UNKNOWN)
+    return next((family for pattern, family in _FAMILY_BY_OS_PATTERN if pattern.match(os_image)), AmiFamily.UNKNOWN)
 
 
-AL2 = AMIS[AmiFamily.AL2]
+AL2_INFO = AMIS[AmiFamily.AL2]
 
 
-def dockershim_ends() -> Version:
+def dockershim_removed_in() -> Version:
     """The version since which nodes, or AMIs for it, have no Docker."""
-    return basis("dockershim").since
+    return rule_basis("dockershim").since
 
 
-def offered(family: AmiFamily, kubernetes: Version) -> SourcedVerdict:
+def is_ami_offered(family: AmiFamily, kubernetes: Version) -> SourcedVerdict:
     """Whether EKS publishes an AMI of that family for that version."""
-    of = AMIS.get(family)
-    if of is not None and of.last is not None:
-        last = f"the last AMI of {of.name} is for {in_words(of.last)}"
-        if minor_of(kubernetes) > of.last:
-            return SourcedVerdict(Fit.TOO_OLD, last, of.source)
-        return SourcedVerdict(Fit.FITS, f"{last}; none has been published since {of.ended}", of.source)
-    if of is not None and of.type_prefix:
-        return SourcedVerdict(Fit.FITS, f"EKS publishes AMIs of {family.value} for its versions", of.source)
-    who = "Canonical publishes it" if family is AmiFamily.UBUNTU else "it is an AMI of the owner's own"
-    return SourcedVerdict(Fit.UNKNOWN, f"{who}: which versions it is made for is not known to EKS")
+    info = AMIS.get(family)
+    if info is not None and info.last is not None:
+        last_text = f"the last AMI of {info.name} is for {format_version(info.last)}"
+        if minor_of(kubernetes) > info.last:
+            return SourcedVerdict(Fit.TOO_OLD, last_text, info.source)
+        return SourcedVerdict(Fit.FITS, f"{last_text}; none has been published since {info.ended}", info.source)
+    if info is not None and info.type_prefix:
+        return SourcedVerdict(Fit.FITS, f"EKS publishes AMIs of {family.value} for its versions", info.source)
+    publisher = "Canonical publishes it" if family is AmiFamily.UBUNTU else "it is an AMI of the owner's own"
+    return SourcedVerdict(Fit.UNKNOWN, f"{publisher}: which versions it is made for is not known to EKS")
 
 
-def without_ami(os_images: Iterable[str], cluster: Cluster) -> str:
+def no_ami_reason(os_images: Iterable[str], cluster: Cluster) -> str:
     """Why EKS publishes no AMI of the nodes' families for the cluster's version, so that an update of their group
     cannot bring newer ones, a clause; "" where it does, or it is not known. Where the server version is not known, it
     is at least that of the newest kubelet. Source: kubernetes.io, Version Skew Policy."""
     kubelets = (node.kubelet for node in cluster.nodes if node.kubelet is not None)
-    version = parse(cluster.identity.server_version) or max(kubelets, key=minor_of, default=None)
+    version = parse_version(cluster.identity.server_version) or max(kubelets, key=minor_of, default=None)
     if version is None:
         return ""
-    fits = (offered(family, version) for family in sorted(set(map(family_of_os, os_images))))
-    return next((each.why for each in fits if each.fit is Fit.TOO_OLD), "")
+    verdicts = (is_ami_offered(family, version) for family in sorted(set(map(family_of_os, os_images))))
+    return next((each.reason for each in verdicts if each.fit is Fit.TOO_OLD), "")
 
 
-def cgroup(family: AmiFamily) -> Cgroup | Unknown:
+def cgroup_version(family: AmiFamily) -> Cgroup | Unknown:
     """The default cgroup version of a family's AMIs; user data may change it. Windows has none."""
-    known = AMIS[family].cgroup if family in AMIS else None
-    why = f"which cgroup version nodes of family {family.value} have depends on their release"
-    return known or Unknown(why)
+    version = AMIS[family].cgroup if family in AMIS else None
+    reason = f"which cgroup version nodes of family {family.value} have depends on their release"
+    return version or Unknown(reason)
 
 
-def cgroup_fits(family: AmiFamily, kubelet: Version, fargate: bool = False) -> SourcedVerdict:
+def check_cgroup(family: AmiFamily, kubelet: Version, fargate: bool = False) -> SourcedVerdict:
     """Whether a kubelet of that version starts there. Fargate nodes still run with cgroup v1 at 1.35."""
-    known = basis("cgroup-v1")
-    source, since = known.source, in_words(known.since)
-    if minor_of(kubelet) < known.since:
+    rule = rule_basis("cgroup-v1")
+    source, since = rule.source, format_version(rule.since)
+    if minor_of(kubelet) < rule.since:
         return SourcedVerdict(Fit.FITS, f"kubelets before {since} start with cgroup v1 too", source)
     if fargate or family is AmiFamily.BOTTLEROCKET:
-        who = "Fargate" if fargate else "Bottlerocket"
-        return SourcedVerdict(Fit.FITS, f"{who} lets its kubelet start with cgroup v1 (failCgroupV1: false)", source)
+        platform = "Fargate" if fargate else "Bottlerocket"
+        return SourcedVerdict(Fit.FITS, f"{platform} lets its kubelet start with cgroup v1 (failCgroupV1: false)", source)
     if family is AmiFamily.WINDOWS:
         return SourcedVerdict(Fit.FITS, "Windows has no cgroups", source)
-    found = cgroup(family)
-    if isinstance(found, Unknown):
-        return SourcedVerdict(Fit.UNKNOWN, found.why, source)
-    if found is Cgroup.V2:
+    version = cgroup_version(family)
+    if isinstance(version, Unknown):
+        return SourcedVerdict(Fit.UNKNOWN, version.why, source)
+    if version is Cgroup.V2:
         return SourcedVerdict(Fit.FITS, f"{family.value} has cgroup v2", source)
     return SourcedVerdict(
         Fit.TOO_OLD, f"{family.value} has cgroup v1, with which kubelets of {since} do not start", source
     )
 
 
-def runtime_fits(runtime: str, kubelet: Version) -> SourcedVerdict:
+def check_runtime(runtime: str, kubelet: Version) -> SourcedVerdict:
     """Whether a kubelet of that version runs with the runtime. `runtime`: a node's ``containerRuntimeVersion``, as in
     ``containerd://1.7.27``; a new AMI brings its own."""
     name, separator, text = runtime.partition("://")
-    version, wanted = parse(text), minor_of(kubelet)
+    version, kubelet_minor = parse_version(text), minor_of(kubelet)
     if name == "docker" and separator:
-        ends, source = dockershim_ends(), basis("dockershim").source
-        if not wanted < ends:
-            return SourcedVerdict(Fit.TOO_OLD, f"Docker is no runtime of a kubelet from {in_words(ends)} on", source)
-        return SourcedVerdict(Fit.FITS, f"kubelets before {in_words(ends)} run with Docker", source)
+        removed_in, source = dockershim_removed_in(), rule_basis("dockershim").source
+        if not kubelet_minor < removed_in:
+            return SourcedVerdict(Fit.TOO_OLD, f"Docker is no runtime of a kubelet from {format_version(removed_in)} on", source)
+        return SourcedVerdict(Fit.FITS, f"kubelets before {format_version(removed_in)} run with Docker", source)
     if name != "containerd" or version is None:
         return SourcedVerdict(Fit.UNKNOWN, f'"{runtime}" is no runtime that is known here')
-    only_2, cri_v1, found = basis("containerd/2"), basis("containerd/cri-v1"), in_words(version)
-    if not wanted < only_2.since and version < only_2.at_least:
-        last = Version(only_2.since.major, only_2.since.minor - 1)
-        why = f"{in_words(last)} is the last with containerd 1.x, it is {found}"
-        return SourcedVerdict(Fit.TOO_OLD, why, only_2.source)
-    if not wanted < cri_v1.since and version < cri_v1.at_least:
-        why = f"containerd {in_words(cri_v1.at_least)} or newer is needed, it is {found}"
-        return SourcedVerdict(Fit.TOO_OLD, why, cri_v1.source)
-    by = cri_v1 if wanted < only_2.since else only_2
-    return SourcedVerdict(Fit.FITS, f"containerd {found} will do", by.source)
+    containerd_2, cri_v1_rule, version_text = rule_basis("containerd/2"), rule_basis("containerd/cri-v1"), format_version(version)
+    if not kubelet_minor < containerd_2.since and version < containerd_2.at_least:
+        last_minor = Version(containerd_2.since.major, containerd_2.since.minor - 1)
+        reason = f"{format_version(last_minor)} is the last with containerd 1.x, it is {version_text}"
+        return SourcedVerdict(Fit.TOO_OLD, reason, containerd_2.source)
+    if not kubelet_minor < cri_v1_rule.since and version < cri_v1_rule.at_least:
+        reason = f"containerd {format_version(cri_v1_rule.at_least)} or newer is needed, it is {version_text}"
+        return SourcedVerdict(Fit.TOO_OLD, reason, cri_v1_rule.source)
+    rule = cri_v1_rule if kubelet_minor < containerd_2.since else containerd_2
+    return SourcedVerdict(Fit.FITS, f"containerd {version_text} will do", rule.source)
 
 
 class GroupUpdateKind(str, Enum):
@@ -168,29 +168,29 @@ class GroupUpdateKind(str, Enum):
 
 @frozen
 class AmiChange:
-    way: GroupUpdateKind
-    why: str
+    kind: GroupUpdateKind
+    reason: str
     source: KnowledgeSource
 
 
-def way_to(ami_type: str, kubernetes: Version, own_image: bool | None = False) -> AmiChange:
+def choose_ami_change(ami_type: str, kubernetes: Version, own_image: bool | None = False) -> AmiChange:
     """The kind of update for a group of that amiType. `own_image`: its launch template names an AMI, None if that is
     not known; then an update may set neither version nor release."""
-    source = basis("group-update").source
+    source = rule_basis("group-update").source
     if own_image or ami_type == CUSTOM:
         return AmiChange(GroupUpdateKind.TEMPLATE, "its launch template names the AMI", source)
     family = family_of_type(ami_type)
-    fit = offered(family, kubernetes)
-    if fit.fit is Fit.TOO_OLD:
+    verdict = is_ami_offered(family, kubernetes)
+    if verdict.fit is Fit.TOO_OLD:
         return AmiChange(
-            GroupUpdateKind.NEW_GROUP, f"{fit.why}; {GroupUpdateKind.NEW_GROUP.value}", fit.source or source
+            GroupUpdateKind.NEW_GROUP, f"{verdict.reason}; {GroupUpdateKind.NEW_GROUP.value}", verdict.source or source
         )
     if own_image is None:
         return AmiChange(GroupUpdateKind.UNKNOWN, "whether its launch template names an AMI is not known", source)
     if family is AmiFamily.UNKNOWN:
         return AmiChange(GroupUpdateKind.UNKNOWN, f'"{ami_type}" is no amiType that is known here', source)
     return AmiChange(
-        GroupUpdateKind.IN_PLACE, f"EKS has AMIs of {family.value} for {in_words(minor_of(kubernetes))}", source
+        GroupUpdateKind.IN_PLACE, f"EKS has AMIs of {family.value} for {format_version(minor_of(kubernetes))}", source
     )
 
 
@@ -256,18 +256,18 @@ RELEASE_NOTES = records(KnownReleaseNote, "release_notes")
 """Release notes, the oldest first."""
 
 
-def on_the_way(now: Version, target: Version, when: UpgradeHalf) -> tuple[KnownReleaseNote, ...]:
+def notes_between(current: Version, target: Version, when: UpgradeHalf) -> tuple[KnownReleaseNote, ...]:
     """The notes that `when` brings after `current` up to `target`. For nodes `current` is their kubelets' version."""
-    here, there = minor_of(now), minor_of(target)
+    current_minor, target_minor = minor_of(current), minor_of(target)
     return tuple(
-        each for each in RELEASE_NOTES if each.when is when and here < each.version and not there < each.version
+        each for each in RELEASE_NOTES if each.when is when and current_minor < each.version and not target_minor < each.version
     )
 
 
-READ_TO = read_to("release_notes")
+NOTES_READ_TO = last_kubernetes_read("release_notes")
 """The last version whose release notes were read."""
 
 
-def unread(target: Version) -> Unknown | None:
+def notes_not_read(target: Version) -> Unknown | None:
     """Unknown if the notes up to `target` were not all read; None if they were."""
-    return beyond(target, READ_TO, "the table of release notes")
+    return beyond_table(target, NOTES_READ_TO, "the table of release notes")

@@ -13,34 +13,34 @@ from enum import Enum
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 
-PATIENCE = timedelta(minutes=15)
+DRAIN_TIMEOUT = timedelta(minutes=15)
 """How long the update waits for the pods of one node to be evicted."""
 
-PAUSE = timedelta(seconds=60)
+TERMINATION_DELAY = timedelta(seconds=60)
 """How long it waits between the drain of a node and its termination."""
 
 SURGE_PER_ZONE = 2
 
-MOST_AT_ONCE = 100
+MAX_UNAVAILABLE_LIMIT = 100
 """Nodes that an update drains at the same time, at most, with any configuration."""
 
 
-def unavailable(at_once: str, size: int) -> int | None:
+def max_unavailable(at_once: str, size: int) -> int | None:
     """How many of `size` nodes ``1`` or ``33 %`` are, rounded up; None where that is not known."""
     number, percent, _ = at_once.partition(" %")
     if not number.isdecimal():
         return None
-    asked = math.ceil(size * int(number) / 100) if percent else int(number)
-    return min(MOST_AT_ONCE, max(1, asked))
+    configured = math.ceil(size * int(number) / 100) if percent else int(number)
+    return min(MAX_UNAVAILABLE_LIMIT, max(1, configured))
 
 
-def surge(zones: int, at_once: int | None) -> int:
+def max_surge(zones: int, at_once: int | None) -> int:
     """The most nodes that an update adds before it drains one: "up to twice the number of zones, or maxUnavailable if
     that is more"."""
     return max(SURGE_PER_ZONE * zones, at_once or 1)
 
 
-class Stage(str, Enum):
+class UpdateStage(str, Enum):
     ASKED = "asked"  # EKS has accepted the request
     IN_PROGRESS = "in progress"
     SUCCESSFUL = "successful"
@@ -49,45 +49,45 @@ class Stage(str, Enum):
     UNKNOWN = "unknown"  # it may be in progress, or have ended
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether EKS does nothing more."""
-        return self in (Stage.SUCCESSFUL, Stage.FAILED, Stage.CANCELLED)
+        return self in (UpdateStage.SUCCESSFUL, UpdateStage.FAILED, UpdateStage.CANCELLED)
 
 
-_WORDS = {
-    "InProgress": Stage.IN_PROGRESS,
-    "Successful": Stage.SUCCESSFUL,
-    "Failed": Stage.FAILED,
-    "Cancelled": Stage.CANCELLED,
+_STAGE_BY_UPDATE_STATUS = {
+    "InProgress": UpdateStage.IN_PROGRESS,
+    "Successful": UpdateStage.SUCCESSFUL,
+    "Failed": UpdateStage.FAILED,
+    "Cancelled": UpdateStage.CANCELLED,
 }
 """UpdateStatus of EKS's API; any other word is unknown."""
 
 
-_STATUSES = {
-    "UPDATING": Stage.IN_PROGRESS,
-    "UPDATE_FAILED": Stage.FAILED,
+_STAGE_BY_ADDON_STATUS = {
+    "UPDATING": UpdateStage.IN_PROGRESS,
+    "UPDATE_FAILED": UpdateStage.FAILED,
 }
 """AddonStatus, for callers that may not describe updates."""
 
 
-def stage_of(told: EksAddonUpdate | Unknown | Absent) -> Stage:
-    return _WORDS.get(told.status, Stage.UNKNOWN) if isinstance(told, EksAddonUpdate) else Stage.UNKNOWN
+def stage_of_update(update: EksAddonUpdate | Unknown | Absent) -> UpdateStage:
+    return _STAGE_BY_UPDATE_STATUS.get(update.status, UpdateStage.UNKNOWN) if isinstance(update, EksAddonUpdate) else UpdateStage.UNKNOWN
 
 
-def stage_by_addon(told: Addon | Unknown | Absent, target: str, was: str, seen: Stage) -> Stage:
+def stage_of_addon(addon: Addon | Unknown | Absent, target: str, previous: str, seen_stage: UpdateStage) -> UpdateStage:
     """The stage by the add-on itself: it is ACTIVE in the target version only after a successful update, or because it
     had the version before (`previous`); then `seen_stage` has to be in progress, or EKS may not have started."""
-    if not isinstance(told, Addon):
-        return Stage.UNKNOWN
-    if told.status == "ACTIVE":
-        begun = (was and was != target) or seen in (Stage.IN_PROGRESS, Stage.SUCCESSFUL)
-        return Stage.SUCCESSFUL if told.version == target and begun else Stage.UNKNOWN
-    return _STATUSES.get(told.status, Stage.UNKNOWN)
+    if not isinstance(addon, Addon):
+        return UpdateStage.UNKNOWN
+    if addon.status == "ACTIVE":
+        has_started = (previous and previous != target) or seen_stage in (UpdateStage.IN_PROGRESS, UpdateStage.SUCCESSFUL)
+        return UpdateStage.SUCCESSFUL if addon.version == target and has_started else UpdateStage.UNKNOWN
+    return _STAGE_BY_ADDON_STATUS.get(addon.status, UpdateStage.UNKNOWN)
 
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 15.0
+MIN_POLL_INTERVAL_S, MAX_POLL_INTERVAL_S = 2.0, 15.0
 
 
-def pause_s(elapsed_s: float) -> float:
+def poll_interval_s(elapsed_s: float) -> float:
     """Seconds until the next request: short at first, then longer, because EKS throttles frequent requests."""
-    return min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, elapsed_s / 10))
+    return min(MAX_POLL_INTERVAL_S, max(MIN_POLL_INTERVAL_S, elapsed_s / 10))

@@ -15,7 +15,7 @@ from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.eks import partition_of
+from kubectl_eksdoc.model.eks import aws_partition
 
 
 class PolicyDecision(Enum):
@@ -48,219 +48,219 @@ class IamRequest:
 
 
 @frozen
-class Ruling:
+class PolicyRuling:
     """`reason`: a clause that names the deciding statement."""
 
-    says: PolicyDecision
-    why: str = ""
+    decision: PolicyDecision
+    reason: str = ""
 
 
-_EFFECTS = (("Deny", PolicyDecision.DENIED, "denies"), ("Allow", PolicyDecision.ALLOWED, "allows"))
+_EFFECTS_BY_PRECEDENCE = (("Deny", PolicyDecision.DENIED, "denies"), ("Allow", PolicyDecision.ALLOWED, "allows"))
 """A Deny takes precedence over an Allow."""
 
 
-def judged(documents: Iterable[Doc], asked: IamRequest) -> Ruling:
+def judge_policies(documents: Iterable[Doc], request: IamRequest) -> PolicyRuling:
     """The combined decision of all documents."""
-    found: dict[tuple[str, IamMatch], str] = {}
+    statement_by_effect: dict[tuple[str, IamMatch], str] = {}
     for number, statement in enumerate((each for doc in documents for each in statements(doc)), 1):
-        fits = _fits(statement, asked)
-        if fits is not IamMatch.NO:
+        match = _match_statement(statement, request)
+        if match is not IamMatch.NO:
             effect = statement.get("Effect") if isinstance(statement, dict) else None
-            known = effect if effect in ("Allow", "Deny") else "Deny"  # an unknown effect may deny
-            found.setdefault((str(known), fits if effect == known else IamMatch.MAYBE), _named(statement, number))
-    for effect, decision, does in _EFFECTS:
-        if (by := found.get((effect, IamMatch.YES))) is not None:
-            return Ruling(decision, f"{by} {does} it")
-        if (by := found.get((effect, IamMatch.MAYBE))) is not None:
-            may = f"{by} may {effect.lower()} it: what it says is not understood here"
-            return Ruling(PolicyDecision.UNKNOWN, may)
-    return Ruling(PolicyDecision.NOTHING, "no statement allows it")
+            known_effect = effect if effect in ("Allow", "Deny") else "Deny"  # an unknown effect may deny
+            statement_by_effect.setdefault((str(known_effect), match if effect == known_effect else IamMatch.MAYBE), _statement_name(statement, number))
+    for effect, decision, verb in _EFFECTS_BY_PRECEDENCE:
+        if (statement_name := statement_by_effect.get((effect, IamMatch.YES))) is not None:
+            return PolicyRuling(decision, f"{statement_name} {verb} it")
+        if (statement_name := statement_by_effect.get((effect, IamMatch.MAYBE))) is not None:
+            message = f"{statement_name} may {effect.lower()} it: what it says is not understood here"
+            return PolicyRuling(PolicyDecision.UNKNOWN, message)
+    return PolicyRuling(PolicyDecision.NOTHING, "no statement allows it")
 
 
 def statements(document: Any) -> tuple[Any, ...]:
     """The statements of a document; a single one may stand without a list."""
-    said = document.get("Statement", ()) if isinstance(document, dict) else ()
-    return tuple(said) if isinstance(said, (list, tuple)) else (said,)
+    statement_list = document.get("Statement", ()) if isinstance(document, dict) else ()
+    return tuple(statement_list) if isinstance(statement_list, (list, tuple)) else (statement_list,)
 
 
-def _named(statement: Any, number: int) -> str:
+def _statement_name(statement: Any, number: int) -> str:
     sid = statement.get("Sid") if isinstance(statement, dict) else None
     return f"statement {sid}" if isinstance(sid, str) and sid else f"statement {number}"
 
 
-def _fits(statement: Any, asked: IamRequest) -> IamMatch:
+def _match_statement(statement: Any, request: IamRequest) -> IamMatch:
     if not isinstance(statement, dict):
         return IamMatch.MAYBE
     parts = (
-        _of_list(statement, "Action", lambda pattern: _like(pattern.lower(), asked.action.lower())),
-        _of_list(statement, "Resource", lambda pattern: _like(pattern, asked.resource)),
-        _principal(statement, asked),
+        _match_element(statement, "Action", lambda pattern: _match_pattern(pattern.lower(), request.action.lower())),
+        _match_element(statement, "Resource", lambda pattern: _match_pattern(pattern, request.resource)),
+        _match_principal(statement, request),
     )
     if IamMatch.NO in parts:
         return IamMatch.NO
-    conditions = _conditions(statement.get("Condition"), asked)
-    return _all((*parts, conditions))
+    conditions = _match_conditions(statement.get("Condition"), request)
+    return _match_all((*parts, conditions))
 
 
-def _all(parts: Iterable[IamMatch]) -> IamMatch:
-    found = set(parts)
-    return IamMatch.NO if IamMatch.NO in found else IamMatch.MAYBE if IamMatch.MAYBE in found else IamMatch.YES
+def _match_all(parts: Iterable[IamMatch]) -> IamMatch:
+    distinct = set(parts)
+    return IamMatch.NO if IamMatch.NO in distinct else IamMatch.MAYBE if IamMatch.MAYBE in distinct else IamMatch.YES
 
 
-def _any(parts: Iterable[IamMatch]) -> IamMatch:
-    found = set(parts)
-    return IamMatch.YES if IamMatch.YES in found else IamMatch.MAYBE if IamMatch.MAYBE in found else IamMatch.NO
+def _match_any(parts: Iterable[IamMatch]) -> IamMatch:
+    distinct = set(parts)
+    return IamMatch.YES if IamMatch.YES in distinct else IamMatch.MAYBE if IamMatch.MAYBE in distinct else IamMatch.NO
 
 
-_NOT = {IamMatch.YES: IamMatch.NO, IamMatch.NO: IamMatch.YES, IamMatch.MAYBE: IamMatch.MAYBE}
+_NEGATED = {IamMatch.YES: IamMatch.NO, IamMatch.NO: IamMatch.YES, IamMatch.MAYBE: IamMatch.MAYBE}
 
 
-def _of_list(statement: Mapping[str, Any], name: str, fits: Any) -> IamMatch:
+def _match_element(statement: Mapping[str, Any], name: str, match_pattern: Any) -> IamMatch:
     """Match an element or its negation (NotAction …); exactly one of the two must be there."""
-    said, negated = statement.get(name), statement.get(f"Not{name}")
-    if (said is None) == (negated is None):
+    patterns, negated_patterns = statement.get(name), statement.get(f"Not{name}")
+    if (patterns is None) == (negated_patterns is None):
         return IamMatch.MAYBE
-    each = _any(fits(pattern) if isinstance(pattern, str) else IamMatch.MAYBE for pattern in _list(said or negated))
-    return each if negated is None else _NOT[each]
+    match = _match_any(match_pattern(pattern) if isinstance(pattern, str) else IamMatch.MAYBE for pattern in _as_list(patterns or negated_patterns))
+    return match if negated_patterns is None else _NEGATED[match]
 
 
-def _list(said: Any) -> Sequence[Any]:
-    return said if isinstance(said, (list, tuple)) else (said,)
+def _as_list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, (list, tuple)) else (value,)
 
 
-def _like(pattern: str, value: str) -> IamMatch:
+def _match_pattern(pattern: str, value: str) -> IamMatch:
     """``*`` and ``?`` are wildcards; a variable (``${aws:username}``) may be any text."""
     if "${" in pattern:
         parts = re.split(r"\$\{[^}]*\}", pattern)
-        return IamMatch.MAYBE if _glob("*".join(parts), value) else IamMatch.NO
-    return IamMatch.YES if _glob(pattern, value) else IamMatch.NO
+        return IamMatch.MAYBE if _matches_glob("*".join(parts), value) else IamMatch.NO
+    return IamMatch.YES if _matches_glob(pattern, value) else IamMatch.NO
 
 
-def _glob(pattern: str, value: str) -> bool:
+def _matches_glob(pattern: str, value: str) -> bool:
     """The number of steps is at most the product of the lengths, for any pattern."""
-    at = star = mark = 0
-    position, seen = 0, False
+    pattern_index = star_index = star_position = 0
+    position, has_star = 0, False
     while position < len(value):
-        if at < len(pattern) and pattern[at] == "*":
-            star, mark, seen = at, position, True
-            at += 1
-        elif at < len(pattern) and pattern[at] in ("?", value[position]):
-            at, position = at + 1, position + 1
-        elif seen:
-            mark += 1
-            at, position = star + 1, mark
+        if pattern_index < len(pattern) and pattern[pattern_index] == "*":
+            star_index, star_position, has_star = pattern_index, position, True
+            pattern_index += 1
+        elif pattern_index < len(pattern) and pattern[pattern_index] in ("?", value[position]):
+            pattern_index, position = pattern_index + 1, position + 1
+        elif has_star:
+            star_position += 1
+            pattern_index, position = star_index + 1, star_position
         else:
             return False
-    return all(each == "*" for each in pattern[at:])
+    return all(each == "*" for each in pattern[pattern_index:])
 
 
-def _principal(statement: Mapping[str, Any], asked: IamRequest) -> IamMatch:
-    if not asked.principals:
+def _match_principal(statement: Mapping[str, Any], request: IamRequest) -> IamMatch:
+    if not request.principals:
         return IamMatch.YES if not {"Principal", "NotPrincipal"} & statement.keys() else IamMatch.MAYBE
     if "NotPrincipal" in statement or "Principal" not in statement:
         return IamMatch.MAYBE
-    said = statement["Principal"]
-    if said == "*":
+    principal = statement["Principal"]
+    if principal == "*":
         return IamMatch.YES
-    if not isinstance(said, dict):
+    if not isinstance(principal, dict):
         return IamMatch.MAYBE
-    return _any(_named_so(kind, name, asked) for kind, names in said.items() for name in _list(names))
+    return _match_any(_match_principal_name(kind, name, request) for kind, names in principal.items() for name in _as_list(names))
 
 
-def _named_so(kind: str, name: Any, asked: IamRequest) -> IamMatch:
+def _match_principal_name(kind: str, name: Any, request: IamRequest) -> IamMatch:
     if not isinstance(name, str):
         return IamMatch.MAYBE
-    if (kind, name) in asked.principals:
+    if (kind, name) in request.principals:
         return IamMatch.YES
-    mine = {each for each, _ in asked.principals}
-    if kind in mine:
+    request_kinds = {each for each, _ in request.principals}
+    if kind in request_kinds:
         return IamMatch.YES if name == "*" else IamMatch.NO
     if name == "*" and kind == "AWS":  # no document says whether services are included
         return IamMatch.MAYBE
     return IamMatch.NO if kind in ("AWS", "Service", "Federated", "CanonicalUser") else IamMatch.MAYBE
 
 
-def _conditions(said: Any, asked: IamRequest) -> IamMatch:
+def _match_conditions(conditions: Any, request: IamRequest) -> IamMatch:
     """All conditions must match; of the values of one condition, any."""
-    if said is None:
+    if conditions is None:
         return IamMatch.YES
-    if not isinstance(said, dict):
+    if not isinstance(conditions, dict):
         return IamMatch.MAYBE
-    return _all(_each_condition(said, asked))
+    return _match_all(_condition_matches(conditions, request))
 
 
-def _each_condition(said: Mapping[str, Any], asked: IamRequest) -> Iterator[IamMatch]:
-    for operator, of in said.items():
-        if not isinstance(of, dict):
+def _condition_matches(conditions: Mapping[str, Any], request: IamRequest) -> Iterator[IamMatch]:
+    for operator, key_values in conditions.items():
+        if not isinstance(key_values, dict):
             yield IamMatch.MAYBE
             continue
-        for key, wanted in of.items():
-            yield _condition(str(operator), str(key).lower(), _list(wanted), asked)
+        for key, expected in key_values.items():
+            yield _match_condition(str(operator), str(key).lower(), _as_list(expected), request)
 
 
-def _condition(operator: str, key: str, wanted: Sequence[Any], asked: IamRequest) -> IamMatch:
+def _match_condition(operator: str, key: str, expected: Sequence[Any], request: IamRequest) -> IamMatch:
     name = operator.removesuffix("IfExists")
-    value = asked.context.get(key)
-    if value is None or name not in _OPERATORS:
+    value = request.context.get(key)
+    if value is None or name not in _CONDITION_OPERATORS:
         return IamMatch.MAYBE
-    compare, negated = _OPERATORS[name]
-    found = _any(compare(_text(each), value) for each in wanted)
-    return _NOT[found] if negated else found
+    compare, negated = _CONDITION_OPERATORS[name]
+    match = _match_any(compare(_iam_text(each), value) for each in expected)
+    return _NEGATED[match] if negated else match
 
 
-def _text(value: Any) -> str:
+def _iam_text(value: Any) -> str:
     """The text as IAM writes it: booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _same(wanted: str, value: str) -> IamMatch:
-    if "${" in wanted:
+def _match_equal(expected: str, value: str) -> IamMatch:
+    if "${" in expected:
         return IamMatch.MAYBE
-    return IamMatch.YES if wanted == value else IamMatch.NO
+    return IamMatch.YES if expected == value else IamMatch.NO
 
 
-def _same_case(wanted: str, value: str) -> IamMatch:
-    return _same(wanted.lower(), value.lower())
+def _match_ignoring_case(expected: str, value: str) -> IamMatch:
+    return _match_equal(expected.lower(), value.lower())
 
 
-_OPERATORS: Mapping[str, tuple[Any, bool]] = {
-    "StringEquals": (_same, False),
-    "StringNotEquals": (_same, True),
-    "StringEqualsIgnoreCase": (_same_case, False),
-    "StringNotEqualsIgnoreCase": (_same_case, True),
-    "StringLike": (_like, False),
-    "StringNotLike": (_like, True),
-    "ArnEquals": (_like, False),
-    "ArnLike": (_like, False),
-    "ArnNotEquals": (_like, True),
-    "ArnNotLike": (_like, True),
-    "Bool": (_same_case, False),
+_CONDITION_OPERATORS: Mapping[str, tuple[Any, bool]] = {
+    "StringEquals": (_match_equal, False),
+    "StringNotEquals": (_match_equal, True),
+    "StringEqualsIgnoreCase": (_match_ignoring_case, False),
+    "StringNotEqualsIgnoreCase": (_match_ignoring_case, True),
+    "StringLike": (_match_pattern, False),
+    "StringNotLike": (_match_pattern, True),
+    "ArnEquals": (_match_pattern, False),
+    "ArnLike": (_match_pattern, False),
+    "ArnNotEquals": (_match_pattern, True),
+    "ArnNotLike": (_match_pattern, True),
+    "Bool": (_match_ignoring_case, False),
 }
 
 
-def merged(document: Doc | None, needed: Sequence[Doc]) -> Doc:
+def merge_statements(document: Doc | None, required: Sequence[Doc]) -> Doc:
     """`document` with the `required` statements that it lacks; its own statements stay unchanged. A Sid that another
     statement uses gets a number."""
-    whole: Doc = {"Version": "2012-10-17"} if document is None else dict(document)
-    kept = list(statements(whole))
-    for statement in needed:
-        if not any(_same_statement(each, statement) for each in kept):
-            kept.append(_with_free_sid(statement, kept))
-    return {**whole, "Statement": kept}
+    policy: Doc = {"Version": "2012-10-17"} if document is None else dict(document)
+    statement_list = list(statements(policy))
+    for statement in required:
+        if not any(_is_same_statement(each, statement) for each in statement_list):
+            statement_list.append(_with_free_sid(statement, statement_list))
+    return {**policy, "Statement": statement_list}
 
 
-def _same_statement(one: Any, other: Any) -> bool:
-    if not isinstance(one, dict) or not isinstance(other, dict):
+def _is_same_statement(first: Any, second: Any) -> bool:
+    if not isinstance(first, dict) or not isinstance(second, dict):
         return False
-    return {k: v for k, v in one.items() if k != "Sid"} == {k: v for k, v in other.items() if k != "Sid"}
+    return {k: v for k, v in first.items() if k != "Sid"} == {k: v for k, v in second.items() if k != "Sid"}
 
 
-def _with_free_sid(statement: Doc, kept: Sequence[Any]) -> Doc:
+def _with_free_sid(statement: Doc, statement_list: Sequence[Any]) -> Doc:
     sid = statement.get("Sid")
-    taken = {each.get("Sid") for each in kept if isinstance(each, dict) and isinstance(each.get("Sid"), str)}
-    if sid is None or sid not in taken:
+    used_sids = {each.get("Sid") for each in statement_list if isinstance(each, dict) and isinstance(each.get("Sid"), str)}
+    if sid is None or sid not in used_sids:
         return statement
-    return {**statement, "Sid": next(name for n in range(2, len(kept) + 3) if (name := f"{sid}{n}") not in taken)}
+    return {**statement, "Sid": next(name for n in range(2, len(statement_list) + 3) if (name := f"{sid}{n}") not in used_sids)}
 
 
 # Resources that an IAM policy may name for each action of this tool.
@@ -270,7 +270,7 @@ def _with_free_sid(statement: Doc, kept: Sequence[Any]) -> Doc:
 # accepts only "*".
 
 
-ANY = "*"
+ANY_RESOURCE = "*"
 
 _CLUSTER = ("eks:cluster", "eks:{region}:{account}:cluster/{cluster}")
 _ADDON = ("eks:addon", "eks:{region}:{account}:addon/{cluster}/*")
@@ -288,17 +288,17 @@ _INSTANCE_PROFILE = ("iam:instance-profile", "iam::{account}:instance-profile/*"
 _POLICY = ("iam:policy", "iam::{account}:policy/*")
 _POLICY_OF_AWS = ("iam:policy", "iam::aws:policy/*")
 
-_Types = tuple[tuple[str, str], ...]
-_UPDATE: _Types = (_CLUSTER, _ADDON, _NODE_GROUP)
+_ResourceTypes = tuple[tuple[str, str], ...]
+_UPDATE_RESOURCES: _ResourceTypes = (_CLUSTER, _ADDON, _NODE_GROUP)
 """The update of an add-on is authorized by the cluster and by the add-on."""
 
-BY_ACTION: Mapping[str, _Types] = {
+RESOURCES_BY_ACTION: Mapping[str, _ResourceTypes] = {
     "eks:DescribeCluster": (_CLUSTER,),
     "eks:ListAddons": (_CLUSTER,),
     "eks:DescribeAddon": (_ADDON,),
     "eks:UpdateAddon": (_ADDON,),
-    "eks:ListUpdates": _UPDATE,
-    "eks:DescribeUpdate": _UPDATE,
+    "eks:ListUpdates": _UPDATE_RESOURCES,
+    "eks:DescribeUpdate": _UPDATE_RESOURCES,
     "eks:ListNodegroups": (_CLUSTER,),
     "eks:DescribeNodegroup": (_NODE_GROUP,),
     "eks:UpdateNodegroupVersion": (_NODE_GROUP,),
@@ -329,7 +329,7 @@ BY_ACTION: Mapping[str, _Types] = {
 
 
 @frozen
-class IamPlace:
+class ClusterArnParts:
     """The known ARN parts of the cluster; "" for what is not known."""
 
     region: str = ""
@@ -337,19 +337,19 @@ class IamPlace:
     cluster: str = ""
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         return bool(self.region and self.account and self.cluster)
 
 
-def types(action: str) -> tuple[str, ...]:
+def resource_types(action: str) -> tuple[str, ...]:
     """The resource types that the action can be limited to, such as ``eks:cluster``; none: it cannot be limited."""
-    return tuple(dict.fromkeys(name for name, _ in BY_ACTION.get(action, ())))
+    return tuple(dict.fromkeys(name for name, _ in RESOURCES_BY_ACTION.get(action, ())))
 
 
-def resources(action: str, place: IamPlace) -> tuple[str, ...]:
+def resource_arns(action: str, arn_parts: ClusterArnParts) -> tuple[str, ...]:
     """ARNs with ``*`` for unknown parts. Without a region not even the partition is known, and the result is ``*``."""
-    known = BY_ACTION.get(action, ())
-    if not known or not place.region:
-        return (ANY,)
-    words = {"region": place.region, "account": place.account or ANY, "cluster": place.cluster or ANY}
-    return tuple(f"arn:{partition_of(place.region)}:{arn.format(**words)}" for _, arn in known)
+    action_resources = RESOURCES_BY_ACTION.get(action, ())
+    if not action_resources or not arn_parts.region:
+        return (ANY_RESOURCE,)
+    values = {"region": arn_parts.region, "account": arn_parts.account or ANY_RESOURCE, "cluster": arn_parts.cluster or ANY_RESOURCE}
+    return tuple(f"arn:{aws_partition(arn_parts.region)}:{arn.format(**values)}" for _, arn in action_resources)

@@ -15,38 +15,38 @@ from kubectl_eksdoc.model.quantities import Version
 
 from .iam import IamMatch
 
-_OF_KIND = ("source", "detail-type")
+_KIND_FIELDS = ("source", "detail-type")
 
 
-def matches(pattern: Doc, known: Mapping[str, str]) -> IamMatch:
+def match_event(pattern: Doc, event_fields: Mapping[str, str]) -> IamMatch:
     """`event_fields`: the fields that are the same in all events of the kind (source, detail-type, account, region).
     MAYBE: it matches some of them, or the pattern is not supported here."""
-    parts = [_field(pattern[name], value) for name, value in known.items() if name in pattern]
+    parts = [_match_field(pattern[name], value) for name, value in event_fields.items() if name in pattern]
     if IamMatch.NO in parts:
         return IamMatch.NO
-    more = set(pattern) - set(known)
-    return IamMatch.MAYBE if more or IamMatch.MAYBE in parts else IamMatch.YES
+    other_fields = set(pattern) - set(event_fields)
+    return IamMatch.MAYBE if other_fields or IamMatch.MAYBE in parts else IamMatch.YES
 
 
-def about(pattern: Doc, known: Mapping[str, str]) -> bool:
+def is_about_event(pattern: Doc, event_fields: Mapping[str, str]) -> bool:
     """Whether it may match some of them, and names the kind or the source: a catch-all rule is not about them."""
-    return any(name in pattern for name in _OF_KIND) and matches(pattern, known) is not IamMatch.NO
+    return any(name in pattern for name in _KIND_FIELDS) and match_event(pattern, event_fields) is not IamMatch.NO
 
 
-def _field(said: Any, value: str) -> IamMatch:
-    if not isinstance(said, list):
+def _match_field(patterns: Any, value: str) -> IamMatch:
+    if not isinstance(patterns, list):
         return IamMatch.MAYBE
-    found = {_one(each, value) for each in said}
-    return IamMatch.YES if IamMatch.YES in found else IamMatch.MAYBE if IamMatch.MAYBE in found else IamMatch.NO
+    matches_found = {_match_value(each, value) for each in patterns}
+    return IamMatch.YES if IamMatch.YES in matches_found else IamMatch.MAYBE if IamMatch.MAYBE in matches_found else IamMatch.NO
 
 
-def _one(said: Any, value: str) -> IamMatch:
-    if isinstance(said, dict):
-        prefix = said.get("prefix")
-        if set(said) == {"prefix"} and isinstance(prefix, str):
+def _match_value(pattern: Any, value: str) -> IamMatch:
+    if isinstance(pattern, dict):
+        prefix = pattern.get("prefix")
+        if set(pattern) == {"prefix"} and isinstance(prefix, str):
             return IamMatch.YES if value.startswith(prefix) else IamMatch.NO
         return IamMatch.MAYBE
-    return IamMatch.YES if said == value else IamMatch.NO
+    return IamMatch.YES if pattern == value else IamMatch.NO
 
 
 # Karpenter's handling of interruptions, by version.
@@ -54,7 +54,7 @@ def _one(said: Any, value: str) -> IamMatch:
 
 @frozen
 class KarpenterChange:
-    """A change of behaviour `since` that version, described by `about`."""
+    """A change of behaviour `supported_since` that version, described by `is_about_event`."""
 
     what: str
     about: str
@@ -65,14 +65,14 @@ class KarpenterChange:
 _CHANGES = records(KarpenterChange, "karpenter_versions")
 
 
-def since(what: str) -> Version:
+def supported_since(change: str) -> Version:
     """The Karpenter version that introduced the change."""
-    return _CHANGES.by("what")[what].since
+    return _CHANGES.by("what")[change].since
 
 
-OLD_KEY, NEW_KEY = ("settings", "aws", "interruptionQueueName"), ("settings", "interruptionQueue")
+OLD_HELM_KEY, NEW_HELM_KEY = ("settings", "aws", "interruptionQueueName"), ("settings", "interruptionQueue")
 CONFIG_MAP, CONFIG_KEY = "karpenter-global-settings", "aws.interruptionQueueName"
-VARIABLE, ARGUMENT = "INTERRUPTION_QUEUE", "--interruption-queue"
+QUEUE_VARIABLE, QUEUE_ARGUMENT = "INTERRUPTION_QUEUE", "--interruption-queue"
 
 
 @frozen
@@ -90,40 +90,40 @@ class EventKind:
     of_capacity: str = ""
 
 
-KINDS = records(EventKind, "interruption_events")
+EVENT_KINDS = records(EventKind, "interruption_events")
 
 
-def spot() -> EventKind:
+def spot_notice() -> EventKind:
     """The two-minute notice of a Spot interruption."""
-    return KINDS.by("name")["SpotInterruptionRule"]
+    return EVENT_KINDS.by("name")["SpotInterruptionRule"]
 
 
-def kinds_of(version: Version | None) -> tuple[EventKind, ...]:
+def event_kinds_of(version: Version | None) -> tuple[EventKind, ...]:
     """The kinds that this version reads; for an unknown version, those that all versions read."""
     return tuple(
-        kind for kind in KINDS if kind.since is None or (version is not None and not version.older_than(kind.since))
+        kind for kind in EVENT_KINDS if kind.since is None or (version is not None and not version.older_than(kind.since))
     )
 
 
 def reads_variable(version: Version | None) -> bool:
-    return version is None or not version.older_than(since("queue-by-variable"))
+    return version is None or not version.older_than(supported_since("queue-by-variable"))
 
 
 def reads_config_map(version: Version | None) -> bool | None:
     """None where the version is not known, because it depends on it."""
-    return None if version is None else version.older_than(since("no-config-map"))
+    return None if version is None else version.older_than(supported_since("no-config-map"))
 
 
 def helm_key(version: Version | None) -> tuple[str, ...]:
     """The Helm value for the queue in the chart of this version."""
-    return OLD_KEY if version is not None and version.older_than(since("queue-by-variable")) else NEW_KEY
+    return OLD_HELM_KEY if version is not None and version.older_than(supported_since("queue-by-variable")) else NEW_HELM_KEY
 
 
-ACTIONS = ("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage")
+QUEUE_ACTIONS = ("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage")
 """The SQS actions of the controller in every version from v0.30.0 on (pkg/providers/sqs). The CloudFormation templates
 of v0.31 and v0.32 allow sqs:GetQueueAttributes as well, which their code does not call."""
 
 
 def denies_http(version: Version | None) -> bool:
     """Whether the documented queue policy of this version denies requests without TLS."""
-    return version is None or not version.older_than(since("queue-denies-http"))
+    return version is None or not version.older_than(supported_since("queue-denies-http"))

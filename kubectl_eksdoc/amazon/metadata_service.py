@@ -13,19 +13,19 @@ from enum import Enum
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
-from kubectl_eksdoc.model.machines import Image, MetadataOptions, SaidOptions
+from kubectl_eksdoc.model.machines import Image, MetadataOptions, DeclaredMetadataOptions
 
-REQUIRED, OPTIONAL = "required", "optional"
-HOST, POD, NESTED = 1, 2, 3
+TOKENS_REQUIRED, TOKENS_OPTIONAL = "required", "optional"
+HOST_HOPS, POD_HOPS, NESTED_HOPS = 1, 2, 3
 """Hops to IMDS: from the node itself, from a pod's network namespace, from a network namespace inside a pod."""
 
 
-class Reach(str, Enum):
+class ImdsReach(str, Enum):
     """Whether requests reach IMDS."""
 
     REACHABLE = "reachable"
     V1_ONLY = "v1 only"  # the token response is lost; requests without a token are answered
-    CUT_OFF = "unreachable"
+    UNREACHABLE = "unreachable"
     UNKNOWN = "unknown"
 
 
@@ -33,24 +33,24 @@ class Reach(str, Enum):
 class ImdsVerdict:
     """`why`: a clause."""
 
-    reach: Reach
+    reach: ImdsReach
     why: str
 
 
-def verdict(options: MetadataOptions | Unknown | None, hops: int) -> ImdsVerdict:
+def imds_verdict(options: MetadataOptions | Unknown | None, hops: int) -> ImdsVerdict:
     """The access from `hops` hops away. Instances always have options: None is a response without them."""
     if options is None or isinstance(options, Unknown):
-        return ImdsVerdict(Reach.UNKNOWN, "its options were not told" if options is None else options.why)
+        return ImdsVerdict(ImdsReach.UNKNOWN, "its options were not told" if options is None else options.why)
     if options.pending:
-        return ImdsVerdict(Reach.UNKNOWN, "its options were changed, and EC2 has not applied them yet")
+        return ImdsVerdict(ImdsReach.UNKNOWN, "its options were changed, and EC2 has not applied them yet")
     if not options.endpoint:
-        return ImdsVerdict(Reach.CUT_OFF, "its endpoint is disabled")
+        return ImdsVerdict(ImdsReach.UNREACHABLE, "its endpoint is disabled")
     limit = f"the hop limit is {options.hop_limit}"
     if options.hop_limit >= hops:
-        return ImdsVerdict(Reach.REACHABLE, f"{limit}, and {hops} {'is' if hops == 1 else 'are'} needed")
-    if options.tokens == OPTIONAL:
-        return ImdsVerdict(Reach.V1_ONLY, f"{limit}, but {hops} are needed; IMDSv1 is allowed")
-    return ImdsVerdict(Reach.CUT_OFF, f"{limit}, but {hops} are needed, and IMDSv2 is required")
+        return ImdsVerdict(ImdsReach.REACHABLE, f"{limit}, and {hops} {'is' if hops == 1 else 'are'} needed")
+    if options.tokens == TOKENS_OPTIONAL:
+        return ImdsVerdict(ImdsReach.V1_ONLY, f"{limit}, but {hops} are needed; IMDSv1 is allowed")
+    return ImdsVerdict(ImdsReach.UNREACHABLE, f"{limit}, but {hops} are needed, and IMDSv2 is required")
 
 
 class OptionsOrigin(str, Enum):
@@ -64,7 +64,7 @@ class OptionsOrigin(str, Enum):
 
 
 @frozen
-class _Said:
+class _LaunchOption:
     """A value and its source; `origin` is None where the value is not known."""
 
     value: str | int | bool | Unknown
@@ -72,32 +72,32 @@ class _Said:
 
 
 @frozen
-class Launch:
+class LaunchOptions:
     """The metadata options of an instance that is launched now."""
 
-    tokens: _Said
-    hop_limit: _Said
-    endpoint: _Said
+    tokens: _LaunchOption
+    hop_limit: _LaunchOption
+    endpoint: _LaunchOption
 
     @property
     def options(self) -> MetadataOptions | Unknown:
         """All options, or why one is unknown."""
-        for said in (self.tokens, self.hop_limit, self.endpoint):
-            if isinstance(said.value, Unknown):
-                return said.value
+        for option in (self.tokens, self.hop_limit, self.endpoint):
+            if isinstance(option.value, Unknown):
+                return option.value
         return MetadataOptions(str(self.tokens.value), int(str(self.hop_limit.value)), bool(self.endpoint.value))
 
 
-Layer = SaidOptions | Unknown
+OptionsLayer = DeclaredMetadataOptions | Unknown
 
-_OF_EC2 = SaidOptions(OPTIONAL, 1, True, False)
-_OF_IMAGE = SaidOptions(REQUIRED, 2)
-_HOPS_OF_V2 = SaidOptions(hop_limit=2)
+_EC2_DEFAULT = DeclaredMetadataOptions(TOKENS_OPTIONAL, 1, True, False)
+_IMAGE_OPTIONS = DeclaredMetadataOptions(TOKENS_REQUIRED, 2)
+_ACCOUNT_V2_HOPS = DeclaredMetadataOptions(hop_limit=2)
 """The hop limit with IMDSv2 as the account's default and no other hop limit (EC2 user guide, "Set IMDSv2 as the default
 for the account")."""
 
 
-_FAMILY = re.compile(r"([a-z]+)(\d+)[a-z0-9-]*\.")
+_INSTANCE_FAMILY = re.compile(r"([a-z]+)(\d+)[a-z0-9-]*\.")
 
 
 @frozen
@@ -108,51 +108,51 @@ class RecentFamily:
     source: KnowledgeSource
 
 
-_RECENT = records(RecentFamily, "instance_families")
+_RECENT_FAMILIES = records(RecentFamily, "instance_families")
 
 
-def _of_type(instance_type: str) -> Layer:
+def _default_of_type(instance_type: str) -> OptionsLayer:
     """EC2's own default. "The newly released instance types from mid-2024 use only IMDSv2 by default" (AWS news blog,
     November 2023; confidence medium); EC2 does not publish which types these are."""
-    found = _FAMILY.match(instance_type)
-    if found is None or (int(found[2]) < 8 and not {found[0][:-1], found[1] + found[2]} & {*_RECENT.by("family")}):
-        return _OF_EC2
+    match = _INSTANCE_FAMILY.match(instance_type)
+    if match is None or (int(match[2]) < 8 and not {match[0][:-1], match[1] + match[2]} & {*_RECENT_FAMILIES.by("family")}):
+        return _EC2_DEFAULT
     return Unknown(f"EC2's own default for {instance_type} is not published: types from mid-2024 on require IMDSv2")
 
 
-def launch(template: Layer, account: Layer, image: Image | Unknown, instance_type: str = "") -> Launch:
+def resolve_launch_options(template: OptionsLayer, account: OptionsLayer, image: Image | Unknown, instance_type: str = "") -> LaunchOptions:
     """Each option from the first layer that sets it: the template, the account's default, the AMI, EC2. An unknown
     layer makes only those options unknown that no layer above it sets.
 
     The order is that of the EC2 user guide (confidence medium: the API model mentions "other combinations").
     """
-    of_image: Layer = image if isinstance(image, Unknown) else _OF_IMAGE if image.v2 else SaidOptions()
-    v2 = isinstance(account, SaidOptions) and account.tokens == REQUIRED
+    image_layer: OptionsLayer = image if isinstance(image, Unknown) else _IMAGE_OPTIONS if image.v2 else DeclaredMetadataOptions()
+    account_requires_v2 = isinstance(account, DeclaredMetadataOptions) and account.tokens == TOKENS_REQUIRED
     layers = (
         (OptionsOrigin.TEMPLATE, template),
         (OptionsOrigin.ACCOUNT, account),
-        (OptionsOrigin.ACCOUNT_V2, _HOPS_OF_V2 if v2 else SaidOptions()),
-        (OptionsOrigin.IMAGE, of_image),
-        (OptionsOrigin.EC2, _of_type(instance_type)),
+        (OptionsOrigin.ACCOUNT_V2, _ACCOUNT_V2_HOPS if account_requires_v2 else DeclaredMetadataOptions()),
+        (OptionsOrigin.IMAGE, image_layer),
+        (OptionsOrigin.EC2, _default_of_type(instance_type)),
     )
-    return Launch(_first(layers, "tokens"), _first(layers, "hop_limit"), _first(layers, "endpoint"))
+    return LaunchOptions(_first_option(layers, "tokens"), _first_option(layers, "hop_limit"), _first_option(layers, "endpoint"))
 
 
-def _first(layers: tuple[tuple[OptionsOrigin, Layer], ...], name: str) -> _Said:
+def _first_option(layers: tuple[tuple[OptionsOrigin, OptionsLayer], ...], name: str) -> _LaunchOption:
     for origin, layer in layers:
         if isinstance(layer, Unknown):
             if origin is OptionsOrigin.IMAGE and name == "endpoint":
                 continue  # no image sets it
             if origin is OptionsOrigin.EC2 and name == "endpoint":
-                return _Said(True, origin)
-            return _Said(layer, None)
+                return _LaunchOption(True, origin)
+            return _LaunchOption(layer, None)
         value = getattr(layer, name)
         if value not in (None, ""):
-            return _Said(value, origin)
+            return _LaunchOption(value, origin)
     raise AssertionError("EC2 says something of everything")
 
 
-def of_group_by_eks(ami_type: str) -> SaidOptions | Unknown:
+def eks_template_options(ami_type: str) -> DeclaredMetadataOptions | Unknown:
     """The options in the template that EKS creates for a managed node group without a template of its own.
 
     AL2023: user guide, nodes/al2023 ("default hop count for managed node groups is set to 1"), hashicorp/aws #38516
@@ -160,11 +160,11 @@ def of_group_by_eks(ami_type: str) -> SaidOptions | Unknown:
     which is out of date. For other families nothing is published.
     """
     if ami_type.startswith("AL2023_"):
-        return SaidOptions(REQUIRED, 1)
+        return DeclaredMetadataOptions(TOKENS_REQUIRED, 1)
     if ami_type.startswith("AL2_"):
-        return SaidOptions(OPTIONAL, 2)
+        return DeclaredMetadataOptions(TOKENS_OPTIONAL, 2)
     return Unknown(f"what EKS gives nodes of AMI type {ami_type or 'that is not known'} is not published")
 
 
-AUTO_MODE = SaidOptions(REQUIRED, 1)
+AUTO_MODE_OPTIONS = DeclaredMetadataOptions(TOKENS_REQUIRED, 1)
 """Options of nodes that EKS Auto Mode creates (containers-roadmap #2633; confidence medium); they cannot be changed."""

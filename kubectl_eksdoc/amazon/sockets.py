@@ -71,24 +71,24 @@ class MountedSocket:
     then: PodAfterUpgrade
 
 
-_MADE = frozenset(("", "DirectoryOrCreate", "FileOrCreate"))
+_CREATING_TYPES = frozenset(("", "DirectoryOrCreate", "FileOrCreate"))
 """Types of a hostPath that do not require the path: an empty file or folder is created."""
-_FOLDERS = frozenset(("", "Directory", "DirectoryOrCreate"))
-_NOT_SOCKETS = frozenset(("Directory", "CharDevice", "BlockDevice"))
+_FOLDER_TYPES = frozenset(("", "Directory", "DirectoryOrCreate"))
+_NON_SOCKET_TYPES = frozenset(("Directory", "CharDevice", "BlockDevice"))
 """A mount of the socket itself fails with these types."""
 
 
-def reached(path: str, kind: str = "", sub_path: str = "") -> tuple[MountedSocket, ...]:
+def reachable_sockets(path: str, path_type: str = "", sub_path: str = "") -> tuple[MountedSocket, ...]:
     """The sockets behind one mount of a hostPath. `path_type`: its type, "" for none; `sub_path`: of the mount, which
     narrows it ("" also where a volume is not mounted, and where a subPathExpr is not known).
 
     A read-only mount is no protection: connecting to a socket is not a write to the file system.
     """
-    volume, at = _plain(path), _plain(f"{path}/{sub_path}")
-    if not _within(at, volume):
+    volume_path, mounted_path = _normalize_path(path), _normalize_path(f"{path}/{sub_path}")
+    if not _is_within(mounted_path, volume_path):
         return ()  # the kubelet rejects a subPath that leads out of its volume
-    found = [each for socket in SOCKETS if (each := _reaches(socket, at, kind, bool(sub_path))) is not None]
-    return tuple(found) or tuple(_looks_like(f"{path}/{sub_path}", at))
+    mounted_sockets = [each for socket in SOCKETS if (each := _mounted_socket(socket, mounted_path, path_type, bool(sub_path))) is not None]
+    return tuple(mounted_sockets) or tuple(_similar_sockets(f"{path}/{sub_path}", mounted_path))
 
 
 @frozen
@@ -99,41 +99,41 @@ class NamedSocket:
     word: str
 
 
-def named_in(words: Iterable[str]) -> tuple[NamedSocket, ...]:
+def sockets_named_in(words: Iterable[str]) -> tuple[NamedSocket, ...]:
     """The sockets in arguments and in values of variables: ``unix:///var/run/docker.sock``, ``--cri-socket=/run/…``."""
-    return tuple(NamedSocket(socket, word) for word in words for socket in SOCKETS if _says(word, socket))
+    return tuple(NamedSocket(socket, word) for word in words for socket in SOCKETS if _names_socket(word, socket))
 
 
-def _reaches(socket: Socket, at: str, kind: str, narrowed: bool) -> MountedSocket | None:
-    if at == socket.path:
-        if kind in _NOT_SOCKETS and not narrowed:
+def _mounted_socket(socket: Socket, mounted_path: str, path_type: str, has_sub_path: bool) -> MountedSocket | None:
+    if mounted_path == socket.path:
+        if path_type in _NON_SOCKET_TYPES and not has_sub_path:
             return None
-        return MountedSocket(socket, SocketAccess.ITSELF, at, _then(socket, SocketAccess.ITSELF, kind, narrowed))
-    if _within(socket.path, at) and (narrowed or kind in _FOLDERS):
-        return MountedSocket(socket, SocketAccess.FOLDER, at, _then(socket, SocketAccess.FOLDER, kind, narrowed))
+        return MountedSocket(socket, SocketAccess.ITSELF, mounted_path, _pod_after_upgrade(socket, SocketAccess.ITSELF, path_type, has_sub_path))
+    if _is_within(socket.path, mounted_path) and (has_sub_path or path_type in _FOLDER_TYPES):
+        return MountedSocket(socket, SocketAccess.FOLDER, mounted_path, _pod_after_upgrade(socket, SocketAccess.FOLDER, path_type, has_sub_path))
     return None
 
 
-def _then(socket: Socket, how: SocketAccess, kind: str, narrowed: bool) -> PodAfterUpgrade:
+def _pod_after_upgrade(socket: Socket, how: SocketAccess, path_type: str, has_sub_path: bool) -> PodAfterUpgrade:
     if socket.ends is not SocketAfterUpgrade.GONE:
         return PodAfterUpgrade.UNCHANGED if socket.ends is SocketAfterUpgrade.STAYS else PodAfterUpgrade.UNKNOWN
     if how is SocketAccess.FOLDER:
         return PodAfterUpgrade.MISSING
-    return PodAfterUpgrade.EMPTY if narrowed or kind in _MADE else PodAfterUpgrade.WILL_NOT_START
+    return PodAfterUpgrade.EMPTY if has_sub_path or path_type in _CREATING_TYPES else PodAfterUpgrade.WILL_NOT_START
 
 
-def _within(path: str, folder: str) -> bool:
+def _is_within(path: str, folder: str) -> bool:
     """Both normalized; a folder is within itself."""
     return path == folder or path.startswith("/" if folder == "/" else f"{folder}/")
 
 
-def _looks_like(given: str, at: str) -> Iterator[MountedSocket]:
+def _similar_sockets(path: str, mounted_path: str) -> Iterator[MountedSocket]:
     for name, socket in (("docker.sock", DOCKER), ("dockershim.sock", DOCKERSHIM)):
-        if name in given:
-            yield MountedSocket(socket, SocketAccess.LOOKS_LIKE, at, PodAfterUpgrade.UNKNOWN)
+        if name in path:
+            yield MountedSocket(socket, SocketAccess.LOOKS_LIKE, mounted_path, PodAfterUpgrade.UNKNOWN)
 
 
-def _plain(path: str) -> str:
+def _normalize_path(path: str) -> str:
     """The path without double slashes, dots and the link /var/run. ``..`` is resolved; the API server rejects it."""
     parts: list[str] = []
     for part in path.split("/"):
@@ -146,9 +146,9 @@ def _plain(path: str) -> str:
     return "/" + "/".join(parts)
 
 
-_WRITTEN = {socket.path: re.compile(rf"{re.escape(socket.path)}(?![A-Za-z0-9_.-])") for socket in SOCKETS}
+_SOCKET_PATTERNS = {socket.path: re.compile(rf"{re.escape(socket.path)}(?![A-Za-z0-9_.-])") for socket in SOCKETS}
 """Matches below any mount path: ``/host/var/run/docker.sock``."""
 
 
-def _says(word: str, socket: Socket) -> bool:
-    return _WRITTEN[socket.path].search(word) is not None
+def _names_socket(word: str, socket: Socket) -> bool:
+    return _SOCKET_PATTERNS[socket.path].search(word) is not None

@@ -13,18 +13,18 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import Doc, Written, WrittenBy, at
+from kubectl_eksdoc.model.api_objects import Doc, WriteRecord, WriteSource, nested_field
 from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version
 
-from .removed_apis import ROWS, RemovedApi, gone_on_the_way, instead, removed_api
+from .removed_apis import REMOVED_APIS, RemovedApi, removed_between, replacement_of, find_removed_api
 
-OLDEST = Version(1, 21)
+OLDEST_VERSION = Version(1, 21)
 """The oldest version that is considered: EKS runs no older cluster (EKS user guide, versions in extended support, and
 what it upgraded by itself)."""
 
-_LATE = Version(1, 99)
+_ANY_LATER_VERSION = Version(1, 99)
 
 
 @frozen
@@ -36,58 +36,58 @@ class ApiKinds:
     source: KnowledgeSource
 
 
-_KINDS = records(ApiKinds, "api_kinds")
+_KINDS_BY_TRAIT = records(ApiKinds, "api_kinds")
 
 
-def _has(row: RemovedApi, trait: str) -> bool:
-    return row.kind in _KINDS.by("trait")[trait].kinds
+def _has_trait(row: RemovedApi, trait: str) -> bool:
+    return row.kind in _KINDS_BY_TRAIT.by("trait")[trait].kinds
 
 
-def going(now: Version, target: Version) -> tuple[Resource, ...]:
+def kinds_with_removed_versions(current: Version, target: Version) -> tuple[Resource, ...]:
     """The kinds with a version that is removed between the two; EKS does not serve alpha versions."""
-    rows = (row for row in gone_on_the_way(now, target) if _listed(row) and not row.alpha)
+    rows = (row for row in removed_between(current, target) if _can_be_listed(row) and not row.is_alpha)
     return tuple(dict.fromkeys(map(resource_of, rows)))
 
 
 def resource_of(row: RemovedApi) -> Resource:
     """The same resource for all rows that are about the same objects, in any of their former groups."""
-    group = _home(row)
-    versions = tuple(sorted(set(_versions(group, row.kind)), key=_age, reverse=True))
-    return Resource(row.kind, row.resource, group, versions[0], not _has(row, "cluster_scoped"), older=versions[1:])
+    group = _current_group(row)
+    versions = tuple(sorted(set(_served_versions(group, row.kind)), key=_version_rank, reverse=True))
+    return Resource(row.kind, row.resource, group, versions[0], not _has_trait(row, "cluster_scoped"), older=versions[1:])
 
 
-def _listed(row: RemovedApi) -> bool:
-    return bool(row.resource) and not _has(row, "only_asked")
+def _can_be_listed(row: RemovedApi) -> bool:
+    return bool(row.resource) and not _has_trait(row, "only_asked")
 
 
-def _home(row: RemovedApi) -> str:
+def _current_group(row: RemovedApi) -> str:
     """The group of the objects since Kubernetes 1.16 at the latest."""
     if row.group == "extensions" and row.kind == "PodSecurityPolicy":
         return "policy"
-    found = instead(row, _LATE)
-    return row.group if isinstance(found, Unknown) or not found else found.rpartition("/")[0]
+    replacement = replacement_of(row, _ANY_LATER_VERSION)
+    return row.group if isinstance(replacement, Unknown) or not replacement else replacement.rpartition("/")[0]
 
 
-def _versions(group: str, kind: str) -> Iterator[str]:
+def _served_versions(group: str, kind: str) -> Iterator[str]:
     """All versions of the group in which a server has served the kind."""
-    for row in (each for each in ROWS if each.kind == kind):
+    for row in (each for each in REMOVED_APIS if each.kind == kind):
         if row.group == group:
             yield row.version
-        found = instead(row, _LATE)
-        if not isinstance(found, Unknown) and found.rpartition("/")[0] == group:
-            yield found.rpartition("/")[2]
+        replacement = replacement_of(row, _ANY_LATER_VERSION)
+        if not isinstance(replacement, Unknown) and replacement.rpartition("/")[0] == group:
+            yield replacement.rpartition("/")[2]
 
 
-_VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?\Z")
-_STAGES = {"alpha": 0, "beta": 1}
+_VERSION_PATTERN = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?\Z")
+_STAGE_RANKS = {"alpha": 0, "beta": 1}
 
 
-def _age(version: str) -> tuple[int, int, int]:
+def _version_rank(version: str) -> tuple[int, int, int]:
     """The order of API servers: stable versions, then beta, then alpha, the highest number first."""
-    found = _VERSION.match(version)
-    if found is None:
+    match = _VERSION_PATTERN.match(version)
+    if match is None:
         return -1, 0, 0
-    return _STAGES.get(found[2] or "", 2), int(found[1]), int(found[3] or 0)
+    return _STAGE_RANKS.get(match[2] or "", 2), int(match[1]), int(match[3] or 0)
 
 
 # The API versions that an object was written in, by its own records: kubectl's annotation, and its managedFields.
@@ -103,40 +103,40 @@ def _age(version: str) -> tuple[int, int, int]:
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def row_of(sign: Written) -> RemovedApi | None:
+def row_of(written: WriteRecord) -> RemovedApi | None:
     """The row of the written version in the table of removed APIs."""
-    return removed_api(sign.api_version, sign.kind)
+    return find_removed_api(written.api_version, written.kind)
 
 
-def written(found: Doc, last_applied: Any = None) -> tuple[Written, ...]:
+def written_versions(doc: Doc, last_applied: Any = None) -> tuple[WriteRecord, ...]:
     """The versions that an object from an API server was written in, from its managedFields and annotation.
     `last_applied`: the decoded value of its annotation `LAST_APPLIED`; None without it, and ignored if no object."""
-    return (*_applied(last_applied), *_managed(found))
+    return (*_last_applied_versions(last_applied), *_managed_fields_versions(doc))
 
 
-def _applied(last: Any) -> Iterator[Written]:
-    if isinstance(last, dict):
-        version, kind = last.get("apiVersion"), last.get("kind")
+def _last_applied_versions(last_applied: Any) -> Iterator[WriteRecord]:
+    if isinstance(last_applied, dict):
+        version, kind = last_applied.get("apiVersion"), last_applied.get("kind")
         if isinstance(version, str) and version and isinstance(kind, str) and kind:
-            yield Written(WrittenBy.LAST_APPLIED, version, kind)
+            yield WriteRecord(WriteSource.LAST_APPLIED, version, kind)
 
 
-def _managed(found: Doc) -> Iterator[Written]:
-    kind, entries = found.get("kind"), at(found, "metadata", "managedFields")
+def _managed_fields_versions(doc: Doc) -> Iterator[WriteRecord]:
+    kind, entries = doc.get("kind"), nested_field(doc, "metadata", "managedFields")
     if not isinstance(kind, str) or not kind or not isinstance(entries, list):
         return
     for entry in entries:
         if not isinstance(entry, dict):
             continue
-        version, manager, operation, time, sub = (
+        version, manager, operation, time, subresource = (
             value if isinstance(value := entry.get(name), str) else ""
             for name in ("apiVersion", "manager", "operation", "time", "subresource")
         )
         if version:
-            yield Written(WrittenBy.MANAGED_FIELDS, version, kind, manager, operation, time, sub)
+            yield WriteRecord(WriteSource.MANAGED_FIELDS, version, kind, manager, operation, time, subresource)
 
 
-KEPT_BY_SERVER = "apf.kubernetes.io/autoupdate-spec"
+AUTO_UPDATE_ANNOTATION = "apf.kubernetes.io/autoupdate-spec"
 """Annotation of the FlowSchemas and PriorityLevelConfigurations that the API server creates and updates ("true")."""
 
 
@@ -152,24 +152,24 @@ class NoChangeNeeded:
     kept_by: str = ""
     group: str = ""
 
-    def fits(self, sign: Written, name: str, annotations: Mapping[str, str]) -> bool:
-        in_group = self.group and sign.api_version.startswith(f"{self.group}/")
+    def matches(self, written: WriteRecord, name: str, annotations: Mapping[str, str]) -> bool:
+        in_group = self.group and written.api_version.startswith(f"{self.group}/")
         return (
             (in_group and annotations.get(self.kept_by) == "true")
-            or any(fnmatchcase(sign.manager, each) for each in self.managers)
-            or name in self.objects.get(sign.kind, ())
+            or any(fnmatchcase(written.manager, each) for each in self.managers)
+            or name in self.objects.get(written.kind, ())
         )
 
 
-_OWN = records(NoChangeNeeded, "own_writers")
+_BUILTIN_WRITERS = records(NoChangeNeeded, "own_writers")
 
 
-def innocent(sign: Written, name: str, annotations: Mapping[str, str] | None = None) -> NoChangeNeeded | None:
+def find_no_change_needed(written: WriteRecord, name: str, annotations: Mapping[str, str] | None = None) -> NoChangeNeeded | None:
     """Why the record is not from the user's manifests or clients; None where it may be."""
-    return next((each for each in _OWN if each.fits(sign, name, annotations or {})), None)
+    return next((each for each in _BUILTIN_WRITERS if each.matches(written, name, annotations or {})), None)
 
 
-STAYS = (
+STAYS_NOTE = (
     "both stay until the same manager writes again: the annotation until the next kubectl apply, an entry of"
     " managedFields for as long as its manager owns a field in that version, also after its manifest was changed"
 )

@@ -14,25 +14,25 @@ from urllib.parse import urlsplit
 
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsOtherCluster, AwsRefused, AwsThrottled, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.redaction import hidden
+from kubectl_eksdoc.kubernetes.redaction import redact_message
 from kubectl_eksdoc.model import aws_operations as questions
-from kubectl_eksdoc.model.addons import Issue
+from kubectl_eksdoc.model.addons import HealthIssue
 from kubectl_eksdoc.model.aws_operations import AwsOperation
-from kubectl_eksdoc.model.eks import AwsAccess, Caller, EksCluster
-from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
+from kubectl_eksdoc.model.eks import AwsAccess, CallerIdentity, EksCluster
+from kubectl_eksdoc.model.kinds import Absent, Unknown, absent_as_unknown
 
 Json = dict[str, Any]
 T = TypeVar("T")
 K = TypeVar("K")
 
-AT_ONCE = 8
+MAX_CONCURRENT_REQUESTS = 8
 """Concurrent requests: below the throttling limit of EKS (10 a second for most Describe operations)."""
 
 
 class AwsClient(Protocol):
     """A client with responses as botocore shapes them: all pages, no ``ResponseMetadata``, times with a time zone."""
 
-    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
+    def ask(self, operation: AwsOperation, parameters: Mapping[str, Any]) -> Json:
         """The response to one operation.
 
         Raises:
@@ -45,23 +45,23 @@ class AwsClient(Protocol):
         ...
 
 
-def answered(aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T:
+def ask_and_parse(aws: AwsClient, operation: AwsOperation, parameters: Mapping[str, Any], parse: Callable[[Json], T]) -> T:
     """The parsed response.
 
     Raises:
         AwsRefused: also for a response of an unexpected form, as in an edited snapshot.
         AwsDenied, AwsMissing, AwsThrottled, AwsError: as `AwsClient.ask`.
     """
-    answer = aws.ask(question, parameters)
+    response = aws.ask(operation, parameters)
     try:
-        return made(answer)
+        return parse(response)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        what = f"{question.service}:{question.operation}"
-        raise AwsRefused(f"the answer to {what} is not what it should be: {error!r}") from error
+        operation_name = f"{operation.service}:{operation.operation}"
+        raise AwsRefused(f"the answer to {operation_name} is not what it should be: {error!r}") from error
 
 
-def known(
-    aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
+def ask_or_unknown(
+    aws: AwsClient, operation: AwsOperation, parameters: Mapping[str, Any], parse: Callable[[Json], T]
 ) -> T | Unknown:
     """The parsed response, or Unknown where it is denied, throttled or refused.
 
@@ -69,116 +69,116 @@ def known(
         AwsMissing, AwsError: as `AwsClient.ask`.
     """
     try:
-        return answered(aws, question, parameters, made)
+        return ask_and_parse(aws, operation, parameters, parse)
     except AwsDenied as error:
         return Unknown(error.message, error.missing)
     except (AwsThrottled, AwsRefused) as error:
         return Unknown(error.message)
 
 
-def found(
-    aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
+def ask_or_absent(
+    aws: AwsClient, operation: AwsOperation, parameters: Mapping[str, Any], parse: Callable[[Json], T]
 ) -> T | Unknown | Absent:
     """As `ask_or_unknown`, with Absent for a resource that does not exist."""
     try:
-        return known(aws, question, parameters, made)
+        return ask_or_unknown(aws, operation, parameters, parse)
     except AwsMissing as error:
         return Absent(error.message)
 
 
-def there(
-    aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
+def ask_existing(
+    aws: AwsClient, operation: AwsOperation, parameters: Mapping[str, Any], parse: Callable[[Json], T]
 ) -> T | Unknown:
     """As `ask_or_unknown`, for a part of another resource: a missing part is the reason why it is unknown."""
-    return known_or_unknown(found(aws, question, parameters, made))
+    return absent_as_unknown(ask_or_absent(aws, operation, parameters, parse))
 
 
-def _checked(said: Mapping[str, Any], name: str, right: Callable[[Any], bool], what: str) -> Any:
-    value = said.get(name)
-    if value is not None and not right(value):
-        raise TypeError(f"{name} is {what}, and there is {value!r}")
+def _checked_field(document: Mapping[str, Any], name: str, is_valid: Callable[[Any], bool], expected: str) -> Any:
+    value = document.get(name)
+    if value is not None and not is_valid(value):
+        raise TypeError(f"{name} is {expected}, and there is {value!r}")
     return value
 
 
-def text(said: Mapping[str, Any], name: str) -> str:
+def text_field(document: Mapping[str, Any], name: str) -> str:
     """A text field; "" where it is missing.
 
     Raises:
         TypeError: it is not a text, as in an edited snapshot.
     """
-    return _checked(said, name, lambda value: isinstance(value, str), "a text") or ""
+    return _checked_field(document, name, lambda value: isinstance(value, str), "a text") or ""
 
 
-def texts(said: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def text_list_field(document: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """A field with a list of texts, as `text_field`."""
-    return tuple(_checked(said, name, lambda value: _all_are(str, value), "a list of texts") or ())
+    return tuple(_checked_field(document, name, lambda value: _is_list_of(str, value), "a list of texts") or ())
 
 
-def tags(said: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def sorted_tags(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The tags as EKS writes them, sorted by key."""
-    return tuple(sorted((str(key), str(value)) for key, value in (said.get("tags") or {}).items()))
+    return tuple(sorted((str(key), str(value)) for key, value in (document.get("tags") or {}).items()))
 
 
-def moment(said: Mapping[str, Any], name: str) -> datetime | None:
+def time_field(document: Mapping[str, Any], name: str) -> datetime | None:
     """A time field, as `text_field`; None where it is missing. Times of AWS have a time zone."""
-    found: datetime | None = _checked(
-        said, name, lambda value: isinstance(value, datetime) and value.tzinfo is not None, "a time"
+    time_value: datetime | None = _checked_field(
+        document, name, lambda value: isinstance(value, datetime) and value.tzinfo is not None, "a time"
     )
-    return found
+    return time_value
 
 
-def parts(said: Mapping[str, Any], name: str) -> tuple[Json, ...]:
+def struct_list_field(document: Mapping[str, Any], name: str) -> tuple[Json, ...]:
     """A field with a list of structures, as `text_field`."""
-    return tuple(_checked(said, name, lambda value: _all_are(dict, value), "a list of structures") or ())
+    return tuple(_checked_field(document, name, lambda value: _is_list_of(dict, value), "a list of structures") or ())
 
 
-def _all_are(kind: type, value: object) -> bool:
+def _is_list_of(kind: type, value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, kind) for each in value)
 
 
-def name_of(said: Mapping[str, Any], name: str) -> str:
+def required_text(document: Mapping[str, Any], name: str) -> str:
     """A text field that has to be there.
 
     Raises:
         KeyError: it is missing or empty.
     """
-    found = text(said, name)
-    if not found:
+    value = text_field(document, name)
+    if not value:
         raise KeyError(name)
-    return found
+    return value
 
 
-def number(said: Mapping[str, Any], name: str) -> int | None:
+def int_field(document: Mapping[str, Any], name: str) -> int | None:
     """A field with a whole number, as `text_field`; None where it is missing."""
-    found: int | None = _checked(said, name, lambda value: type(value) is int, "a whole number")
-    return found
+    int_value: int | None = _checked_field(document, name, lambda value: type(value) is int, "a whole number")
+    return int_value
 
 
-def at_once(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:
+def ask_concurrently(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:
     """The result of `ask` for each key, in their order; at most `MAX_CONCURRENT_REQUESTS` at a time.
 
     Raises:
         whatever `ask` raises: the first by the order of the keys.
     """
-    wanted = list(keys)
-    if len(wanted) < 2:
-        return [(key, ask(key)) for key in wanted]
-    with ThreadPoolExecutor(min(AT_ONCE, len(wanted)), thread_name_prefix="aws") as pool:
-        return list(zip(wanted, pool.map(ask, wanted), strict=True))
+    all_keys = list(keys)
+    if len(all_keys) < 2:
+        return [(key, ask(key)) for key in all_keys]
+    with ThreadPoolExecutor(min(MAX_CONCURRENT_REQUESTS, len(all_keys)), thread_name_prefix="aws") as pool:
+        return list(zip(all_keys, pool.map(ask, all_keys), strict=True))
 
 
-def together(asks: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+def ask_all(questions: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
     """The result of each question by its name, asked concurrently."""
-    return dict(at_once(asks, lambda name: asks[name]()))
+    return dict(ask_concurrently(questions, lambda name: questions[name]()))
 
 
 def metric_query(
-    ident: str, namespace: str, metric: str, dimensions: Mapping[str, str], period_s: int, statistic: str
+    query_id: str, namespace: str, metric: str, dimensions: Mapping[str, str], period_s: int, statistic: str
 ) -> Json:
     """A query of CloudWatch's GetMetricData."""
-    named = [{"Name": name, "Value": value} for name, value in dimensions.items()]
-    of = {"Namespace": namespace, "MetricName": metric, "Dimensions": named}
-    return {"Id": ident, "MetricStat": {"Metric": of, "Period": period_s, "Stat": statistic}}
+    dimension_list = [{"Name": name, "Value": value} for name, value in dimensions.items()]
+    metric_spec = {"Namespace": namespace, "MetricName": metric, "Dimensions": dimension_list}
+    return {"Id": query_id, "MetricStat": {"Metric": metric_spec, "Period": period_s, "Stat": statistic}}
 
 
 # Verification that answers are about the cluster that kubectl is connected to; no answer is used before it.
@@ -191,70 +191,70 @@ def metric_query(
 # eks/2017-11-01.
 
 
-def issues(said: Json) -> tuple[Issue, ...]:
+def health_issues(document: Json) -> tuple[HealthIssue, ...]:
     """The health issues of a described resource.
 
     Raises:
         TypeError: they are of another form.
     """
-    found = parts(said.get("health") or {}, "issues")
-    return tuple(issue(each, "code", "message") for each in found)
+    issue_documents = struct_list_field(document.get("health") or {}, "issues")
+    return tuple(health_issue(each, "code", "message") for each in issue_documents)
 
 
-def issue(said: Json, code: str, message: str) -> Issue:
+def health_issue(document: Json, code_field: str, message_field: str) -> HealthIssue:
     """A health issue; `code_field`, `message_field`: names of its fields. EKS repeats messages of an API server, which
     repeat values: values that look like a secret are redacted."""
-    return Issue(text(said, code), hidden(text(said, message)), texts(said, "resourceIds"))
+    return HealthIssue(text_field(document, code_field), redact_message(text_field(document, message_field)), text_list_field(document, "resourceIds"))
 
 
 # The caller and the cluster: the only requests before the cluster is verified.
 
 
-def caller_of(aws: AwsClient) -> Caller:
+def get_caller(aws: AwsClient) -> CallerIdentity:
     """The account and ARN of the credentials.
 
     Raises:
         AwsError: as `AwsClient.ask`.
     """
-    return answered(aws, questions.CALLER, {}, lambda said: Caller(text(said, "Account"), text(said, "Arn")))
+    return ask_and_parse(aws, questions.CALLER, {}, lambda said: CallerIdentity(text_field(said, "Account"), text_field(said, "Arn")))
 
 
-def cluster_named(aws: AwsClient, name: str) -> EksCluster:
+def describe_cluster(aws: AwsClient, name: str) -> EksCluster:
     """The cluster of that name.
 
     Raises:
         AwsMissing: the account and region have no cluster of that name.
         AwsError: as `AwsClient.ask`.
     """
-    return answered(aws, questions.CLUSTER, {"name": name}, lambda said: _cluster(said["cluster"]))
+    return ask_and_parse(aws, questions.CLUSTER, {"name": name}, lambda said: _parse_cluster(said["cluster"]))
 
 
-def _cluster(said: Json) -> EksCluster:
-    network = said.get("resourcesVpcConfig") or {}
+def _parse_cluster(document: Json) -> EksCluster:
+    network = document.get("resourcesVpcConfig") or {}
     return EksCluster(
-        name=name_of(said, "name"),
-        arn=text(said, "arn"),
-        version=name_of(said, "version"),
-        platform_version=text(said, "platformVersion"),
-        status=text(said, "status"),
-        endpoint=text(said, "endpoint"),
-        ca=text(said.get("certificateAuthority") or {}, "data"),
-        support=text(said.get("upgradePolicy") or {}, "supportType"),
-        auto_mode=bool((said.get("computeConfig") or {}).get("enabled", False)),
-        vpc=text(network, "vpcId"),
-        created=moment(said, "createdAt"),
-        issues=issues(said),
-        subnets=texts(network, "subnetIds"),
-        tags=tags(said),
+        name=required_text(document, "name"),
+        arn=text_field(document, "arn"),
+        version=required_text(document, "version"),
+        platform_version=text_field(document, "platformVersion"),
+        status=text_field(document, "status"),
+        endpoint=text_field(document, "endpoint"),
+        ca=text_field(document.get("certificateAuthority") or {}, "data"),
+        support=text_field(document.get("upgradePolicy") or {}, "supportType"),
+        auto_mode=bool((document.get("computeConfig") or {}).get("enabled", False)),
+        vpc=text_field(network, "vpcId"),
+        created=time_field(document, "createdAt"),
+        issues=health_issues(document),
+        subnets=text_list_field(network, "subnetIds"),
+        tags=sorted_tags(document),
     )
 
 
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+_CERTIFICATE_PATTERN = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
-_EKS_HOST = re.compile(r"\.eks\.amazonaws\.com(?:\.cn)?\.?\Z|\.eks\.[a-z0-9-]+\.api\.|\.api\.aws\.?\Z")
+_EKS_HOST_PATTERN = re.compile(r"\.eks\.amazonaws\.com(?:\.cn)?\.?\Z|\.eks\.[a-z0-9-]+\.api\.|\.api\.aws\.?\Z")
 """Host names of EKS cluster endpoints: IPv4 only, and dual-stack."""
 
-_NOT_BELIEVED = (
+_OTHER_CLUSTER_HINT = (
     "Nothing of AWS was believed. Give --cluster-name, --region and --profile of the cluster of this context."
 )
 
@@ -266,11 +266,11 @@ class VerifiedCluster:
 
     aws: AwsClient = field(repr=False, compare=False)
     cluster: EksCluster
-    caller: Caller
-    by: str
+    caller: CallerIdentity
+    matched_by: str
 
 
-def believed(aws: AwsClient, access: AwsAccess) -> VerifiedCluster:
+def verify_cluster(aws: AwsClient, access: AwsAccess) -> VerifiedCluster:
     """The EKS cluster, if it is the one that kubectl is connected to.
 
     Raises:
@@ -284,7 +284,7 @@ def believed(aws: AwsClient, access: AwsAccess) -> VerifiedCluster:
             "nothing says which EKS cluster this is: not the kubeconfig's exec entry, not its names",
             "Give --cluster-name, or update the kubeconfig: aws eks update-kubeconfig --name CLUSTER.",
         )
-    caller = caller_of(aws)
+    caller = get_caller(aws)
     if access.account and caller.account and caller.account != access.account:
         raise AwsOtherCluster(
             f"the context is of a cluster in account {access.account}, and the credentials are of account "
@@ -292,7 +292,7 @@ def believed(aws: AwsClient, access: AwsAccess) -> VerifiedCluster:
             "Nothing of that account was believed. Give the profile of the right account with --profile.",
         )
     try:
-        cluster = cluster_named(aws, access.cluster)
+        cluster = describe_cluster(aws, access.cluster)
     except AwsMissing as error:
         raise AwsMissing(
             f"there is no EKS cluster {access.cluster!r} in account {caller.account}, region {access.region}",
@@ -300,10 +300,10 @@ def believed(aws: AwsClient, access: AwsAccess) -> VerifiedCluster:
             error.code,
         ) from error
     _check_arn(cluster, caller, access)
-    return VerifiedCluster(aws, cluster, caller, _recognised(cluster, access))
+    return VerifiedCluster(aws, cluster, caller, _match_cluster(cluster, access))
 
 
-def _check_arn(cluster: EksCluster, caller: Caller, access: AwsAccess) -> None:
+def _check_arn(cluster: EksCluster, caller: CallerIdentity, access: AwsAccess) -> None:
     """The account and region of the described cluster have to be the requested ones; a missing ARN is not accepted."""
     accounts = {cluster.account, caller.account, *filter(None, (access.account,))}
     if len(accounts) == 1 and cluster.account and cluster.region == access.region:
@@ -311,11 +311,11 @@ def _check_arn(cluster: EksCluster, caller: Caller, access: AwsAccess) -> None:
     raise AwsOtherCluster(
         f"asked was account {access.account or caller.account or 'unknown'}, region {access.region}, and what is "
         f"described is {cluster.arn or 'a cluster without an ARN'}",
-        _NOT_BELIEVED,
+        _OTHER_CLUSTER_HINT,
     )
 
 
-def _recognised(cluster: EksCluster, access: AwsAccess) -> str:
+def _match_cluster(cluster: EksCluster, access: AwsAccess) -> str:
     """How the clusters match. An EKS host name decides alone, in the URL or as TLS server name; only behind a tunnel or
     a proxy, which hides it, the certificate authority decides: no two clusters share one."""
     if not access.server:
@@ -323,28 +323,28 @@ def _recognised(cluster: EksCluster, access: AwsAccess) -> str:
             f"cannot tell whether {cluster.arn} is the cluster that is read: its server is not known",
             "Read it through a kubeconfig.",
         )
-    described, name = _host(cluster.endpoint), access.server_name.lower()
-    if _host(access.server) == described != "" and name in ("", described):
+    eks_host, tls_name = _host(cluster.endpoint), access.server_name.lower()
+    if _host(access.server) == eks_host != "" and tls_name in ("", eks_host):
         return "by its endpoint"
-    if name == described != "" and not _EKS_HOST.search(_host(access.server)):
+    if tls_name == eks_host != "" and not _EKS_HOST_PATTERN.search(_host(access.server)):
         return "by the name that TLS expects"
     certificates = _certificates(access.ca)
-    behind = not any(_EKS_HOST.search(each) for each in (_host(access.server), name))
-    if behind and certificates and certificates <= _certificates(_decoded(cluster.ca)):
+    is_behind_proxy = not any(_EKS_HOST_PATTERN.search(each) for each in (_host(access.server), tls_name))
+    if is_behind_proxy and certificates and certificates <= _certificates(_decode_base64(cluster.ca)):
         return "by its certificate authority"
     raise AwsOtherCluster(
         f"the context talks to {_host(access.server) or access.server}, and EKS cluster {cluster.name!r} of account "
         f"{cluster.account}, region {access.region} is at {_host(cluster.endpoint) or 'no address'}",
-        _NOT_BELIEVED,
+        _OTHER_CLUSTER_HINT,
     )
 
 
 def _certificates(pem: str) -> set[str]:
     """The certificates without line ends; there are two while a certificate authority is rotated."""
-    return {"".join(each.split()) for each in _CERTIFICATE.findall(pem)}
+    return {"".join(each.split()) for each in _CERTIFICATE_PATTERN.findall(pem)}
 
 
-def _decoded(text: str) -> str:
+def _decode_base64(text: str) -> str:
     """The decoded text; "" where it is not base64."""
     try:
         return base64.b64decode(text).decode("ascii")

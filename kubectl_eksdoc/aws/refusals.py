@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 from botocore import exceptions as raised
 
-from kubectl_eksdoc.bounds import AnswerLimits, DeadlineExceeded, ReadTime, in_time
+from kubectl_eksdoc.bounds import ResponseLimits, DeadlineExceeded, ReadTime, run_within
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled, UsageError
-from kubectl_eksdoc.held_secrets import without_held
-from kubectl_eksdoc.kubernetes.redaction import hidden
+from kubectl_eksdoc.held_secrets import redact_held
+from kubectl_eksdoc.kubernetes.redaction import redact_message
 from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
 
-from .asking import AT_ONCE, Json
+from .asking import MAX_CONCURRENT_REQUESTS, Json
 
 if TYPE_CHECKING:
-    from .sessions import Clients
+    from .sessions import ServiceClients
 
 
-_DENIED = frozenset(
+_DENIED_CODES = frozenset(
     (
         "AccessDenied",
         "AccessDeniedException",
@@ -39,9 +39,9 @@ _DENIED = frozenset(
         "UnauthorizedOperation",
     )
 )
-_EXPIRED = frozenset(("ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"))
+_EXPIRED_CODES = frozenset(("ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"))
 """The third code is EC2's, also for a wrong clock."""
-_NOT_ACCEPTED = frozenset(
+_INVALID_CREDENTIAL_CODES = frozenset(
     (
         "AuthFailure",
         "IncompleteSignature",
@@ -54,8 +54,8 @@ _NOT_ACCEPTED = frozenset(
         "UnrecognizedClientException",
     )
 )
-_CLOCK = frozenset(("InvalidSignatureException", "RequestTimeTooSkewed", "SignatureDoesNotMatch"))
-_THROTTLED = frozenset(
+_SIGNATURE_CODES = frozenset(("InvalidSignatureException", "RequestTimeTooSkewed", "SignatureDoesNotMatch"))
+_THROTTLING_CODES = frozenset(
     (
         "EC2ThrottledException",
         "PriorRequestNotComplete",
@@ -69,7 +69,7 @@ _THROTTLED = frozenset(
         "TooManyRequestsException",
     )
 )
-_MISSING = frozenset(
+_MISSING_CODES = frozenset(
     (
         "AWS.SimpleQueueService.NonExistentQueue",
         "NoSuchEntity",
@@ -80,53 +80,53 @@ _MISSING = frozenset(
 )
 
 
-def refused(code: str, message: str, question: AwsOperation, access: AwsAccess) -> AwsError:
+def error_of_code(code: str, message: str, operation: AwsOperation, access: AwsAccess) -> AwsError:
     """The error for a code and message of AWS. The message of a wrong signature contains the session token."""
-    who, message = named(access), shown(message)
-    if code in _DENIED:
-        action = question.action or f"{question.service}:{question.operation}"
+    identity, message = credentials_name(access), redacted_message(message)
+    if code in _DENIED_CODES:
+        action = operation.action or f"{operation.service}:{operation.operation}"
         return AwsDenied(
-            f"IAM does not allow {who} {action}",
+            f"IAM does not allow {identity} {action}",
             f"AWS says: {message}",
             action,
         )
-    if code in _EXPIRED:
+    if code in _EXPIRED_CODES:
         return AwsLogin(
-            f"the credentials of {who} have expired", f"{log_in(access)} Is the clock of this machine right?"
+            f"the credentials of {identity} have expired", f"{login_hint(access)} Is the clock of this machine right?"
         )
-    if code in _NOT_ACCEPTED:
+    if code in _INVALID_CREDENTIAL_CODES:
         return AwsLogin(
-            f"AWS does not accept the credentials of {who} in {access.region}: {message}",
-            f"{log_in(access)} A region that is not enabled in the account refuses all credentials, too.",
+            f"AWS does not accept the credentials of {identity} in {access.region}: {message}",
+            f"{login_hint(access)} A region that is not enabled in the account refuses all credentials, too.",
         )
-    if code in _CLOCK:
+    if code in _SIGNATURE_CODES:
         return AwsLogin(
-            f"AWS does not accept the signature of {who}: {message}",
+            f"AWS does not accept the signature of {identity}: {message}",
             "Is the clock of this machine right? Else the secret key is not the one of the access key.",
         )
-    if code in _THROTTLED:
+    if code in _THROTTLING_CODES:
         return AwsThrottled(
-            f"AWS was asked too often for {question.service}:{question.operation}, and waiting did not help",
+            f"AWS was asked too often for {operation.service}:{operation.operation}, and waiting did not help",
             "Try again in a minute; another client may be sending the same requests in this account.",
         )
-    if code in _MISSING or (code.endswith(("NotFound", "NotFoundException")) and not code.upper().startswith("KMS")):
-        return AwsMissing(message, f"Asked was {question.service} in {access.region}, as {who}.", code)
-    what = f"{question.service}:{question.operation}"
-    return AwsRefused(f"AWS does not answer {what}: {code}: {message}", code=code)
+    if code in _MISSING_CODES or (code.endswith(("NotFound", "NotFoundException")) and not code.upper().startswith("KMS")):
+        return AwsMissing(message, f"Asked was {operation.service} in {access.region}, as {identity}.", code)
+    operation_name = f"{operation.service}:{operation.operation}"
+    return AwsRefused(f"AWS does not answer {operation_name}: {code}: {message}", code=code)
 
 
-def shown(message: str) -> str:
+def redacted_message(message: str) -> str:
     """A message of AWS, botocore or a credential program, without secrets."""
-    return hidden(without_held(message))
+    return redact_message(redact_held(message))
 
 
-def named(access: AwsAccess) -> str:
+def credentials_name(access: AwsAccess) -> str:
     """The profile or role of the credentials."""
     profile = f"profile {access.profile!r}" if access.profile else "the default profile"
     return f"{access.role} (assumed from {profile})" if access.role else profile
 
 
-def log_in(access: AwsAccess) -> str:
+def login_hint(access: AwsAccess) -> str:
     """What to try where the credentials are not accepted."""
     profile = f" --profile {access.profile}" if access.profile else ""
     return f"Log in again: aws sso login{profile}, or whatever gives you credentials; --profile names another profile."
@@ -135,78 +135,78 @@ def log_in(access: AwsAccess) -> str:
 # Exceptions of botocore as errors: no credentials, no network, and error responses of AWS.
 
 
-_SSO = tuple(
+_SSO_ERRORS = tuple(
     getattr(raised, name) for name in ("LoginError", "SSOError", "TokenRetrievalError") if hasattr(raised, name)
 )
 """Also for a missing or rejected token; older botocore versions do not know `aws login`."""
 
 
-def told(error: Exception, question: AwsOperation, access: AwsAccess) -> AwsError:
+def error_of_exception(error: Exception, operation: AwsOperation, access: AwsAccess) -> AwsError:
     """The error for any exception that botocore raises during a question."""
     if isinstance(error, raised.ClientError):
-        said = error.response.get("Error", {})
-        if error.operation_name != question.operation:
+        error_document = error.response.get("Error", {})
+        if error.operation_name != operation.operation:
             # The refused operation is not the question, but one that botocore calls to get credentials for it.
             return AwsLogin(
-                f"the credentials of {named(access)} cannot be had: {error.operation_name} is refused: "
-                f"{said.get('Code', '')}: {shown(str(said.get('Message', '')))}",
-                f"May you assume the role (sts:AssumeRole, and its trust policy)? {log_in(access)}",
+                f"the credentials of {credentials_name(access)} cannot be had: {error.operation_name} is refused: "
+                f"{error_document.get('Code', '')}: {redacted_message(str(error_document.get('Message', '')))}",
+                f"May you assume the role (sts:AssumeRole, and its trust policy)? {login_hint(access)}",
             )
-        code = str(said.get("Code", ""))
-        return refused(code, str(said.get("Message", "")) or code, question, access)
-    login = _login(error, access)
+        code = str(error_document.get("Code", ""))
+        return error_of_code(code, str(error_document.get("Message", "")) or code, operation, access)
+    login = _login_error(error, access)
     if login is not None:
         return login
-    where = f"{question.service} in {access.region}"
+    service_and_region = f"{operation.service} in {access.region}"
     if isinstance(error, (raised.HTTPClientError, raised.ConnectionError)):
         return AwsError(
-            f"cannot ask {where}: {_brief(error)}",
+            f"cannot ask {service_and_region}: {_one_line(error)}",
             f"Is {access.region} the region, and does this machine reach it (HTTPS_PROXY, VPN)?",
         )
-    return AwsError(f"cannot ask {where} for {question.operation}: {_brief(error)}")
+    return AwsError(f"cannot ask {service_and_region} for {operation.operation}: {_one_line(error)}")
 
 
-def not_had(error: Exception, access: AwsAccess) -> AwsLogin:
+def credentials_error(error: Exception, access: AwsAccess) -> AwsLogin:
     """The error of a credential program or file, or of an MFA code that no user can be asked for."""
     return AwsLogin(
-        f"the credentials of {named(access)} cannot be had: {_brief(error) or type(error).__name__}", log_in(access)
+        f"the credentials of {credentials_name(access)} cannot be had: {_one_line(error) or type(error).__name__}", login_hint(access)
     )
 
 
-def _login(error: Exception, access: AwsAccess) -> AwsLogin | None:
+def _login_error(error: Exception, access: AwsAccess) -> AwsLogin | None:
     if isinstance(error, raised.ProfileNotFound):
         return AwsLogin(
             f"there is no AWS profile {access.profile!r} on this machine",
             "aws configure list-profiles shows those that are there; give one with --profile.",
         )
-    if isinstance(error, _SSO):
-        return AwsLogin(f"the login of {named(access)} cannot be used: {_brief(error)}", log_in(access))
+    if isinstance(error, _SSO_ERRORS):
+        return AwsLogin(f"the login of {credentials_name(access)} cannot be used: {_one_line(error)}", login_hint(access))
     if isinstance(error, (raised.NoCredentialsError, raised.PartialCredentialsError)):
-        return AwsLogin(f"there are no AWS credentials for {named(access)}", log_in(access))
+        return AwsLogin(f"there are no AWS credentials for {credentials_name(access)}", login_hint(access))
     if isinstance(
         error,
         (raised.CredentialRetrievalError, raised.MissingDependencyException, raised.RefreshWithMFAUnsupportedError),
     ):
-        return AwsLogin(f"the credentials of {named(access)} cannot be had: {_brief(error)}", log_in(access))
+        return AwsLogin(f"the credentials of {credentials_name(access)} cannot be had: {_one_line(error)}", login_hint(access))
     return None
 
 
-def _brief(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     """The message on one line, without secrets: that of a proxy contains its URL."""
-    return shown(" ".join(str(error).split()))
+    return redacted_message(" ".join(str(error).split()))
 
 
 # AWS through boto3, which is loaded with the first question.
 
 
-TRIES = 6
-SILENCE_S = 30.0
-ANSWER_BYTES = 128 << 20
+MAX_ATTEMPTS = 6
+IDLE_TIMEOUT_S = 30.0
+MAX_RESPONSE_BYTES = 128 << 20
 """Of all pages of a response: 5,000 instances have some 40 MiB."""
 
 
-_NO_AWS = "Is this an address of AWS, and is no proxy in between?"
-_LONGEST = 300
+_NOT_AWS_HINT = "Is this an address of AWS, and is no proxy in between?"
+_MAX_ERROR_LENGTH = 300
 """Characters of botocore's message about a response, which it repeats."""
 
 
@@ -217,7 +217,7 @@ class LiveAws:
         self,
         access: AwsAccess,
         endpoint: str = "",
-        tries: int = TRIES,
+        max_attempts: int = MAX_ATTEMPTS,
         ask_person: Callable[[str], str] | None = None,
         read_time: ReadTime | None = None,
         read_timeout: float = 0.0,
@@ -230,10 +230,10 @@ class LiveAws:
             UsageError: the region is not known.
         """
         if not access.region:
-            from .sessions import region_of
+            from .sessions import profile_region
 
             # The region of the profile, which awscli uses where no other source names one.
-            access = replace(access, region=region_of(access.profile, dict(access.settings)))
+            access = replace(access, region=profile_region(access.profile, dict(access.settings)))
         if not access.region:
             raise UsageError(
                 "nothing says in which AWS region the cluster is: not the kubeconfig, not AWS_REGION, not the profile",
@@ -243,59 +243,59 @@ class LiveAws:
         self.calls: Counter[str] = Counter()
         self._denied: set[str] = set()
         self._endpoint = endpoint
-        self._tries = tries
+        self._max_attempts = max_attempts
         self._ask_person = ask_person
         self._read_time = read_time or ReadTime()
         self._read_timeout = read_timeout
         self._lock = threading.Lock()
-        self._slots = threading.BoundedSemaphore(AT_ONCE)
-        self._clients: Clients | None = None
+        self._slots = threading.BoundedSemaphore(MAX_CONCURRENT_REQUESTS)
+        self._clients: ServiceClients | None = None
 
     @property
     def said(self) -> str:
         """The requests in a line: ``3 calls of AWS: eks:DescribeAddon 2, sts:GetCallerIdentity 1``."""
         with self._lock:
             calls = sorted(self.calls.items())
-        each = ", ".join(f"{name} {count}" for name, count in calls)
-        return f"{sum(count for _, count in calls)} calls of AWS{f': {each}' if each else ''}"
+        by_operation = ", ".join(f"{name} {count}" for name, count in calls)
+        return f"{sum(count for _, count in calls)} calls of AWS{f': {by_operation}' if by_operation else ''}"
 
-    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
+    def ask(self, operation: AwsOperation, parameters: Mapping[str, Any]) -> Json:
         """As `asking.AwsClient.ask`."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            with self._read_time.counted(), self._slots:  # limits nested concurrent questions, too
-                return self._in_time(question, dict(parameters))
+            with self._read_time.counting(), self._slots:  # limits nested concurrent questions, too
+                return self._ask_in_time(operation, dict(parameters))
         except (BotoCoreError, ClientError) as error:
-            trouble = told(error, question, self.access)
-            if isinstance(trouble, AwsDenied):
+            aws_error = error_of_exception(error, operation, self.access)
+            if isinstance(aws_error, AwsDenied):
                 with self._lock:
-                    self._denied |= {trouble.missing} - {""}
-            raise trouble from error
+                    self._denied |= {aws_error.missing} - {""}
+            raise aws_error from error
         except (OSError, EOFError, RuntimeError) as error:  # botocore's own are handled above
-            raise not_had(error, self.access) from error
+            raise credentials_error(error, self.access) from error
         except ValueError as error:  # an endpoint or a region with an invalid name
-            raise AwsError(f"cannot ask {question.service} in {self.access.region}: {shown(str(error))}") from error
+            raise AwsError(f"cannot ask {operation.service} in {self.access.region}: {redacted_message(str(error))}") from error
 
-    def _in_time(self, question: AwsOperation, parameters: dict[str, Any]) -> Json:
+    def _ask_in_time(self, operation: AwsOperation, parameters: dict[str, Any]) -> Json:
         """In a separate thread: botocore also waits between attempts, and for programs that print credentials."""
         left_s = self._read_time.left_s(self._read_timeout) if self._read_timeout else inf
         if left_s <= 0:
-            raise self._too_long()
-        bounds = AnswerLimits(monotonic, SILENCE_S, monotonic() + left_s)
-        bounds.body(ANSWER_BYTES)
+            raise self._timeout_error()
+        bounds = ResponseLimits(monotonic, IDLE_TIMEOUT_S, monotonic() + left_s)
+        bounds.start_body(MAX_RESPONSE_BYTES)
         try:
-            return in_time(bounds, lambda: self._asked(question, parameters))
+            return run_within(bounds, lambda: self._send(operation, parameters))
         except Exception as error:
-            if bounds.full:
-                what = f"{question.service}:{question.operation}"
-                more = f"the answer to {what} has more than {ANSWER_BYTES >> 20} MiB"
-                raise AwsError(more, _NO_AWS) from error
-            if bounds.over or isinstance(error, DeadlineExceeded):
-                raise self._too_long() from error
+            if bounds.is_too_large:
+                operation_name = f"{operation.service}:{operation.operation}"
+                message = f"the answer to {operation_name} has more than {MAX_RESPONSE_BYTES >> 20} MiB"
+                raise AwsError(message, _NOT_AWS_HINT) from error
+            if bounds.is_expired or isinstance(error, DeadlineExceeded):
+                raise self._timeout_error() from error
             raise
 
-    def _too_long(self) -> AwsError:
+    def _timeout_error(self) -> AwsError:
         return AwsError(
             f"AWS and the cluster cannot be read within {self._read_timeout:g} s",
             "AWS is slow, throttles, or does not end its answers. Allow more with --read-timeout TIME.",
@@ -307,34 +307,34 @@ class LiveAws:
         with self._lock:
             return tuple(sorted(self._denied))
 
-    def _asked(self, question: AwsOperation, parameters: dict[str, Any]) -> Json:
+    def _send(self, operation: AwsOperation, parameters: dict[str, Any]) -> Json:
         from botocore import xform_name
         from botocore.parsers import ResponseParserError
 
-        client = self._opened().of(question.service)
-        method = xform_name(question.operation)
+        client = self._open_clients().for_service(operation.service)
+        method = xform_name(operation.operation)
         call = getattr(client, method)
         try:
-            if question.listed and client.can_paginate(method):
-                whole: Json = client.get_paginator(method).paginate(**parameters).build_full_result()
+            if operation.paged_list and client.can_paginate(method):
+                response: Json = client.get_paginator(method).paginate(**parameters).build_full_result()
             else:
-                whole = call(**parameters)
+                response = call(**parameters)
         # Exceptions of botocore's own parsing.
         except (RecursionError, AttributeError, TypeError, KeyError, ResponseParserError) as error:
-            what = f"{question.service}:{question.operation}"
-            why = shown(repr(error))[:_LONGEST]
-            raise AwsRefused(f"the answer to {what} is not what it should be: {why}", _NO_AWS) from error
-        whole.pop("ResponseMetadata", None)
-        return whole
+            operation_name = f"{operation.service}:{operation.operation}"
+            reason = redacted_message(repr(error))[:_MAX_ERROR_LENGTH]
+            raise AwsRefused(f"the answer to {operation_name} is not what it should be: {reason}", _NOT_AWS_HINT) from error
+        response.pop("ResponseMetadata", None)
+        return response
 
-    def _opened(self) -> Clients:
+    def _open_clients(self) -> ServiceClients:
         with self._lock:
             if self._clients is None:
-                from .sessions import Clients
+                from .sessions import ServiceClients
 
-                self._clients = Clients(self.access, self._count, self._tries, self._endpoint, self._ask_person)
+                self._clients = ServiceClients(self.access, self._count_call, self._max_attempts, self._endpoint, self._ask_person)
             return self._clients
 
-    def _count(self, call: str) -> None:
+    def _count_call(self, call: str) -> None:
         with self._lock:
             self.calls[call] += 1

@@ -18,8 +18,8 @@ from botocore.loaders import Loader
 from botocore.utils import JSONFileCache
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.bounds import PRINTED_BYTES, BoundedResponse, current, listen
-from kubectl_eksdoc.held_secrets import hold, hold_environment
+from kubectl_eksdoc.bounds import MAX_OUTPUT_BYTES, BoundedResponse, current_limits, capture_stream
+from kubectl_eksdoc.held_secrets import register_secrets, register_environment_secrets
 from kubectl_eksdoc.model.aws_operations import ALL, AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
 
@@ -27,20 +27,20 @@ from kubectl_eksdoc.model.eks import AwsAccess
 # of which EC2 alone has 700, and to find one service botocore searches all 400.
 
 
-BY_CREDENTIALS = frozenset(("signin", "sso", "sso-oidc", "sts"))
+CREDENTIAL_SERVICES = frozenset(("signin", "sso", "sso-oidc", "sts"))
 """Services that botocore itself calls to get credentials."""
 
 _OPERATIONS = "service-2"
 
 
-class Models(Loader):  # type: ignore[misc]
+class OperationModels(Loader):  # type: ignore[misc]
     """Models of `operations` only: clients have no other operation. Mutable: it caches what it has read."""
 
-    def __init__(self, asked: tuple[AwsOperation, ...]) -> None:
+    def __init__(self, operations: tuple[AwsOperation, ...]) -> None:
         super().__init__()
         self._operations: dict[str, frozenset[str]] = {
-            service: frozenset(each.operation for each in asked if each.service == service)
-            for service in {each.service for each in asked} - BY_CREDENTIALS
+            service: frozenset(each.operation for each in operations if each.service == service)
+            for service in {each.service for each in operations} - CREDENTIAL_SERVICES
         }
 
     def list_available_services(self, type_name: str) -> list[str]:
@@ -49,88 +49,88 @@ class Models(Loader):  # type: ignore[misc]
 
     def load_service_model(self, service_name: str, type_name: str, api_version: str | None = None) -> Any:
         model = super().load_service_model(service_name, type_name, api_version)
-        kept = self._operations.get(service_name)
-        if type_name != _OPERATIONS or kept is None:
+        used_operations = self._operations.get(service_name)
+        if type_name != _OPERATIONS or used_operations is None:
             return model
-        known = model["operations"]  # an older botocore knows fewer
-        return {**model, "operations": {name: known[name] for name in sorted(kept & known.keys())}}
+        all_operations = model["operations"]  # an older botocore knows fewer
+        return {**model, "operations": {name: all_operations[name] for name in sorted(used_operations & all_operations.keys())}}
 
 
 @cache
-def models() -> Models:
+def operation_models() -> OperationModels:
     """The models of all operations of the tool. One instance per process: models are read once for all clusters,
     accounts and sessions."""
-    return Models(ALL)
+    return OperationModels(ALL)
 
 
-_FILES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
-_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-_TOKENS = ("X-Amz-Security-Token", "x-amz-sso_bearer_token")
+_FILE_VARIABLES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
+_KEY_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+_TOKEN_HEADERS = ("X-Amz-Security-Token", "x-amz-sso_bearer_token")
 """Headers of requests that contain tokens."""
-CONNECT_S, ANSWER_S = 5.0, 30.0
+CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 5.0, 30.0
 
 
-class Clients:
+class ServiceClients:
     """Clients by service. Mutable and thread-safe: clients are shared by threads, but created one at a time."""
 
     def __init__(
         self,
         access: AwsAccess,
-        sent: Callable[[str], object],
-        tries: int,
+        count_request: Callable[[str], object],
+        max_attempts: int,
         endpoint: str = "",
         ask_person: Callable[[str], str] | None = None,
     ) -> None:
         """`count_request` gets every request, such as ``eks:DescribeAddon``; `max_attempts`: of a request that is
         throttled or lost; `endpoint`: a URL to use instead of AWS's own; `ask_person`: reads an MFA code, None where no
         user can be asked."""
-        self._ask_person = ask_person or _nobody
+        self._ask_person = ask_person or _cannot_ask
         self._access = access
-        self._sent = sent
+        self._count_request = count_request
         self._endpoint = endpoint or None
-        self._config = _config(tries)
+        self._config = _client_config(max_attempts)
         self._lock = threading.Lock()
         self._session: boto3.Session | None = None
-        self._made: dict[str, Any] = {}
-        self._models = models()
+        self._clients: dict[str, Any] = {}
+        self._models = operation_models()
 
-    def of(self, service: str) -> Any:
+    def for_service(self, service: str) -> Any:
         """The client of a service.
 
         Raises:
             botocore exceptions, such as for a missing profile.
         """
         with self._lock:
-            if service not in self._made:
+            if service not in self._clients:
                 if self._session is None:
                     self._session = self._new_session()
                 client = self._session.client(service, endpoint_url=self._endpoint, config=self._config)
-                self._made[service] = self._bounded(client, service)
-            return self._made[service]
+                self._clients[service] = self._limit_client(client, service)
+            return self._clients[service]
 
-    def _bounded(self, client: Any, service: str) -> Any:
+    def _limit_client(self, client: Any, service: str) -> Any:
         """Limit responses by the bounds of the thread, and count requests.
 
         Each retry counts. Events contain service names that IAM does not know.
         """
         pools = client._endpoint.http_session._pool_classes_by_scheme  # of proxies, too
-        pools.update({scheme: _bounded_pool(pool) for scheme, pool in pools.items()})
+        pools.update({scheme: _limit_pool(pool) for scheme, pool in pools.items()})
 
         def count(event_name: str, **_: Any) -> None:
-            self._sent(f"{service}:{event_name.rpartition('.')[2]}")
+            self._count_request(f"{service}:{event_name.rpartition('.')[2]}")
 
         client.meta.events.register("before-send", count)
         return client
 
     def _new_session(self) -> boto3.Session:
         access = self._access
-        source = self._source()
+        source = self._source_session()
         if not access.role:
             return boto3.Session(botocore_session=source)
-        assuming = self._source()  # with the same settings, and only other credentials
+        role_session = self._source_session()  # with the same settings, and only other credentials
         fetcher = AssumeRoleCredentialFetcher(
-            client_creator=self._creator(source),
-            source_credentials=_credentials(source),
+            client_creator=self._client_creator(source),
+            source_credentials=_require_credentials(source),
             role_arn=access.role,
             extra_args={
                 "RoleSessionName": "kubectl-eksdoc",
@@ -138,24 +138,24 @@ class Clients:
             },
         )
         # The setter takes keys that never change; those of a role expire after an hour.
-        assuming._credentials = DeferredRefreshableCredentials(
+        role_session._credentials = DeferredRefreshableCredentials(
             refresh_using=fetcher.fetch_credentials, method="assume-role"
         )
-        return boto3.Session(botocore_session=assuming)
+        return boto3.Session(botocore_session=role_session)
 
-    def _source(self) -> Any:
+    def _source_session(self) -> Any:
         """A session with the credentials that the credential plugin of the context would use."""
         access = self._access
         source = botocore.session.Session(profile=access.profile or None)
         source.register_component("data_loader", self._models)
         source.set_config_variable("region", access.region)
-        hold_environment(os.environ)
+        register_environment_secrets(os.environ)
         source.register("before-sign", _hold_keys)
         source.register("before-send", _hold_tokens)
-        for variable, name in _FILES.items():
+        for variable, name in _FILE_VARIABLES.items():
             if access.setting(name):
                 source.set_config_variable(variable, access.setting(name))
-        key, secret, token = (access.setting(name) for name in _KEYS)
+        key, secret, token = (access.setting(name) for name in _KEY_VARIABLES)
         if key and secret:
             source.set_config_variable("profile", None)  # not even AWS_PROFILE of this environment
             source.set_credentials(key, secret, token or None)
@@ -163,44 +163,44 @@ class Clients:
             # The cache of awscli, which kubectl has just used, so that an MFA code need not be entered again. The
             # providers read the files, whose paths are set by now.
             providers = source.get_component("credential_provider")
-            assuming = providers.get_provider("assume-role")
-            assuming.cache = _Kept()
-            assuming._prompter = self._ask_person
+            assume_role_provider = providers.get_provider("assume-role")
+            assume_role_provider.cache = _CredentialCache()
+            assume_role_provider._prompter = self._ask_person
             providers.get_provider("custom-process")._popen = _CredentialProcess
         return source
 
-    def _creator(self, source: Any) -> Any:
+    def _client_creator(self, source: Any) -> Any:
         def make(service: str, **keys: Any) -> Any:
             keys.setdefault("region_name", self._access.region)
             client = source.create_client(service, endpoint_url=self._endpoint, config=self._config, **keys)
-            return self._bounded(client, service)
+            return self._limit_client(client, service)
 
         return make
 
 
 def _hold_keys(request_signer: Any, **_: Any) -> None:
     """Redact the keys of each request, also of those by which botocore gets credentials."""
-    found = request_signer._credentials and request_signer._credentials.get_frozen_credentials()
-    if found:
-        hold(found.secret_key, found.token or "")
+    credentials = request_signer._credentials and request_signer._credentials.get_frozen_credentials()
+    if credentials:
+        register_secrets(credentials.secret_key, credentials.token or "")
 
 
 def _hold_tokens(request: Any, **_: Any) -> None:
-    for name in _TOKENS:
+    for name in _TOKEN_HEADERS:
         value = request.headers.get(name, b"")
-        hold(value.decode("ascii", "replace") if isinstance(value, bytes) else value)
+        register_secrets(value.decode("ascii", "replace") if isinstance(value, bytes) else value)
 
 
-def _bounded_pool(pool: Any) -> Any:
+def _limit_pool(pool: Any) -> Any:
     connection = type("Connection", (pool.ConnectionCls,), {"response_class": BoundedResponse})
     return type(pool.__name__, (pool,), {"ConnectionCls": connection})
 
 
-def region_of(profile: str, files: Mapping[str, str]) -> str:
+def profile_region(profile: str, files: Mapping[str, str]) -> str:
     """The region of a profile in AWS's configuration, "" without one. `files`: paths by the names of their variables,
     where they are not the default paths."""
     session = botocore.session.Session(profile=profile or None)
-    for variable, name in _FILES.items():
+    for variable, name in _FILE_VARIABLES.items():
         if files.get(name):
             session.set_config_variable(variable, files[name])
     try:
@@ -212,21 +212,21 @@ def region_of(profile: str, files: Mapping[str, str]) -> str:
 _CLI_CACHE = os.path.join("~", ".aws", "cli", "cache")
 
 
-class _Kept(dict[str, Any]):
+class _CredentialCache(dict[str, Any]):
     """Credentials of assumed roles: the files of awscli's cache, and those of this process, which are not written."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._of_cli = JSONFileCache(os.path.expanduser(_CLI_CACHE))
+        self._cli_cache = JSONFileCache(os.path.expanduser(_CLI_CACHE))
 
     def __contains__(self, key: object) -> bool:
-        return super().__contains__(key) or key in self._of_cli
+        return super().__contains__(key) or key in self._cli_cache
 
     def __missing__(self, key: str) -> Any:
-        return self._of_cli[key]
+        return self._cli_cache[key]
 
 
-_KILL_S = 0.3
+_KILL_MARGIN_S = 0.3
 """How long before the end of the read time the program is killed."""
 
 
@@ -235,41 +235,41 @@ class _CredentialProcess(subprocess.Popen[bytes]):
 
     def communicate(self, input: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
         """Raises OSError: the output is too large for credentials."""
-        bounds = current()
+        bounds = current_limits()
         if bounds is not None and bounds.left_s < threading.TIMEOUT_MAX:
-            timer = threading.Timer(bounds.left_s - _KILL_S, self.kill)
+            timer = threading.Timer(bounds.left_s - _KILL_MARGIN_S, self.kill)
             timer.daemon = True
             timer.start()
-        output, complaint = bytearray(), bytearray()
-        listener = threading.Thread(target=listen, args=(self, self.stderr, complaint), daemon=True)
+        output, error_output = bytearray(), bytearray()
+        listener = threading.Thread(target=capture_stream, args=(self, self.stderr, error_output), daemon=True)
         listener.start()
-        listen(self, self.stdout, output)
+        capture_stream(self, self.stdout, output)
         self.wait()
         listener.join()
-        if max(len(output), len(complaint)) > PRINTED_BYTES:
-            raise OSError(f"the credential_process printed more than {PRINTED_BYTES >> 20} MiB")
-        return bytes(output), bytes(complaint)
+        if max(len(output), len(error_output)) > MAX_OUTPUT_BYTES:
+            raise OSError(f"the credential_process printed more than {MAX_OUTPUT_BYTES >> 20} MiB")
+        return bytes(output), bytes(error_output)
 
 
-def _nobody(prompt: str) -> str:
+def _cannot_ask(prompt: str) -> str:
     raise RuntimeError(f"a person would have to answer {prompt.strip()!r}, which is not possible here")
 
 
-def _credentials(source: Any) -> Any:
+def _require_credentials(source: Any) -> Any:
     from botocore.exceptions import NoCredentialsError
 
-    found = source.get_credentials()
-    if found is None:
+    credentials = source.get_credentials()
+    if credentials is None:
         raise NoCredentialsError()
-    return found
+    return credentials
 
 
-def _config(tries: int) -> Config:
+def _client_config(max_attempts: int) -> Config:
     """Adaptive retries: the request rate is reduced after throttling."""
     return Config(
-        retries={"mode": "adaptive", "total_max_attempts": tries},
-        connect_timeout=CONNECT_S,
-        read_timeout=ANSWER_S,
+        retries={"mode": "adaptive", "total_max_attempts": max_attempts},
+        connect_timeout=CONNECT_TIMEOUT_S,
+        read_timeout=READ_TIMEOUT_S,
         user_agent_extra=f"kubectl-eksdoc/{__version__}",
         max_pool_connections=16,
     )
@@ -281,15 +281,15 @@ def _config(tries: int) -> Config:
 # `credential_source` a source outside of all profiles (Environment, Ec2InstanceMetadata, EcsContainer).
 
 
-def source_of(profile: str) -> str:
+def credential_source(profile: str) -> str:
     """The `credential_source` at the end of its chain of profiles, "" where there is none or it cannot be read."""
     try:
         profiles = botocore.session.Session().full_config.get("profiles", {})
     except BotoCoreError:  # reported where the profile is used
         return ""
-    seen: set[str] = set()
-    while profile not in seen:
-        seen.add(profile)
+    visited: set[str] = set()
+    while profile not in visited:
+        visited.add(profile)
         settings = profiles.get(profile, {})
         if settings.get("credential_source"):
             return str(settings["credential_source"])

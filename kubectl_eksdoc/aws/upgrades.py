@@ -16,241 +16,241 @@ from kubectl_eksdoc.model.eks import (
     PASSING,
     READINESS,
     ROLLBACK,
-    Client,
-    Deprecation,
+    ApiClient,
+    ApiDeprecation,
     Insight,
     InsightDetail,
-    Refresh,
+    InsightsRefresh,
     TemplateVersions,
-    UnfitAddon,
+    IncompatibleAddon,
     UpgradeFacts,
 )
-from kubectl_eksdoc.model.kinds import Absent, CheckNeed, Unknown, WantedVersions
+from kubectl_eksdoc.model.kinds import Absent, CheckNeed, Unknown, UpgradeQuery
 from kubectl_eksdoc.model.machines import NodeGroup, TemplateRef, TemplateVersion
 
 from . import eks, machines
 from .asking import (
     Json,
     VerifiedCluster,
-    answered,
-    at_once,
-    found,
-    moment,
-    name_of,
-    number,
-    parts,
-    text,
-    texts,
-    there,
-    together,
+    ask_and_parse,
+    ask_concurrently,
+    ask_or_absent,
+    time_field,
+    required_text,
+    int_field,
+    struct_list_field,
+    text_field,
+    text_list_field,
+    ask_existing,
+    ask_all,
 )
-from .ec2 import a_template_version, template_version
+from .ec2 import parse_template_version, template_version
 
 
-def template_versions(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersions | Absent | Unknown:
+def template_versions(verified: VerifiedCluster, ref: TemplateRef) -> TemplateVersions | Absent | Unknown:
     """The latest and the default version, and the one that `ref` names. That one is requested separately where it is
     neither of the two: EC2 refuses a complete request for one version that does not exist any more."""
-    which = {"LaunchTemplateId": ref.id} if ref.id else {"LaunchTemplateName": ref.name}
+    template_id = {"LaunchTemplateId": ref.id} if ref.id else {"LaunchTemplateName": ref.name}
 
-    def made(said: Json) -> tuple[TemplateVersion, TemplateVersion]:
+    def parse(response: Json) -> tuple[TemplateVersion, TemplateVersion]:
         """A single version where the newest is the default."""
-        versions = [(a_template_version(each), each) for each in parts(said, "LaunchTemplateVersions")]
+        versions = [(parse_template_version(each), each) for each in struct_list_field(response, "LaunchTemplateVersions")]
         latest = max((each for each, _ in versions), key=lambda each: each.number)
         default = next((each for each, one in versions if one.get("DefaultVersion") is True), latest)
         return latest, default
 
-    told = found(of.aws, questions.TEMPLATE_VERSIONS, {**which, "Versions": ["$Latest", "$Default"]}, made)
-    if isinstance(told, (Absent, Unknown)):
-        return told
-    latest, default = told
-    known = {str(each.number): each for each in told} | {"$Latest": latest, "$Default": default}
-    return TemplateVersions(latest, default, known.get(ref.version) or template_version(of, ref))
+    answer = ask_or_absent(verified.aws, questions.TEMPLATE_VERSIONS, {**template_id, "Versions": ["$Latest", "$Default"]}, parse)
+    if isinstance(answer, (Absent, Unknown)):
+        return answer
+    latest, default = answer
+    by_name = {str(each.number): each for each in answer} | {"$Latest": latest, "$Default": default}
+    return TemplateVersions(latest, default, by_name.get(ref.version) or template_version(verified, ref))
 
 
 # EKS insights: all of them as a list, with details of those that do not pass. Source of the shapes: botocore 1.44.5,
 # eks/2017-11-01.
 
 
-Told = tuple[Insight, ...] | Unknown
+InsightsOrUnknown = tuple[Insight, ...] | Unknown
 
 
-def readiness(of: VerifiedCluster, versions: Sequence[str]) -> Told:
+def readiness_insights(verified: VerifiedCluster, versions: Sequence[str]) -> InsightsOrUnknown:
     """Insights about an upgrade to each of `versions`."""
-    return _told(of, {"categories": [READINESS], "kubernetesVersions": list(versions)}) if versions else ()
+    return _read_insights(verified, {"categories": [READINESS], "kubernetesVersions": list(versions)}) if versions else ()
 
 
-def others(of: VerifiedCluster) -> Told:
+def other_insights(verified: VerifiedCluster) -> InsightsOrUnknown:
     """Insights about misconfigurations and rollback, without a version filter: they may be about no version."""
-    return _told(of, {"categories": [MISCONFIGURATION, ROLLBACK]})
+    return _read_insights(verified, {"categories": [MISCONFIGURATION, ROLLBACK]})
 
 
-def _told(of: VerifiedCluster, kept: Json) -> Told:
-    def made(said: Json) -> tuple[Insight, ...]:
-        return tuple(_insight(each) for each in parts(said, "insights"))
+def _read_insights(verified: VerifiedCluster, insight_filter: Json) -> InsightsOrUnknown:
+    def parse(response: Json) -> tuple[Insight, ...]:
+        return tuple(_parse_insight(each) for each in struct_list_field(response, "insights"))
 
-    listed = there(of.aws, questions.INSIGHTS, {"clusterName": of.cluster.name, "filter": kept}, made)
-    if isinstance(listed, Unknown):
-        return listed
-    return tuple(told for _, told in at_once(listed, lambda each: _in_full(of, each)))
-
-
-def _in_full(of: VerifiedCluster, each: Insight) -> Insight:
-    if each.status == PASSING:
-        return each
-    wanted = {"clusterName": of.cluster.name, "id": each.id}
-    return replace(each, detail=there(of.aws, questions.INSIGHT, wanted, lambda said: _detail(said["insight"])))
+    insights = ask_existing(verified.aws, questions.INSIGHTS, {"clusterName": verified.cluster.name, "filter": insight_filter}, parse)
+    if isinstance(insights, Unknown):
+        return insights
+    return tuple(told for _, told in ask_concurrently(insights, lambda each: _with_detail(verified, each)))
 
 
-def _insight(said: Json) -> Insight:
-    status = said.get("insightStatus") or {}
+def _with_detail(verified: VerifiedCluster, insight: Insight) -> Insight:
+    if insight.status == PASSING:
+        return insight
+    parameters = {"clusterName": verified.cluster.name, "id": insight.id}
+    return replace(insight, detail=ask_existing(verified.aws, questions.INSIGHT, parameters, lambda said: _parse_detail(said["insight"])))
+
+
+def _parse_insight(document: Json) -> Insight:
+    status = document.get("insightStatus") or {}
     return Insight(
-        id=name_of(said, "id"),
-        name=text(said, "name"),
-        category=text(said, "category"),
-        version=text(said, "kubernetesVersion"),
-        status=text(status, "status"),
-        reason=text(status, "reason"),
-        refreshed=moment(said, "lastRefreshTime"),
-        changed=moment(said, "lastTransitionTime"),
+        id=required_text(document, "id"),
+        name=text_field(document, "name"),
+        category=text_field(document, "category"),
+        version=text_field(document, "kubernetesVersion"),
+        status=text_field(status, "status"),
+        reason=text_field(status, "reason"),
+        refreshed=time_field(document, "lastRefreshTime"),
+        changed=time_field(document, "lastTransitionTime"),
     )
 
 
-def _detail(said: Json) -> InsightDetail:
-    summary = said.get("categorySpecificSummary") or {}
+def _parse_detail(document: Json) -> InsightDetail:
+    summary = document.get("categorySpecificSummary") or {}
     return InsightDetail(
-        text(said, "recommendation"),
-        tuple(_deprecation(each) for each in parts(summary, "deprecationDetails")),
+        text_field(document, "recommendation"),
+        tuple(_parse_deprecation(each) for each in struct_list_field(summary, "deprecationDetails")),
         tuple(
-            UnfitAddon(text(each, "name"), texts(each, "compatibleVersions"))
-            for each in parts(summary, "addonCompatibilityDetails")
+            IncompatibleAddon(text_field(each, "name"), text_list_field(each, "compatibleVersions"))
+            for each in struct_list_field(summary, "addonCompatibilityDetails")
         ),
         tuple(
             found
-            for each in parts(said, "resources")
-            if (found := text(each, "kubernetesResourceUri") or text(each, "arn"))
+            for each in struct_list_field(document, "resources")
+            if (found := text_field(each, "kubernetesResourceUri") or text_field(each, "arn"))
         ),
     )
 
 
-def _deprecation(said: Json) -> Deprecation:
+def _parse_deprecation(document: Json) -> ApiDeprecation:
     clients = tuple(
-        Client(text(each, "userAgent"), number(each, "numberOfRequestsLast30Days"), moment(each, "lastRequestTime"))
-        for each in parts(said, "clientStats")
+        ApiClient(text_field(each, "userAgent"), int_field(each, "numberOfRequestsLast30Days"), time_field(each, "lastRequestTime"))
+        for each in struct_list_field(document, "clientStats")
     )
-    return Deprecation(text(said, "usage"), text(said, "replacedWith"), text(said, "stopServingVersion"), clients)
+    return ApiDeprecation(text_field(document, "usage"), text_field(document, "replacedWith"), text_field(document, "stopServingVersion"), clients)
 
 
 class InsightRefresh:
     """A refresh that `check.read.refresh_insights` waits for."""
 
-    def __init__(self, of: VerifiedCluster) -> None:
-        self._of = of
+    def __init__(self, verified: VerifiedCluster) -> None:
+        self._verified = verified
 
-    def begin(self) -> Refresh:
+    def begin(self) -> InsightsRefresh:
         """Start the refresh.
 
         Raises:
             AwsError: as `AwsClient.ask`.
         """
-        return answered(self._of.aws, questions.REFRESH_INSIGHTS, self._whose, _refresh)
+        return ask_and_parse(self._verified.aws, questions.REFRESH_INSIGHTS, self._cluster_parameters, _parse_refresh)
 
-    def state(self) -> Refresh | Unknown:
+    def state(self) -> InsightsRefresh | Unknown:
         """The state of the refresh.
 
         Raises:
             AwsError: nothing can be asked any more.
         """
-        return there(self._of.aws, questions.INSIGHTS_REFRESH, self._whose, _refresh)
+        return ask_existing(self._verified.aws, questions.INSIGHTS_REFRESH, self._cluster_parameters, _parse_refresh)
 
     @property
-    def _whose(self) -> Json:
-        return {"clusterName": self._of.cluster.name}
+    def _cluster_parameters(self) -> Json:
+        return {"clusterName": self._verified.cluster.name}
 
 
-def _refresh(said: Json) -> Refresh:
-    return Refresh(text(said, "status"), text(said, "message"), moment(said, "endedAt"))
+def _parse_refresh(document: Json) -> InsightsRefresh:
+    return InsightsRefresh(text_field(document, "status"), text_field(document, "message"), time_field(document, "endedAt"))
 
 
-MOST_OF_CLUSTER, MOST_OF_GROUP = 10, 3
+MAX_CLUSTER_UPDATES, MAX_GROUP_UPDATES = 10, 3
 """Updates that are described: of the cluster as many as a week may have, of each node group the latest few."""
 
-_DESCRIBED = frozenset((CheckNeed.NODE_GROUPS, CheckNeed.TEMPLATES, CheckNeed.RELEASES))
-_NAMED = _DESCRIBED | {CheckNeed.GROUP_UPDATES}
+_NEEDS_GROUPS = frozenset((CheckNeed.NODE_GROUPS, CheckNeed.TEMPLATES, CheckNeed.RELEASES))
+_NEEDS_GROUP_NAMES = _NEEDS_GROUPS | {CheckNeed.GROUP_UPDATES}
 
 
-def upgrade_told(of: VerifiedCluster, wanted: WantedVersions) -> UpgradeFacts:
+def read_upgrade_facts(verified: VerifiedCluster, wanted_versions: UpgradeQuery) -> UpgradeFacts:
     """The facts that `wanted_versions` needs.
 
     Raises:
         AwsError: nothing can be asked.
     """
-    needs = wanted.needs
+    needs = wanted_versions.needs
     sources: Mapping[CheckNeed, Callable[[], dict[str, Any]]] = {
-        CheckNeed.VERSIONS: lambda: {"versions": eks.cluster_versions(of)},
-        CheckNeed.ADDONS: lambda: _addons(of),
-        CheckNeed.INSIGHTS: lambda: together(
-            {"insights": lambda: readiness(of, wanted.steps), "other_insights": lambda: others(of)}
+        CheckNeed.VERSIONS: lambda: {"versions": eks.cluster_versions(verified)},
+        CheckNeed.ADDONS: lambda: _read_addons(verified),
+        CheckNeed.INSIGHTS: lambda: ask_all(
+            {"insights": lambda: readiness_insights(verified, wanted_versions.steps), "other_insights": lambda: other_insights(verified)}
         ),
-        CheckNeed.CLUSTER_UPDATES: lambda: {"cluster_updates": eks.history(of, {}, MOST_OF_CLUSTER)},
-        CheckNeed.QUOTAS: lambda: {"quotas": machines.quotas(of, wanted.at)},
+        CheckNeed.CLUSTER_UPDATES: lambda: {"cluster_updates": eks.update_history(verified, {}, MAX_CLUSTER_UPDATES)},
+        CheckNeed.QUOTAS: lambda: {"quotas": machines.quotas(verified, wanted_versions.at)},
     }
-    asked = [make for need, make in sources.items() if need in needs]
-    if needs & (_NAMED | {CheckNeed.SUBNETS}):
-        asked.append(lambda: _of_groups(of, needs))
-    told: dict[str, Any] = {}
-    for _, each in at_once(asked, lambda make: make()):
-        told |= each
-    return UpgradeFacts(**told)
+    questions = [make for need, make in sources.items() if need in needs]
+    if needs & (_NEEDS_GROUP_NAMES | {CheckNeed.SUBNETS}):
+        questions.append(lambda: _read_groups(verified, needs))
+    answers: dict[str, Any] = {}
+    for _, each in ask_concurrently(questions, lambda make: make()):
+        answers |= each
+    return UpgradeFacts(**answers)
 
 
-def nothing_told(why: Unknown) -> UpgradeFacts:
+def unknown_upgrade_facts(reason: Unknown) -> UpgradeFacts:
     """Facts where AWS could not be verified, all Unknown."""
     by_key = {"addon_versions", "templates", "releases"}
     names = {each.name for each in fields(UpgradeFacts)} - by_key
-    return UpgradeFacts(**dict.fromkeys(names, why))  # type: ignore[arg-type]
+    return UpgradeFacts(**dict.fromkeys(names, reason))  # type: ignore[arg-type]
 
 
-def _addons(of: VerifiedCluster) -> dict[str, Any]:
-    addons = eks.addons(of)
+def _read_addons(verified: VerifiedCluster) -> dict[str, Any]:
+    addons = eks.addons(verified)
     names = () if isinstance(addons, Unknown) else [each.name for each in addons if isinstance(each, Addon)]
-    return {"addons": addons, "addon_versions": dict(at_once(names, lambda name: eks.versions_of(of, name)))}
+    return {"addons": addons, "addon_versions": dict(ask_concurrently(names, lambda name: eks.versions_of_addon(verified, name)))}
 
 
-def _of_groups(of: VerifiedCluster, needs: frozenset[CheckNeed]) -> dict[str, Any]:
+def _read_groups(verified: VerifiedCluster, needs: frozenset[CheckNeed]) -> dict[str, Any]:
     """Node groups and their updates by name, then the answers that depend on these, and the subnets of all."""
-    names = machines.names(of) if needs & _NAMED else ()
+    names = machines.node_group_names(verified) if needs & _NEEDS_GROUP_NAMES else ()
     if isinstance(names, Unknown):
-        return {"node_groups": names, "group_updates": names, **together(_below(of, (), needs))}
-    told = together(_named(of, names, needs))
-    groups = [each for each in told.get("node_groups", {}).values() if isinstance(each, NodeGroup)]
-    return {**told, **together(_below(of, groups, needs))}
+        return {"node_groups": names, "group_updates": names, **ask_all(_dependent_questions(verified, (), needs))}
+    answers = ask_all(_group_questions(verified, names, needs))
+    groups = [each for each in answers.get("node_groups", {}).values() if isinstance(each, NodeGroup)]
+    return {**answers, **ask_all(_dependent_questions(verified, groups, needs))}
 
 
-Asks = dict[str, Callable[[], Any]]
+Questions = dict[str, Callable[[], Any]]
 """The names of fields of `UpgradeFacts`, and the function that reads each."""
 
 
-def _named(of: VerifiedCluster, names: tuple[str, ...], needs: frozenset[CheckNeed]) -> Asks:
-    asks: Asks = {}
-    if needs & _DESCRIBED:
-        asks["node_groups"] = lambda: machines.node_groups(of, names)
+def _group_questions(verified: VerifiedCluster, names: tuple[str, ...], needs: frozenset[CheckNeed]) -> Questions:
+    questions: Questions = {}
+    if needs & _NEEDS_GROUPS:
+        questions["node_groups"] = lambda: machines.node_groups(verified, names)
     if CheckNeed.GROUP_UPDATES in needs:
-        asks["group_updates"] = lambda: dict(
-            at_once(names, lambda name: eks.history(of, {"nodegroupName": name}, MOST_OF_GROUP))
+        questions["group_updates"] = lambda: dict(
+            ask_concurrently(names, lambda name: eks.update_history(verified, {"nodegroupName": name}, MAX_GROUP_UPDATES))
         )
-    return asks
+    return questions
 
 
-def _below(of: VerifiedCluster, groups: Sequence[NodeGroup], needs: frozenset[CheckNeed]) -> Asks:
+def _dependent_questions(verified: VerifiedCluster, groups: Sequence[NodeGroup], needs: frozenset[CheckNeed]) -> Questions:
     """Each question once, also where several groups share its answer."""
-    asks: Asks = {}
+    questions: Questions = {}
     if CheckNeed.TEMPLATES in needs:
-        own = dict.fromkeys(each.template for each in groups if each.template is not None)
-        asks["templates"] = lambda: dict(at_once(own, lambda ref: template_versions(of, ref)))
+        template_refs = dict.fromkeys(each.template for each in groups if each.template is not None)
+        questions["templates"] = lambda: dict(ask_concurrently(template_refs, lambda ref: template_versions(verified, ref)))
     if CheckNeed.RELEASES in needs:
-        kinds = dict.fromkeys((each.ami_type, each.version) for each in groups if each.ami_type != "CUSTOM")
-        asks["releases"] = lambda: dict(at_once(kinds, lambda kind: eks.release(of, *kind)))
+        release_keys = dict.fromkeys((each.ami_type, each.version) for each in groups if each.ami_type != "CUSTOM")
+        questions["releases"] = lambda: dict(ask_concurrently(release_keys, lambda kind: eks.recommended_release(verified, *kind)))
     if CheckNeed.SUBNETS in needs:
-        ids = (*of.cluster.subnets, *(one for each in groups for one in each.subnets))
-        asks["subnets"] = lambda: machines.subnets(of, ids)
-    return asks
+        subnet_ids = (*verified.cluster.subnets, *(one for each in groups for one in each.subnets))
+        questions["subnets"] = lambda: machines.subnets(verified, subnet_ids)
+    return questions

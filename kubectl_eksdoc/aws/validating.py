@@ -22,7 +22,7 @@ from typing import Any
 
 import fastjsonschema
 
-from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation, item, referred, shown
+from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation, item_step, resolve_ref, format_path
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Unknown
 
@@ -30,43 +30,43 @@ from kubectl_eksdoc.model.kinds import Unknown
 # Schema draft 6 (draft-wright-json-schema-validation-01).
 
 
-_DRAFTS = re.compile(r"https?://json-schema\.org/draft-0[67]/schema#?\Z")
-_TYPES = {"array", "boolean", "integer", "null", "number", "object", "string"}
-MOST = 20_000
+_SUPPORTED_DRAFTS = re.compile(r"https?://json-schema\.org/draft-0[67]/schema#?\Z")
+_TYPE_NAMES = {"array", "boolean", "integer", "null", "number", "object", "string"}
+MAX_SCHEMAS = 20_000
 
 FORMATS = {"boolean": r"^(true|false)\Z", "integer": r"^[+-]?[0-9]+\Z", "number": r"^[+-]?[0-9]+(\.[0-9]+)?\Z"}
 """Formats of EKS's own, for texts; EKS publishes no meaning for them: this is how the add-ons parse such values."""
 
 
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e15
 
 
-def _count(value: Any) -> bool:
+def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1e9
 
 
-def _type(value: Any) -> bool:
+def _is_type(value: Any) -> bool:
     names = value if isinstance(value, list) else [value]
-    return bool(names) and all(isinstance(each, str) and each in _TYPES for each in names)
+    return bool(names) and all(isinstance(each, str) and each in _TYPE_NAMES for each in names)
 
 
-def _names(value: Any) -> bool:
+def _is_name_list(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _plain(value: Any, deepest: int = 10) -> bool:
+def _is_plain_value(value: Any, levels_left: int = 10) -> bool:
     """Whether the equality of such a value is unambiguous."""
     if isinstance(value, list):
-        return deepest > 0 and all(_plain(each, deepest - 1) for each in value)
-    return value is None or isinstance(value, (str, bool)) or _number(value)
+        return levels_left > 0 and all(_is_plain_value(each, levels_left - 1) for each in value)
+    return value is None or isinstance(value, (str, bool)) or _is_number(value)
 
 
 _REPEATED_GROUP = re.compile(r"\)[*+{]|\(\?[^:]|\\[1-9]")
-_WITHOUT_END = re.compile(r"[*+]|\{\d*,")
+_UNBOUNDED = re.compile(r"[*+]|\{\d*,")
 
 
-def _pattern(value: Any) -> bool:
+def _is_safe_pattern(value: Any) -> bool:
     """Whether all regex engines agree on the pattern, and no text takes long to match: no repeated groups, no
     lookaround or backreferences, and at most two unbounded parts, of which a missing anchor is one."""
     if not isinstance(value, str) or len(value) > 200 or not value.isascii() or not value.isprintable():
@@ -75,34 +75,34 @@ def _pattern(value: Any) -> bool:
         re.compile(value)
     except (re.error, RecursionError, OverflowError):
         return False
-    anywhere = not value.startswith("^") or "|" in value
-    return not _REPEATED_GROUP.search(value) and len(_WITHOUT_END.findall(value)) + anywhere <= 2
+    is_unanchored = not value.startswith("^") or "|" in value
+    return not _REPEATED_GROUP.search(value) and len(_UNBOUNDED.findall(value)) + is_unanchored <= 2
 
 
-_SHAPES: dict[str, Callable[[Any], bool]] = {
-    "type": _type,
-    "enum": lambda value: isinstance(value, list) and bool(value) and all(_plain(each) for each in value),
-    "const": _plain,
-    "pattern": _pattern,
+_VALUE_RULES: dict[str, Callable[[Any], bool]] = {
+    "type": _is_type,
+    "enum": lambda value: isinstance(value, list) and bool(value) and all(_is_plain_value(each) for each in value),
+    "const": _is_plain_value,
+    "pattern": _is_safe_pattern,
     "format": lambda value: isinstance(value, str) and value != "regex",
     "uniqueItems": lambda value: isinstance(value, bool),
-    "multipleOf": lambda value: _number(value) and value > 0,
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _number),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _count),
+    "multipleOf": lambda value: _is_number(value) and value > 0,
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count),
 }
-JUDGED = frozenset(_SHAPES)
+JUDGED_KEYWORDS = frozenset(_VALUE_RULES)
 """Keywords that judge a value by themselves."""
 
-_HOLDS: dict[str, Callable[[Any], bool]] = {
-    "required": _names,
+_STRUCTURE_RULES: dict[str, Callable[[Any], bool]] = {
+    "required": _is_name_list,
     "properties": lambda value: isinstance(value, dict),
-    "patternProperties": lambda value: isinstance(value, dict) and all(_pattern(each) for each in value),
+    "patternProperties": lambda value: isinstance(value, dict) and all(_is_safe_pattern(each) for each in value),
     "additionalProperties": lambda value: isinstance(value, (dict, bool)),
     "items": lambda value: isinstance(value, (dict, bool)),
     **dict.fromkeys(("allOf", "anyOf", "oneOf"), lambda value: isinstance(value, list) and bool(value)),
 }
 
-_REFUSED = {
+_UNSUPPORTED_KEYWORDS = {
     *("not", "contains", "propertyNames", "dependencies", "additionalItems", "id", "if", "then", "else"),
     *("dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems", "prefixItems"),
     *("minContains", "maxContains", "extends", "disallow", "divisibleBy"),
@@ -111,95 +111,95 @@ _REFUSED = {
 any draft: validators ignore them, such as the keys beside ``properties`` in one of CoreDNS's schemas."""
 
 
-def unjudgeable(root: Doc) -> str:
+def unsupported_reason(root: Doc) -> str:
     """Why the schema is not supported, a clause; "" if it is."""
     draft = root.get("$schema", "http://json-schema.org/draft-06/schema#")
-    if not isinstance(draft, str) or not _DRAFTS.match(draft):
+    if not isinstance(draft, str) or not _SUPPORTED_DRAFTS.match(draft):
         return f"it is of the draft {draft!r}"
-    todo: list[Any] = [root]
-    followed: set[str] = set()
-    seen = 0
-    while todo:
-        schema = todo.pop()
-        seen += 1
-        if seen > MOST:
-            return f"it consists of more than {MOST} schemas"
+    pending: list[Any] = [root]
+    followed_refs: set[str] = set()
+    count = 0
+    while pending:
+        schema = pending.pop()
+        count += 1
+        if count > MAX_SCHEMAS:
+            return f"it consists of more than {MAX_SCHEMAS} schemas"
         if isinstance(schema, bool):
             continue
         if not isinstance(schema, dict):
             return f"a schema is {str(schema)[:60]!r}"
         if "$ref" in schema:
             ref = schema["$ref"]
-            if referred(root, ref) is None:
+            if resolve_ref(root, ref) is None:
                 return f"the reference {str(ref)[:60]!r} leads nowhere in it"
-            todo += [referred(root, ref)] if ref not in followed else []
-            followed.add(ref)
+            pending += [resolve_ref(root, ref)] if ref not in followed_refs else []
+            followed_refs.add(ref)
             continue
-        bad = next(_bad(schema), "")
-        if bad:
-            return bad
-        todo += _below(schema)
+        problem = next(_problems(schema), "")
+        if problem:
+            return problem
+        pending += _subschemas(schema)
     return ""
 
 
-def _bad(schema: Doc) -> Iterator[str]:
+def _problems(schema: Doc) -> Iterator[str]:
     for key, value in schema.items():
-        rule = _SHAPES.get(key) or _HOLDS.get(key)
+        rule = _VALUE_RULES.get(key) or _STRUCTURE_RULES.get(key)
         if rule is not None and not rule(value):
             yield f"{key} is {str(value)[:60]!r}"
-        if key in _REFUSED or (key.startswith("$") and key not in ("$schema", "$comment")):
+        if key in _UNSUPPORTED_KEYWORDS or (key.startswith("$") and key not in ("$schema", "$comment")):
             yield f"the keyword {key} is not known here"
 
 
-def _below(schema: Doc) -> list[Any]:
-    found = [*schema.get("properties", {}).values(), *schema.get("patternProperties", {}).values()]
-    found += [schema[key] for key in ("additionalProperties", "items") if key in schema]
-    return found + [each for key in ("allOf", "anyOf", "oneOf") for each in schema.get(key, ())]
+def _subschemas(schema: Doc) -> list[Any]:
+    schemas = [*schema.get("properties", {}).values(), *schema.get("patternProperties", {}).values()]
+    schemas += [schema[key] for key in ("additionalProperties", "items") if key in schema]
+    return schemas + [each for key in ("allOf", "anyOf", "oneOf") for each in schema.get(key, ())]
 
 
 """Limits of the validation."""
-LONGEST_MATCHED = 4_000
+MAX_MATCHED_LENGTH = 4_000
 """Characters of a text that is matched with a pattern, which may take quadratic time."""
-DEEPEST = 200
+MAX_DEPTH = 200
 
 
-class _TooMuch(Exception):
+class _LimitExceeded(Exception):
     """The reason why the validation was not completed, a clause."""
 
 
-def broken(schema: Doc, values: Doc) -> tuple[SchemaViolation, ...] | Unknown:
+def find_violations(schema: Doc, values: Doc) -> tuple[SchemaViolation, ...] | Unknown:
     """All violations, sorted by path; () where the schema allows the values."""
-    why = unjudgeable(schema)
-    if why:
-        return Unknown(f"the configuration schema is not judged here: {why}")
+    reason = unsupported_reason(schema)
+    if reason:
+        return Unknown(f"the configuration schema is not judged here: {reason}")
     try:
-        found = set(_Walk(schema).errors((), schema, values, 0))
-    except _TooMuch as error:
+        violations = set(_SchemaWalk(schema).errors((), schema, values, 0))
+    except _LimitExceeded as error:
         return Unknown(f"the configuration values were not judged to the end: {error}")
-    return tuple(sorted(found, key=lambda each: (each.path, each.rule, each.what)))
+    return tuple(sorted(violations, key=lambda each: (each.path, each.rule, each.what)))
 
 
-class _Walk:
+class _SchemaWalk:
     """Mutable: `remaining` is the number of schemas that may still be applied."""
 
     def __init__(self, root: Doc) -> None:
         self.root = root
-        self.left = MOST
+        self.remaining = MAX_SCHEMAS
 
     def errors(self, path: ConfigPath, schema: Any, value: Any, depth: int) -> Iterator[SchemaViolation]:
-        self.left -= 1
-        if self.left < 0 or depth > DEEPEST:
-            raise _TooMuch("the schema leads on and on")
+        self.remaining -= 1
+        if self.remaining < 0 or depth > MAX_DEPTH:
+            raise _LimitExceeded("the schema leads on and on")
         if isinstance(schema, bool):
             if not schema:
-                yield SchemaViolation(path, "nothing may stand here", "false", found=_kind(value))
+                yield SchemaViolation(path, "nothing may stand here", "false", found=_json_type(value))
             return
         if "$ref" in schema:
-            yield from self.errors(path, referred(self.root, schema["$ref"]), value, depth + 1)
+            yield from self.errors(path, resolve_ref(self.root, schema["$ref"]), value, depth + 1)
             return
-        for keyword in sorted(JUDGED & schema.keys()):
-            if not _fits(keyword, schema[keyword], value):
-                yield _worded(path, keyword, schema[keyword], value)
+        for keyword in sorted(JUDGED_KEYWORDS & schema.keys()):
+            if not _satisfies_keyword(keyword, schema[keyword], value):
+                yield _violation(path, keyword, schema[keyword], value)
         for branch in schema.get("allOf", ()):
             yield from self.errors(path, branch, value, depth + 1)
         for keyword in ("anyOf", "oneOf"):
@@ -209,75 +209,75 @@ class _Walk:
             yield from self._in_object(path, schema, value, depth)
         if isinstance(value, list):
             for index, each in enumerate(value):
-                yield from self.errors((*path, item(index)), schema.get("items", True), each, depth + 1)
+                yield from self.errors((*path, item_step(index)), schema.get("items", True), each, depth + 1)
 
     def _alternatives(
         self, path: ConfigPath, keyword: str, branches: list[Any], value: Any, depth: int
     ) -> Iterator[SchemaViolation]:
-        tried = [list(self.errors(path, branch, value, depth + 1)) for branch in branches]
-        surely = sum(not found for found in tried)
-        perhaps = sum(all(each.doubtful for each in found) for found in tried)
-        if _enough(keyword, surely) and _enough(keyword, perhaps):
+        violations_by_branch = [list(self.errors(path, branch, value, depth + 1)) for branch in branches]
+        certain_fits = sum(not found for found in violations_by_branch)
+        possible_fits = sum(all(each.doubtful for each in found) for found in violations_by_branch)
+        if _satisfies(keyword, certain_fits) and _satisfies(keyword, possible_fits):
             return
-        doubtful = _enough(keyword, perhaps)
-        several = (surely if doubtful else perhaps) > 1
-        why = "fits several of the alternatives" if several else _reasons(tried)
-        yield SchemaViolation(path, why, keyword, found=_kind(value), doubtful=doubtful)
+        doubtful = _satisfies(keyword, possible_fits)
+        fits_several = (certain_fits if doubtful else possible_fits) > 1
+        reason = "fits several of the alternatives" if fits_several else _alternative_reasons(violations_by_branch)
+        yield SchemaViolation(path, reason, keyword, found=_json_type(value), doubtful=doubtful)
 
     def _in_object(self, path: ConfigPath, schema: Doc, value: Doc, depth: int) -> Iterator[SchemaViolation]:
         for name in schema.get("required", ()):
-            if not _fits("required", [name], value):
+            if not _satisfies_keyword("required", [name], value):
                 yield SchemaViolation((*path, name), "has to be given", "required")
-        known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-        more = schema.get("additionalProperties", True)
-        unknown = "the schema knows no such key here"
-        for key, below in value.items():
-            matching = [pattern for pattern in patterns if _fits("pattern", pattern, key)]
-            schemas = [*([known[key]] if key in known else ()), *(patterns[each] for each in matching)]
-            if not schemas and more is False:
-                yield SchemaViolation((*path, key), unknown, "additionalProperties", found=_kind(below))
+        properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+        additional = schema.get("additionalProperties", True)
+        unknown_text = "the schema knows no such key here"
+        for key, member in value.items():
+            matching = [pattern for pattern in patterns if _satisfies_keyword("pattern", pattern, key)]
+            schemas = [*([properties[key]] if key in properties else ()), *(patterns[each] for each in matching)]
+            if not schemas and additional is False:
+                yield SchemaViolation((*path, key), unknown_text, "additionalProperties", found=_json_type(member))
                 continue
-            for each in schemas or [more]:
-                yield from self.errors((*path, key), each, below, depth + 1)
+            for each in schemas or [additional]:
+                yield from self.errors((*path, key), each, member, depth + 1)
 
 
-def _enough(keyword: str, fitting: int) -> bool:
+def _satisfies(keyword: str, fitting: int) -> bool:
     return fitting == 1 if keyword == "oneOf" else fitting > 0
 
 
-def _reasons(tried: list[list[SchemaViolation]]) -> str:
-    said = [f"{shown(found[0].path)} {found[0].what}" for found in tried if found]
-    return f"fits no alternative: {'; '.join(said)}"
+def _alternative_reasons(violations_by_branch: list[list[SchemaViolation]]) -> str:
+    reasons = [f"{format_path(found[0].path)} {found[0].what}" for found in violations_by_branch if found]
+    return f"fits no alternative: {'; '.join(reasons)}"
 
 
-def _fits(keyword: str, wanted: Any, value: Any) -> bool:
+def _satisfies_keyword(keyword: str, rule_value: Any, value: Any) -> bool:
     """
     Raises:
         _LimitExceeded: the numbers or texts are too large to be judged.
     """
-    if keyword == "pattern" and isinstance(value, str) and len(value) > LONGEST_MATCHED:
-        raise _TooMuch(f"a text of more than {LONGEST_MATCHED} characters has to match a pattern")
+    if keyword == "pattern" and isinstance(value, str) and len(value) > MAX_MATCHED_LENGTH:
+        raise _LimitExceeded(f"a text of more than {MAX_MATCHED_LENGTH} characters has to match a pattern")
     try:
-        _rule(json.dumps({keyword: wanted}))(value)
+        _compile_rule(json.dumps({keyword: rule_value}))(value)
     except fastjsonschema.JsonSchemaValueException:
         return False
     except (ArithmeticError, ValueError, RecursionError) as error:
-        raise _TooMuch(f"{keyword} cannot be judged: {error}") from error
+        raise _LimitExceeded(f"{keyword} cannot be judged: {error}") from error
     return True
 
 
 @lru_cache(maxsize=512)
-def _rule(schema: str) -> Callable[[Any], Any]:
+def _compile_rule(schema: str) -> Callable[[Any], Any]:
     """The function that judges one keyword."""
-    wanted = {"$schema": "http://json-schema.org/draft-06/schema#", **json.loads(schema)}
-    judge: Callable[[Any], Any] = fastjsonschema.compile(
-        wanted, formats=FORMATS, use_default=False, detailed_exceptions=False
+    rule_schema = {"$schema": "http://json-schema.org/draft-06/schema#", **json.loads(schema)}
+    validate: Callable[[Any], Any] = fastjsonschema.compile(
+        rule_schema, formats=FORMATS, use_default=False, detailed_exceptions=False
     )
-    return judge
+    return validate
 
 
-_KINDS = {bool: "boolean", str: "string", int: "integer", float: "number", list: "array", dict: "object"}
-_WORDS = {
+_KIND_NAMES = {bool: "boolean", str: "string", int: "integer", float: "number", list: "array", dict: "object"}
+_KIND_TEXTS = {
     "string": "a text",
     "boolean": "true or false",
     "integer": "a whole number",
@@ -288,23 +288,23 @@ _WORDS = {
 }
 
 
-def _kind(value: Any) -> str:
+def _json_type(value: Any) -> str:
     """The type by its JSON Schema name."""
-    return _KINDS.get(type(value), "null")
+    return _KIND_NAMES.get(type(value), "null")
 
 
-def _worded(path: ConfigPath, keyword: str, wanted: Any, value: Any) -> SchemaViolation:
-    kind = _kind(value)
-    each = wanted if isinstance(wanted, list) else [wanted]
-    texts = tuple(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in each)
-    shorter = json.dumps(value, ensure_ascii=False)
-    seen = shorter if len(shorter) <= 60 else f"{shorter[:60]}…"
-    types = " or ".join(_WORDS.get(one, one) for one in texts)
-    what = {
-        "type": f"is {_WORDS[kind]}, must be {types}",
-        "enum": f"is {seen}, must be one of {', '.join(texts)}",
-        "const": f"is {seen}, must be {texts[0] if len(texts) == 1 else json.dumps(wanted)}",
-        "pattern": f"is {seen}, must match {texts[0]}" if texts else "",
-        "format": f"is {seen}, must be of the format {texts[0]}" if texts else "",
-    }.get(keyword, f"is {seen}, which breaks {keyword} {', '.join(texts)}")
-    return SchemaViolation(path, what, keyword, texts, kind, doubtful=keyword == "format")
+def _violation(path: ConfigPath, keyword: str, rule_value: Any, value: Any) -> SchemaViolation:
+    kind = _json_type(value)
+    rule_values = rule_value if isinstance(rule_value, list) else [rule_value]
+    texts = tuple(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in rule_values)
+    value_text = json.dumps(value, ensure_ascii=False)
+    shown_value = value_text if len(value_text) <= 60 else f"{value_text[:60]}…"
+    types = " or ".join(_KIND_TEXTS.get(one, one) for one in texts)
+    message = {
+        "type": f"is {_KIND_TEXTS[kind]}, must be {types}",
+        "enum": f"is {shown_value}, must be one of {', '.join(texts)}",
+        "const": f"is {shown_value}, must be {texts[0] if len(texts) == 1 else json.dumps(rule_value)}",
+        "pattern": f"is {shown_value}, must match {texts[0]}" if texts else "",
+        "format": f"is {shown_value}, must be of the format {texts[0]}" if texts else "",
+    }.get(keyword, f"is {shown_value}, which breaks {keyword} {', '.join(texts)}")
+    return SchemaViolation(path, message, keyword, texts, kind, doubtful=keyword == "format")

@@ -10,15 +10,15 @@ from typing import TypeAlias
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
-from kubectl_eksdoc.model.findings import Finding, Subject, text_of
+from kubectl_eksdoc.model.findings import Finding, Subject, text_name_of
 
 # Two results of the same command: the options that differ.
 
 
-BESIDE = frozenset({"since", "baseline"})
+COMPARISON_OPTIONS = frozenset({"since", "baseline"})
 """Options of the comparison itself, which only one of the results can have."""
 
-JUDGED_ALIKE = frozenset({"accept-unknown", "fail-on", "strict", "suppressions", "each-step", "since-when"})
+NEUTRAL_OPTIONS = frozenset({"accept-unknown", "fail-on", "strict", "suppressions", "each-step", "since-when"})
 """Options that change which findings count or what else is printed, but not which findings are found."""
 
 
@@ -31,24 +31,24 @@ class ChangedOption:
     now: object
 
 
-def asked_differently(
-    before: Mapping[str, object], now: Mapping[str, object], beside: Collection[str] = BESIDE
+def changed_options(
+    before: Mapping[str, object], now: Mapping[str, object], excluded: Collection[str] = COMPARISON_OPTIONS
 ) -> Iterator[ChangedOption]:
     """The options that differ. An option that is off or empty counts as not given: another version may not write it."""
-    for option in sorted((before.keys() | now.keys()) - set(beside)):
+    for option in sorted((before.keys() | now.keys()) - set(excluded)):
         if (before.get(option) or None) != (now.get(option) or None):
             yield ChangedOption(option, before.get(option), now.get(option))
 
 
-def other_question(asked: Iterable[ChangedOption], narrowing: Collection[str]) -> str:
+def incomparable_reason(changed: Iterable[ChangedOption], narrowing: Collection[str]) -> str:
     """A clause that names the options because of which the results are not comparable, or "". With such an option a
     finding that is gone may still be true.
 
     Every option counts, except `NEUTRAL_OPTIONS` and the `narrowing` ones, which select codes or objects: the two
     `ResultSide` objects know what those leave out.
     """
-    found = [f"--{each.option}" for each in asked if each.option not in JUDGED_ALIKE.union(narrowing)]
-    return f"asked differently: {', '.join(found)}" if found else ""
+    flags = [f"--{each.option}" for each in changed if each.option not in NEUTRAL_OPTIONS.union(narrowing)]
+    return f"asked differently: {', '.join(flags)}" if flags else ""
 
 
 class FindingChangeKind(str, Enum):
@@ -65,26 +65,26 @@ class FindingChangeKind(str, Enum):
 
 
 @frozen
-class FindingSince:
+class FindingChange:
     """A finding of one or both results. `before` or `now` is None where that result does not have it.
 
     `why` is a clause that says why the result without it could not have had it, or "". `suppressed_before` and
     `suppressed_now`: whether it was or is suppressed.
     """
 
-    became: FindingChangeKind
+    kind: FindingChangeKind
     before: FindingOutline | None
     now: FindingOutline | None
     why: str = ""
-    hidden_before: bool = False
-    hidden_now: bool = False
+    suppressed_before: bool = False
+    suppressed_now: bool = False
 
     @property
     def either(self) -> FindingOutline:
         """The finding of the current result, or else of the earlier one."""
-        said = self.now or self.before
-        assert said is not None, "a change is of something"
-        return said
+        finding = self.now or self.before
+        assert finding is not None, "a change is of something"
+        return finding
 
     @property
     def worse(self) -> bool | None:
@@ -103,16 +103,16 @@ class ResultComparison:
     """
 
     earlier: SavedResult
-    doubt: str = ""
-    asked: tuple[ChangedOption, ...] = ()
-    changes: tuple[FindingSince, ...] = ()
+    cluster_doubt: str = ""
+    changed_options: tuple[ChangedOption, ...] = ()
+    changes: tuple[FindingChange, ...] = ()
     unchanged: int = 0
     notes: tuple[str, ...] = ()
 
-    def of(self, became: FindingChangeKind) -> tuple[FindingSince, ...]:
-        return tuple(each for each in self.changes if each.became is became)
+    def of_kind(self, kind: FindingChangeKind) -> tuple[FindingChange, ...]:
+        return tuple(each for each in self.changes if each.kind is kind)
 
-    def marks(self) -> dict[FindingOutline, FindingSince]:
+    def changes_by_finding(self) -> dict[FindingOutline, FindingChange]:
         """The changes of this result's findings."""
         return {each.now: each for each in self.changes if each.now is not None}
 
@@ -138,7 +138,7 @@ CLUSTER = "Cluster"
 """The kind of subject of findings about the whole cluster: its name may be unknown to one of the results."""
 
 _NUMBER = re.compile(r"\d+")
-_SOURCE = re.compile(r"the snapshot \S+|the demo\b")
+_SOURCE_NAME = re.compile(r"the snapshot \S+|the demo\b")
 """The source, as messages about missing data name it."""
 
 
@@ -147,86 +147,86 @@ class ResultFinding:
     """`suppressed`: a user decided that it does not count."""
 
     finding: FindingOutline
-    hidden: bool = False
+    suppressed: bool = False
 
 
 Pair: TypeAlias = tuple[ResultFinding | None, ResultFinding | None]
 
 
-def pairs(before: Iterable[ResultFinding], now: Iterable[ResultFinding], apart: Collection[str] = ()) -> Iterator[Pair]:
+def pair_findings(before: Iterable[ResultFinding], now: Iterable[ResultFinding], per_part_codes: Collection[str] = ()) -> Iterator[Pair]:
     """Pairs of (earlier, current), None where one result has no such finding. Swapping the results swaps each pair.
 
     `per_part_codes`: codes about parts of a subject; their messages name the part before the first comma.
     """
-    then, here = _by_key(before), _by_key(now)
-    for key in sorted(then.keys() | here.keys()):
-        yield from _matched(then[key], here[key], key[0] in apart)
+    earlier, current = _by_key(before), _by_key(now)
+    for key in sorted(earlier.keys() | current.keys()):
+        yield from _match_findings(earlier[key], current[key], key[0] in per_part_codes)
 
 
-def about(subject: Subject) -> tuple[str, str, str]:
+def subject_key(subject: Subject) -> tuple[str, str, str]:
     """The key that is equal for equal subjects."""
     return (subject.kind, subject.namespace, "" if subject.kind == CLUSTER else subject.name)
 
 
-def gist(message: str) -> str:
+def message_pattern(message: str) -> str:
     """`message` without its numbers and its source, so that messages about missing data of two snapshots are equal."""
-    return _NUMBER.sub("#", _SOURCE.sub("the source", message))
+    return _NUMBER.sub("#", _SOURCE_NAME.sub("the source", message))
 
 
-def numbers(message: str) -> tuple[tuple[int, str], ...]:
+def message_numbers(message: str) -> tuple[tuple[int, str], ...]:
     """The numbers that the pattern lacks, in order, in a form that compares as numbers of any length do."""
-    found = (digits.lstrip("0") for digits in _NUMBER.findall(_SOURCE.sub("the source", message)))
-    return tuple((len(digits), digits) for digits in found)
+    digits_found = (digits.lstrip("0") for digits in _NUMBER.findall(_SOURCE_NAME.sub("the source", message)))
+    return tuple((len(digits), digits) for digits in digits_found)
 
 
-def _by_key(said: Iterable[ResultFinding]) -> defaultdict[tuple[str, ...], list[ResultFinding]]:
-    found: defaultdict[tuple[str, ...], list[ResultFinding]] = defaultdict(list)
-    for each in sorted(said, key=_order):
-        key = (each.finding.code, *about(each.finding.subject))
-        found[key].append(each)
-    return found
+def _by_key(findings: Iterable[ResultFinding]) -> defaultdict[tuple[str, ...], list[ResultFinding]]:
+    findings_by_key: defaultdict[tuple[str, ...], list[ResultFinding]] = defaultdict(list)
+    for each in sorted(findings, key=_sort_key):
+        key = (each.finding.code, *subject_key(each.finding.subject))
+        findings_by_key[key].append(each)
+    return findings_by_key
 
 
-def _order(said: ResultFinding) -> tuple[object, ...]:
-    return (*rank(said.finding), said.finding.message, said.hidden)
+def _sort_key(result_finding: ResultFinding) -> tuple[object, ...]:
+    return (*rank(result_finding.finding), result_finding.finding.message, result_finding.suppressed)
 
 
-def _matched(then: list[ResultFinding], here: list[ResultFinding], apart: bool) -> Iterator[Pair]:
+def _match_findings(earlier: list[ResultFinding], current: list[ResultFinding], per_part: bool) -> Iterator[Pair]:
     """Match by equal messages, then by equal patterns, then the worst with the worst, unless their texts differ.
     `per_part`: only if they are about the same part of the subject."""
 
-    def part(said: ResultFinding) -> str:
-        return said.finding.message.partition(",")[0] if apart else ""
+    def part(result_finding: ResultFinding) -> str:
+        return result_finding.finding.message.partition(",")[0] if per_part else ""
 
-    same: tuple[Callable[[ResultFinding], object], ...] = (
-        lambda said: (said.finding.message, said.hidden),
+    match_keys: tuple[Callable[[ResultFinding], object], ...] = (
+        lambda said: (said.finding.message, said.suppressed),
         lambda said: said.finding.message,
-        lambda said: (part(said), gist(said.finding.message)),
+        lambda said: (part(said), message_pattern(said.finding.message)),
         part,
     )
-    for told_by in same:
-        if not then or not here:
+    for match_key in match_keys:
+        if not earlier or not current:
             break
-        waiting: defaultdict[object, deque[ResultFinding]] = defaultdict(deque)
-        for each in here:
-            waiting[told_by(each)].append(each)
-        left: list[ResultFinding] = []
-        for old in then:
-            found = waiting[told_by(old)]
-            new = next((each for each in found if not _of_two_texts(old, each)), None)
+        unmatched_by_key: defaultdict[object, deque[ResultFinding]] = defaultdict(deque)
+        for each in current:
+            unmatched_by_key[match_key(each)].append(each)
+        unmatched: list[ResultFinding] = []
+        for old in earlier:
+            candidates = unmatched_by_key[match_key(old)]
+            new = next((each for each in candidates if not _have_different_texts(old, each)), None)
             if new is None:
-                left.append(old)
+                unmatched.append(old)
             else:
-                found.remove(new)
+                candidates.remove(new)
                 yield old, new
-        then, here = left, sorted((each for found in waiting.values() for each in found), key=_order)
-    yield from ((old, None) for old in then)
-    yield from ((None, new) for new in here)
+        earlier, current = unmatched, sorted((each for candidates in unmatched_by_key.values() for each in candidates), key=_sort_key)
+    yield from ((old, None) for old in earlier)
+    yield from ((None, new) for new in current)
 
 
-def _of_two_texts(old: ResultFinding, new: ResultFinding) -> bool:
+def _have_different_texts(old: ResultFinding, new: ResultFinding) -> bool:
     """Whether both have another reason: two different texts of their code."""
-    if old.finding.status is not new.finding.status or gist(old.finding.message) == gist(new.finding.message):
+    if old.finding.status is not new.finding.status or message_pattern(old.finding.message) == message_pattern(new.finding.message):
         return False
-    texts = {text_of(each.finding.code, each.finding.message) for each in (old, new)}
+    texts = {text_name_of(each.finding.code, each.finding.message) for each in (old, new)}
     return len(texts) == 2 and "" not in texts

@@ -12,17 +12,17 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.report import markdown
 from kubectl_eksdoc.report.command_result import ClusterResult
-from kubectl_eksdoc.report.markdown import escape, folded
-from kubectl_eksdoc.report.report import SIGNS, Line, Lines, Mark, flush, unmarked
-from kubectl_eksdoc.report.result import Count, Meta, Moment, Printed, SubjectResult, Text, Texts
-from kubectl_eksdoc.report.text import Title, Tone, age, between, few, joined, rfc3339
+from kubectl_eksdoc.report.markdown import escape_markdown, collapsible
+from kubectl_eksdoc.report.report import SYMBOLS, Line, TextBlock, FindingSuffix, flush_left, no_suffix
+from kubectl_eksdoc.report.result import Count, Meta, Timestamp, Printed, SubjectResult, Text, Texts
+from kubectl_eksdoc.report.text import Title, Tone, format_age, time_between, first_items, join_words, rfc3339
 
-from .changes import FindingChangeKind, FindingSince, ResultComparison, outline_of
+from .changes import FindingChangeKind, FindingChange, ResultComparison, outline_of
 
 # Texts for changes of findings: the counts, the remarks, and the line and mark of a change.
 
 
-WORDS = {
+KIND_WORDS = {
     FindingChangeKind.NEW: "new",
     FindingChangeKind.CHANGED: "changed",
     FindingChangeKind.NOT_KNOWN: "unknown now",
@@ -33,75 +33,75 @@ WORDS = {
 }
 
 
-_MOST_OPTIONS = 5
+_MAX_OPTIONS = 5
 
 
-def title(since: ResultComparison, observed: datetime) -> str:
+def title(since: ResultComparison, observed_at: datetime) -> str:
     """``Since 2026-11-19T08:51:00Z (24h before, old.json)``."""
-    then = since.earlier.observed_at
-    passed = between(then, observed)
-    apart = f"{age(abs(passed))} {'before' if passed.total_seconds() > 0 else 'later'}"
-    same = rfc3339(then) == rfc3339(observed)
+    saved_at = since.earlier.observed_at
+    elapsed = time_between(saved_at, observed_at)
+    age_text = f"{format_age(abs(elapsed))} {'before' if elapsed.total_seconds() > 0 else 'later'}"
+    same_time = rfc3339(saved_at) == rfc3339(observed_at)
     file = since.earlier.file.rpartition("/")[2]
-    return f"Since {rfc3339(then)} ({'the same time' if same else apart}, {file})"
+    return f"Since {rfc3339(saved_at)} ({'the same time' if same_time else age_text}, {file})"
 
 
-def counts(since: ResultComparison) -> str:
+def counts_text(since: ResultComparison) -> str:
     """``2 new, 1 fixed, 12 unchanged``: findings that fail or are unknown."""
-    told = [f"{len(found)} {word}" for became, word in WORDS.items() if (found := since.of(became))]
-    return ", ".join([*told, f"{since.unchanged} unchanged"])
+    texts = [f"{len(changes)} {word}" for kind, word in KIND_WORDS.items() if (changes := since.of_kind(kind))]
+    return ", ".join([*texts, f"{since.unchanged} unchanged"])
 
 
 def remarks(since: ResultComparison, tool_version: str = __version__) -> Iterator[str]:
     """What the reader must know before the changes, in sentences."""
     earlier = since.earlier
-    if since.doubt:
-        yield f"It is unknown whether both are about one cluster: {since.doubt}."
+    if since.cluster_doubt:
+        yield f"It is unknown whether both are about one cluster: {since.cluster_doubt}."
     if earlier.tool_version != tool_version:
-        made = f"Version {earlier.tool_version} made the earlier one, this is {tool_version}"
-        yield f"{made}: the tool may make the difference."
-    options = [f"--{each.option}" for each in since.asked]
+        versions = f"Version {earlier.tool_version} made the earlier one, this is {tool_version}"
+        yield f"{versions}: the tool may make the difference."
+    options = [f"--{each.option}" for each in since.changed_options]
     if options:
-        more = len(options) - _MOST_OPTIONS
-        told = options[:_MOST_OPTIONS] + ([f"{more} more"] if more > 0 else [])
-        yield f"Asked differently: {joined(told)}."
+        more = len(options) - _MAX_OPTIONS
+        listed = options[:_MAX_OPTIONS] + ([f"{more} more"] if more > 0 else [])
+        yield f"Asked differently: {join_words(listed)}."
     yield from since.notes
 
 
-def told(change: FindingSince) -> str:
+def change_text(change: FindingChange) -> str:
     """``new high: Deployment shop/web: … [code]``, with the earlier state."""
-    said = change.either
-    head = f"{WORDS[change.became]}{_how(change)}, {_grade(change)}: {said.subject.kind} {said.subject}: {said.message}"
-    why = change.why and (f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})")
-    return f"{head} [{said.code}]{why}"
+    finding = change.either
+    text = f"{KIND_WORDS[change.kind]}{_kind_detail(change)}, {_severity_text(change)}: {finding.subject.kind} {finding.subject}: {finding.message}"
+    reason = change.why and (f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})")
+    return f"{text} [{finding.code}]{reason}"
 
 
-def marking(since: ResultComparison | None) -> Mark:
+def change_marks(since: ResultComparison | None) -> FindingSuffix:
     """A function that marks the changed findings of this result."""
     if since is None:
-        return unmarked
-    marks = since.marks()
+        return no_suffix
+    marks = since.changes_by_finding()
 
     def mark(finding: Finding) -> str:
         change = marks.get(outline_of(finding))
-        return "" if change is None else f" ({WORDS[change.became]}{_how(change)})"
+        return "" if change is None else f" ({KIND_WORDS[change.kind]}{_kind_detail(change)})"
 
     return mark
 
 
-def _how(change: FindingSince) -> str:
+def _kind_detail(change: FindingChange) -> str:
     """``: worse``, ``: was unknown``; "" where the kind's word is enough."""
-    if change.became is FindingChangeKind.NEW and change.before is not None:
-        return f": was {_WAS[change.before.status]}"
-    if change.became is FindingChangeKind.CHANGED:
-        return ": counts again" if change.hidden_before else ": worse" if change.worse else ": better"
+    if change.kind is FindingChangeKind.NEW and change.before is not None:
+        return f": was {_STATUS_WORDS[change.before.status]}"
+    if change.kind is FindingChangeKind.CHANGED:
+        return ": counts again" if change.suppressed_before else ": worse" if change.worse else ": better"
     return ""
 
 
-_WAS = {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}
+_STATUS_WORDS = {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}
 
 
-def _grade(change: FindingSince) -> str:
+def _severity_text(change: FindingChange) -> str:
     """``high``, ``medium → high``."""
     before, now = change.before, change.now
     if before is None or now is None or before.severity is now.severity:
@@ -109,10 +109,10 @@ def _grade(change: FindingSince) -> str:
     return f"{before.severity.value} → {now.severity.value}"
 
 
-MOST = 6
+MAX_FINDINGS = 6
 """Findings of each kind of change that a page shows."""
 
-_DOWN = {
+_KIND_SYMBOLS = {
     FindingChangeKind.FIXED: ("✓", Tone.GOOD),
     FindingChangeKind.KNOWN: ("✓", Tone.GOOD),
     FindingChangeKind.SUPPRESSED: ("⊘", Tone.FAINT),
@@ -122,52 +122,52 @@ _DOWN = {
 
 
 def section(
-    since: ResultComparison | None, observed: datetime, full: bool, tool_version: str = __version__
-) -> Lines | None:
+    since: ResultComparison | None, observed_at: datetime, full: bool, tool_version: str = __version__
+) -> TextBlock | None:
     """None without a saved result. `observed_at`: when the facts of this result were read."""
     if since is None:
         return None
-    lines: list[Line | str] = [flush(text, 2) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
+    lines: list[Line | str] = [flush_left(text, 2) for text in (f"{counts_text(since)}.", *remarks(since, tool_version))]
     left_out = 0
-    for became in FindingChangeKind:
-        found = since.of(became)
-        kept = found if full else few(found, MOST)
-        lines += map(_change, kept)
-        left_out += len(found) - len(kept)
-    head, _, rest = title(since, observed).partition(" ")
-    return Lines(Title(head, f" {rest}"), lines, left_out=left_out)
+    for kind in FindingChangeKind:
+        changes = since.of_kind(kind)
+        shown_changes = changes if full else first_items(changes, MAX_FINDINGS)
+        lines += map(_change_line, shown_changes)
+        left_out += len(changes) - len(shown_changes)
+    heading, _, rest = title(since, observed_at).partition(" ")
+    return TextBlock(Title(heading, f" {rest}"), lines, omitted=left_out)
 
 
-def _change(change: FindingSince) -> Line:
-    sign, tone = _DOWN.get(change.became) or SIGNS[change.either.status]
+def _change_line(change: FindingChange) -> Line:
+    symbol, tone = _KIND_SYMBOLS.get(change.kind) or SYMBOLS[change.either.status]
     if (
-        change.became is FindingChangeKind.CHANGED
+        change.kind is FindingChangeKind.CHANGED
         and change.either.status is not Status.UNKNOWN
         and change.worse is False
     ):
         tone = Tone.WARN
-    return Line(f"{sign} {told(change)}", tone=tone)
+    return Line(f"{symbol} {change_text(change)}", tone=tone)
 
 
 # Changes of findings in Markdown: counts, remarks, and the changes; less urgent kinds are folded.
 
 
-_NEWS = (FindingChangeKind.NEW, FindingChangeKind.CHANGED, FindingChangeKind.NOT_KNOWN)
+_UNFOLDED_KINDS = (FindingChangeKind.NEW, FindingChangeKind.CHANGED, FindingChangeKind.NOT_KNOWN)
 
 
-def lines(since: ResultComparison | None, most: int, tool_version: str = __version__) -> list[str]:
+def markdown_lines(since: ResultComparison | None, limit: int, tool_version: str = __version__) -> list[str]:
     """The lines without the title; none without a saved result."""
     if since is None:
         return []
-    said = [f"**{escape(counts(since))}**", "", *markdown.items(remarks(since, tool_version))]
-    for became, word in WORDS.items():
-        found = since.of(became)
-        if not found:
+    texts = [f"**{escape_markdown(counts_text(since))}**", "", *markdown.bullet_list(remarks(since, tool_version))]
+    for kind, word in KIND_WORDS.items():
+        changes = since.of_kind(kind)
+        if not changes:
             continue
-        rest = markdown.more(len(found) - most, "findings")
-        listed = [*markdown.items(map(told, found[:most])), *(["", *rest] if rest else [])]
-        said += ["", *(listed if became in _NEWS else folded(f"{len(found)} {word}", listed))]
-    return said
+        rest = markdown.omitted_note(len(changes) - limit, "findings")
+        items = [*markdown.bullet_list(map(change_text, changes[:limit])), *(["", *rest] if rest else [])]
+        texts += ["", *(items if kind in _UNFOLDED_KINDS else collapsible(f"{len(changes)} {word}", items))]
+    return texts
 
 
 # Changes of findings since an earlier result, as a part of a result.
@@ -209,16 +209,16 @@ class SinceFinding(Printed):
     """Why the result without it could not have had it; null where it could."""
 
     @classmethod
-    def of(cls, facts: FindingSince) -> SinceFinding:
-        return cls.filled(
+    def of(cls, facts: FindingChange) -> SinceFinding:
+        return cls.from_facts(
             facts,
-            earlier=_said(facts.before, facts.hidden_before),
-            now=_said(facts.now, facts.hidden_now),
+            earlier=_since_said(facts.before, facts.suppressed_before),
+            now=_since_said(facts.now, facts.suppressed_now),
         )
 
 
-def _said(finding: FindingOutline | None, hidden: bool) -> SinceSaid | None:
-    return None if finding is None else SinceSaid.filled(finding, suppressed=hidden)
+def _since_said(finding: FindingOutline | None, hidden: bool) -> SinceSaid | None:
+    return None if finding is None else SinceSaid.from_facts(finding, suppressed=hidden)
 
 
 class SinceOption(Printed):
@@ -237,7 +237,7 @@ class SinceResult(Printed):
     tool_version: Text
     cluster: ClusterResult
     source: Source
-    observed_at: Moment
+    observed_at: Timestamp
     """When the facts of the earlier result were read, UTC."""
     same_cluster: Annotated[bool, Meta(extra_json_schema={"const": True})] | None
     """null: unknown; results of different clusters are never compared."""
@@ -264,12 +264,12 @@ class SinceResult(Printed):
 
     @classmethod
     def of(cls, facts: ResultComparison) -> SinceResult:
-        return cls.filled(
+        return cls.from_facts(
             facts.earlier,
             cluster=facts.earlier.identity,
-            same_cluster=None if facts.doubt else True,
-            asked=facts.asked,
+            same_cluster=None if facts.cluster_doubt else True,
+            asked=facts.changed_options,
             notes=facts.notes,
             unchanged=facts.unchanged,
-            **{key: facts.of(became) for key, became in _KEYS.items()},
+            **{key: facts.of_kind(became) for key, became in _KEYS.items()},
         )

@@ -17,7 +17,7 @@ from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.schedules import parsed
+from kubectl_eksdoc.kubernetes.schedules import parse_time
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.report.text import rfc3339
@@ -28,31 +28,31 @@ if TYPE_CHECKING:  # help must not load facts and plans
     from kubectl_eksdoc.report.report import Report
     from kubectl_eksdoc.session.session import ClusterSession
 
-    from .engine import Kind, Result, World
+    from .engine import ChangeKind, ChangeResult, ChangeEnvironment
 
 
-R = TypeVar("R", bound="Result")
+R = TypeVar("R", bound="ChangeResult")
 
 
-def check_live(around: CommandContext, dry: bool, practise: str = "") -> None:
+def check_live(context: CommandContext, is_dry_run: bool, demo_hint: str = "") -> None:
     """`is_dry_run`: a client-side dry run; `demo_hint`: a hint with a command that shows one on the demo.
 
     Raises:
         UsageError: the source cannot be changed.
     """
-    source = around.source
-    if source.live or (source.demo and dry):
+    source = context.source
+    if source.live or (source.demo and is_dry_run):
         return
-    what = "--demo" if source.demo else "--snapshot"
-    look = "Leave --apply out to see what would be changed."
+    flag = "--demo" if source.demo else "--snapshot"
+    preview_hint = "Leave --apply out to see what would be changed."
     raise UsageError(
-        f"--apply is of the live cluster: {what} does not go with it", practise if source.demo and practise else look
+        f"--apply is of the live cluster: {flag} does not go with it", demo_hint if source.demo and demo_hint else preview_hint
     )
 
 
-def applying_to(around: CommandContext, session: ClusterSession) -> tuple[str, ...]:
+def target_arguments(context: CommandContext, session: ClusterSession) -> tuple[str, ...]:
     """Return the arguments that select the same cluster for a command with --apply; the demo cannot be changed."""
-    return ("--demo", "--dry-run") if around.source.demo else opening.reached_by(around, session)
+    return ("--demo", "--dry-run") if context.source.demo else opening.session_flags(context, session)
 
 
 @frozen
@@ -61,17 +61,17 @@ class Proposal:
     is sent. `refused`: why nothing is done, a clause, and the exit code. `confirm` raises unless the user confirms."""
 
     report: Report
-    same: object
+    unchanged_state: object
     confirm: Callable[[], object]
     refused: tuple[str, int] | None = None
 
 
-def confirmed(
+def confirm_and_reread(
     proposal: Proposal,
-    same: Callable[[ClusterSession], object],
+    unchanged_state: Callable[[ClusterSession], object],
     session: ClusterSession,
-    drifted: str,
-    around: CommandContext,
+    drift_message: str,
+    context: CommandContext,
 ) -> ClusterSession | CommandAnswer:
     """Show the proposal, ask for the confirmation, and return the cluster as it was read again; an answer if nothing is
     done. `unchanged_state` computes the state of the second read, to be compared with the proposal's. `drift_message`:
@@ -81,127 +81,127 @@ def confirmed(
         UsageError: the typed confirmation is wrong.
         Drifted: something differs from what was shown.
     """
-    opening.show(proposal.report, around)
+    opening.show_report(proposal.report, context)
     if proposal.refused is not None:
-        why, code = proposal.refused
-        around.note(why)
-        return CommandAnswer(as_data(proposal.report, around), code)
+        reason, code = proposal.refused
+        context.note(reason)
+        return CommandAnswer(data_output(proposal.report, context), code)
     proposal.confirm()
-    again = session.reobserve()
-    if identity(again) != identity(session) or same(again) != proposal.same:
+    second_read = session.reobserve()
+    if cluster_identity(second_read) != cluster_identity(session) or unchanged_state(second_read) != proposal.unchanged_state:
         raise Drifted(
-            drifted,
+            drift_message,
             "Nothing was sent, and nothing was changed. Another client changed something meanwhile: check again.",
         )
-    return again
+    return second_read
 
 
-def identity(session: ClusterSession) -> tuple[object, str]:
+def cluster_identity(session: ClusterSession) -> tuple[object, str]:
     """Return the identity of the cluster: another context may be selected while the user types."""
-    return session.cluster.identity, session.believed.cluster.arn
+    return session.cluster.identity, session.verified_aws.cluster.arn
 
 
-def as_data(report: Report, around: CommandContext) -> str:
+def data_output(report: Report, context: CommandContext) -> str:
     """Return nothing for table output, which was shown on stderr."""
-    return opening.answered(report, around) if around.options.output in ("json", "yaml") else ""
+    return opening.render_report(report, context) if context.options.output in ("json", "yaml") else ""
 
 
-def new_journal(around: CommandContext) -> ChangeJournalFile:
+def new_journal(context: CommandContext) -> ChangeJournalFile:
     """Raises LocalJournalError: there is no folder for it."""
-    return journal(around.edges.new_run_id(around.now()), around)
+    return saved_journal(context.edges.new_run_id(context.now()), context)
 
 
-def journal(ident: str, around: CommandContext) -> ChangeJournalFile:
+def saved_journal(ident: str, context: CommandContext) -> ChangeJournalFile:
     """Raises LocalJournalError: there is no folder for it."""
-    from kubectl_eksdoc.wiring.runs import journal_of
+    from kubectl_eksdoc.wiring.runs import change_journal
 
-    return journal_of(around.edges.keeping(ident, "", around.environ))
+    return change_journal(context.edges.journal_location(ident, "", context.environ))
 
 
-def begun(kind: str, what: str, ident: str, session: ClusterSession, around: CommandContext, **more: object) -> Doc:
+def start_entry(kind: str, subject: str, ident: str, session: ClusterSession, context: CommandContext, **details: object) -> Doc:
     """Return the first entry of the journal: everything that a later process needs to continue or revert the change."""
-    eks = session.believed.cluster
-    return first_line(kind, what, ident, session.cluster.identity.context, around) | {
+    eks = session.verified_aws.cluster
+    return first_entry(kind, subject, ident, session.cluster.identity.context, context) | {
         "cluster": {"name": eks.name, "arn": eks.arn, "context": session.cluster.identity.context},
-        **more,
+        **details,
     }
 
 
-def carried(
-    kind: Kind[R], first: Doc, world: World, written: ChangeJournalFile, around: CommandContext, undoes: str = ""
+def run_change(
+    kind: ChangeKind[R], entry: Doc, environment: ChangeEnvironment, change_journal: ChangeJournalFile, context: CommandContext, undoes: str = ""
 ) -> R:
     """Execute a change. `undoes`: the id of a change that is reverted. Raises: as `changes.engine.start_change`."""
-    from .engine import carry_out
+    from .engine import start_change
 
-    around.note(f"change {written.id}, journal {written.path}")
-    done = carry_out(kind, {**first, **({"undoes": undoes} if undoes else {})}, world)
-    return _closed(done, undoes, world, around)
+    context.note(f"change {change_journal.id}, journal {change_journal.path}")
+    result = start_change(kind, {**entry, **({"undoes": undoes} if undoes else {})}, environment)
+    return _record_undo(result, undoes, environment, context)
 
 
-def continued(kind: Kind[R], saved: SavedChange, world: World, around: CommandContext) -> R:
+def resume_change(kind: ChangeKind[R], saved: SavedChange, environment: ChangeEnvironment, context: CommandContext) -> R:
     """Continue a change that was started before. Raises: as `changes.engine.execute`."""
-    from .engine import go_on
+    from .engine import execute_change
 
-    return _closed(go_on(kind, world, saved.past), saved.text("undoes"), world, around)
+    return _record_undo(execute_change(kind, environment, saved.progress), saved.text("undoes"), environment, context)
 
 
-def _closed(done: R, undoes: str, world: World, around: CommandContext) -> R:
+def _record_undo(result: R, undoes: str, environment: ChangeEnvironment, context: CommandContext) -> R:
     """Write to the journal of the reverted change; the result is returned even if that fails."""
-    if undoes and done.whole:
-        replace(world, journal=journal(undoes, around)).note({"entry": "undone"})
-    return done
+    if undoes and result.whole:
+        replace(environment, journal=saved_journal(undoes, context)).note({"entry": "undone"})
+    return result
 
 
-def reverted(kind: Kind[R], written: ChangeJournalFile, around: CommandContext) -> R:
+def revert_change(kind: ChangeKind[R], change_journal: ChangeJournalFile, context: CommandContext) -> R:
     """Remove what a change has created; its own journal records that. Raises: as `changes.engine.execute`."""
-    from .engine import go_on
+    from .engine import execute_change
 
-    written.write({"entry": "undoing"})
-    with world(written, 0.0, around) as edges:
-        done = go_on(kind, edges)
-        if done.whole:
+    change_journal.write({"entry": "undoing"})
+    with open_environment(change_journal, 0.0, context) as edges:
+        result = execute_change(kind, edges)
+        if result.whole:
             edges.note({"entry": "undone"})
-    return done
+    return result
 
 
-def check_context(saved: SavedChange, around: CommandContext) -> None:
+def check_context(saved: SavedChange, command_context: CommandContext) -> None:
     """Raises Drifted: the change is of another cluster."""
-    context = saved.text("cluster", "context")
-    if (around.connection.context or IN_CLUSTER) != (context or IN_CLUSTER):
-        raise Drifted(f"change {saved.id} is of context {context}", "Name that context, or none.")
+    kube_context = saved.text("cluster", "context")
+    if (command_context.connection.context or IN_CLUSTER) != (kube_context or IN_CLUSTER):
+        raise Drifted(f"change {saved.id} is of context {kube_context}", "Name that context, or none.")
 
 
-def first_line(kind: str, what: str, ident: str, context: str, around: CommandContext) -> Doc:
-    keeping = around.edges.keeping(ident, "", around.environ)
+def first_entry(kind: str, subject: str, ident: str, kube_context: str, command_context: CommandContext) -> Doc:
+    location = command_context.edges.journal_location(ident, "", command_context.environ)
     return {
         "kind": kind,
-        "what": what,
+        "what": subject,
         "run": ident,
-        "at": rfc3339(around.now()),
+        "at": rfc3339(command_context.now()),
         "tool": __version__,
-        "who": f"{keeping.who}@{keeping.host}",
-        "cluster": {"context": context},
+        "who": f"{location.user}@{location.host}",
+        "cluster": {"context": kube_context},
     }
 
 
 @contextmanager
-def world(written: ChangeJournalFile, watch_s: float, around: CommandContext) -> Iterator[World]:
+def open_environment(change_journal: ChangeJournalFile, watch_s: float, context: CommandContext) -> Iterator[ChangeEnvironment]:
     """Yield the outside of a change; meanwhile Ctrl-C stops it between two steps."""
-    from .engine import World
+    from .engine import ChangeEnvironment
 
     def tell(line: str) -> None:
-        around.note(f"{around.now():%H:%M:%S}Z  {line}")
+        context.note(f"{context.now():%H:%M:%S}Z  {line}")
 
-    with around.edges.told_to_stop() as told:
+    with context.edges.stop_requests() as stop_count:
         try:
-            yield World(written, around.edges.clock, around.sleep, told, tell, watch_s)
+            yield ChangeEnvironment(change_journal, context.edges.clock, context.sleep, stop_count, tell, watch_s)
         except KeyboardInterrupt:
-            if written.path.exists():  # it is journaled before it is sent
-                around.note(f"what was sent continues; its journal is {written.path}")
+            if change_journal.path.exists():  # it is journaled before it is sent
+                context.note(f"what was sent continues; its journal is {change_journal.path}")
             raise
 
 
-def saved(ident: str, kinds: Sequence[str], session: ClusterSession, around: CommandContext) -> SavedChange:
+def load_change(ident: str, kinds: Sequence[str], session: ClusterSession, context: CommandContext) -> SavedChange:
     """Return a journaled change.
 
     Raises:
@@ -210,46 +210,46 @@ def saved(ident: str, kinds: Sequence[str], session: ClusterSession, around: Com
     """
     from kubectl_eksdoc.wiring.runs import saved_change
 
-    found = saved_change(around.edges.keeping(ident, "", around.environ))
-    if found.text("kind") not in kinds:
-        kind = found.text("kind") or "not known"
+    change = saved_change(context.edges.journal_location(ident, "", context.environ))
+    if change.text("kind") not in kinds:
+        kind = change.text("kind") or "not known"
         raise LocalJournalError(f"change {ident} is of another kind: {kind}", f"kubectl eksdoc changes resume {ident}")
-    arn = found.text("cluster", "arn")
-    if arn != session.believed.cluster.arn:
+    arn = change.text("cluster", "arn")
+    if arn != session.verified_aws.cluster.arn:
         raise Drifted(f"change {ident} is of {arn}", "Name the context of that cluster.")
-    return found
+    return change
 
 
-class _Ended(Protocol):
+class _EndedChange(Protocol):
     @property
     def whole(self) -> bool: ...
 
     @property
-    def differs(self) -> bool: ...
+    def has_deviations(self) -> bool: ...
 
     @property
-    def lacks(self) -> bool: ...
+    def has_unknowns(self) -> bool: ...
 
 
-def begun_at(saved: SavedChange) -> datetime:
+def started_at(saved: SavedChange) -> datetime:
     """Raises LocalJournalError: its journal has no start time."""
-    at = parsed(saved.text("at"))
-    if at is None:
+    timestamp = parse_time(saved.text("at"))
+    if timestamp is None:
         raise LocalJournalError(f"the journal of change {saved.id} does not tell when it began", "Check the file.")
-    return at
+    return timestamp
 
 
-def code(ended: _Ended) -> int:
+def exit_code(ended: _EndedChange) -> int:
     """Return the exit code: an incomplete change comes first, then known differences, then unknowns."""
     if not ended.whole:
         return streams.STOPPED
-    if ended.differs:
+    if ended.has_deviations:
         return streams.FAILS
-    return streams.UNKNOWN if ended.lacks else streams.CLEAN
+    return streams.UNKNOWN if ended.has_unknowns else streams.CLEAN
 
 
 @frozen
-class Again:
+class SavedChangeRequest:
     """A change that was started before, to be continued or reverted."""
 
     saved: SavedChange

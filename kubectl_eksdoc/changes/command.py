@@ -7,22 +7,22 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kubectl_eksdoc.cli import opening, streams
-from kubectl_eksdoc.cli.called import there
+from kubectl_eksdoc.cli.called import load_object
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command, check_writable
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
-from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS, State
+from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS, ChangeState
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.session.sources import SourceChoice
 
-from .applying import Again
+from .applying import SavedChangeRequest
 
 NAME = "changes"
 VERBS = ("resume", "undo")
-_MOST = 500
+_MAX_JOURNALS = 500
 """Maximum number of journals that are read."""
-_BY_KIND = {
+_MODULES_BY_KIND = {
     ADDON_UPDATE: "addon_diff.command.applying",
     DNS_CHANGE: "coredns_lameduck.command.changing",
     METADATA_FIX: "imds_probe.command.fixing",
@@ -61,7 +61,7 @@ def add_to(commands: Commands) -> None:
     )
 
 
-def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Run the command.
 
     Raises:
@@ -74,30 +74,30 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     from .report import ChangesReport
 
     if not args.words:
-        ChangesReport.check(around.options.output)
-        keeping = around.edges.keeping("", "", around.environ)
-        report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
-        unknown = any(each.state is State.UNKNOWN for each in report.changes)
-        return opening.answer(report, around, streams.UNKNOWN if unknown else streams.CLEAN)
+        ChangesReport.check_format(context.options.output)
+        location = context.edges.journal_location("", "", context.environ)
+        report = ChangesReport(saved_changes(location.environ, location.home, _MAX_JOURNALS))
+        unknown = any(each.state is ChangeState.UNKNOWN for each in report.changes)
+        return opening.report_answer(report, context, streams.UNKNOWN if unknown else streams.CLEAN)
     if len(args.words) != 2 or args.words[0] not in VERBS:
         raise UsageError(
             f"{' '.join(args.words)!r} is neither resume ID nor undo ID",
             "List the changes and their IDs: kubectl eksdoc changes",
         )
     verb, ident = args.words
-    check_writable(around.environ, f"{NAME} {verb}", f"{NAME} alone lists only")
-    saved = saved_change(around.edges.keeping(ident, "", around.environ))
-    module = _BY_KIND.get(saved.text("kind"))
+    check_writable(context.environ, f"{NAME} {verb}", f"{NAME} alone lists only")
+    saved = saved_change(context.edges.journal_location(ident, "", context.environ))
+    module = _MODULES_BY_KIND.get(saved.text("kind"))
     if module is None:
-        raise LocalJournalError(f"change {ident}: {saved.unknown}")
-    again: Callable[[Again, CommandContext], CommandAnswer] = there(f"{module}.again")
-    return again(Again(saved, verb == "undo"), _there(around, saved.text("cluster", "context")))
+        raise LocalJournalError(f"change {ident}: {saved.unknown_reason}")
+    handle_change: Callable[[SavedChangeRequest, CommandContext], CommandAnswer] = load_object(f"{module}.again")
+    return handle_change(SavedChangeRequest(saved, verb == "undo"), _live_context(context, saved.text("cluster", "context")))
 
 
-def _there(around: CommandContext, context: str) -> CommandContext:
+def _live_context(command_context: CommandContext, kube_context: str) -> CommandContext:
     """Return a context for the live cluster: with the kube context of the change, unless another one is given."""
-    around, connection = replace(around, source=SourceChoice()), around.connection
-    if connection.context or connection.server or context in ("", IN_CLUSTER):
-        return around
-    there = replace(around.options, connection=replace(connection, context=context))
-    return replace(around, options=there)
+    command_context, connection = replace(command_context, source=SourceChoice()), command_context.connection
+    if connection.context or connection.server or kube_context in ("", IN_CLUSTER):
+        return command_context
+    live_options = replace(command_context.options, connection=replace(connection, context=kube_context))
+    return replace(command_context, options=live_options)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.change_journal import TEST_PODS, SavedChange, State
+from kubectl_eksdoc.model.change_journal import TEST_PODS, SavedChange, ChangeState
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.report.report import Head, Lines, Points, Report, Section, Table, as_it_is
+from kubectl_eksdoc.report.report import Heading, TextBlock, BulletList, Report, Section, Table, verbatim_line
 from kubectl_eksdoc.report.result import KindResult, Printed, Text
 from kubectl_eksdoc.report.text import (
     Cell,
@@ -16,35 +16,35 @@ from kubectl_eksdoc.report.text import (
     Row,
     Title,
     Tone,
-    columns_of,
-    counted,
+    as_columns,
+    pluralize,
     name_column,
     text_column,
 )
 
-_TONES = {State.OPEN: Tone.WARN, State.FAILED: Tone.BAD, State.DONE: Tone.GOOD, State.UNKNOWN: Tone.UNKNOWN}
+_TONES = {ChangeState.OPEN: Tone.WARN, ChangeState.FAILED: Tone.BAD, ChangeState.DONE: Tone.GOOD, ChangeState.UNKNOWN: Tone.UNKNOWN}
 
 
 @frozen
 class ChangesReport(Report):
     """The latest first."""
 
-    of = "a list of changes"
+    noun_phrase = "a list of changes"
 
     changes: tuple[SavedChange, ...]
 
     def sections(self, full: bool) -> Iterator[Section]:
-        waiting = [each for each in self.changes if each.state is State.OPEN]
-        counts = f"{len(waiting)} of {counted(len(self.changes), 'change')}"
-        unread = [each for each in self.changes if each.state is State.UNKNOWN]
-        more = f"; of {len(unread)} it is not known" if unread else ""
-        yield Head(f"{counts} on this machine {'is' if len(waiting) == 1 else 'are'} open{more}.")
-        columns = columns_of(
+        waiting = [each for each in self.changes if each.state is ChangeState.OPEN]
+        counts = f"{len(waiting)} of {pluralize(len(self.changes), 'change')}"
+        unread = [each for each in self.changes if each.state is ChangeState.UNKNOWN]
+        unread_text = f"; of {len(unread)} it is not known" if unread else ""
+        yield Heading(f"{counts} on this machine {'is' if len(waiting) == 1 else 'are'} open{unread_text}.")
+        columns = as_columns(
             text_column("ID", 20),
             "KIND",
             name_column("CHANGE", 20),
             name_column("CLUSTER", 8),
-            Column("BEGUN", drop=1),
+            Column("BEGUN", drop_order=1),
             "STATE",
         )
         rows: list[Row] = [
@@ -52,26 +52,26 @@ class ChangesReport(Report):
                 each.id,
                 each.text("kind") or "?",
                 each.text("what") or "?",
-                cluster_of(each) or "?",
+                cluster_name(each) or "?",
                 each.text("at") or "?",
                 Cell(each.state.value, _TONES.get(each.state)),
             ]
             for each in self.changes
         ]
         yield Table("Changes", (columns, rows), "changes")
-        lines = [line for each in waiting for line in commands(each)]
-        yield Lines(Title("Open", ": continue it, or revert it"), [as_it_is(each) for each in lines])
-        yield Points("Not known", [f"{each.id}: {each.unknown}" for each in unread])
+        lines = [line for each in waiting for line in change_commands(each)]
+        yield TextBlock(Title("Open", ": continue it, or revert it"), [verbatim_line(each) for each in lines])
+        yield BulletList("Not known", [f"{each.id}: {each.unknown_reason}" for each in unread])
 
     def result(self) -> object:
-        return ChangesResult.filled(self)
+        return ChangesResult.from_facts(self)
 
 
-def cluster_of(change: SavedChange) -> str:
+def cluster_name(change: SavedChange) -> str:
     return change.text("cluster", "name") or change.text("cluster", "context")
 
 
-def commands(change: SavedChange) -> tuple[str, ...]:
+def change_commands(change: SavedChange) -> tuple[str, ...]:
     """Return the commands that continue it, if possible, and revert it."""
     verbs = ("undo",) if change.text("kind") == TEST_PODS else ("resume", "undo")
     return tuple(shell("kubectl", "eksdoc", "changes", verb, change.id) for verb in verbs)
@@ -85,13 +85,13 @@ class _Change(Printed):
     context: Text | None
     begun_at: Text | None
     who: Text | None
-    state: State
+    state: ChangeState
     unread: Text | None
 
     @classmethod
     def of(cls, facts: SavedChange) -> _Change:
         text = facts.text
-        return cls.filled(
+        return cls.from_facts(
             facts,
             kind=text("kind"),
             what=text("what"),
@@ -99,7 +99,7 @@ class _Change(Printed):
             context=text("cluster", "context"),
             begun_at=text("at"),
             who=text("who"),
-            unread=facts.unknown,
+            unread=facts.unknown_reason,
         )
 
 

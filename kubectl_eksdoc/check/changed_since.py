@@ -14,19 +14,19 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.interruption import ReportedEvent
+from kubectl_eksdoc.model.interruption import KubernetesEvent
 from kubectl_eksdoc.model.kinds import Unknown
 
-from .checking import CheckFacts, cluster_of, number
-from .checks.release_notes import groups, named
+from .checking import CheckFacts, cluster_subject, pluralize
+from .checks.release_notes import group_nodes, node_names
 
-EVENTS_KEPT = timedelta(hours=1)
+EVENT_TTL = timedelta(hours=1)
 """--event-ttl of the API server, which EKS does not allow to change."""
-_ABOUT_NODES = ("Node", "NodeClaim", "NodePool", "EC2NodeClass")
+_NODE_KINDS = ("Node", "NodeClaim", "NodePool", "EC2NodeClass")
 
 
 @frozen
-class _Change:
+class _RecentChange:
     """`source`: who reports it."""
 
     at: datetime
@@ -40,145 +40,145 @@ class RecentChanges:
     """`changes`: the newest first; `not_read`: clauses about changes that were not requested or could not be read."""
 
     since: datetime
-    changes: tuple[_Change, ...]
-    unread: tuple[str, ...]
+    changes: tuple[_RecentChange, ...]
+    not_read: tuple[str, ...]
 
 
-def changed(facts: CheckFacts, since: datetime) -> RecentChanges:
+def recent_changes(facts: CheckFacts, since: datetime) -> RecentChanges:
     """The changes between `since` and the observation."""
-    found = (*_nodes(facts, since), *_templates(facts, since), *_addons(facts, since))
-    found += (*_events(facts, since), *_by_eks(facts, since))
-    ordered = sorted(found, key=lambda each: (each.subject.kind, str(each.subject), each.what))
-    newest_first = sorted(ordered, key=lambda each: each.at, reverse=True)
-    return RecentChanges(since, tuple(newest_first), tuple(_unread(facts, since)))
+    changes = (*_node_changes(facts, since), *_template_changes(facts, since), *_addon_updates(facts, since))
+    changes += (*_event_changes(facts, since), *_eks_updates(facts, since))
+    by_subject = sorted(changes, key=lambda each: (each.subject.kind, str(each.subject), each.what))
+    newest_first = sorted(by_subject, key=lambda each: each.at, reverse=True)
+    return RecentChanges(since, tuple(newest_first), tuple(_not_read(facts, since)))
 
 
-def _nodes(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
-    for group in groups(facts.cluster.nodes):
-        new = [(at, node) for node in group.nodes if (at := node.created_at) is not None and at >= since]
-        if new:
-            what = f"{number(len(new), 'node')} of {len(group.nodes)} came: {named([node for _, node in new])}"
-            yield _Change(max(at for at, _ in new), group.subject, what, "nodes")
+def _node_changes(facts: CheckFacts, since: datetime) -> Iterator[_RecentChange]:
+    for group in group_nodes(facts.cluster.nodes):
+        new_nodes = [(at, node) for node in group.nodes if (at := node.created_at) is not None and at >= since]
+        if new_nodes:
+            change_text = f"{pluralize(len(new_nodes), 'node')} of {len(group.nodes)} came: {node_names([node for _, node in new_nodes])}"
+            yield _RecentChange(max(at for at, _ in new_nodes), group.subject, change_text, "nodes")
         for node in group.nodes:
             if node.deletion_at is not None and node.deletion_at >= since:
-                yield _Change(node.deletion_at, Subject("Node", node.name), "it is being deleted", "nodes")
+                yield _RecentChange(node.deletion_at, Subject("Node", node.name), "it is being deleted", "nodes")
 
 
-def _templates(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
-    for told in facts.past.revisions.values():
-        if isinstance(told, Unknown):
+def _template_changes(facts: CheckFacts, since: datetime) -> Iterator[_RecentChange]:
+    for revisions in facts.recent_changes.revisions.values():
+        if isinstance(revisions, Unknown):
             continue
-        for each in told:
-            if each.at >= since:
-                revision = f" (revision {each.number})" if each.number else ""
-                yield _Change(each.at, each.of, f"it was given another pod template{revision}", "revisions")
+        for template_revision in revisions:
+            if template_revision.at >= since:
+                revision = f" (revision {template_revision.number})" if template_revision.number else ""
+                yield _RecentChange(template_revision.at, template_revision.of, f"it was given another pod template{revision}", "revisions")
 
 
-def _addons(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
-    told = facts.past.addons
-    if isinstance(told, Unknown):
+def _addon_updates(facts: CheckFacts, since: datetime) -> Iterator[_RecentChange]:
+    histories = facts.recent_changes.addons
+    if isinstance(histories, Unknown):
         return
-    for name, history in told.items():
+    for name, history in histories.items():
         if not isinstance(history, UpdateHistory):
             continue
-        yield from _updated(Subject("Addon", name), history, since)
+        yield from _update_changes(Subject("Addon", name), history, since)
 
 
-def _by_eks(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
+def _eks_updates(facts: CheckFacts, since: datetime) -> Iterator[_RecentChange]:
     """Updates of the cluster and of its node groups, as EKS lists them."""
     if isinstance(facts.aws.cluster_updates, UpdateHistory):
-        yield from _updated(cluster_of(facts), facts.aws.cluster_updates, since)
+        yield from _update_changes(cluster_subject(facts), facts.aws.cluster_updates, since)
     if not isinstance(facts.aws.group_updates, Unknown):
         for name, history in facts.aws.group_updates.items():
             if isinstance(history, UpdateHistory):
-                yield from _updated(Subject("Nodegroup", name), history, since)
+                yield from _update_changes(Subject("Nodegroup", name), history, since)
 
 
-def _updated(of: Subject, history: UpdateHistory, since: datetime) -> Iterator[_Change]:
-    for each in history.updates:
-        if isinstance(each, EksAddonUpdate) and each.begun is not None and each.begun >= since:
-            yield _Change(each.begun, of, _update(each), "EKS")
+def _update_changes(subject: Subject, history: UpdateHistory, since: datetime) -> Iterator[_RecentChange]:
+    for update in history.updates:
+        if isinstance(update, EksAddonUpdate) and update.begun is not None and update.begun >= since:
+            yield _RecentChange(update.begun, subject, _update_text(update), "EKS")
 
 
-def _update(of: EksAddonUpdate) -> str:
-    version = of.parameter("AddonVersion") or of.parameter("ReleaseVersion") or of.parameter("Version")
-    mode = of.parameter("ResolveConflicts")
-    to = f" to {version}" if version else ""
-    how = f" with {mode}" if mode else ""
-    errors = f": {of.errors[0].code}" if of.errors else ""
-    kind = "an update" if of.type in ("", "AddonUpdate") else f"an update ({of.type})"
-    return f"{kind}{to}{how} was asked for: {of.status or 'in no known state'}{errors} ({of.id})"
+def _update_text(update: EksAddonUpdate) -> str:
+    version = update.parameter("AddonVersion") or update.parameter("ReleaseVersion") or update.parameter("Version")
+    mode = update.parameter("ResolveConflicts")
+    to_version = f" to {version}" if version else ""
+    with_mode = f" with {mode}" if mode else ""
+    errors = f": {update.errors[0].code}" if update.errors else ""
+    kind = "an update" if update.type in ("", "AddonUpdate") else f"an update ({update.type})"
+    return f"{kind}{to_version}{with_mode} was asked for: {update.status or 'in no known state'}{errors} ({update.id})"
 
 
-def _events(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
+def _event_changes(facts: CheckFacts, since: datetime) -> Iterator[_RecentChange]:
     """Warnings, and all Events about nodes; Events of one kind, namespace and reason are merged."""
-    told = facts.past.events
-    if isinstance(told, Unknown):
+    events = facts.recent_changes.events
+    if isinstance(events, Unknown):
         return
-    alike: dict[tuple[str, str, str], list[ReportedEvent]] = defaultdict(list)
-    for each in told:
-        if each.at >= since and (each.warning or each.about.kind in _ABOUT_NODES):
-            alike[each.about.kind, each.about.namespace, each.reason].append(each)
-    for (_, _, reason), several in sorted(alike.items()):
-        latest = max(several, key=lambda each: (each.at, each.about.name))
-        times = sum(each.count for each in several)
-        names = sorted({each.about.name for each in several})
+    similar_events: dict[tuple[str, str, str], list[KubernetesEvent]] = defaultdict(list)
+    for event in events:
+        if event.at >= since and (event.warning or event.about.kind in _NODE_KINDS):
+            similar_events[event.about.kind, event.about.namespace, event.reason].append(event)
+    for (_, _, reason), same_events in sorted(similar_events.items()):
+        latest = max(same_events, key=lambda event: (event.at, event.about.name))
+        times = sum(event.count for event in same_events)
+        names = sorted({event.about.name for event in same_events})
         others = f", and of {len(names) - 1} more" if len(names) > 1 else ""
         message = f": {latest.message}" if latest.message else ""
-        often = f" ({times} times{others})" if times > 1 else ""
-        yield _Change(latest.at, latest.about, f"{reason}{often}{message}", "events")
+        count_text = f" ({times} times{others})" if times > 1 else ""
+        yield _RecentChange(latest.at, latest.about, f"{reason}{count_text}{message}", "events")
 
 
-def _unread(facts: CheckFacts, since: datetime) -> Iterator[str]:
-    past = facts.past
-    for kind, told in sorted(past.revisions.items()):
-        if isinstance(told, Unknown):
-            yield f"pod templates of {kind}s: {_why(told)}"
-    if not past.revisions:
-        yield f"pod templates: no client requested {', '.join(each.plural for each in kinds.HISTORY_OF.values())}"
-    if isinstance(past.events, Unknown):
-        yield f"Events: {_why(past.events)}"
-    elif facts.cluster.observed_at - since > EVENTS_KEPT:
+def _not_read(facts: CheckFacts, since: datetime) -> Iterator[str]:
+    changes = facts.recent_changes
+    for kind, revisions in sorted(changes.revisions.items()):
+        if isinstance(revisions, Unknown):
+            yield f"pod templates of {kind}s: {_reason_text(revisions)}"
+    if not changes.revisions:
+        yield f"pod templates: no client requested {', '.join(each.plural for each in kinds.HISTORY_KINDS.values())}"
+    if isinstance(changes.events, Unknown):
+        yield f"Events: {_reason_text(changes.events)}"
+    elif facts.cluster.observed_at - since > EVENT_TTL:
         yield "Events from more than an hour before: the API server does not keep them"
-    if isinstance(past.addons, Unknown):
-        yield f"updates of add-ons: {_why(past.addons)}"
+    if isinstance(changes.addons, Unknown):
+        yield f"updates of add-ons: {_reason_text(changes.addons)}"
     else:
-        for name, history in sorted(past.addons.items()):
+        for name, history in sorted(changes.addons.items()):
             if isinstance(history, Unknown):
-                yield f"updates of add-on {name}: {_why(history)}"
+                yield f"updates of add-on {name}: {_reason_text(history)}"
             elif isinstance(history, UpdateHistory):
-                yield from _unread_updates(f"add-on {name}", history, since)
-    yield from _unread_of_eks(facts, since)
+                yield from _updates_not_read(f"add-on {name}", history, since)
+    yield from _eks_updates_not_read(facts, since)
     yield "versions of launch templates: EKS and EC2 tell no times of them here"
-    for read in facts.cluster.unread(kinds.NODES):
+    for read in facts.cluster.not_read(kinds.NODES):
         yield f"{read.resource.plural}: {read.detail or read.state.value}"
 
 
-def _unread_of_eks(facts: CheckFacts, since: datetime) -> Iterator[str]:
-    cluster, by_group = facts.aws.cluster_updates, facts.aws.group_updates
-    if isinstance(cluster, Unknown):
-        yield f"updates of the cluster: {_why(cluster)}"
+def _eks_updates_not_read(facts: CheckFacts, since: datetime) -> Iterator[str]:
+    cluster_history, group_histories = facts.aws.cluster_updates, facts.aws.group_updates
+    if isinstance(cluster_history, Unknown):
+        yield f"updates of the cluster: {_reason_text(cluster_history)}"
     else:
-        yield from _unread_updates("the cluster", cluster, since)
-    if isinstance(by_group, Unknown):
-        yield f"updates of node groups: {_why(by_group)}"
+        yield from _updates_not_read("the cluster", cluster_history, since)
+    if isinstance(group_histories, Unknown):
+        yield f"updates of node groups: {_reason_text(group_histories)}"
         return
-    for name, history in sorted(by_group.items()):
+    for name, history in sorted(group_histories.items()):
         if isinstance(history, Unknown):
-            yield f"updates of node group {name}: {_why(history)}"
+            yield f"updates of node group {name}: {_reason_text(history)}"
         else:
-            yield from _unread_updates(f"node group {name}", history, since)
+            yield from _updates_not_read(f"node group {name}", history, since)
 
 
-def _unread_updates(of: str, history: UpdateHistory, since: datetime) -> Iterator[str]:
+def _updates_not_read(owner: str, history: UpdateHistory, since: datetime) -> Iterator[str]:
     """Updates that could not be described, and earlier ones that may also be after `since`."""
     for each in history.updates:
         if isinstance(each, Unknown):
-            yield f"an update of {of}: {_why(each)}"
-    begun = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
-    if history.unseen and all(moment >= since for moment in begun):
-        yield f"{history.unseen} earlier updates of {of}: only the latest are described"
+            yield f"an update of {owner}: {_reason_text(each)}"
+    started = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
+    if history.unseen and all(moment >= since for moment in started):
+        yield f"{history.unseen} earlier updates of {owner}: only the latest are described"
 
 
-def _why(told: Unknown) -> str:
-    return f"{told.why} ({told.missing})" if told.missing and told.missing not in told.why else told.why
+def _reason_text(unknown: Unknown) -> str:
+    return f"{unknown.why} ({unknown.missing})" if unknown.missing and unknown.missing not in unknown.why else unknown.why

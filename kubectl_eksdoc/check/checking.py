@@ -14,13 +14,13 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.amazon.removed_apis import Tables
-from kubectl_eksdoc.amazon.versions import NoPath, in_words, minor_of, path
+from kubectl_eksdoc.amazon.removed_apis import KnowledgeTables
+from kubectl_eksdoc.amazon.versions import NoPath, format_version, minor_of, minor_steps
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import Issue
+from kubectl_eksdoc.model.addons import HealthIssue
 from kubectl_eksdoc.model.api_objects import ApiUsage
 from kubectl_eksdoc.model.cluster import Cluster, no_changes
-from kubectl_eksdoc.model.connection import UNNAMED, CommandTarget, shell
+from kubectl_eksdoc.model.connection import CLUSTER_PLACEHOLDER, CommandTarget, shell
 from kubectl_eksdoc.model.findings import (
     ClauseName,
     Code,
@@ -31,12 +31,12 @@ from kubectl_eksdoc.model.findings import (
     Status,
     Subject,
     clause,
-    in_order,
+    sort_findings,
 )
 from kubectl_eksdoc.model.kinds import Absent, CheckNeed, ReadState, Resource, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.missing_rights import learned
-from kubectl_eksdoc.model.quantities import Version, parse
+from kubectl_eksdoc.model.missing_rights import remedy_for
+from kubectl_eksdoc.model.quantities import Version, parse_version
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.result import DrainPlan
@@ -63,9 +63,9 @@ class UpgradePath:
     @property
     def text(self) -> str:
         """``1.31 → 1.32 → 1.33``; one version where the control plane has it already."""
-        return " → ".join(in_words(each) for each in (self.now, *self.steps))
+        return " → ".join(format_version(each) for each in (self.now, *self.steps))
 
-    def comes_later(self, version: Version) -> bool:
+    def is_after_next_step(self, version: Version) -> bool:
         """Whether the control plane gets `version` after its next step. The checklist does between the two steps what
         only that version requires."""
         return version > self.now and version != self.steps[0]
@@ -80,14 +80,14 @@ class CurrentVersion:
     assumed: bool = False
 
 
-def where(eks: str | Unknown, server: str, nodes: Iterable[Node]) -> CurrentVersion | Unknown:
+def current_version(eks_version: str | Unknown, server_version: str, nodes: Iterable[Node]) -> CurrentVersion | Unknown:
     """The version of the control plane. `eks_version`: as EKS describes it; `server_version`: as the API server
     reports it. Kubelets are never newer than the control plane, so the newest kubelet is its lowest possible version.
     """
-    if not isinstance(eks, Unknown) and (told := parse(eks)) is not None:
-        return CurrentVersion(minor_of(told), "as EKS describes it")
-    if (said := parse(server)) is not None:
-        return CurrentVersion(minor_of(said), "as the API server says")
+    if not isinstance(eks_version, Unknown) and (from_eks := parse_version(eks_version)) is not None:
+        return CurrentVersion(minor_of(from_eks), "as EKS describes it")
+    if (from_server := parse_version(server_version)) is not None:
+        return CurrentVersion(minor_of(from_server), "as the API server says")
     kubelets = [minor_of(node.kubelet) for node in nodes if node.kubelet is not None]
     if not kubelets:
         return Unknown("neither EKS nor the API server tells the control plane's version, and no kubelet its own")
@@ -95,19 +95,19 @@ def where(eks: str | Unknown, server: str, nodes: Iterable[Node]) -> CurrentVers
     return CurrentVersion(newest, "as the newest kubelet has it: nothing tells the control plane's own", True)
 
 
-def way(here: CurrentVersion, target: Version | None) -> UpgradePath | NoPath:
+def upgrade_path(current: CurrentVersion, target: Version | None) -> UpgradePath | NoPath:
     """The path to `target`, or to the next minor version."""
-    wanted = Version(here.version.major, here.version.minor + 1) if target is None else minor_of(target)
-    steps = path(here.version, wanted)
+    desired = Version(current.version.major, current.version.minor + 1) if target is None else minor_of(target)
+    steps = minor_steps(current.version, desired)
     if isinstance(steps, NoPath):
         return steps
-    return UpgradePath(here.version, wanted, steps, here.told_by, here.assumed)
+    return UpgradePath(current.version, desired, steps, current.told_by, current.assumed)
 
 
 NOT_ASKED = Unknown("no check that was chosen asks for it")
 
 
-def _nothing_of_aws() -> UpgradeFacts:
+def _no_upgrade_facts() -> UpgradeFacts:
     from kubectl_eksdoc.model.eks import UpgradeFacts
 
     return UpgradeFacts()
@@ -121,32 +121,32 @@ class CheckFacts:
     `kube_proxy_config`: as `guards.configuration` returns it."""
 
     cluster: Cluster
-    way: UpgradePath
+    path: UpgradePath
     eks: EksCluster | Unknown = NOT_ASKED
-    aws: UpgradeFacts = field(default_factory=_nothing_of_aws)
+    aws: UpgradeFacts = field(default_factory=_no_upgrade_facts)
     api: ApiUsage = ApiUsage()
-    summed: Mapping[CheckNeed, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
+    command_findings: Mapping[CheckNeed, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
     drain: DrainPlan | None = None
-    past: ReportedChanges = field(default_factory=no_changes)
-    tables: Tables = Tables()
-    proxy: str | Absent | Unknown = NOT_ASKED
+    recent_changes: ReportedChanges = field(default_factory=no_changes)
+    tables: KnowledgeTables = KnowledgeTables()
+    kube_proxy_config: str | Absent | Unknown = NOT_ASKED
 
     @staticmethod
-    def of_files(cluster: Cluster, way: UpgradePath, api: ApiUsage) -> CheckFacts:
+    def of_files(cluster: Cluster, path: UpgradePath, api: ApiUsage) -> CheckFacts:
         """Facts for manifests alone: AWS and changes are not requested, and their types are not even loaded."""
         nothing: Any = None
-        return CheckFacts(cluster, way, aws=nothing, api=api, past=nothing)
+        return CheckFacts(cluster, path, aws=nothing, api=api, recent_changes=nothing)
 
-    def offers(self, minor: Version) -> bool:
+    def is_offered(self, minor: Version) -> bool:
         """Whether EKS offers it; False only where EKS has listed its versions and this one is missing."""
-        listed = self.aws.versions
-        return isinstance(listed, Unknown) or minor in {minor_of(v) for each in listed if (v := parse(each.version))}
+        versions = self.aws.versions
+        return isinstance(versions, Unknown) or minor in {minor_of(v) for each in versions if (v := parse_version(each.version))}
 
     @property
-    def name(self) -> str:
+    def cluster_name(self) -> str:
         """The cluster's name, as EKS knows it; "" where no source names it, such as a dump."""
-        told = "" if isinstance(self.eks, Unknown) else self.eks.name
-        return told or self.cluster.identity.cluster
+        eks_name = "" if isinstance(self.eks, Unknown) else self.eks.name
+        return eks_name or self.cluster.identity.cluster
 
 
 class Area(str, Enum):
@@ -180,41 +180,41 @@ class Gate(str, Enum):
     AFTER = "after"
 
 
-AS_ONE = frozenset({CheckNeed.PLAN_DNS, CheckNeed.PLAN_INTERRUPTION, CheckNeed.INSIGHTS})
+COMBINED_NEEDS = frozenset({CheckNeed.PLAN_DNS, CheckNeed.PLAN_INTERRUPTION, CheckNeed.INSIGHTS})
 """Needs whose checks judge one thing in many parts: an unknown part may hide findings of the other parts."""
 
-_WHOLES = frozenset(("check-drain", "check-addons", "check-imds", "check-dns", "check-interruption"))
+_COMMAND_CODES = frozenset(("check-drain", "check-addons", "check-imds", "check-dns", "check-interruption"))
 """Codes that stand for the whole result of another command."""
 
 
-def asked_of(check: UpgradeCheck, only: Collection[str]) -> frozenset[str]:
+def requested_codes(check: UpgradeCheck, only: Collection[str]) -> frozenset[str]:
     """The codes of `check` that `only` names, or all codes if `only` is empty. A code that stands for a whole command
     requests all codes of the check."""
-    every = frozenset(code.name for code in check.codes)
-    named = every & frozenset(only)
-    return every if not only or named & _WHOLES else named
+    codes = frozenset(code.name for code in check.codes)
+    requested = codes & frozenset(only)
+    return codes if not only or requested & _COMMAND_CODES else requested
 
 
-def is_told(finding: Finding, check: UpgradeCheck, only: Collection[str]) -> bool:
+def is_requested(finding: Finding, check: UpgradeCheck, only: Collection[str]) -> bool:
     """Whether the finding is requested, or is unknown and may hide a requested finding."""
-    asked = asked_of(check, only)
+    requested = requested_codes(check, only)
     code = finding.code.name
-    return code in asked or (finding.status is Status.UNKNOWN and any(code in kin_of(check, each) for each in asked))
+    return code in requested or (finding.status is Status.UNKNOWN and any(code in related_codes(check, each) for each in requested))
 
 
-def kin_of(check: UpgradeCheck, code: str) -> frozenset[str]:
+def related_codes(check: UpgradeCheck, code: str) -> frozenset[str]:
     """The codes whose unknown findings leave `code` of `check` open. By default a code only hides its own findings."""
     # Imported late: a check of a single code, or of manifests alone, must not load the plans of other commands.
-    from kubectl_eksdoc.addon_diff.plan import KIN as OF_ADDONS
-    from kubectl_eksdoc.imds_probe.plan import KIN as OF_IMDS
+    from kubectl_eksdoc.addon_diff.plan import RELATED_CODES as OF_ADDONS
+    from kubectl_eksdoc.imds_probe.plan import RELATED_CODES as OF_IMDS
 
-    return _siblings(check) | OF_ADDONS.get(code, frozenset()) | OF_IMDS.get(code, frozenset())
+    return _sibling_codes(check) | OF_ADDONS.get(code, frozenset()) | OF_IMDS.get(code, frozenset())
 
 
-def _siblings(check: UpgradeCheck) -> frozenset[str]:
+def _sibling_codes(check: UpgradeCheck) -> frozenset[str]:
     """The codes of DNS, interruption and insights report for each other that something was not read."""
-    every = frozenset(code.name for code in check.codes)
-    return every if AS_ONE & set(check.needs) else every & _WHOLES
+    codes = frozenset(code.name for code in check.codes)
+    return codes if COMBINED_NEEDS & set(check.needs) else codes & _COMMAND_CODES
 
 
 Judge = Callable[[CheckFacts], Iterable[Finding]]
@@ -232,141 +232,141 @@ class UpgradeCheck:
     judge: Judge
     kinds: tuple[Resource, ...] = ()
     needs: tuple[CheckNeed, ...] = ()
-    part: bool = False
+    partial: bool = False
 
-    def also(self, judge: Judge, gate: Gate | None) -> UpgradeCheck:
+    def at_gate(self, judge: Judge, gate: Gate | None) -> UpgradeCheck:
         """The part of the check that counts at another gate."""
-        return replace(self, judge=judge, gate=gate, part=True)
+        return replace(self, judge=judge, gate=gate, partial=True)
 
     @staticmethod
     def of(code: CodeName, judge: Judge, *kinds: Resource) -> UpgradeCheck:
         """A check from the record of its code. `kinds`: further lists it can judge without if they are missing."""
-        found = Code.of(code)
-        gate, lists = Gate(found.gate) if found.gate else None, tuple(dict.fromkeys((*found.needs, *kinds)))
-        return UpgradeCheck((found,), Area(found.area), gate, judge, lists, tuple(map(CheckNeed, found.asks)))
+        finding_code = Code.of(code)
+        gate, lists = Gate(finding_code.gate) if finding_code.gate else None, tuple(dict.fromkeys((*finding_code.needs, *kinds)))
+        return UpgradeCheck((finding_code,), Area(finding_code.area), gate, judge, lists, tuple(map(CheckNeed, finding_code.asks)))
 
 
-def cluster_of(facts: CheckFacts) -> Subject:
+def cluster_subject(facts: CheckFacts) -> Subject:
     """The whole cluster as a subject."""
-    return Subject("Cluster", facts.name or facts.cluster.identity.name)
+    return Subject("Cluster", facts.cluster_name or facts.cluster.identity.name)
 
 
-def unknown(
-    asked: ClauseName, subject: Subject, why: Unknown, severity: Severity = Severity.MEDIUM, **values: object
+def unknown_finding(
+    clause_name: ClauseName, subject: Subject, reason: Unknown, severity: Severity = Severity.MEDIUM, **values: object
 ) -> Finding:
     """A finding that the answer to a question is not known. `clause_name`: the question; `severity`: how bad the
     answer may be."""
-    what, remedy = clause(asked, **values), (learned(why),)
-    message = clause("/not-known", what=what, why=why)
-    missing = why.missing or what.rstrip(",")
-    return Finding(Code.of(asked), severity, Status.UNKNOWN, subject, message, (), remedy, missing, lacks=(why,))
+    question, remedy = clause(clause_name, **values), (remedy_for(reason),)
+    message = clause("/not-known", what=question, why=reason)
+    missing = reason.missing or question.rstrip(",")
+    return Finding(Code.of(clause_name), severity, Status.UNKNOWN, subject, message, (), remedy, missing, unknowns=(reason,))
 
 
-def unread(
+def unread_lists(
     facts: CheckFacts,
-    asked: ClauseName,
+    clause_name: ClauseName,
     *resources: Resource,
     severity: Severity = Severity.MEDIUM,
     **values: object,
 ) -> Iterator[Finding]:
     """One finding where some of `resources` (default: all that its code needs) were not read completely."""
-    missing = facts.cluster.unread(*(resources or Code.of(asked).needs))
+    missing = facts.cluster.not_read(*(resources or Code.of(clause_name).needs))
     if not missing:
         return
-    lacks = tuple(read.lack for read in missing)
-    rights = [f"list {read.resource.full_name}" for read in missing if read.state is ReadState.FORBIDDEN]
-    lacking = ", ".join(rights) or ", ".join(read.resource.full_name for read in missing)
-    found = unknown(asked, cluster_of(facts), Unknown("; ".join(map(str, lacks)), lacking), severity, **values)
-    yield replace(found, remedy=found.remedy if rights else (learned(lacks[0]),), lacks=lacks)
+    lacks = tuple(read.as_unknown for read in missing)
+    missing_rights = [f"list {read.resource.full_name}" for read in missing if read.state is ReadState.FORBIDDEN]
+    lacking = ", ".join(missing_rights) or ", ".join(read.resource.full_name for read in missing)
+    finding = unknown_finding(clause_name, cluster_subject(facts), Unknown("; ".join(map(str, lacks)), lacking), severity, **values)
+    yield replace(finding, remedy=finding.remedy if missing_rights else (remedy_for(lacks[0]),), unknowns=lacks)
 
 
 # Texts that several checks share: days, sources, and commands for the cluster that was read.
 
 
-def sourced(text: str, source: KnowledgeSource) -> str:
+def with_source(text: str, source: KnowledgeSource) -> str:
     """`text` with its source, and with the confidence where that is not high."""
     return f"{text} ({', '.join(filter(None, (source.document, source.doubt)))})"
 
 
-def doubted(text: str, source: KnowledgeSource) -> str:
+def with_confidence(text: str, source: KnowledgeSource) -> str:
     """`text` with the confidence of its source where that is not high, without the source."""
     return f"{text} ({source.doubt})" if source.doubt else text
 
 
-def aws(facts: CheckFacts, *words: str) -> str:
+def aws_command(facts: CheckFacts, *words: str) -> str:
     """An awscli command in the cluster's region."""
-    return shell("aws", *words, *in_region(facts))
+    return shell("aws", *words, *region_flags(facts))
 
 
-def in_region(facts: CheckFacts) -> tuple[str, ...]:
+def region_flags(facts: CheckFacts) -> tuple[str, ...]:
     """The flags for the cluster's region; none where it is not known."""
     region = facts.cluster.identity.region if isinstance(facts.eks, Unknown) else facts.eks.region
     return ("--region", region) if region else ()
 
 
-def name_of(facts: CheckFacts) -> str:
+def cluster_name_arg(facts: CheckFacts) -> str:
     """The cluster's name for commands, as EKS knows it; a placeholder where it is not known."""
-    return facts.name or UNNAMED
+    return facts.cluster_name or CLUSTER_PLACEHOLDER
 
 
-def ago(now: datetime, then: datetime) -> str:
+def time_ago(now: datetime, moment: datetime) -> str:
     """``3 days ago``, ``5 hours ago``, ``just now``."""
-    gone = now - then
+    elapsed = now - moment
     for length, name in ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute")):
-        if gone >= length:
-            return f"{number(gone // length, name)} ago"
+        if elapsed >= length:
+            return f"{pluralize(elapsed // length, name)} ago"
     return "just now"
 
 
-def number(count: int, name: str) -> str:
+def pluralize(count: int, name: str) -> str:
     """``1 day``, ``2 days``."""
     return f"{count} {name}{'' if count == 1 else 's'}"
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
+def join_names(names: Sequence[str], limit: int = 5) -> str:
     """``a, b and 6 more``."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return f"{', '.join(names[:limit])}{more}"
 
 
-def day(moment: datetime) -> str:
+def format_day(moment: datetime) -> str:
     """``2026-11-22``."""
     return moment.date().isoformat()
 
 
-def issue(each: Issue, most: int = 5) -> str:
+def format_issue(health_issue: HealthIssue, limit: int = 5) -> str:
     """``PodEvictionFailure: Reached max retries … (ip-10-0-1-2.ec2.internal)``."""
-    more = " …" if len(each.resources) > most else ""
-    where = f" ({', '.join(each.resources[:most])}{more})" if each.resources else ""
-    return f"{each.code or 'an issue without a code'}{f': {each.message}' if each.message else ''}{where}"
+    more = " …" if len(health_issue.resources) > limit else ""
+    resources = f" ({', '.join(health_issue.resources[:limit])}{more})" if health_issue.resources else ""
+    return f"{health_issue.code or 'an issue without a code'}{f': {health_issue.message}' if health_issue.message else ''}{resources}"
 
 
-def unwell(status: str, well: Collection[str], issues: Sequence[Issue]) -> str:
+def health_problems(status: str, healthy_statuses: Collection[str], issues: Sequence[HealthIssue]) -> str:
     """``its status is DEGRADED and EKS sees 2 health issues in it``; "" for a healthy status without issues."""
-    said = [f"its status is {status}"] if status and status not in well else []
-    said += [f"EKS sees {number(len(issues), 'health issue')} in it"] if issues else []
-    return " and ".join(said)
+    problems = [f"its status is {status}"] if status and status not in healthy_statuses else []
+    problems += [f"EKS sees {pluralize(len(issues), 'health issue')} in it"] if issues else []
+    return " and ".join(problems)
 
 
 # Root causes of findings: one removed API, one node group, one workload, one missing answer.
 
 
-AWS = Subject("AWS", "account")
+AWS_ACCOUNT = Subject("AWS", "account")
 """The root cause of findings that are unknown only because AWS is unknown."""
 
-DECIDING = 3
+MAX_TOP_CAUSES = 3
 """Causes that are shown with their remedy."""
 
-_WIDE = frozenset({"Cluster", "Command"})
+_UNSPECIFIC_KINDS = frozenset({"Cluster", "Command"})
 """Kinds of subjects too general to group findings of different codes."""
 
-_WORKLOAD = frozenset({"Deployment", "DaemonSet", "StatefulSet", "PodDisruptionBudget", "ConfigMap"})
+_WORKLOAD_KINDS = frozenset({"Deployment", "DaemonSet", "StatefulSet", "PodDisruptionBudget", "ConfigMap"})
 """Kinds of objects of one application, which have its name."""
 
 
 _SAME_KIND = {"NodeGroup": "Nodegroup"}
-_RIGHT = re.compile(r"((list|get|watch|create) \S+|[a-z0-9-]+:[A-Z]\w+)(, |\Z)")
-_GATES = (*Gate, None)
+_RIGHTS_PATTERN = re.compile(r"((list|get|watch|create) \S+|[a-z0-9-]+:[A-Z]\w+)(, |\Z)")
+_GATE_ORDER = (*Gate, None)
 
 
 @frozen
@@ -398,85 +398,85 @@ class RootCause:
 
 
 def root_causes(
-    found: Iterable[tuple[Finding, Gate | None]],
-    lacking: Mapping[int, Subject] = MappingProxyType({}),
-    reach: CommandTarget = CommandTarget(),
+    findings_with_gates: Iterable[tuple[Finding, Gate | None]],
+    missing_sources: Mapping[int, Subject] = MappingProxyType({}),
+    command_target: CommandTarget = CommandTarget(),
 ) -> tuple[RootCause, ...]:
     """Root causes of findings that count: those that the next step waits for first, then the worst.
     `missing_sources`: by the id of a finding that is unknown for one reason alone, the source without an answer: AWS,
     or the snapshot that was read."""
     by_key: dict[object, list[tuple[Finding, Gate | None]]] = defaultdict(list)
-    for each, gate in found:
-        by_key[_key(lacking.get(id(each)) or _origin(each), each)].append((each, gate))
-    return tuple(sorted((_cause(some, lacking, reach) for some in by_key.values()), key=_order))
+    for each, gate in findings_with_gates:
+        by_key[_cause_key(missing_sources.get(id(each)) or _cause_subject(each), each)].append((each, gate))
+    return tuple(sorted((_build_cause(some, missing_sources, command_target) for some in by_key.values()), key=_cause_order))
 
 
-def among(causes: Iterable[RootCause], found: Sequence[Finding]) -> tuple[RootCause, ...]:
+def causes_of_findings(causes: Iterable[RootCause], findings: Sequence[Finding]) -> tuple[RootCause, ...]:
     """The causes of `findings`, which have to be the same objects as those of the plan: there may be thousands, and
     each step asks."""
-    some = set(map(id, found))
-    return tuple(each for each in causes if any(id(one) in some for one in each.findings))
+    finding_ids = set(map(id, findings))
+    return tuple(each for each in causes if any(id(one) in finding_ids for one in each.findings))
 
 
-def _cause(
-    some: Sequence[tuple[Finding, Gate | None]], lacking: Mapping[int, Subject], reach: CommandTarget
+def _build_cause(
+    findings_with_gates: Sequence[tuple[Finding, Gate | None]], missing_sources: Mapping[int, Subject], command_target: CommandTarget
 ) -> RootCause:
-    gate = min((gate for _, gate in some), key=_GATES.index)
-    here, later = (in_order(each for each, at in some if (at is gate) is now) for now in (True, False))
-    first, findings = here[0], (*here, *later)
-    silent = lacking.get(id(first))
-    if silent == AWS:
-        return RootCause(AWS, gate, findings, Remedy.of("leave-aws-out", command=_check(("--no-aws",), reach)))
-    if silent is not None:
-        return RootCause(silent, gate, findings, Remedy.of("snapshot-again"))
-    words = ("--only", first.code.name, "-o", "wide", *_of_file(first.subject))
-    return RootCause(_origin(first), gate, findings, _do(first, words, reach))
+    gate = min((gate for _, gate in findings_with_gates), key=_GATE_ORDER.index)
+    at_first_gate, at_later_gates = (sort_findings(each for each, at in findings_with_gates if (at is gate) is now) for now in (True, False))
+    first, findings = at_first_gate[0], (*at_first_gate, *at_later_gates)
+    source = missing_sources.get(id(first))
+    if source == AWS_ACCOUNT:
+        return RootCause(AWS_ACCOUNT, gate, findings, Remedy.of("leave-aws-out", command=_check_command(("--no-aws",), command_target)))
+    if source is not None:
+        return RootCause(source, gate, findings, Remedy.of("snapshot-again"))
+    flags = ("--only", first.code.name, "-o", "wide", *_file_flags(first.subject))
+    return RootCause(_cause_subject(first), gate, findings, _top_remedy(first, flags, command_target))
 
 
-def _of_file(subject: Subject) -> tuple[str, ...]:
+def _file_flags(subject: Subject) -> tuple[str, ...]:
     if subject.kind != "File":
         return ()
     return "-f", "-" if subject.name == "standard input" else subject.name
 
 
-def _do(first: Finding, words: Sequence[str], reach: CommandTarget) -> Remedy:
+def _top_remedy(first: Finding, flags: Sequence[str], command_target: CommandTarget) -> Remedy:
     """The first remedy with its command, or else with the command of a more detailed check with `flags`."""
-    do = next(iter(first.remedy), None)
-    if do is not None and do.command:
-        return do
-    text = Remedy.of("see-all").text if do is None else f"{do.text} Details:"
-    return replace(do or Remedy(""), text=text, command=_check(words, reach))
+    remedy = next(iter(first.remedy), None)
+    if remedy is not None and remedy.command:
+        return remedy
+    text = Remedy.of("see-all").text if remedy is None else f"{remedy.text} Details:"
+    return replace(remedy or Remedy(""), text=text, command=_check_command(flags, command_target))
 
 
-def _check(words: Sequence[str], reach: CommandTarget) -> str:
-    return reach.of(shell("kubectl", "eksdoc", "check", *words))
+def _check_command(flags: Sequence[str], command_target: CommandTarget) -> str:
+    return command_target.add_to(shell("kubectl", "eksdoc", "check", *flags))
 
 
-def _origin(found: Finding) -> Subject:
-    if found.root_cause is not None:
-        return found.root_cause
-    if found.status is Status.UNKNOWN and _RIGHT.sub("", found.missing) == "" != found.missing:
-        return Subject("Right", found.missing)
-    return found.subject
+def _cause_subject(finding: Finding) -> Subject:
+    if finding.root_cause is not None:
+        return finding.root_cause
+    if finding.status is Status.UNKNOWN and _RIGHTS_PATTERN.sub("", finding.missing) == "" != finding.missing:
+        return Subject("Right", finding.missing)
+    return finding.subject
 
 
-def _key(origin: Subject, found: Finding) -> object:
-    if origin.kind in _WIDE:
-        return origin, found.code.name
-    if origin.kind in _WORKLOAD:
-        return origin.namespace, origin.name
-    return _SAME_KIND.get(origin.kind, origin.kind), origin.namespace, origin.name
+def _cause_key(subject: Subject, finding: Finding) -> object:
+    if subject.kind in _UNSPECIFIC_KINDS:
+        return subject, finding.code.name
+    if subject.kind in _WORKLOAD_KINDS:
+        return subject.namespace, subject.name
+    return _SAME_KIND.get(subject.kind, subject.kind), subject.namespace, subject.name
 
 
-def _order(of: RootCause) -> tuple[object, ...]:
-    first = of.subject
+def _cause_order(cause: RootCause) -> tuple[object, ...]:
+    subject = cause.subject
     return (
-        _GATES.index(of.gate),
-        of.status is not Status.FAIL,
-        of.severity.rank,
-        -len(of.findings),
-        first.kind,
-        first.namespace,
-        first.name,
-        of.first.code.name,
+        _GATE_ORDER.index(cause.gate),
+        cause.status is not Status.FAIL,
+        cause.severity.rank,
+        -len(cause.findings),
+        subject.kind,
+        subject.namespace,
+        subject.name,
+        cause.first.code.name,
     )

@@ -6,76 +6,76 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.amazon.addon_needs import CLUSTER_AUTOSCALER
 from kubectl_eksdoc.amazon.amis import GroupUpdateKind
-from kubectl_eksdoc.amazon.versions import Fit, in_words, kubelet_skew, minor_of
-from kubectl_eksdoc.model.connection import CommandTarget, file_of, kubectl, shell
+from kubectl_eksdoc.amazon.versions import Fit, format_version, kubelet_skew, minor_of
+from kubectl_eksdoc.model.connection import CommandTarget, file_name, kubectl, shell
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.model.knowledge import basis
+from kubectl_eksdoc.model.knowledge import rule_basis
 from kubectl_eksdoc.model.nodes import GROUP_LABELS, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 
 from . import addon_steps as addons
 from . import karpenter_steps as karpenter
 from . import steps
-from .checking import CheckFacts, Gate, aws, number
-from .checks.insights import kubelets_refused
-from .checks.release_notes import NodeGroupNodes, groups
-from .checks.software import RunningVersion, running
-from .karpenter_steps import MINUTES, way_of
-from .step_forms import new_by_eksctl, of_group, of_scaling_group
+from .checking import CheckFacts, Gate, aws_command, pluralize
+from .checks.insights import is_kubelet_skew_error
+from .checks.release_notes import NodeGroupNodes, group_nodes
+from .checks.software import RunningVersion, find_running_versions
+from .karpenter_steps import POD_TIMEOUT_MINUTES, choose_group_update
+from .step_forms import eksctl_new_group_commands, node_group_forms, scaling_group_forms
 from .steps import (
     Phase,
     UpgradeStep,
-    check,
-    deleted,
-    deleting,
-    eks,
-    lost,
-    numbered,
-    preparing,
-    restarted,
+    check_command,
+    deletion_findings,
+    deletion_flags,
+    eks_command,
+    deletion_text,
+    number_steps,
+    prepare_steps,
+    restart_steps,
 )
 
 
-def before(facts: CheckFacts, now: Version, step: Version, again: bool) -> Iterator[UpgradeStep]:
+def node_steps_before(facts: CheckFacts, current: Version, step: Version, listed_before: bool) -> Iterator[UpgradeStep]:
     """Replace the groups whose kubelets the API server of `step` would not serve by nodes of `current`. Nodes of Auto
     Mode are replaced at once, so their blockers have to be fixed before the first step. `listed_before`: an earlier
     step has listed the blockers."""
-    every = groups(facts.cluster.nodes)
-    old = [(group, why) for group in every if (why := _too_old(facts, group, step))]
-    if old:
-        first = f"nodes are replaced before the control plane gets {in_words(step)}, which would not serve them"
-        yield from _looked_at(facts, Phase.BEFORE_CONTROL_PLANE, first, again)
-    elif now == facts.way.now and any(group.owner is NodeOwner.AUTO_MODE for group in every):
-        yield from _looked_at(facts, Phase.BEFORE_CONTROL_PLANE, _EARLY, again)
-    for group, why in old:
-        yield from _of(facts, group, now, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {why}; ")
+    all_groups = group_nodes(facts.cluster.nodes)
+    old_groups = [(group, reason) for group in all_groups if (reason := _too_old_reason(facts, group, step))]
+    if old_groups:
+        check_reason = f"nodes are replaced before the control plane gets {format_version(step)}, which would not serve them"
+        yield from _check_steps(facts, Phase.BEFORE_CONTROL_PLANE, check_reason, listed_before)
+    elif current == facts.path.now and any(group.owner is NodeOwner.AUTO_MODE for group in all_groups):
+        yield from _check_steps(facts, Phase.BEFORE_CONTROL_PLANE, _AUTO_MODE_TIMING, listed_before)
+    for group, reason in old_groups:
+        yield from _group_steps(facts, group, current, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {reason}; ")
 
 
-_LIMIT = f"EKS gives the pods of a node {MINUTES} minutes, Karpenter waits for ever: neither says which budget it is"
-_EARLY = "EKS Auto Mode begins to replace its nodes as soon as the control plane has a new version"
+_DRAIN_LIMITS = f"EKS gives the pods of a node {POD_TIMEOUT_MINUTES} minutes, Karpenter waits for ever: neither says which budget it is"
+_AUTO_MODE_TIMING = "EKS Auto Mode begins to replace its nodes as soon as the control plane has a new version"
 
 
-def after(facts: CheckFacts, there: Sequence[RunningVersion], again: bool) -> Iterator[UpgradeStep]:
+def node_steps_after(facts: CheckFacts, running_versions: Sequence[RunningVersion], listed_before: bool) -> Iterator[UpgradeStep]:
     """Replace all nodes that are behind, the smallest groups first, to find problems at a small scale.
     `running_versions`: all software that runs; `listed_before`: an earlier step has listed the blockers, and the
     replacement of Auto Mode nodes has begun since."""
-    target = facts.way.target
-    behind = [each for each in groups(facts.cluster.nodes) if _behind(each, target)]
-    if not behind:
+    target = facts.path.target
+    old_groups = [each for each in group_nodes(facts.cluster.nodes) if _is_behind(each, target)]
+    if not old_groups:
         return
-    if not again or any(each.owner is not NodeOwner.AUTO_MODE for each in behind):
-        yield from _looked_at(facts, Phase.NODES, _LIMIT, again)
-    scaled = any(each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in behind)
-    if scaled:
-        yield from _autoscaler(facts, there, held=True)
-    for group in sorted(behind, key=lambda each: (_TURN.index(each.owner), len(each.nodes), each.name)):
+    if not listed_before or any(each.owner is not NodeOwner.AUTO_MODE for each in old_groups):
+        yield from _check_steps(facts, Phase.NODES, _DRAIN_LIMITS, listed_before)
+    has_scaling_groups = any(each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in old_groups)
+    if has_scaling_groups:
+        yield from _autoscaler_step(facts, running_versions, scale_down=True)
+    for group in sorted(old_groups, key=lambda each: (_OWNER_ORDER.index(each.owner), len(each.nodes), each.name)):
         if group.owner is not NodeOwner.FARGATE:
-            yield from _of(facts, group, target, Phase.NODES, "")
-    if scaled:
-        yield from _autoscaler(facts, there, held=False)
+            yield from _group_steps(facts, group, target, Phase.NODES, "")
+    if has_scaling_groups:
+        yield from _autoscaler_step(facts, running_versions, scale_down=False)
 
 
-_TURN = (
+_OWNER_ORDER = (
     NodeOwner.MANAGED,
     NodeOwner.EKSCTL,
     NodeOwner.SELF_MANAGED,
@@ -86,303 +86,303 @@ _TURN = (
 )
 
 
-def _behind(group: NodeGroupNodes, version: Version) -> bool:
+def _is_behind(group: NodeGroupNodes, version: Version) -> bool:
     """Whether a node is older than `version`; a kubelet of unknown version may be."""
     return any(node.kubelet is None or minor_of(node.kubelet) < version for node in group.nodes)
 
 
-def _too_old(facts: CheckFacts, group: NodeGroupNodes, step: Version) -> str:
+def _too_old_reason(facts: CheckFacts, group: NodeGroupNodes, step: Version) -> str:
     """Why the control plane must not get `step` before the group is replaced; "" where an earlier step has upgraded it,
     or it is new enough. A group is upgraded as a whole, to the version before the step that requires it. The insights
     of EKS are about the next step."""
     oldest = min((minor_of(node.kubelet) for node in group.nodes if node.kubelet is not None), default=None)
     if oldest is None:
         return ""
-    now = facts.way.now
-    if oldest < now and kubelets_refused(facts, facts.way.steps[0]):
-        if step == facts.way.steps[0]:
-            return f"{in_words(step)}, its kubelets are too old by EKS's own insight"
-        oldest = now
-    for each in facts.way.steps:
-        verdict = kubelet_skew(each, oldest)
+    current = facts.path.now
+    if oldest < current and is_kubelet_skew_error(facts, facts.path.steps[0]):
+        if step == facts.path.steps[0]:
+            return f"{format_version(step)}, its kubelets are too old by EKS's own insight"
+        oldest = current
+    for next_step in facts.path.steps:
+        verdict = kubelet_skew(next_step, oldest)
         if verdict.fit is Fit.TOO_OLD:
-            if each == step:
-                return f"{in_words(step)}, {verdict.why}"
-            oldest = now
-        now = each
+            if next_step == step:
+                return f"{format_version(step)}, {verdict.reason}"
+            oldest = current
+        current = next_step
     return ""
 
 
-def _looked_at(facts: CheckFacts, phase: Phase, why: str, again: bool) -> Iterator[UpgradeStep]:
+def _check_steps(facts: CheckFacts, phase: Phase, reason: str, listed_before: bool) -> Iterator[UpgradeStep]:
     """Findings block only the first of these steps."""
     gate = Gate.BEFORE_NODES
     yield UpgradeStep(
         phase,
-        "Look again before nodes are replaced" if again else "Check that nothing blocks the replacement of nodes",
-        why,
-        (check("--target", in_words(facts.way.target), "--gate", gate.value),),
+        "Look again before nodes are replaced" if listed_before else "Check that nothing blocks the replacement of nodes",
+        reason,
+        (check_command("--target", format_version(facts.path.target), "--gate", gate.value),),
         "it exits with 0",
-        at=facts.way.target,
-        gate=None if again else gate,
+        at=facts.path.target,
+        gate=None if listed_before else gate,
     )
-    if not again:
-        yield from steps.asked(facts, phase)
+    if not listed_before:
+        yield from steps.ask_owners(facts, phase)
 
 
-_HOLD = (
+_SCALE_DOWN_TEXTS = (
     "Keep the Cluster Autoscaler from removing new nodes",
     "it takes empty ones away before pods come to them; EKS ends the scale-down of an update early where it scales up"
     " meanwhile. Pods that wait get no new nodes as long as it is away",
     "it has no pod",
 )
-_GIVE_BACK = (
+_SCALE_UP_TEXTS = (
     "Give the Cluster Autoscaler its replicas back",
     "no node is added for pods that wait until it runs again",
     "its pods are Ready",
 )
 
 
-def _autoscaler(facts: CheckFacts, there: Sequence[RunningVersion], held: bool) -> Iterator[UpgradeStep]:
+def _autoscaler_step(facts: CheckFacts, running_versions: Sequence[RunningVersion], scale_down: bool) -> Iterator[UpgradeStep]:
     """The step that scales it down before the nodes are replaced, or the one after them that scales it up again."""
-    for each in there:
-        of = each.subject
-        if each.software == CLUSTER_AUTOSCALER and of.kind == "Deployment":
-            title, why, done = _HOLD if held else _GIVE_BACK
-            owner = (of.kind, of.namespace, of.name)
-            had = next((it.replicas for it in facts.cluster.workloads if (it.kind, it.namespace, it.name) == owner), 1)
-            scale = kubectl("scale", "deployment", of.name, of.namespace, f"--replicas={0 if held else had}")
+    for running_version in running_versions:
+        subject = running_version.subject
+        if running_version.software == CLUSTER_AUTOSCALER and subject.kind == "Deployment":
+            title, reason, done_when = _SCALE_DOWN_TEXTS if scale_down else _SCALE_UP_TEXTS
+            owner = (subject.kind, subject.namespace, subject.name)
+            replicas = next((it.replicas for it in facts.cluster.workloads if (it.kind, it.namespace, it.name) == owner), 1)
+            scale = kubectl("scale", "deployment", subject.name, subject.namespace, f"--replicas={0 if scale_down else replicas}")
             yield UpgradeStep(
-                Phase.NODES, title, why, (scale,), done, at=facts.way.target, source=basis("self-managed-nodes").source
+                Phase.NODES, title, reason, (scale,), done_when, at=facts.path.target, source=rule_basis("self-managed-nodes").source
             )
             return
 
 
-def _of(
-    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+def _group_steps(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, prefix: str
 ) -> Iterator[UpgradeStep]:
-    yield from _MAKERS[group.owner](facts, group, version, phase, because)
+    yield from _STEPS_BY_OWNER[group.owner](facts, group, version, phase, prefix)
 
 
-def _managed(
-    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+def _managed_group_steps(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, prefix: str
 ) -> Iterator[UpgradeStep]:
     """One update to `version`; the minors between are skipped, as far as the version skew allows."""
-    chosen = way_of(facts, group, version)
-    to = in_words(version)
-    named = ("--nodegroup-name", group.name)
-    wait = eks(facts, "wait nodegroup-active", *named)
-    look = eks(facts, "describe-nodegroup", *named, "--query", "nodegroup.[amiType,releaseVersion,launchTemplate]")
+    update = choose_group_update(facts, group, version)
+    version_text = format_version(version)
+    name_flags = ("--nodegroup-name", group.name)
+    wait = eks_command(facts, "wait nodegroup-active", *name_flags)
+    describe = eks_command(facts, "describe-nodegroup", *name_flags, "--query", "nodegroup.[amiType,releaseVersion,launchTemplate]")
     about = (group.name, *(node.name for node in group.nodes))
-    if chosen.way is GroupUpdateKind.NEW_GROUP:
-        title = f"Make a new group beside {group.name} with {to}, and drain {group.name}"
-        saved = eks(facts, "describe-nodegroup", *named, "--query", "nodegroup", "--output", "yaml")
+    if update.kind is GroupUpdateKind.NEW_GROUP:
+        title = f"Make a new group beside {group.name} with {version_text}, and drain {group.name}"
+        saved = eks_command(facts, "describe-nodegroup", *name_flags, "--query", "nodegroup", "--output", "yaml")
         commands: tuple[str, ...] = (
-            f"{saved} > {shell(file_of(group.name))}",
-            eks(facts, "create-nodegroup", "--cli-input-yaml", "file://new.yaml"),
-            eks(facts, "wait nodegroup-active", "--nodegroup-name", "NAME-OF-THE-NEW-GROUP"),
-            *_emptied(facts, group),
-            eks(facts, "delete-nodegroup", *named),
+            f"{saved} > {shell(file_name(group.name))}",
+            eks_command(facts, "create-nodegroup", "--cli-input-yaml", "file://new.yaml"),
+            eks_command(facts, "wait nodegroup-active", "--nodegroup-name", "NAME-OF-THE-NEW-GROUP"),
+            *_drain_commands(facts, group),
+            eks_command(facts, "delete-nodegroup", *name_flags),
         )
-        why = (
-            f"{chosen.why}; new.yaml has what the first command saves, but for what EKS adds (status, ARN, "
+        reason = (
+            f"{update.reason}; new.yaml has what the first command saves, but for what EKS adds (status, ARN, "
             "resources), with another name, and an amiType and version of today (YAML takes AWS CLI 2). "
-            f"The old group is the rollback: uncordon its nodes as long as it is there{_losing(facts, group)}"
+            f"The old group is the rollback: uncordon its nodes as long as it is there{_deletion_warning(facts, group)}"
         )
-    elif chosen.way is GroupUpdateKind.TEMPLATE:
-        title = f"Give the launch template of group {group.name} an AMI of {to}, and update the group to it"
-        commands = (look, f"{eks(facts, 'update-nodegroup-version', *named)} --launch-template id=LT,version=N", wait)
-        why = f"{chosen.why}: neither version nor release may be given then"
+    elif update.kind is GroupUpdateKind.TEMPLATE:
+        title = f"Give the launch template of group {group.name} an AMI of {version_text}, and update the group to it"
+        commands = (describe, f"{eks_command(facts, 'update-nodegroup-version', *name_flags)} --launch-template id=LT,version=N", wait)
+        reason = f"{update.reason}: neither version nor release may be given then"
     else:
-        sure = chosen.way is GroupUpdateKind.IN_PLACE
+        is_in_place = update.kind is GroupUpdateKind.IN_PLACE
         title = (
-            f"Update group {group.name} {f'in place to {to}' if sure else f'to {to}, in place if its AMI allows it'}"
+            f"Update group {group.name} {f'in place to {version_text}' if is_in_place else f'to {version_text}, in place if its AMI allows it'}"
         )
-        commands = (look, eks(facts, "update-nodegroup-version", *named, "--kubernetes-version", to), wait)
-        why = (
-            f"{chosen.why}; with an AMI of its own in the launch template, or for a quick rollback, create a new "
+        commands = (describe, eks_command(facts, "update-nodegroup-version", *name_flags, "--kubernetes-version", version_text), wait)
+        reason = (
+            f"{update.reason}; with an AMI of its own in the launch template, or for a quick rollback, create a new "
             "group instead: an in-place update cannot be rolled back"
         )
-    forms = of_group(facts, group, to, chosen.way, _emptied(facts, group))
-    gone = chosen.way is GroupUpdateKind.NEW_GROUP
-    done = f"the old group is gone, and no node is older than {to}" if gone else f"every node of it has {to}"
-    gate, seen = Gate.BEFORE_NODES, _nodes(group)
-    source = chosen.source
-    yield UpgradeStep(phase, title, because + why, commands, done, seen, version, gate, (), about, source, forms=forms)
+    forms = node_group_forms(facts, group, version_text, update.kind, _drain_commands(facts, group))
+    replaces_group = update.kind is GroupUpdateKind.NEW_GROUP
+    done_when = f"the old group is gone, and no node is older than {version_text}" if replaces_group else f"every node of it has {version_text}"
+    gate, verify = Gate.BEFORE_NODES, _list_nodes_command(group)
+    source = update.source
+    yield UpgradeStep(phase, title, prefix + reason, commands, done_when, verify, version, gate, (), about, source, forms=forms)
 
 
-def _emptied(facts: CheckFacts, group: NodeGroupNodes, *nodes: str) -> tuple[str, ...]:
+def _drain_commands(facts: CheckFacts, group: NodeGroupNodes, *nodes: str) -> tuple[str, ...]:
     """The commands that plan and then run the drain of the group, or of its `nodes`, with the judged settings."""
-    words = (*(nodes or ("--nodegroup", group.name)), *deleting(_deleted(facts, group)))
-    return tuple(shell("kubectl", "eksdoc", "drain", verb, *words) for verb in ("plan", "run"))
+    flags = (*(nodes or ("--nodegroup", group.name)), *deletion_flags(_group_deletions(facts, group)))
+    return tuple(shell("kubectl", "eksdoc", "drain", verb, *flags) for verb in ("plan", "run"))
 
 
-def _deleted(facts: CheckFacts, group: NodeGroupNodes) -> tuple[Finding, ...]:
-    found = deleted(facts)
-    here = karpenter.here(facts.cluster, group) if found else None
-    return tuple(each for each in found if here is not None and here.has(each.subject))
+def _group_deletions(facts: CheckFacts, group: NodeGroupNodes) -> tuple[Finding, ...]:
+    findings = deletion_findings(facts)
+    group_index = karpenter.index_group(facts.cluster, group) if findings else None
+    return tuple(each for each in findings if group_index is not None and group_index.concerns(each.subject))
 
 
-def _losing(facts: CheckFacts, group: NodeGroupNodes) -> str:
+def _deletion_warning(facts: CheckFacts, group: NodeGroupNodes) -> str:
     """A sentence about what the flags of the group's drain delete; "" for nothing."""
-    found = _deleted(facts, group)
-    return f". Its drain deletes for good: {lost(found)}" if found else ""
+    findings = _group_deletions(facts, group)
+    return f". Its drain deletes for good: {deletion_text(findings)}" if findings else ""
 
 
-def _nodes(group: NodeGroupNodes) -> str:
+def _list_nodes_command(group: NodeGroupNodes) -> str:
     """The command that lists the nodes of the group."""
     labels = group.nodes[0].labels if group.nodes else {}
     label = next((key for key in GROUP_LABELS if labels.get(key) == group.name and group.name), "")
     return shell("kubectl", "get", "nodes", *(("-l", f"{label}={group.name}") if label else ()))
 
 
-def _by_eksctl(
-    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+def _eksctl_group_steps(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, prefix: str
 ) -> Iterator[UpgradeStep]:
     yield UpgradeStep(
         phase,
-        f"Make a new group with eksctl beside {group.name} with {in_words(version)}, and drain {group.name}",
+        f"Make a new group with eksctl beside {group.name} with {format_version(version)}, and drain {group.name}",
         (
-            f"{because}eksctl does not upgrade groups that EKS does not manage: it makes new ones (AL2023 from "
-            f"eksctl 0.176 on); the old group is the rollback as long as it exists{_losing(facts, group)}"
+            f"{prefix}eksctl does not upgrade groups that EKS does not manage: it makes new ones (AL2023 from "
+            f"eksctl 0.176 on); the old group is the rollback as long as it exists{_deletion_warning(facts, group)}"
         ),
-        new_by_eksctl(facts, group.name, _emptied(facts, group)),
-        f"no node is older than {in_words(version)}",
-        _nodes(group),
+        eksctl_new_group_commands(facts, group.name, _drain_commands(facts, group)),
+        f"no node is older than {format_version(version)}",
+        _list_nodes_command(group),
         version,
         gate=Gate.BEFORE_NODES,
         about=(group.name, *(node.name for node in group.nodes)),
-        source=basis("self-managed-nodes").source,
+        source=rule_basis("self-managed-nodes").source,
     )
 
 
-def _self_managed(
-    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+def _self_managed_steps(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, prefix: str
 ) -> Iterator[UpgradeStep]:
     names = [node.name for node in group.nodes]
     yield UpgradeStep(
         phase,
-        f"Replace {number(len(names), 'self-managed node')} by nodes of {in_words(version)}",
-        f"{because}new nodes come first: a new version of the launch template, then a higher desired capacity, with the"
+        f"Replace {pluralize(len(names), 'self-managed node')} by nodes of {format_version(version)}",
+        f"{prefix}new nodes come first: a new version of the launch template, then a higher desired capacity, with the"
         " new instances protected from scale-in; the old ones are drained and then terminated one by one by their ids,"
         " each with decrement. Lowering the desired capacity instead lets the group choose, without regard for budgets"
-        f"{_losing(facts, group)}",
+        f"{_deletion_warning(facts, group)}",
         (
-            *_emptied(facts, group, *names[:_MOST]),
-            aws(facts, "autoscaling", _TERMINATE, "--instance-id", "ID", "--should-decrement-desired-capacity"),
+            *_drain_commands(facts, group, *names[:_MAX_NAMES]),
+            aws_command(facts, "autoscaling", _TERMINATE_COMMAND, "--instance-id", "ID", "--should-decrement-desired-capacity"),
         ),
-        f"no node is older than {in_words(version)}",
-        _nodes(group),
+        f"no node is older than {format_version(version)}",
+        _list_nodes_command(group),
         version,
         gate=Gate.BEFORE_NODES,
         about=tuple(names),
-        source=basis("self-managed-nodes").source,
-        forms=of_scaling_group(in_words(version)),
+        source=rule_basis("self-managed-nodes").source,
+        forms=scaling_group_forms(format_version(version)),
     )
 
 
-_MOST = 20
+_MAX_NAMES = 20
 """Most names in one command."""
-_TERMINATE = "terminate-instance-in-auto-scaling-group"
+_TERMINATE_COMMAND = "terminate-instance-in-auto-scaling-group"
 
 
-def _by_karpenter(
-    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+def _karpenter_steps(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, prefix: str
 ) -> Iterator[UpgradeStep]:
-    yield karpenter.replaced(facts, group, version, phase, because, _nodes(group))
+    yield karpenter.replacement_step(facts, group, version, phase, prefix, _list_nodes_command(group))
 
 
-def _auto_mode(
-    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+def _auto_mode_steps(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, prefix: str
 ) -> Iterator[UpgradeStep]:
     yield UpgradeStep(
         phase,
         f"Let EKS Auto Mode replace the nodes of {group.subject}",
-        f"{because}EKS does it by itself once the control plane has a new version, within the budgets of the NodePool"
+        f"{prefix}EKS does it by itself once the control plane has a new version, within the budgets of the NodePool"
         " and of the pods; nothing is to be drained by hand",
-        done_when=f"every node of it has {in_words(version)}",
-        verify=_nodes(group),
+        done_when=f"every node of it has {format_version(version)}",
+        verify=_list_nodes_command(group),
         at=version,
         gate=Gate.BEFORE_NODES,
         about=tuple(filter(None, (group.name, *(node.name for node in group.nodes)))),
-        source=basis("auto-mode-nodes").source,
+        source=rule_basis("auto-mode-nodes").source,
     )
 
 
-def _hybrid(
-    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+def _hybrid_steps(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, prefix: str
 ) -> Iterator[UpgradeStep]:
     names = [node.name for node in group.nodes]
     yield UpgradeStep(
         phase,
-        f"Upgrade {number(len(names), 'hybrid node')}, each on its own machine",
+        f"Upgrade {pluralize(len(names), 'hybrid node')}, each on its own machine",
         (
-            f"{because}only you replace them: each is drained, upgraded by nodeadm and let in again, or new "
-            f"machines are joined and the old ones go{_losing(facts, group)}"
+            f"{prefix}only you replace them: each is drained, upgraded by nodeadm and let in again, or new "
+            f"machines are joined and the old ones go{_deletion_warning(facts, group)}"
         ),
         (
-            *_emptied(facts, group, *names[:_MOST])[1:],
-            f"nodeadm upgrade {in_words(version)} -c file://nodeConfig.yaml",
-            shell("kubectl", "uncordon", *names[:_MOST]),
+            *_drain_commands(facts, group, *names[:_MAX_NAMES])[1:],
+            f"nodeadm upgrade {format_version(version)} -c file://nodeConfig.yaml",
+            shell("kubectl", "uncordon", *names[:_MAX_NAMES]),
         ),
-        f"every node of them has {in_words(version)}",
-        _nodes(group),
+        f"every node of them has {format_version(version)}",
+        _list_nodes_command(group),
         version,
         gate=Gate.BEFORE_NODES,
         about=tuple(names),
-        source=basis("hybrid-nodes").source,
+        source=rule_basis("hybrid-nodes").source,
     )
 
 
-def _fargate(
-    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+def _fargate_steps(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, prefix: str
 ) -> Iterator[UpgradeStep]:
-    yield from restarted(facts, version, phase, because)
+    yield from restart_steps(facts, version, phase, prefix)
 
 
-_Maker = Callable[[CheckFacts, NodeGroupNodes, Version, Phase, str], Iterator[UpgradeStep]]
+_StepBuilder = Callable[[CheckFacts, NodeGroupNodes, Version, Phase, str], Iterator[UpgradeStep]]
 
-_MAKERS: Mapping[NodeOwner, _Maker] = {
-    NodeOwner.MANAGED: _managed,
-    NodeOwner.EKSCTL: _by_eksctl,
-    NodeOwner.SELF_MANAGED: _self_managed,
-    NodeOwner.KARPENTER: _by_karpenter,
-    NodeOwner.AUTO_MODE: _auto_mode,
-    NodeOwner.HYBRID: _hybrid,
-    NodeOwner.FARGATE: _fargate,
+_STEPS_BY_OWNER: Mapping[NodeOwner, _StepBuilder] = {
+    NodeOwner.MANAGED: _managed_group_steps,
+    NodeOwner.EKSCTL: _eksctl_group_steps,
+    NodeOwner.SELF_MANAGED: _self_managed_steps,
+    NodeOwner.KARPENTER: _karpenter_steps,
+    NodeOwner.AUTO_MODE: _auto_mode_steps,
+    NodeOwner.HYBRID: _hybrid_steps,
+    NodeOwner.FARGATE: _fargate_steps,
 }
 
 
 # The complete checklist, in order.
 
 
-def checklist(facts: CheckFacts, reach: CommandTarget = CommandTarget()) -> tuple[UpgradeStep, ...]:
+def build_checklist(facts: CheckFacts, command_target: CommandTarget = CommandTarget()) -> tuple[UpgradeStep, ...]:
     """The steps from the current version to the target, or the remaining steps where the control plane is at the
     target. `command_target`: the flags that direct commands to the cluster that was read."""
-    return numbered(_all(facts), reach)
+    return number_steps(_all_steps(facts), command_target)
 
 
-def _all(facts: CheckFacts) -> Iterator[UpgradeStep]:
-    yield from preparing(facts)
-    there = running(facts.cluster.pods)
-    now, again = facts.way.now, False
-    for step in facts.way.steps:
-        first = now == facts.way.now
-        yield from addons.programs_before(facts, there, now, step)
-        yield from addons.before(facts, there, now, step)
-        early = tuple(before(facts, now, step, again))
-        again = again or bool(early)
-        yield from early
-        yield steps.looked_at(facts, step, first)
-        if first:
-            yield from karpenter.held(facts)
-        yield from steps.update(facts, step)
-        yield steps.soak(facts, now, step)
-        yield from addons.after(facts, there, step)
-        yield from addons.programs_after(facts, there, step)
-        now = step
-    if not facts.way.steps:
-        yield from addons.after(facts, there, facts.way.target)
-        yield from addons.programs_after(facts, there, facts.way.target)
-    yield from after(facts, there, again)
-    yield from steps.fargate(facts)
-    yield from steps.verified(facts)
+def _all_steps(facts: CheckFacts) -> Iterator[UpgradeStep]:
+    yield from prepare_steps(facts)
+    running_versions = find_running_versions(facts.cluster.pods)
+    current, listed_before = facts.path.now, False
+    for step in facts.path.steps:
+        is_first = current == facts.path.now
+        yield from addons.software_steps_before(facts, running_versions, current, step)
+        yield from addons.addon_steps_before(facts, running_versions, current, step)
+        early_steps = tuple(node_steps_before(facts, current, step, listed_before))
+        listed_before = listed_before or bool(early_steps)
+        yield from early_steps
+        yield steps.check_step(facts, step, is_first)
+        if is_first:
+            yield from karpenter.hold_steps(facts)
+        yield from steps.update_steps(facts, step)
+        yield steps.soak_step(facts, current, step)
+        yield from addons.addon_steps_after(facts, running_versions, step)
+        yield from addons.software_steps_after(facts, running_versions, step)
+        current = step
+    if not facts.path.steps:
+        yield from addons.addon_steps_after(facts, running_versions, facts.path.target)
+        yield from addons.software_steps_after(facts, running_versions, facts.path.target)
+    yield from node_steps_after(facts, running_versions, listed_before)
+    yield from steps.fargate_steps(facts)
+    yield from steps.final_checks(facts)

@@ -24,7 +24,7 @@ from .checks import (
     workloads,
 )
 
-ALL: tuple[UpgradeCheck, ...] = (
+ALL_CHECKS: tuple[UpgradeCheck, ...] = (
     *control_plane.SUPPORT_CHECKS,
     *control_plane.CHECKS,
     *insights.CHECKS,
@@ -45,7 +45,7 @@ ALL: tuple[UpgradeCheck, ...] = (
     *release_notes.SUMMARY_CHECKS,
 )
 
-CODES: tuple[Code, ...] = tuple(dict.fromkeys(code for check in ALL for code in check.codes))
+CODES: tuple[Code, ...] = tuple(dict.fromkeys(code for check in ALL_CHECKS for code in check.codes))
 """The codes that ``--only`` accepts."""
 
 
@@ -54,29 +54,29 @@ def known_codes() -> tuple[str, ...]:
     return tuple(code.name for code in CODES)
 
 
-def codes_of(areas: Collection[str]) -> tuple[str, ...]:
+def codes_of_areas(areas: Collection[str]) -> tuple[str, ...]:
     """The names of the codes in these areas, given by their ``--area`` values."""
-    return tuple(dict.fromkeys(code.name for check in ALL if check.area.flag in areas for code in check.codes))
+    return tuple(dict.fromkeys(code.name for check in ALL_CHECKS if check.area.flag in areas for code in check.codes))
 
 
-_NEED_OF = {permissions.HELM_RELEASES.name: CheckNeed.HELM}
+_OPT_IN_NEEDS = {permissions.HELM_RELEASES.name: CheckNeed.HELM}
 
 
-def chosen(
-    only: Iterable[str] = (), gate: Gate | None = None, without: Collection[str] = ()
+def choose_checks(
+    only: Iterable[str] = (), gate: Gate | None = None, excluded: Collection[str] = ()
 ) -> tuple[UpgradeCheck, ...]:
     """The checks that find one of the codes `only`, or all checks except `Area.WORKLOADS`; at one gate, or at all. None
     if only partial checks remain. `excluded`: opt-ins that are left out, with all checks that need them."""
     names = frozenset(only)
-    left_out = {need for name, need in _NEED_OF.items() if name in without}
-    found = tuple(
+    excluded_needs = {need for name, need in _OPT_IN_NEEDS.items() if name in excluded}
+    checks = tuple(
         check
-        for check in ALL
+        for check in ALL_CHECKS
         if (any(code.name in names for code in check.codes) if names else check.area is not Area.WORKLOADS)
         and (gate is None or check.gate is gate)
-        and left_out.isdisjoint(check.needs)
+        and excluded_needs.isdisjoint(check.needs)
     )
-    return () if all(check.part for check in found) else found
+    return () if all(check.partial for check in checks) else checks
 
 
 def kinds_of(checks: Iterable[UpgradeCheck]) -> tuple[Resource, ...]:

@@ -9,30 +9,30 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 
-from kubectl_eksdoc.model.budgets import Amount, Budget
+from kubectl_eksdoc.model.budgets import IntOrPercent, Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl, patch, shell
 
 UNDO = "Undo: "
 """The prefix of the command that undoes."""
-LOOKS = "It only looks: there is nothing to undo."
-_LOOKING = ("get", "describe", "logs", "events", "top", "wait", "rollout status", "rollout history")
+READ_ONLY = "It only looks: there is nothing to undo."
+_READ_VERBS = ("get", "describe", "logs", "events", "top", "wait", "rollout status", "rollout history")
 _UNKNOWN = "No rollback is known: save what it changes before."
-_SHORT = {"deploy": "deployment", "sts": "statefulset", "poddisruptionbudget": "pdb"}
+_KIND_ALIASES = {"deploy": "deployment", "sts": "statefulset", "poddisruptionbudget": "pdb"}
 
 
-def way_back(command: str, cluster: Cluster) -> str:
+def rollback_text(command: str, cluster: Cluster) -> str:
     """A sentence, with the command that undoes `command` if there is one. `command` "": none is proposed."""
     if not command:
         return "Nothing is proposed that could be undone."
     words = _words(command)
     if words[:2] == ["kubectl", "eksdoc"]:
-        return _ours(words)
+        return _own_command_rollback(words)
     if words[:1] == ["kubectl"]:
-        return _kubectl(command, words[1:], cluster)
+        return _kubectl_rollback(command, words[1:], cluster)
     if words[:3] == ["aws", "cloudformation", "create-stack"]:
-        return _stack(words)
-    return LOOKS if words[:1] == ["aws"] and len(words) > 2 and _reads(words[2]) else _UNKNOWN
+        return _delete_stack(words)
+    return READ_ONLY if words[:1] == ["aws"] and len(words) > 2 and _is_read_verb(words[2]) else _UNKNOWN
 
 
 def _words(command: str) -> list[str]:
@@ -44,136 +44,136 @@ def _words(command: str) -> list[str]:
     return ["aws", *words[3:]] if words[:2] == ["aws", "--profile"] else words
 
 
-def _reads(verb: str) -> bool:
+def _is_read_verb(verb: str) -> bool:
     return verb.startswith(("describe-", "list-", "get-", "wait"))
 
 
-def _ours(words: Sequence[str]) -> str:
+def _own_command_rollback(words: Sequence[str]) -> str:
     """Commands of this tool change nothing without ``--apply``, and save the previous state before they do."""
     if "aws" in words and "create-stack" in words:
-        return _stack(words)
+        return _delete_stack(words)
     if "--apply" not in words:
-        return LOOKS
-    first = "A dry run changes nothing. Carried out, it" if "--dry-run" in words else "It"
+        return READ_ONLY
+    subject = "A dry run changes nothing. Carried out, it" if "--dry-run" in words else "It"
     if "addon-diff" in words:
         return (
-            f"{first} shows the rollback before it asks for confirmation: the version and the values of "
+            f"{subject} shows the rollback before it asks for confirmation: the version and the values of "
             "before, in one more update."
         )
-    return f"{first} shows the rollback before it asks for confirmation, and again at its end."
+    return f"{subject} shows the rollback before it asks for confirmation, and again at its end."
 
 
-def _stack(words: Sequence[str]) -> str:
-    name, region = _value(words, "--stack-name"), _value(words, "--region")
-    where = ("--region", region) if region else ()
-    return f"{UNDO}{shell('aws', 'cloudformation', 'delete-stack', '--stack-name', name, *where)}" if name else _UNKNOWN
+def _delete_stack(words: Sequence[str]) -> str:
+    name, region = _flag_value(words, "--stack-name"), _flag_value(words, "--region")
+    region_flags = ("--region", region) if region else ()
+    return f"{UNDO}{shell('aws', 'cloudformation', 'delete-stack', '--stack-name', name, *region_flags)}" if name else _UNKNOWN
 
 
-def _kubectl(command: str, words: Sequence[str], cluster: Cluster) -> str:
+def _kubectl_rollback(command: str, words: Sequence[str], cluster: Cluster) -> str:
     """A deletion is handled first: the same line may save a copy before it."""
     if "&&" in words and "delete" in words:
-        saved = re.search(r"> (\S+)", command)
-        return f"{UNDO}kubectl create -f {saved.group(1)}" if saved else _UNKNOWN
-    verb = next((each for each in _LOOKING if " ".join(words[: len(each.split())]) == each), "")
+        saved_file = re.search(r"> (\S+)", command)
+        return f"{UNDO}kubectl create -f {saved_file.group(1)}" if saved_file else _UNKNOWN
+    verb = next((each for each in _READ_VERBS if " ".join(words[: len(each.split())]) == each), "")
     if verb:
-        return LOOKS
-    undo = next((make for begin, make in _BACK.items() if " ".join(words[: len(begin.split())]) == begin), None)
-    return _UNKNOWN if undo is None else undo(words, cluster)
+        return READ_ONLY
+    undo_command = next((builder for prefix, builder in _UNDO_BY_VERB.items() if " ".join(words[: len(prefix.split())]) == prefix), None)
+    return _UNKNOWN if undo_command is None else undo_command(words, cluster)
 
 
-def _scale(words: Sequence[str], cluster: Cluster) -> str:
-    kind, name = _named(words[1:])
-    namespace = _value(words, "-n")
+def _undo_scale(words: Sequence[str], cluster: Cluster) -> str:
+    kind, name = _kind_and_name(words[1:])
+    namespace = _flag_value(words, "-n")
     for each in cluster.workloads:
-        if (each.kind.lower(), each.namespace, each.name) == (_SHORT.get(kind, kind), namespace, name):
+        if (each.kind.lower(), each.namespace, each.name) == (_KIND_ALIASES.get(kind, kind), namespace, name):
             return f"{UNDO}{kubectl('scale', kind, name, namespace, f'--replicas={each.replicas}')}"
     return "Scale it back to the replicas that it has now (kubectl get shows them)."
 
 
-def _patch(words: Sequence[str], cluster: Cluster) -> str:
-    kind, name = _named(words[1:])
-    namespace = _value(words, "-n")
-    if _SHORT.get(kind, kind) != "pdb":
+def _undo_patch(words: Sequence[str], cluster: Cluster) -> str:
+    kind, name = _kind_and_name(words[1:])
+    namespace = _flag_value(words, "-n")
+    if _KIND_ALIASES.get(kind, kind) != "pdb":
         return _UNKNOWN
     budgets = (each for each in cluster.budgets if (each.namespace, each.name) == (namespace, name))
     budget = next(budgets, None)
     if budget is None:
         return _UNKNOWN
-    return f"{UNDO}{patch('pdb', name, namespace, _spec(budget))}"
+    return f"{UNDO}{patch('pdb', name, namespace, _budget_spec(budget))}"
 
 
-def _spec(budget: Budget) -> str:
+def _budget_spec(budget: Budget) -> str:
     """A merge patch: null removes a field."""
     policy = f'"{budget.unhealthy_policy}"' if budget.unhealthy_policy.isalnum() else "null"
-    least, most = _amount(budget.min_available), _amount(budget.max_unavailable)
-    fields = f'"minAvailable": {least}, "maxUnavailable": {most}, "unhealthyPodEvictionPolicy": {policy}'
+    min_available, max_unavailable = _amount(budget.min_available), _amount(budget.max_unavailable)
+    fields = f'"minAvailable": {min_available}, "maxUnavailable": {max_unavailable}, "unhealthyPodEvictionPolicy": {policy}'
     return f'{{"spec": {{{fields}}}}}'
 
 
-def _amount(of: Amount | None) -> str:
-    return "null" if of is None else f'"{of}"' if of.percent else str(of.value)
+def _amount(amount: IntOrPercent | None) -> str:
+    return "null" if amount is None else f'"{amount}"' if amount.percent else str(amount.value)
 
 
-def _label(words: Sequence[str], cluster: Cluster) -> str:
+def _undo_label(words: Sequence[str], cluster: Cluster) -> str:
     """A new label or annotation is removed again; the value of a removed one is not in the command."""
-    at = next((index for index, word in enumerate(words) if "=" in word and not word.startswith("-")), 0)
-    if not at:
+    position = next((index for index, word in enumerate(words) if "=" in word and not word.startswith("-")), 0)
+    if not position:
         removed = next((word[:-1] for word in words[1:] if word.endswith("-") and not word.startswith("-")), "")
         return f"Set {removed} again: note its value before." if removed else _UNKNOWN
-    key = words[at].partition("=")[0]
-    return f"{UNDO}{shell('kubectl', *words[:at], f'{key}-', *_place(words[at + 1 :]))}"
+    key = words[position].partition("=")[0]
+    return f"{UNDO}{shell('kubectl', *words[:position], f'{key}-', *_namespace_flags(words[position + 1 :]))}"
 
 
-def _place(words: Sequence[str]) -> tuple[str, ...]:
-    return ("-n", _value(words, "-n")) if _value(words, "-n") else ()
+def _namespace_flags(words: Sequence[str]) -> tuple[str, ...]:
+    return ("-n", _flag_value(words, "-n")) if _flag_value(words, "-n") else ()
 
 
-def _restart(words: Sequence[str], cluster: Cluster) -> str:
+def _undo_restart(words: Sequence[str], cluster: Cluster) -> str:
     return "It changes nothing but the age of the pods, within their rollout's limits: there is nothing to undo."
 
 
-def _cordon(words: Sequence[str], cluster: Cluster) -> str:
+def _undo_cordon(words: Sequence[str], cluster: Cluster) -> str:
     return f"{UNDO}{shell('kubectl', 'uncordon', *words[1:])}"
 
 
-def _uncordon(words: Sequence[str], cluster: Cluster) -> str:
+def _undo_uncordon(words: Sequence[str], cluster: Cluster) -> str:
     return f"{UNDO}{shell('kubectl', 'cordon', *words[1:])}"
 
 
-def _edit(words: Sequence[str], cluster: Cluster) -> str:
-    kind, name = _named(words[1:])
-    namespace = _value(words, "-n")
+def _undo_edit(words: Sequence[str], cluster: Cluster) -> str:
+    kind, name = _kind_and_name(words[1:])
+    namespace = _flag_value(words, "-n")
     return f"Save it before ({kubectl('get', kind, name, namespace, '-o', 'yaml')}), and restore the previous values."
 
 
-def _delete(words: Sequence[str], cluster: Cluster) -> str:
-    kind, _ = _named(words[1:])
+def _undo_delete(words: Sequence[str], cluster: Cluster) -> str:
+    kind, _ = _kind_and_name(words[1:])
     if kind in ("pod", "pods"):
         return "It is not undone: its controller makes another pod; one without a controller is gone."
     return "It is not undone: save the object before (-o yaml), and make it again of that."
 
 
-_BACK: Mapping[str, Callable[[Sequence[str], Cluster], str]] = {
-    "scale": _scale,
-    "patch": _patch,
-    "label": _label,
-    "annotate": _label,
-    "rollout restart": _restart,
-    "cordon": _cordon,
-    "uncordon": _uncordon,
-    "edit": _edit,
-    "delete": _delete,
+_UNDO_BY_VERB: Mapping[str, Callable[[Sequence[str], Cluster], str]] = {
+    "scale": _undo_scale,
+    "patch": _undo_patch,
+    "label": _undo_label,
+    "annotate": _undo_label,
+    "rollout restart": _undo_restart,
+    "cordon": _undo_cordon,
+    "uncordon": _undo_uncordon,
+    "edit": _undo_edit,
+    "delete": _undo_delete,
 }
 
 
-def _named(words: Sequence[str]) -> tuple[str, str]:
+def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     """Kind and name, from ``deployment web`` or ``deployment/web``."""
     first = words[0] if words else ""
     kind, slash, name = first.partition("/")
     return (kind, name) if slash else (first, words[1] if len(words) > 1 else "")
 
 
-def _value(words: Sequence[str], flag: str) -> str:
+def _flag_value(words: Sequence[str], flag: str) -> str:
     """The value of a flag that is a separate word; "" without the flag."""
     for index, word in enumerate(words[:-1]):
         if word == flag:

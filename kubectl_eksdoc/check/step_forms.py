@@ -16,10 +16,10 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import CLOUDFORMATION, EKSCTL, TERRAFORM, NodeGroup, managed_by
+from kubectl_eksdoc.model.machines import CLOUDFORMATION, EKSCTL, TERRAFORM, NodeGroup, manager_tags
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node
 
-from .checking import CheckFacts, in_region, name_of
+from .checking import CheckFacts, region_flags, cluster_name_arg
 from .checks.release_notes import NodeGroupNodes
 
 
@@ -33,118 +33,118 @@ class StepForm:
     commands: tuple[str, ...] = ()
 
 
-_APPLIED = ("terraform plan -out=upgrade.tfplan", "terraform apply upgrade.tfplan")
+_TERRAFORM_COMMANDS = ("terraform plan -out=upgrade.tfplan", "terraform apply upgrade.tfplan")
 _MODULE = "terraform-aws-modules/eks"
 _DRIFT = "the commands above would make drift"
 
 
-def of_cluster(facts: CheckFacts, version: str) -> tuple[StepForm, ...]:
+def cluster_forms(facts: CheckFacts, version: str) -> tuple[StepForm, ...]:
     """Forms of the control plane's update."""
-    by = _named(facts.eks)
-    made = _command(facts, "upgrade cluster", "--approve", "--version", version, name="--name")
-    return _forms(
-        by,
-        StepForm(EKSCTL, "It made this cluster.", (made,)) if _of_eksctl(facts, by) else None,
+    tools = _managing_tools(facts.eks)
+    eksctl_command = _eksctl_command(facts, "upgrade cluster", "--approve", "--version", version, name_flag="--name")
+    return _collect_forms(
+        tools,
+        StepForm(EKSCTL, "It made this cluster.", (eksctl_command,)) if _is_eksctl_cluster(facts, tools) else None,
         f'Set version = "{version}" in its aws_eks_cluster ({_MODULE}: kubernetes_version, before v21'
         " cluster_version; its groups without a version of their own follow in the same apply)",
     )
 
 
-def of_addon(facts: CheckFacts, name: str, versions: Sequence[str]) -> tuple[StepForm, ...]:
+def addon_forms(facts: CheckFacts, name: str, versions: Sequence[str]) -> tuple[StepForm, ...]:
     """Forms of an add-on's update; `versions`: one after the other. eksctl keeps no stack for an add-on, so the tags of
     the cluster decide whether eksctl manages it."""
-    by = _named(facts.eks)
-    made = [_command(facts, "update addon", "--name", name, "--version", each, "--wait") for each in versions]
+    tools = _managing_tools(facts.eks)
+    eksctl_commands = [_eksctl_command(facts, "update addon", "--name", name, "--version", each, "--wait") for each in versions]
     text = "Give --config-file instead where the add-on has Pod Identity associations: it has to name them."
-    to = ", then ".join(f'"{each}"' for each in versions)
-    return _forms(
-        {tool: tag for tool, tag in by.items() if tool != EKSCTL},
-        StepForm(EKSCTL, text, tuple(made)) if _of_eksctl(facts, by) else None,
-        f'Set addon_version = {to} in its aws_eks_addon ({_MODULE}: addons["{name}"].addon_version,'
+    quoted_versions = ", then ".join(f'"{each}"' for each in versions)
+    return _collect_forms(
+        {tool: tag for tool, tag in tools.items() if tool != EKSCTL},
+        StepForm(EKSCTL, text, tuple(eksctl_commands)) if _is_eksctl_cluster(facts, tools) else None,
+        f'Set addon_version = {quoted_versions} in its aws_eks_addon ({_MODULE}: addons["{name}"].addon_version,'
         f' before v21 cluster_addons["{name}"].addon_version){"; apply each before the next" * (len(versions) > 1)}',
     )
 
 
-def of_group(
-    facts: CheckFacts, group: NodeGroupNodes, to: str, way: GroupUpdateKind, emptied: Sequence[str]
+def node_group_forms(
+    facts: CheckFacts, group: NodeGroupNodes, version: str, update_kind: GroupUpdateKind, drain_commands: Sequence[str]
 ) -> tuple[StepForm, ...]:
     """Forms of a managed node group's update. `drain_commands`: the commands that drain it."""
-    told = facts.aws.node_groups
-    by = _named(told.get(group.name) if isinstance(told, Mapping) else None)
-    by = {EKSCTL: "", **by} if by_eksctl(group.nodes) else by
+    node_groups = facts.aws.node_groups
+    tools = _managing_tools(node_groups.get(group.name) if isinstance(node_groups, Mapping) else None)
+    tools = {EKSCTL: "", **tools} if has_eksctl_nodes(group.nodes) else tools
     entry = f'eks_managed_node_groups["{group.name}"]'
-    upgraded = ("upgrade nodegroup", "--name", group.name)
-    applied: tuple[str, ...] = _APPLIED
-    if way is GroupUpdateKind.NEW_GROUP:
-        made = new_by_eksctl(facts, group.name, emptied)
+    upgrade_words = ("upgrade nodegroup", "--name", group.name)
+    terraform_commands: tuple[str, ...] = _TERRAFORM_COMMANDS
+    if update_kind is GroupUpdateKind.NEW_GROUP:
+        eksctl_commands = eksctl_new_group_commands(facts, group.name, drain_commands)
         declared = (
-            f'Add another aws_eks_node_group with version = "{to}" ({_MODULE}: an entry beside {entry}),'
+            f'Add another aws_eks_node_group with version = "{version}" ({_MODULE}: an entry beside {entry}),'
             " and remove this one when it is drained"
         )
-        applied = (*_APPLIED, *emptied, *_APPLIED)
-    elif way is GroupUpdateKind.TEMPLATE:
-        made = (_command(facts, *upgraded, "--launch-template-version", "N"),)
+        terraform_commands = (*_TERRAFORM_COMMANDS, *drain_commands, *_TERRAFORM_COMMANDS)
+    elif update_kind is GroupUpdateKind.TEMPLATE:
+        eksctl_commands = (_eksctl_command(facts, *upgrade_words, "--launch-template-version", "N"),)
         declared = (
-            f"Set image_id = an AMI of {to} in its aws_launch_template, and launch_template.version in its "
+            f"Set image_id = an AMI of {version} in its aws_launch_template, and launch_template.version in its "
             f"aws_eks_node_group where that is a number ({_MODULE}: {entry}.ami_id)"
         )
     else:
-        made = (_command(facts, *upgraded, "--kubernetes-version", to),)
+        eksctl_commands = (_eksctl_command(facts, *upgrade_words, "--kubernetes-version", version),)
         declared = (
-            f'Set version = "{to}" in its aws_eks_node_group, and release_version where it is given ({_MODULE}: '
+            f'Set version = "{version}" in its aws_eks_node_group, and release_version where it is given ({_MODULE}: '
             f"{entry}.kubernetes_version, before v21 .cluster_version, and .ami_release_version)"
         )
-    mine = StepForm(EKSCTL, "It made this group, and keeps a stack for it.", made) if EKSCTL in by else None
-    return _forms(by, mine, declared, applied)
+    eksctl_form = StepForm(EKSCTL, "It made this group, and keeps a stack for it.", eksctl_commands) if EKSCTL in tools else None
+    return _collect_forms(tools, eksctl_form, declared, terraform_commands)
 
 
-def of_scaling_group(version: str) -> tuple[StepForm, ...]:
+def scaling_group_forms(version: str) -> tuple[StepForm, ...]:
     """Forms for nodes that EKS does not manage; which tool creates them is not known."""
     declared = (
         f"Set image_id = an AMI of {version} in its aws_launch_template ({_MODULE}:"
         " self_managed_node_groups), with a higher desired_capacity in its aws_autoscaling_group, before the drain;"
         " afterwards desired_capacity is again what it was"
     )
-    return _forms({}, None, declared)
+    return _collect_forms({}, None, declared)
 
 
-def _forms(
-    by: Mapping[str, str], eksctl: StepForm | None, declared: str, applied: Sequence[str] = _APPLIED
+def _collect_forms(
+    tools: Mapping[str, str], eksctl_form: StepForm | None, declared: str, terraform_commands: Sequence[str] = _TERRAFORM_COMMANDS
 ) -> tuple[StepForm, ...]:
     """`tools`: the managing tools by the tags, with the name in the tag. `declared`: the change in Terraform terms."""
-    found = [] if eksctl is None else [eksctl]
-    if CLOUDFORMATION in by:
-        text = f"Stack {by[CLOUDFORMATION]} made it: change it in the template of that, and update the stack: {_DRIFT}."
-        found.append(StepForm(CLOUDFORMATION, text))
-    if TERRAFORM in by or not by:
-        tagged = f"It is tagged {by[TERRAFORM]}. " if TERRAFORM in by else ""
-        found.append(StepForm(TERRAFORM, f"{tagged}{declared}: {_DRIFT}.", tuple(applied)))
-    return tuple(found)
+    forms = [] if eksctl_form is None else [eksctl_form]
+    if CLOUDFORMATION in tools:
+        text = f"Stack {tools[CLOUDFORMATION]} made it: change it in the template of that, and update the stack: {_DRIFT}."
+        forms.append(StepForm(CLOUDFORMATION, text))
+    if TERRAFORM in tools or not tools:
+        tagged = f"It is tagged {tools[TERRAFORM]}. " if TERRAFORM in tools else ""
+        forms.append(StepForm(TERRAFORM, f"{tagged}{declared}: {_DRIFT}.", tuple(terraform_commands)))
+    return tuple(forms)
 
 
-def _named(told: EksCluster | NodeGroup | Absent | Unknown | None) -> Mapping[str, str]:
-    return managed_by(told.tags) if isinstance(told, (EksCluster, NodeGroup)) else {}
+def _managing_tools(resource: EksCluster | NodeGroup | Absent | Unknown | None) -> Mapping[str, str]:
+    return manager_tags(resource.tags) if isinstance(resource, (EksCluster, NodeGroup)) else {}
 
 
-def _of_eksctl(facts: CheckFacts, by: Mapping[str, str]) -> bool:
+def _is_eksctl_cluster(facts: CheckFacts, tools: Mapping[str, str]) -> bool:
     """Whether eksctl created the cluster. `tools`: by its tags; where they name no tool, its node groups decide."""
-    return EKSCTL in by or (not by and by_eksctl(facts.cluster.nodes))
+    return EKSCTL in tools or (not tools and has_eksctl_nodes(facts.cluster.nodes))
 
 
-def by_eksctl(nodes: Iterable[Node]) -> bool:
+def has_eksctl_nodes(nodes: Iterable[Node]) -> bool:
     """Whether eksctl created one of their groups: it labels the nodes of managed groups as well."""
     return any(EKSCTL_GROUP in node.labels for node in nodes)
 
 
-def new_by_eksctl(facts: CheckFacts, group: str, emptied: Sequence[str]) -> tuple[str, ...]:
+def eksctl_new_group_commands(facts: CheckFacts, group: str, drain_commands: Sequence[str]) -> tuple[str, ...]:
     """Replace an eksctl node group by a new one."""
-    new, old = (
+    create, delete = (
         "eksctl create nodegroup --config-file cluster.yaml",
-        _command(facts, "delete nodegroup", "--name", group),
+        _eksctl_command(facts, "delete nodegroup", "--name", group),
     )
-    return (new, *emptied, old)
+    return (create, *drain_commands, delete)
 
 
-def _command(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster") -> str:
+def _eksctl_command(facts: CheckFacts, verb: str, *more: str, name_flag: str = "--cluster") -> str:
     """`name_flag`: the eksctl flag for the cluster's name."""
-    return shell("eksctl", *verb.split(), name, name_of(facts), *in_region(facts), *more)
+    return shell("eksctl", *verb.split(), name_flag, cluster_name_arg(facts), *region_flags(facts), *more)

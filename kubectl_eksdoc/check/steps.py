@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
 
-from kubectl_eksdoc.amazon.versions import in_words, minor_of, rollback_for, rollback_leaves
+from kubectl_eksdoc.amazon.versions import format_version, minor_of, rollback_window, unchanged_by_rollback
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
 from kubectl_eksdoc.model.eks import ERROR
 from kubectl_eksdoc.model.findings import ROLLBACK, Finding
 from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, rule_basis
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 
-from .checking import NOT_ASKED, CheckFacts, Gate, aws, in_region, listed, name_of, number
-from .checks.compatibility import installed
-from .checks.insights import FORCE, follows
-from .checks.software import maker
-from .step_forms import StepForm, of_cluster
+from .checking import NOT_ASKED, CheckFacts, Gate, aws_command, region_flags, join_names, cluster_name_arg, pluralize
+from .checks.compatibility import installed_addons
+from .checks.insights import FORCE, follows_control_plane
+from .checks.software import likely_owner
+from .step_forms import StepForm, cluster_forms
 
 
 class Phase(str, Enum):
@@ -68,29 +68,29 @@ class UpgradeStep:
         )
 
 
-def numbered(steps: Iterable[UpgradeStep], reach: CommandTarget) -> tuple[UpgradeStep, ...]:
+def number_steps(steps: Iterable[UpgradeStep], command_target: CommandTarget) -> tuple[UpgradeStep, ...]:
     """The steps with their numbers, and with commands for the cluster that was read."""
-    return tuple(_numbered(number, each, reach) for number, each in enumerate(steps, 1))
+    return tuple(_number_step(number, each, command_target) for number, each in enumerate(steps, 1))
 
 
-def _numbered(number: int, step: UpgradeStep, reach: CommandTarget) -> UpgradeStep:
-    commands = tuple(map(reach.of, step.commands))
-    text, begin, back = step.why.partition(ROLLBACK)
-    why, verify = f"{text}{begin}{reach.of(back)}", reach.of(step.verify)
-    forms = tuple(replace(each, commands=tuple(map(reach.of, each.commands))) for each in step.forms)
-    return replace(step, number=number, why=why, commands=commands, verify=verify, forms=forms)
+def _number_step(number: int, step: UpgradeStep, command_target: CommandTarget) -> UpgradeStep:
+    commands = tuple(map(command_target.add_to, step.commands))
+    text, marker, rollback = step.why.partition(ROLLBACK)
+    reason, verify = f"{text}{marker}{command_target.add_to(rollback)}", command_target.add_to(step.verify)
+    forms = tuple(replace(each, commands=tuple(map(command_target.add_to, each.commands))) for each in step.forms)
+    return replace(step, number=number, why=reason, commands=commands, verify=verify, forms=forms)
 
 
 # Commands of the checklist, with the flags for the cluster and the version.
 
 
-def eks(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster-name") -> str:
+def eks_command(facts: CheckFacts, verb: str, *more: str, name_flag: str = "--cluster-name") -> str:
     """``aws eks VERB --cluster-name demo-shop --region eu-west-1 …``; `verb` may be two words (``wait
     cluster-active``), `name_flag` is the flag for the cluster's name."""
-    return shell("aws", "eks", *verb.split(), name, name_of(facts), *in_region(facts), *more)
+    return shell("aws", "eks", *verb.split(), name_flag, cluster_name_arg(facts), *region_flags(facts), *more)
 
 
-def check(*more: str) -> str:
+def check_command(*more: str) -> str:
     """``kubectl eksdoc check --target 1.34``."""
     return shell("kubectl", "eksdoc", "check", *more)
 
@@ -99,228 +99,228 @@ def check(*more: str) -> str:
 # commands of the steps have the flags for it, and a separate step names what is deleted.
 
 
-_FLAGS = {"pod-emptydir": "--delete-emptydir-data", "pod-unmanaged": "--force"}
+_DELETION_FLAGS = {"pod-emptydir": "--delete-emptydir-data", "pod-unmanaged": "--force"}
 """The flags that `drain run` requires for it, by the code of the finding."""
 
 
-def deleted(facts: CheckFacts) -> tuple[Finding, ...]:
+def deletion_findings(facts: CheckFacts) -> tuple[Finding, ...]:
     """Workloads that lose the data of an emptyDir, and pods that are not created again, on all nodes that are replaced;
     none where the drain is unknown: without the flags it refuses these pods."""
-    found = facts.summed.get(CheckNeed.PLAN_DRAIN, NOT_ASKED)
-    return () if isinstance(found, Unknown) else tuple(each for each in found if each.code.name in _FLAGS)
+    findings = facts.command_findings.get(CheckNeed.PLAN_DRAIN, NOT_ASKED)
+    return () if isinstance(findings, Unknown) else tuple(each for each in findings if each.code.name in _DELETION_FLAGS)
 
 
-def deleting(found: Iterable[Finding]) -> tuple[str, ...]:
+def deletion_flags(findings: Iterable[Finding]) -> tuple[str, ...]:
     """The `drain run` flags that allow the deletions."""
-    codes = {each.code.name for each in found}
-    return tuple(flag for code, flag in _FLAGS.items() if code in codes)
+    codes = {each.code.name for each in findings}
+    return tuple(flag for code, flag in _DELETION_FLAGS.items() if code in codes)
 
 
-def asked(facts: CheckFacts, phase: Phase) -> Iterator[UpgradeStep]:
+def ask_owners(facts: CheckFacts, phase: Phase) -> Iterator[UpgradeStep]:
     """A step before the replacement of nodes."""
-    found = deleted(facts)
-    data, alone = ([each for each in found if each.code.name == code] for code in _FLAGS)
-    if found:
-        kinds = [number(len(data), "workload") + " with emptyDir"] if data else []
-        kinds += [number(len(alone), "pod") + " without a controller"] if alone else []
+    findings = deletion_findings(facts)
+    data, unmanaged = ([each for each in findings if each.code.name == code] for code in _DELETION_FLAGS)
+    if findings:
+        losses = [pluralize(len(data), "workload") + " with emptyDir"] if data else []
+        losses += [pluralize(len(unmanaged), "pod") + " without a controller"] if unmanaged else []
         yield UpgradeStep(
             phase,
-            f"Ask the owners of what goes with the nodes: {' and '.join(kinds)}",
-            f"the replacement of nodes deletes for good: {lost(found)}",
+            f"Ask the owners of what goes with the nodes: {' and '.join(losses)}",
+            f"the replacement of nodes deletes for good: {deletion_text(findings)}",
             (
-                check("--target", in_words(facts.way.target), "--only", ",".join(_FLAGS), "-o", "wide"),
-                *(each.remedy[0].command for each in alone[:_MOST]),
+                check_command("--target", format_version(facts.path.target), "--only", ",".join(_DELETION_FLAGS), "-o", "wide"),
+                *(each.remedy[0].command for each in unmanaged[:_MAX_COMMANDS]),
             ),
             "they agree, and each pod without a controller is saved",
-            at=facts.way.target,
+            at=facts.path.target,
         )
 
 
-def lost(found: Iterable[Finding]) -> str:
+def deletion_text(findings: Iterable[Finding]) -> str:
     """``the emptyDir data of Deployment shop/web, Pod ops/shell, which nothing creates again``."""
-    data, alone = ([f"{f.subject.kind} {f.subject}" for f in found if f.code.name == code] for code in _FLAGS)
-    said = [f"the emptyDir data of {listed(data)}"] if data else []
-    return "; ".join([*said, *([f"{listed(alone)}, which nothing creates again"] if alone else [])])
+    data, unmanaged = ([f"{f.subject.kind} {f.subject}" for f in findings if f.code.name == code] for code in _DELETION_FLAGS)
+    parts = [f"the emptyDir data of {join_names(data)}"] if data else []
+    return "; ".join([*parts, *([f"{join_names(unmanaged)}, which nothing creates again"] if unmanaged else [])])
 
 
 # The control plane's own steps: a check before each update, the update, and the soak time after it.
 
 
-def looked_at(facts: CheckFacts, step: Version, first: bool) -> UpgradeStep:
+def check_step(facts: CheckFacts, step: Version, is_first: bool) -> UpgradeStep:
     """The findings of the whole upgrade block the first step; before each later step the checks are run again."""
     gate = Gate.BEFORE_CONTROL_PLANE
-    until = facts.way.target if first else step
+    target = facts.path.target if is_first else step
     return UpgradeStep(
         Phase.BEFORE_CONTROL_PLANE,
-        f"Check that nothing blocks {in_words(step)}" if first else f"Look again before {in_words(step)}",
+        f"Check that nothing blocks {format_version(step)}" if is_first else f"Look again before {format_version(step)}",
         "what is broken now is not better found in the middle of an upgrade"
-        if first
+        if is_first
         else "weeks may be between two versions, and the cluster changes",
-        (check("--target", in_words(until), "--gate", gate.value),),
+        (check_command("--target", format_version(target), "--gate", gate.value),),
         "it exits with 0",
         at=step,
-        gate=gate if first else None,
+        gate=gate if is_first else None,
     )
 
 
-def update(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
-    version = in_words(step)
-    if not facts.offers(step):
+def update_steps(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
+    version = format_version(step)
+    if not facts.is_offered(step):
         yield UpgradeStep(
             Phase.CONTROL_PLANE,
             f"Upgrade the control plane to {version}",
             f"EKS does not offer {version}, so no command updates to it yet; wait until EKS lists it",
             done_when=f"EKS says ACTIVE and {version}",
-            verify=aws(facts, "eks", "describe-cluster-versions"),
+            verify=aws_command(facts, "eks", "describe-cluster-versions"),
             at=step,
-            source=basis("one-minor-at-a-time").source,
+            source=rule_basis("one-minor-at-a-time").source,
         )
         return
-    free = basis("free-addresses").number
+    free_addresses = rule_basis("free-addresses").number
     yield UpgradeStep(
         Phase.CONTROL_PLANE,
         f"Upgrade the control plane to {version}",
-        f"one minor version at a time; it needs up to {free} free addresses in the cluster's subnets, and the"
-        f" API server may be away for moments{_in_spite_of(facts, version)}",
+        f"one minor version at a time; it needs up to {free_addresses} free addresses in the cluster's subnets, and the"
+        f" API server may be away for moments{_ignored_errors(facts, version)}",
         (
-            eks(facts, "update-cluster-version", "--kubernetes-version", version, name="--name"),
-            eks(facts, "wait cluster-active", name="--name"),
+            eks_command(facts, "update-cluster-version", "--kubernetes-version", version, name_flag="--name"),
+            eks_command(facts, "wait cluster-active", name_flag="--name"),
         ),
         f"EKS says ACTIVE and {version}",
-        eks(facts, "describe-cluster", "--query", "cluster.[status,version]", "--output", "text", name="--name"),
+        eks_command(facts, "describe-cluster", "--query", "cluster.[status,version]", "--output", "text", name_flag="--name"),
         at=step,
-        source=basis("one-minor-at-a-time").source,
-        forms=of_cluster(facts, version),
+        source=rule_basis("one-minor-at-a-time").source,
+        forms=cluster_forms(facts, version),
     )
 
 
-def _in_spite_of(facts: CheckFacts, version: str) -> str:
+def _ignored_errors(facts: CheckFacts, version: str) -> str:
     """A clause about errors of EKS insights that later steps fix; "" without any."""
-    seen = () if isinstance(facts.aws.insights, Unknown) else facts.aws.insights
-    errors = [each for each in seen if (each.version, each.status) == (version, ERROR) and follows(facts, each)]
-    names = listed([each.name for each in errors], 2)
+    insights = () if isinstance(facts.aws.insights, Unknown) else facts.aws.insights
+    errors = [each for each in insights if (each.version, each.status) == (version, ERROR) and follows_control_plane(facts, each)]
+    names = join_names([each.name for each in errors], 2)
     return f". An error of EKS that later steps fix is left ({names}): {FORCE}" if errors else ""
 
 
-def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
+def soak_step(facts: CheckFacts, previous: Version, step: Version) -> UpgradeStep:
     """Only the latest upgrade can be rolled back, by one minor, and only while no newer version runs below it."""
-    days = rollback_for().days
-    back = eks(facts, "update-cluster-version", "--kubernetes-version", in_words(before), name="--name")
+    days = rollback_window().days
+    rollback = eks_command(facts, "update-cluster-version", "--kubernetes-version", format_version(previous), name_flag="--name")
     return UpgradeStep(
         Phase.AFTER_CONTROL_PLANE,
-        f"Let it run with {in_words(step)} for some days, before anything follows it",
+        f"Let it run with {format_version(step)} for some days, before anything follows it",
         (
-            f"for {days} days EKS takes the control plane back to {in_words(before)}, as long as no node is newer and "
+            f"for {days} days EKS takes the control plane back to {format_version(previous)}, as long as no node is newer and "
             "no pod is on Fargate; downgrade add-ons that were upgraded first, and objects stay as they are. "
             "After the next version no rollback to it is possible. What declares the version is set back, too. "
-            f"{ROLLBACK}{back}"
+            f"{ROLLBACK}{rollback}"
         ),
         done_when="errors of the API server, of controllers and of applications are as before",
         verify=shell("kubectl", "get", "--raw", "/readyz?verbose"),
         at=step,
-        source=basis("rollback").source,
+        source=rule_basis("rollback").source,
     )
 
 
 # The last steps: the restart of pods on Fargate, and the final checks.
 
 
-_RESTARTED = ("Deployment", "StatefulSet")
-_MOST = 10
+_RESTARTABLE_KINDS = ("Deployment", "StatefulSet")
+_MAX_COMMANDS = 10
 """Most commands of one step."""
 
 
-def fargate(facts: CheckFacts) -> Iterator[UpgradeStep]:
+def fargate_steps(facts: CheckFacts) -> Iterator[UpgradeStep]:
     """Restarts for the pods on Fargate nodes that are older than the target."""
-    yield from restarted(facts, facts.way.target, Phase.NODES)
+    yield from restart_steps(facts, facts.path.target, Phase.NODES)
 
 
-def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = "") -> Iterator[UpgradeStep]:
+def restart_steps(facts: CheckFacts, version: Version, phase: Phase, prefix: str = "") -> Iterator[UpgradeStep]:
     """Restarts for the pods on Fargate nodes that are older than `version`, which the control plane has by then."""
-    old = {
+    old_nodes = {
         node.name
         for node in facts.cluster.nodes
         if node.owner is NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < version)
     }
-    pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished]
+    pods = [pod for pod in facts.cluster.pods if pod.node in old_nodes and not pod.finished]
     if not pods:
         return
-    owners = sorted({maker(pod) for pod in pods}, key=lambda each: (each.namespace, each.kind, each.name))
+    owners = sorted({likely_owner(pod) for pod in pods}, key=lambda each: (each.namespace, each.kind, each.name))
     restarts = [
         kubectl("rollout restart", each.kind.lower(), each.name, each.namespace)
         for each in owners
-        if each.kind in _RESTARTED
+        if each.kind in _RESTARTABLE_KINDS
     ]
-    others = [f"{each.kind} {each}" for each in owners if each.kind not in _RESTARTED]
-    more = f" {len(restarts) - _MOST} more owners go in the same way." if len(restarts) > _MOST else ""
-    by_hand = f" Pods of no such owner are deleted one by one: {', '.join(others[:_MOST])}." if others else ""
+    others = [f"{each.kind} {each}" for each in owners if each.kind not in _RESTARTABLE_KINDS]
+    more_text = f" {len(restarts) - _MAX_COMMANDS} more owners go in the same way." if len(restarts) > _MAX_COMMANDS else ""
+    by_hand = f" Pods of no such owner are deleted one by one: {', '.join(others[:_MAX_COMMANDS])}." if others else ""
     yield UpgradeStep(
         phase,
-        f"Restart the owners of {number(len(pods), 'pod')} on Fargate",
-        f"{because}a Fargate node has the version that the control plane had when its pod started, and is not drained;"
+        f"Restart the owners of {pluralize(len(pods), 'pod')} on Fargate",
+        f"{prefix}a Fargate node has the version that the control plane had when its pod started, and is not drained;"
         " the restart of a Deployment or StatefulSet keeps to its own rollout strategy: no PodDisruptionBudget holds it"
-        f" back.{more}{by_hand}",
-        tuple(restarts[:_MOST]),
-        f"every Fargate node has {in_words(version)}",
+        f" back.{more_text}{by_hand}",
+        tuple(restarts[:_MAX_COMMANDS]),
+        f"every Fargate node has {format_version(version)}",
         shell("kubectl", "get", "nodes", "-l", "eks.amazonaws.com/compute-type=fargate"),
         at=version,
-        source=basis("fargate-nodes").source,
+        source=rule_basis("fargate-nodes").source,
     )
 
 
-def verified(facts: CheckFacts) -> Iterator[UpgradeStep]:
-    target = in_words(facts.way.target)
+def final_checks(facts: CheckFacts) -> Iterator[UpgradeStep]:
+    target = format_version(facts.path.target)
     yield UpgradeStep(
         Phase.END,
         "See that nothing was left behind",
         "an upgrade is at its end when nodes, kube-proxy and controllers have followed, and what was held back or"
         " scaled down for it is as it was",
-        (check("--target", target, "--gate", "after"), check("--target", target)),
+        (check_command("--target", target, "--gate", "after"), check_command("--target", target)),
         "both exit with 0",
-        at=facts.way.target,
-        codes=() if facts.way.steps else ("nodes-behind",),
+        at=facts.path.target,
+        codes=() if facts.path.steps else ("nodes-behind",),
     )
 
 
 # The first steps: a trial upgrade elsewhere, reviews and a rehearsal.
 
 
-def preparing(facts: CheckFacts) -> Iterator[UpgradeStep]:
+def prepare_steps(facts: CheckFacts) -> Iterator[UpgradeStep]:
     """The longest come first."""
-    target = in_words(facts.way.target)
+    target = format_version(facts.path.target)
     yield UpgradeStep(
         Phase.PREPARE,
         "Upgrade a cluster that is not production first",
         "what no table knows is found there: applications, operators and pipelines of your own",
         done_when=f"that cluster is at {target} and its checklist is at its end",
-        source=basis("before-upgrade").source,
+        source=rule_basis("before-upgrade").source,
     )
     yield UpgradeStep(
         Phase.PREPARE,
         "Test the applications there",
         "a cluster that is well says nothing of what runs in it",
         done_when="their own tests pass on the new version, with nodes being replaced meanwhile",
-        source=basis("before-upgrade").source,
+        source=rule_basis("before-upgrade").source,
     )
-    yield from _read(facts, target)
-    yield from _rehearsed(facts, target)
+    yield from _review_steps(facts, target)
+    yield from _rehearsal_steps(facts, target)
 
 
-def _read(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
+def _review_steps(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
     yield UpgradeStep(
         Phase.PREPARE,
         "Check the manifests that are deployed from outside",
         "an object is served in every version of its API: what pipelines, charts and Git hold is not seen in the"
         " cluster, and fails at the next deployment",
-        (check("--target", target, "-f", "manifests/"),),
+        (check_command("--target", target, "-f", "manifests/"),),
         "no manifest uses an API that the target does not serve",
-        source=basis("insights").source,
+        source=rule_basis("insights").source,
     )
     yield UpgradeStep(
         Phase.PREPARE,
         "Read the warnings of the release notes up to the target",
         "some warnings concern what nothing here can see",
-        (check("--target", target, "--only", "release-note", "-o", "wide"),),
+        (check_command("--target", target, "--only", "release-note", "-o", "wide"),),
         "each was read by the people it concerns",
         codes=("release-note",),
     )
@@ -328,30 +328,30 @@ def _read(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
         Phase.PREPARE,
         "Refresh the EKS upgrade insights",
         "EKS sees who asked for removed APIs in the last 30 days; it looks once a day by itself",
-        (eks(facts, "start-insights-refresh"),),
+        (eks_command(facts, "start-insights-refresh"),),
         "no insight for the target is an ERROR",
-        eks(facts, "list-insights", "--filter", f"categories=UPGRADE_READINESS,kubernetesVersions={target}"),
-        source=basis("insights").source,
+        eks_command(facts, "list-insights", "--filter", f"categories=UPGRADE_READINESS,kubernetesVersions={target}"),
+        source=rule_basis("insights").source,
     )
 
 
-def _rehearsed(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
+def _rehearsal_steps(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
     yield UpgradeStep(
         Phase.PREPARE,
         "Have a copy of all objects outside of the cluster",
-        f"a rollback of the control plane leaves as they are: {rollback_leaves()}",
+        f"a rollback of the control plane leaves as they are: {unchanged_by_rollback()}",
         done_when="Git, or a backup that was restored once for a trial, has what the cluster has",
-        source=basis("rollback/prepared").source,
+        source=rule_basis("rollback/prepared").source,
     )
     if any(node.owner not in (NodeOwner.AUTO_MODE, NodeOwner.FARGATE) for node in facts.cluster.nodes):
         yield UpgradeStep(
             Phase.PREPARE,
             "Rehearse the replacement of the nodes",
             "budgets and places that hold it up are fixed during working hours",
-            (shell("kubectl", "eksdoc", "rehearse", "--older-than", f"v{target}", *deleting(deleted(facts))),),
+            (shell("kubectl", "eksdoc", "rehearse", "--older-than", f"v{target}", *deletion_flags(deletion_findings(facts))),),
             "the rehearsal ends with every node empty",
         )
-    if installed(facts):
+    if installed_addons(facts):
         yield UpgradeStep(
             Phase.PREPARE,
             "See what the update of each add-on would change",

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.errors import UsageError
 
-from .called import late
-from .parser import Commands, Parser, ShowText, add_flag, spelled_out, until_dashes
+from .called import lazy_call
+from .parser import Commands, Parser, ShowText, add_flag, expand_bare_flags, split_at_dashes
 
 REPLAY = "--replay"
 _REPLAYED = "replayed"
@@ -28,7 +28,7 @@ Examples:
 """
 
 
-def root(prog: str, *, only_help: bool = False) -> Parser:
+def root_parser(prog: str, *, only_help: bool = False) -> Parser:
     """The parser without any command. `only_help`: without the flags that its help does not show."""
     parser = Parser(
         prog=prog,
@@ -38,22 +38,22 @@ def root(prog: str, *, only_help: bool = False) -> Parser:
     )
     parser.set_defaults(leaf=parser)
     if not only_help:
-        _add_shared(parser, level=0)
+        _add_global_flags(parser, level=0)
     _add_replay(parser)
-    parser.opens_screens = True
+    parser.opens_ui = True
     return parser
 
 
 def add_drain(commands: Commands) -> Commands:
     """Add ``drain``; returns the action to which its subcommands are added."""
     drain = commands.add_parser("drain", help="plan and run node drains", description="Plan and run node drains.")
-    _add_shared(drain, level=1)
+    _add_global_flags(drain, level=1)
     _add_replay(drain)
-    drain.opens_screens = True
+    drain.opens_ui = True
     return drain.add_commands()
 
 
-def _add_shared(parser: Parser, level: int) -> None:
+def _add_global_flags(parser: Parser, level: int) -> None:
     from .flags import GlobalOptions
     from .options import add_source_early
 
@@ -73,7 +73,7 @@ def _add_replay(parser: Parser) -> None:
     )
 
 
-def replayed(args: argparse.Namespace) -> str | None:
+def replay_path(args: argparse.Namespace) -> str | None:
     """The path that was given to `REPLAY`, None without that flag."""
     path: str | None = getattr(args, _REPLAYED, None)
     return path
@@ -85,21 +85,21 @@ def check_no_replay(args: argparse.Namespace, leaf: Parser) -> None:
     Raises:
         UsageError: `REPLAY` was given.
     """
-    if replayed(args) is not None:
+    if replay_path(args) is not None:
         raise UsageError(
             f"{REPLAY} before {leaf.prog.split()[-1]!r} opens the interactive UI and cannot be used with a command",
             "In lines: kubectl eksdoc drain status --replay FILE",
         )
 
 
-def flags_alone(argv: Sequence[str], prog: str) -> argparse.Namespace | None:
+def parse_without_command(argv: Sequence[str], prog: str) -> argparse.Namespace | None:
     """The parsed flags; None where the line is more than flags without a command: a word, ``--help``, a mistake."""
-    flags, names = until_dashes(argv)
-    if names or not all(word.startswith("-") for word in flags[:1]):
+    flags, words_after_dashes = split_at_dashes(argv)
+    if words_after_dashes or not all(word.startswith("-") for word in flags[:1]):
         return None
-    parser = root(prog)
+    parser = root_parser(prog)
     try:
-        args, extras = parser.parse_known_args(spelled_out(flags, parser.bare()))
+        args, extras = parser.parse_known_args(expand_bare_flags(flags, parser.flags_without_value()))
     except (ShowText, UsageError):
         return None
     return None if extras else args
@@ -111,18 +111,18 @@ def flags_alone(argv: Sequence[str], prog: str) -> argparse.Namespace | None:
 def add_options(commands: Commands) -> None:
     """Add the command; without a help text it is not listed."""
     parser = commands.add_parser("options", description="List the flags that every command takes.")
-    parser.set_defaults(leaf=parser, command=lambda args, around: late("cli.context.CommandAnswer")(_text()))
+    parser.set_defaults(leaf=parser, command=lambda args, around: lazy_call("cli.context.CommandAnswer")(_options_text()))
 
 
-def _text() -> str:
+def _options_text() -> str:
     """The flags of kubectl, the flags of this tool, and the refused flags of kubectl with the reason."""
-    from .flags import HONOURED, REFUSED
+    from .flags import SUPPORTED_FLAGS, REFUSED_FLAGS
 
-    width = max(len(flag.shown) for flag in HONOURED) + 2
+    width = max(len(flag.help_name) for flag in SUPPORTED_FLAGS) + 2
     lines = ["Flags of kubectl, before or after the command:"]
-    lines += [f"  {flag.shown:<{width}}{flag.about}" for flag in HONOURED if not flag.ours]
+    lines += [f"  {flag.help_name:<{width}}{flag.about}" for flag in SUPPORTED_FLAGS if not flag.is_own]
     lines += ["", "Flags of this tool, before or after the command:"]
-    lines += [f"  {flag.shown:<{width}}{flag.about}" for flag in HONOURED if flag.ours]
+    lines += [f"  {flag.help_name:<{width}}{flag.about}" for flag in SUPPORTED_FLAGS if flag.is_own]
     lines += ["", "Flags of kubectl that are refused:"]
-    lines += [f"  {', '.join(names.split()):<{width}}{why}" for names, why in REFUSED.items()]
+    lines += [f"  {', '.join(names.split()):<{width}}{why}" for names, why in REFUSED_FLAGS.items()]
     return "\n".join(lines) + "\n"

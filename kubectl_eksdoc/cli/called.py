@@ -24,39 +24,39 @@ class ProgramName(NamedTuple):  # a dataclass would double the time of --version
     typed ones."""
 
     prog: str = PROG
-    before: tuple[str, ...] = ()
+    implied_words: tuple[str, ...] = ()
 
 
-def called_as(argv0: str) -> ProgramName:
+def program_name(argv0: str) -> ProgramName:
     """The name for argv[0]. krew links the plugin ``eksdoc-drain`` as ``kubectl-eksdoc_drain``, which kubectl runs as
     ``kubectl eksdoc-drain``: it stands for ``kubectl eksdoc drain``, and shows that name. For its completions kubectl
     runs ``kubectl_complete-eksdoc_drain``."""
     name = os.path.basename(argv0).removesuffix(".exe")
-    for whole, first in ((_PLUGIN, ()), (_COMPLETER, (COMPLETE,))):
-        if name == whole:
-            return ProgramName(before=first)
-        if name.startswith(f"{whole}_"):
-            return ProgramName(before=(*first, name[len(whole) + 1 :].replace("_", "-")))
+    for plugin, words in ((_PLUGIN, ()), (_COMPLETER, (COMPLETE,))):
+        if name == plugin:
+            return ProgramName(implied_words=words)
+        if name.startswith(f"{plugin}_"):
+            return ProgramName(implied_words=(*words, name[len(plugin) + 1 :].replace("_", "-")))
     if name.startswith("kubectl-"):
         return ProgramName(f"kubectl {name[len('kubectl-') :].replace('_', '-')}")
     return ProgramName()
 
 
-def command_line(argv: list[str]) -> tuple[ProgramName, list[str]]:
+def split_command_line(argv: list[str]) -> tuple[ProgramName, list[str]]:
     """The program, and the words after ``kubectl eksdoc``; `argv` with the program. Completers of packagers run
     ``kubectl-eksdoc_drain __complete``, which asks for the words after ``drain``."""
-    called = called_as(argv[0])
-    if argv[1:2] == [COMPLETE] and called.before[:1] != (COMPLETE,):
-        return called, [COMPLETE, *called.before, *argv[2:]]
-    return called, [*called.before, *argv[1:]]
+    program = program_name(argv[0])
+    if argv[1:2] == [COMPLETE] and program.implied_words[:1] != (COMPLETE,):
+        return program, [COMPLETE, *program.implied_words, *argv[2:]]
+    return program, [*program.implied_words, *argv[1:]]
 
 
-def late(place: str) -> Any:
+def lazy_call(path: str) -> Any:
     """A function that imports the function at `path` of this package on its first call, and calls it."""
-    return lambda *args, **kwargs: there(place)(*args, **kwargs)
+    return lambda *args, **kwargs: load_object(path)(*args, **kwargs)
 
 
-def there(place: str) -> Any:
+def load_object(path: str) -> Any:
     """The object at `path` of this package; its module is imported."""
-    module, _, name = place.rpartition(".")
+    module, _, name = path.rpartition(".")
     return getattr(import_module(f"kubectl_eksdoc.{module}"), name)

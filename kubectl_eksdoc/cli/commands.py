@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .called import PROG, late
+from .called import PROG, lazy_call
 
 if TYPE_CHECKING:
     from .parser import Commands, Parser
@@ -20,17 +20,17 @@ class Command(NamedTuple):
 
     name: str
     about: str
-    place: str
-    under: tuple[Command, ...] = ()
+    function_path: str
+    subcommands: tuple[Command, ...] = ()
 
     def add_to(self, commands: Commands) -> Commands | None:
-        found: Commands | None = late(self.place)(commands)
+        found: Commands | None = lazy_call(self.function_path)(commands)
         return found
 
 
-_REHEARSED = "rehearse a drain on a simulated cluster, or serve that cluster"
+_REHEARSE_ABOUT = "rehearse a drain on a simulated cluster, or serve that cluster"
 
-_UNDER_DRAIN = (
+_DRAIN_COMMANDS = (
     Command("plan", "plan a drain: order, duration and blockers", "drain.command.plan.add_plan"),
     Command(
         "run", "drain nodes after a typed confirmation, with a journal and guards", "drain.command.options.add_run"
@@ -44,12 +44,12 @@ _UNDER_DRAIN = (
         "uncordon the nodes of a run and restore their annotations; pods do not move back",
         "drain.command.options.add_rollback",
     ),
-    Command("rehearse", _REHEARSED, "rehearse.command.add_to"),
+    Command("rehearse", _REHEARSE_ABOUT, "rehearse.command.add_to"),
 )
 
 COMMANDS: tuple[Command, ...] = (
-    Command("drain", "plan and run node drains", "cli.bare.add_drain", _UNDER_DRAIN),
-    Command("rehearse", _REHEARSED, "rehearse.command.add_at_top"),
+    Command("drain", "plan and run node drains", "cli.bare.add_drain", _DRAIN_COMMANDS),
+    Command("rehearse", _REHEARSE_ABOUT, "rehearse.command.add_at_top"),
     Command(
         "check", "check whether the cluster can be upgraded, and list the upgrade steps", "check.command.main.add_to"
     ),
@@ -85,50 +85,50 @@ COMMANDS: tuple[Command, ...] = (
 """In the order of the help; a new command is one module with `add_to`, and one line here."""
 
 
-def tree(prog: str = PROG, only: tuple[str, ...] | None = None) -> Parser:
+def command_parser(prog: str = PROG, only_path: tuple[str, ...] | None = None) -> Parser:
     """The parser with every command; or only with the command that `only_path` names, one word for each level."""
     from . import bare
 
-    parser = bare.root(prog)
+    parser = bare.root_parser(prog)
     parser.show_version_flag()
-    _grow(parser.add_commands(), COMMANDS, only)
+    _add_commands(parser.add_commands(), COMMANDS, only_path)
     return parser
 
 
-def help_of(path: tuple[str, ...], prog: str = PROG) -> str:
+def help_text(path: tuple[str, ...], prog: str = PROG) -> str:
     """The output of ``--help`` of the command `path`. Its subcommands are not imported."""
     from . import bare
 
-    parser = bare.root(prog, only_help=not path)
+    parser = bare.root_parser(prog, only_help=not path)
     parser.show_version_flag()
-    _grow(parser.add_commands(), COMMANDS, path, names=True)
+    _add_commands(parser.add_commands(), COMMANDS, path, list_names=True)
     for word in path:
-        parser = (parser.under() or {})[word]
+        parser = (parser.command_parsers() or {})[word]
     return parser.format_help()
 
 
-def _grow(commands: Commands, them: Sequence[Command], only: tuple[str, ...] | None, *, names: bool = False) -> None:
+def _add_commands(commands: Commands, entries: Sequence[Command], only_path: tuple[str, ...] | None, *, list_names: bool = False) -> None:
     """`list_names`: below `only_path`, add the commands with their help lines and without their flags."""
-    for command in them:
-        if names and not only and command.about:
+    for command in entries:
+        if list_names and not only_path and command.about:
             commands.add_parser(command.name, help=command.about)
-        elif only is None or only[:1] == (command.name,):
-            under = command.add_to(commands)
-            if under is not None:
-                _grow(under, command.under, None if only is None else only[1:], names=names)
+        elif only_path is None or only_path[:1] == (command.name,):
+            subparsers = command.add_to(commands)
+            if subparsers is not None:
+                _add_commands(subparsers, command.subcommands, None if only_path is None else only_path[1:], list_names=list_names)
 
 
-def leads_to(path: Sequence[str]) -> Command | None:
+def find_command(path: Sequence[str]) -> Command | None:
     """The command that the words of `path` name, one level each; None where there is none in this table. An empty path
     names the program itself."""
     found: Command | None = Command("", "", "", COMMANDS)
     for word in path:
-        found = next((each for each in (found.under if found else ()) if each.name == word), None)
+        found = next((each for each in (found.subcommands if found else ()) if each.name == word), None)
     return found
 
 
-def listed(path: Sequence[str]) -> tuple[Command, ...] | None:
+def listed_commands(path: Sequence[str]) -> tuple[Command, ...] | None:
     """The commands under `path` that help shows, in its order; None where `path` is not a command with subcommands in
     this table."""
-    found = leads_to(path)
-    return tuple(each for each in found.under if each.about) if found and found.under else None
+    command = find_command(path)
+    return tuple(each for each in command.subcommands if each.about) if command and command.subcommands else None

@@ -16,18 +16,18 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.completers import (
     Completer,
     CompleterState,
-    Installed,
-    folder_of,
-    installed_in,
-    link,
-    on_path,
-    unlink,
+    InstalledCompleters,
+    program_folder,
+    installed_completers,
+    link_completer,
+    is_on_path,
+    unlink_completer,
 )
 
 from . import streams
 from .context import CommandAnswer, CommandContext
 from .flags import LEVELS, GlobalOptions
-from .options import add_command, add_dry_run, dry_from
+from .options import add_command, add_dry_run, dry_run_from_args
 from .parser import Commands
 
 # Scripts with which shells complete ``kubectl-eksdoc`` as a command of its own. They call it with ``__complete``.
@@ -169,7 +169,7 @@ Remove the links that "completion install" created, and nothing else.
 _STATUS = """\
 Show for each program kubectl-X of this tool whether kubectl finds its completer. Exit codes: 0 all have one, 1 not all.
 """
-_SHELL = {
+_SCRIPT_ABOUT = {
     "bash": """\
 Print the bash completion script for the command kubectl-eksdoc. For this shell:
 source <(kubectl-eksdoc completion bash). For all shells, add that line to ~/.bashrc.
@@ -183,96 +183,96 @@ Print the fish completion script for the command kubectl-eksdoc. For this shell:
 kubectl-eksdoc completion fish | source. For all shells, save it as ~/.config/fish/completions/kubectl-eksdoc.fish.
 """,
 }
-_NO_VERSION = "kubectl asks them from 1.26 on; which version yours is tells: kubectl version --client"
+_VERSION_NOTE = "kubectl asks them from 1.26 on; which version yours is tells: kubectl version --client"
 
 
 def add_to(commands: Commands) -> None:
     about = "install or remove shell completion"
     parser = commands.add_parser(NAME, help=about, description=_ABOUT)
     GlobalOptions.add_to(parser, level=LEVELS - 2)
-    under = parser.add_commands()
-    add_under(under, "install", "create the links for completion by kubectl", _INSTALL, install, dry=True)
-    add_under(under, "uninstall", "remove them", _UNINSTALL, uninstall, dry=True)
-    add_under(under, "status", "list the links and what is missing", _STATUS, status)
+    subparsers = parser.add_commands()
+    add_subcommand(subparsers, "install", "create the links for completion by kubectl", _INSTALL, install, has_dry_run=True)
+    add_subcommand(subparsers, "uninstall", "remove them", _UNINSTALL, uninstall, has_dry_run=True)
+    add_subcommand(subparsers, "status", "list the links and what is missing", _STATUS, show_status)
     for shell, script in BY_SHELL.items():
-        add_under(under, shell, f"print the {shell} completion script", _SHELL[shell], partial(_printed, script))
+        add_subcommand(subparsers, shell, f"print the {shell} completion script", _SCRIPT_ABOUT[shell], partial(_print_script, script))
 
 
-def add_under(
-    under: Commands, name: str, about: str, description: str, command: Callable[..., CommandAnswer], dry: bool = False
+def add_subcommand(
+    subparsers: Commands, name: str, about: str, description: str, command: Callable[..., CommandAnswer], has_dry_run: bool = False
 ) -> None:
-    parser = add_command(under, name, about, "[flags]", description, "", command)
-    if dry:
+    parser = add_command(subparsers, name, about, "[flags]", description, "", command)
+    if has_dry_run:
         add_dry_run(parser, "show what would be done")
 
 
-def install(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def install(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Run ``completion install``.
 
     Raises:
         UsageError: the location of this program is unknown, or its folder cannot be written to.
     """
-    found, dry = _found(args.words, around), is_dry(args)
-    said = [_made(each, dry) for each in found.completers if each.state is not CompleterState.DANGLING]
-    return answer([*said, *_path(found)], any(each.state is CompleterState.OTHER for each in found.completers))
+    installed, dry_run = _find_installed(args.words, context), is_dry_run(args)
+    lines = [_install_line(each, dry_run) for each in installed.completers if each.state is not CompleterState.DANGLING]
+    return lines_answer([*lines, *_path_notes(installed)], any(each.state is CompleterState.OTHER for each in installed.completers))
 
 
-def uninstall(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def uninstall(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Run ``completion uninstall``. Raises: as `install`."""
-    found, dry = _found(args.words, around), is_dry(args)
-    there = (each for each in found.completers if each.state in (CompleterState.LINK, CompleterState.DANGLING))
-    return unlinked({each.path: partial(unlink, each) for each in there}, found.folder, dry)
+    installed, dry_run = _find_installed(args.words, context), is_dry_run(args)
+    links = (each for each in installed.completers if each.state in (CompleterState.LINK, CompleterState.DANGLING))
+    return remove_links({each.path: partial(unlink_completer, each) for each in links}, installed.folder, dry_run)
 
 
-def unlinked(there: Mapping[Path, Callable[[], None]], folder: Path, dry: bool) -> CommandAnswer:
+def remove_links(remove_by_path: Mapping[Path, Callable[[], None]], folder: Path, dry_run: bool) -> CommandAnswer:
     """Remove the links of this tool; each path has a function that removes it. Raises: as `run_or_usage_error`."""
-    said = []
-    for path, remove in there.items():
-        if not dry:
-            done(remove, f"remove {path}")
-        said.append(f"{would(dry, 'remove', 'removed')} {path}")
-    return answer(said or [f"nothing to remove: there is no link of this tool in {folder}"], False)
+    lines = []
+    for path, remove in remove_by_path.items():
+        if not dry_run:
+            run_or_usage_error(remove, f"remove {path}")
+        lines.append(f"{dry_run_text(dry_run, 'remove', 'removed')} {path}")
+    return lines_answer(lines or [f"nothing to remove: there is no link of this tool in {folder}"], False)
 
 
-def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def show_status(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Run ``completion status``. Raises: as `install`."""
-    found = _found(args.words, around)
-    lines = [_stands(each) for each in found.completers]
-    missing = any(each.state not in (CompleterState.LINK, CompleterState.SCRIPT) for each in found.completers)
-    if any(each.state is CompleterState.MISSING for each in found.completers):
+    installed = _find_installed(args.words, context)
+    lines = [_state_text(each) for each in installed.completers]
+    missing = any(each.state not in (CompleterState.LINK, CompleterState.SCRIPT) for each in installed.completers)
+    if any(each.state is CompleterState.MISSING for each in installed.completers):
         lines.append("To make what is missing: kubectl eksdoc completion install")
-    return answer([*lines, *_path(found), _NO_VERSION], missing or not found.on_path)
+    return lines_answer([*lines, *_path_notes(installed), _VERSION_NOTE], missing or not installed.on_path)
 
 
-def _printed(script: str, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    _no_words(args.words)
+def _print_script(script: str, args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
+    _check_no_words(args.words)
     return CommandAnswer(script)
 
 
-def is_dry(args: argparse.Namespace) -> bool:
+def is_dry_run(args: argparse.Namespace) -> bool:
     if args.dry == "server":
         raise UsageError("--dry-run=server asks a server, and links lie on this machine", "Give --dry-run alone.")
-    return bool(dry_from(args))
+    return bool(dry_run_from_args(args))
 
 
-def _no_words(words: Sequence[str]) -> None:
+def _check_no_words(words: Sequence[str]) -> None:
     if words:
         raise UsageError(f"{words[0]!r} is not understood: it is about all programs of this tool", "Name nothing.")
 
 
-def located(words: Sequence[str], around: CommandContext) -> tuple[Path, list[str]]:
+def folder_and_notes(words: Sequence[str], context: CommandContext) -> tuple[Path, list[str]]:
     """The folder of this program, and a note where it is not on PATH.
 
     Raises:
         UsageError: there are words, or the location of the program is unknown.
     """
-    folder = _folder(words, around)
-    return folder, [] if on_path(folder, around.environ) else [_off(folder)]
+    folder = _program_folder(words, context)
+    return folder, [] if is_on_path(folder, context.environ) else [_not_on_path(folder)]
 
 
-def _folder(words: Sequence[str], around: CommandContext) -> Path:
-    _no_words(words)
-    folder = folder_of(sys.argv[0], around.environ)
+def _program_folder(words: Sequence[str], context: CommandContext) -> Path:
+    _check_no_words(words)
+    folder = program_folder(sys.argv[0], context.environ)
     if folder is None:
         raise UsageError(
             "it is not known where this program was found: no kubectl-eksdoc lies on PATH",
@@ -281,56 +281,56 @@ def _folder(words: Sequence[str], around: CommandContext) -> Path:
     return folder
 
 
-def _found(words: Sequence[str], around: CommandContext) -> Installed:
-    folder = _folder(words, around)
+def _find_installed(words: Sequence[str], context: CommandContext) -> InstalledCompleters:
+    folder = _program_folder(words, context)
     try:
-        return installed_in(folder, around.environ)
+        return installed_completers(folder, context.environ)
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror or error}") from error
 
 
-def _made(each: Completer, dry: bool) -> str:
-    if each.state is CompleterState.MISSING:
-        if not dry:
-            done(lambda: link(each), f"make {each.path}")
-        return f"{would(dry, 'make', 'made')} {each.path} -> {each.target}"
-    if each.state is CompleterState.OTHER:
-        return f"left alone: {each.path} is something else; move it away, and install again"
+def _install_line(completer: Completer, dry_run: bool) -> str:
+    if completer.state is CompleterState.MISSING:
+        if not dry_run:
+            run_or_usage_error(lambda: link_completer(completer), f"make {completer.path}")
+        return f"{dry_run_text(dry_run, 'make', 'made')} {completer.path} -> {completer.target}"
+    if completer.state is CompleterState.OTHER:
+        return f"left alone: {completer.path} is something else; move it away, and install again"
     return (
-        f"there already: {each.path}{' (a script, as pip installs it)' if each.state is CompleterState.SCRIPT else ''}"
+        f"there already: {completer.path}{' (a script, as pip installs it)' if completer.state is CompleterState.SCRIPT else ''}"
     )
 
 
-def would(dry: bool, do: str, done: str) -> str:
-    return f"would {do}" if dry else done
+def dry_run_text(dry_run: bool, infinitive: str, past_tense: str) -> str:
+    return f"would {infinitive}" if dry_run else past_tense
 
 
-def done(do: Callable[[], None], what: str) -> None:
+def run_or_usage_error(change: Callable[[], None], action: str) -> None:
     try:
-        do()
+        change()
     except OSError as error:
-        raise UsageError(f"cannot {what}: {error.strerror or error}", "Who installed the program may do it.") from error
+        raise UsageError(f"cannot {action}: {error.strerror or error}", "Who installed the program may do it.") from error
 
 
-def _stands(each: Completer) -> str:
-    told = {
-        CompleterState.LINK: "a link is there",
+def _state_text(completer: Completer) -> str:
+    state = {
+        CompleterState.LINK: "a link_completer is there",
         CompleterState.SCRIPT: "a script is there, as pip installs it",
         CompleterState.MISSING: "missing",
-        CompleterState.DANGLING: "a link without its program: kubectl eksdoc completion uninstall removes it",
+        CompleterState.DANGLING: "a link_completer without its program: kubectl eksdoc completion uninstall removes it",
         CompleterState.OTHER: "something else has its name",
-    }[each.state]
-    other = f"; but kubectl runs {each.other}, which comes earlier on PATH" if each.other else ""
-    return f"{each.path.name}: {told}{other}"
+    }[completer.state]
+    shadowed_by = f"; but kubectl runs {completer.shadowed_by}, which comes earlier on PATH" if completer.shadowed_by else ""
+    return f"{completer.path.name}: {state}{shadowed_by}"
 
 
-def _path(found: Installed) -> list[str]:
-    return [] if found.on_path else [_off(found.folder)]
+def _path_notes(installed: InstalledCompleters) -> list[str]:
+    return [] if installed.on_path else [_not_on_path(installed.folder)]
 
 
-def _off(folder: Path) -> str:
+def _not_on_path(folder: Path) -> str:
     return f"{folder} is not on PATH, so kubectl does not find what lies there"
 
 
-def answer(lines: Sequence[str], fails: bool) -> CommandAnswer:
-    return CommandAnswer("".join(f"{line}\n" for line in lines), streams.FAILS if fails else streams.CLEAN)
+def lines_answer(lines: Sequence[str], has_problem: bool) -> CommandAnswer:
+    return CommandAnswer("".join(f"{line}\n" for line in lines), streams.FAILS if has_problem else streams.CLEAN)

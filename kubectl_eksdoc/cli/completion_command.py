@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from .called import PROG
-from .completion_offers import NOTHING, Offer, Offers, written
+from .completion_offers import NO_COMPLETIONS, Completion, Completions, format_completions
 
-LONGEST_S = 6.0
+TIMEOUT_S = 6.0
 """The time limit for an answer; the limit for the cluster alone is much shorter (`cli.completion_names`)."""
 
 
@@ -22,13 +22,13 @@ def main(words: Sequence[str]) -> int:
     answer = ""
     if hasattr(signal, "SIGALRM"):  # reading a pipe without a writer would block
         signal.signal(signal.SIGALRM, signal.default_int_handler)
-        signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
+        signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S)
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
-        answer = answered(words, os.environ)
+        answer = complete(words, os.environ)
     except (Exception, KeyboardInterrupt):  # an error message is of no use to completion
-        answer = written(NOTHING)
+        answer = format_completions(NO_COMPLETIONS)
     with suppress(OSError, ValueError, KeyboardInterrupt):
         # Not through sys.stdout, which may be missing, and which reports a closed pipe at exit.
         content = answer.encode("utf-8", "surrogateescape")
@@ -37,19 +37,19 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def answered(words: Sequence[str], environ: Mapping[str, str]) -> str:
+def complete(words: Sequence[str], environ: Mapping[str, str]) -> str:
     """The output for stdout. `words`: the words after the name of the program, the last one as far as it is typed."""
-    from .commands import listed, tree
+    from .commands import listed_commands, command_parser
 
     before, partial = tuple(words[:-1]), words[-1] if words else ""
-    known = listed(before)
-    if known is not None and not partial.startswith("-"):  # needs no parser
-        return written(Offers(tuple(Offer(each.name, each.about) for each in known)).beginning(partial))
+    commands = listed_commands(before)
+    if commands is not None and not partial.startswith("-"):  # needs no parser
+        return format_completions(Completions(tuple(Completion(each.name, each.about) for each in commands)).with_prefix(partial))
     from . import bare
-    from .completion_candidates import cursor_at, offers_at
-    from .completion_names import Looking
+    from .completion_candidates import cursor_at, completions_at
+    from .completion_names import NameLookup
 
     # The words that may be commands: words that are not values of flags.
-    path = cursor_at(bare.root(PROG), words).names
-    cursor = cursor_at(tree(only=path), words)
-    return written(offers_at(cursor, Looking(environ, environ.get("HOME") or os.path.expanduser("~"))))
+    path = cursor_at(bare.root_parser(PROG), words).names
+    cursor = cursor_at(command_parser(only_path=path), words)
+    return format_completions(completions_at(cursor, NameLookup(environ, environ.get("HOME") or os.path.expanduser("~"))))

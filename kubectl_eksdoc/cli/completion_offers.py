@@ -17,15 +17,15 @@ NO_SPACE = 2
 NO_FILES = 4
 
 
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters that end a line or control the terminal, and surrogates."""
 
 
-_LONGEST = 100
+_MAX_ABOUT = 100
 
 
 @frozen
-class Offer:
+class Completion:
     """`about` is a short description, or ""."""
 
     value: str
@@ -33,30 +33,30 @@ class Offer:
 
 
 @frozen
-class Offers:
+class Completions:
     """`directive` is a sum of the bits above."""
 
-    offers: tuple[Offer, ...] = ()
+    items: tuple[Completion, ...] = ()
     directive: int = NO_FILES
 
-    def beginning(self, partial: str) -> Offers:
+    def with_prefix(self, partial: str) -> Completions:
         """Those that start with the typed text, each once."""
-        found = {each.value: each for each in self.offers if each.value.startswith(partial)}
-        return replace(self, offers=tuple(found.values()))
+        matching = {each.value: each for each in self.items if each.value.startswith(partial)}
+        return replace(self, items=tuple(matching.values()))
 
 
-NOTHING = Offers()
+NO_COMPLETIONS = Completions()
 
 
-FILE_NAMES = Offers(directive=FILES)
+FILE_COMPLETIONS = Completions(directive=FILES)
 
 
-def written(offers: Offers) -> str:
+def format_completions(completions: Completions) -> str:
     """The answer for stdout; a value that cannot be in a line is left out."""
     lines = []
-    for each in offers.offers:
-        if each.value and not _UNFIT.search(each.value):
-            about = " ".join(_UNFIT.sub(" ", each.about).split())
-            shown = about if len(about) <= _LONGEST else f"{about[: _LONGEST - 1]}…"
-            lines.append(f"{each.value}\t{shown}\n" if shown else f"{each.value}\n")
-    return "".join((*lines, f":{offers.directive}\n"))
+    for item in completions.items:
+        if item.value and not _UNPRINTABLE.search(item.value):
+            about = " ".join(_UNPRINTABLE.sub(" ", item.about).split())
+            shown = about if len(about) <= _MAX_ABOUT else f"{about[: _MAX_ABOUT - 1]}…"
+            lines.append(f"{item.value}\t{shown}\n" if shown else f"{item.value}\n")
+    return "".join((*lines, f":{completions.directive}\n"))

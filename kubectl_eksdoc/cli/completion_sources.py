@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.knowledge import file
+from kubectl_eksdoc.model.knowledge import knowledge_file
 from kubectl_eksdoc.model.names import NameKind
 
 
@@ -51,13 +51,13 @@ class OpenWords:
 
 
 @frozen
-class NoOffer:
+class NoCompletion:
     """No completion, and the reason."""
 
     why: str
 
 
-Follows = CompletedName | OpenWords | NoOffer
+CompletionSource = CompletedName | OpenWords | NoCompletion
 
 
 @frozen
@@ -68,28 +68,28 @@ class NamedWords:
     most: int = 1
 
 
-def _name(told: Any) -> CompletedName:
-    known = OwnNames if told["of"] in OwnNames.__members__ else NameKind
-    return CompletedName(**{**told, "of": known[told["of"]]})
+def _completed_name(record: Any) -> CompletedName:
+    kinds = OwnNames if record["of"] in OwnNames.__members__ else NameKind
+    return CompletedName(**{**record, "of": kinds[record["of"]]})
 
 
-def _follows(told: Any) -> Follows:
-    return NoOffer(**told) if "why" in told else OpenWords(**told) if "words" in told else _name(told)
+def _completion_source(record: Any) -> CompletionSource:
+    return NoCompletion(**record) if "why" in record else OpenWords(**record) if "words" in record else _completed_name(record)
 
 
-_TABLES = file("completion")
-FLAGS: Mapping[str, Follows] = {name: _follows(told) for name, told in _TABLES["flags"].items()}
+_TABLES = knowledge_file("completion")
+SOURCE_BY_FLAG: Mapping[str, CompletionSource] = {name: _completion_source(told) for name, told in _TABLES["flags"].items()}
 """By long name, for every command that has the flag, or by command and name, for that command."""
 
-BY_METAVAR: Mapping[str, Follows] = {name: _follows(told) for name, told in _TABLES["metavars"].items()}
+SOURCE_BY_METAVAR: Mapping[str, CompletionSource] = {name: _completion_source(told) for name, told in _TABLES["metavars"].items()}
 """For flags that are not in `SOURCE_BY_FLAG`, by the metavar of their value."""
 
-NAMES: Mapping[str, NamedWords] = {
-    command: NamedWords(tuple(map(_name, told["takes"])), told.get("most", 1))
+WORDS_BY_COMMAND: Mapping[str, NamedWords] = {
+    command: NamedWords(tuple(map(_completed_name, told["takes"])), told.get("most", 1))
     for command, told in _TABLES["names"].items()
 }
 """By command; a flag after it stands for the command with that flag, and comes first. Other commands take no names."""
 
-FORMATS: Mapping[str, str] = _TABLES["formats"]
+FORMATS_BY_COMMAND: Mapping[str, str] = _TABLES["formats"]
 """The place of the list of output formats, by command; a flag after it: as in `WORDS_BY_COMMAND`. Other commands have
 none."""

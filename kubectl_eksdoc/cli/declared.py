@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from kubectl_eksdoc.model.options import DeclaredOption, options_of, values_of
+from kubectl_eksdoc.model.options import DeclaredOption, declared_options, parsed_values
 
 from . import values
 
@@ -17,37 +17,37 @@ def add_options(
     parser: argparse.ArgumentParser, kind: type, groups: Iterable[str]
 ) -> dict[str, argparse._ArgumentGroup]:
     """Add the options of `groups`. The groups are headings in the help, and are returned for more flags."""
-    made = {group: parser.add_argument_group(group) for group in groups}
-    for each in options_of(kind):
-        if each.option.group in made:
-            made[each.option.group].add_argument(each.option.flag, dest=each.name, **_settings(each))
-    return made
+    argument_groups = {group: parser.add_argument_group(group) for group in groups}
+    for declared in declared_options(kind):
+        if declared.option.group in argument_groups:
+            argument_groups[declared.option.group].add_argument(declared.option.flag, dest=declared.name, **_argparse_settings(declared))
+    return argument_groups
 
 
-def given_of(kind: type[T], args: argparse.Namespace) -> dict[str, Any]:
+def given_options(kind: type[T], args: argparse.Namespace) -> dict[str, Any]:
     """The fields of `kind` whose flags were given.
 
     Raises:
         UsageError: a flag contradicts itself.
     """
-    return values_of(kind, lambda name: getattr(args, name, None))
+    return parsed_values(kind, lambda name: getattr(args, name, None))
 
 
-def _settings(each: DeclaredOption) -> dict[str, Any]:
+def _argparse_settings(declared: DeclaredOption) -> dict[str, Any]:
     """A flag that is not given results in None; the help shows a switch that is on by default as such. The help of
     numbers and times ends with their default."""
-    kind, about = each.option.kind, each.option.help
+    kind, about = declared.option.kind, declared.option.help
     if kind.switch:
-        return {"help": about, "action": "switch", "default": True if kind.given(each.default) else None}
+        return {"help": about, "action": "switch", "default": True if kind.to_flag(declared.default) else None}
     if kind.parser == "count":
-        about += f" (default: {each.default})"
+        about += f" (default: {declared.default})"
     if kind.parser in ("seconds", "some_seconds"):
-        about += f" (default: {values.duration_text(each.default) if each.default else 0})"
-    settings: dict[str, Any] = {"help": about, "default": None, "metavar": each.option.metavar}
+        about += f" (default: {values.format_duration(declared.default) if declared.default else 0})"
+    settings: dict[str, Any] = {"help": about, "default": None, "metavar": declared.option.metavar}
     if kind.repeated:
         settings["action"] = "append"
     if kind.choices:
-        settings["type"] = values.one_of(kind.choices, each.name)
+        settings["type"] = values.one_of(kind.choices, declared.name)
     elif kind.parser:
         settings["type"] = getattr(values, kind.parser)
     return settings

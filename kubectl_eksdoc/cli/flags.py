@@ -40,16 +40,16 @@ class Flag:
     `Connection` where that has one and of `GlobalOptions` otherwise, "" where the field has the name of the flag.
     Without a `metavar` it is a switch."""
 
-    spelled: str
+    names_text: str
     about: str
     metavar: str = ""
     kind: FlagValueKind = FlagValueKind.TEXT
-    ours: bool = False
+    is_own: bool = False
     field: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.spelled.split())
+        return tuple(self.names_text.split())
 
     @property
     def long(self) -> str:
@@ -60,16 +60,16 @@ class Flag:
         return self.field or self.long.lstrip("-").replace("-", "_")
 
     @property
-    def takes(self) -> FlagValueKind:
+    def value_kind(self) -> FlagValueKind:
         return self.kind if self.metavar else FlagValueKind.SWITCH
 
     @property
-    def shown(self) -> str:
+    def help_name(self) -> str:
         """As in the help: ``-n, --namespace NAME``."""
         return f"{', '.join(self.names)} {self.metavar}".rstrip()
 
 
-HONOURED: tuple[Flag, ...] = (
+SUPPORTED_FLAGS: tuple[Flag, ...] = (
     Flag("--kubeconfig", "the kubeconfig file to use instead of $KUBECONFIG", "PATH"),
     Flag("--context", "the kubeconfig's context to use; it decides region and account too", "NAME"),
     Flag("--cluster", "the kubeconfig's cluster entry to use", "NAME"),
@@ -96,7 +96,7 @@ HONOURED: tuple[Flag, ...] = (
         "longest time for reading the cluster and AWS, all answers and retries together; 0: no limit; default: 5m",
         "TIME",
         FlagValueKind.SECONDS,
-        ours=True,
+        is_own=True,
     ),
     Flag("--insecure-skip-tls-verify", "do not check the API server's certificate"),
     Flag("--certificate-authority", "file with the certificate authority's certificates", "PATH"),
@@ -106,24 +106,24 @@ HONOURED: tuple[Flag, ...] = (
     Flag("--disable-compression", "ask for answers that are not compressed"),
     Flag("-n --namespace", "accepted as kubectl drain accepts it: the pods of a node are of all namespaces", "NAME"),
     Flag("-A --all-namespaces", "always so: nodes hold pods of all namespaces"),
-    Flag("--region", "AWS region, where the kubeconfig does not say it", "NAME", ours=True),
-    Flag("--cluster-name", "EKS cluster, where the kubeconfig does not say it", "NAME", ours=True),
-    Flag("--profile", "AWS profile (default: as the kubeconfig has it)", "NAME", ours=True),
+    Flag("--region", "AWS region, where the kubeconfig does not say it", "NAME", is_own=True),
+    Flag("--cluster-name", "EKS cluster, where the kubeconfig does not say it", "NAME", is_own=True),
+    Flag("--profile", "AWS profile (default: as the kubeconfig has it)", "NAME", is_own=True),
     Flag(
         "-o --output",
         "table, wide, json, yaml, markdown, html, name, junit or sarif",
         "FORMAT",
         FlagValueKind.OUTPUT,
-        ours=True,
+        is_own=True,
     ),
-    Flag("--no-headers", "tables without their first line", ours=True),
-    Flag("--no-color", "no colours, as when NO_COLOR is set or stdout is no terminal", ours=True),
-    Flag("--ascii", "ASCII output only", ours=True),
-    Flag("--debug", "show where an error came from", ours=True),
+    Flag("--no-headers", "tables without their first line", is_own=True),
+    Flag("--no-color", "no colours, as when NO_COLOR is set or stdout is no terminal", is_own=True),
+    Flag("--ascii", "ASCII output only", is_own=True),
+    Flag("--debug", "show where an error came from", is_own=True),
 )
 
 
-REFUSED: Mapping[str, str] = {
+REFUSED_FLAGS: Mapping[str, str] = {
     "--cache-dir": "nothing of the API is cached on disk; names for the Tab key are, in XDG_CACHE_HOME",
     "-v --v": "there are no verbosity levels; --debug shows where an error came from",
     "--vmodule": "there are no verbosity levels",
@@ -147,7 +147,7 @@ REFUSED: Mapping[str, str] = {
 LEVELS = 3
 """Depths at which global flags are accepted: ``kubectl eksdoc HERE drain HERE plan HERE``."""
 
-_OUTPUT_HINTS = ("jsonpath", "custom-columns", "go-template", "template")
+_KUBECTL_OUTPUTS = ("jsonpath", "custom-columns", "go-template", "template")
 
 
 @frozen
@@ -174,26 +174,26 @@ class GlobalOptions:
         return Identity(cluster=self.cluster_name, region=self.region)
 
     @property
-    def with_profile(self) -> tuple[str, ...]:
+    def profile_flag(self) -> tuple[str, ...]:
         """The profile flag for awscli; in one word where the name would be taken for a flag."""
         if self.profile.startswith("-"):
             return (f"--profile={self.profile}",)
         return ("--profile", self.profile) if self.profile else ()
 
     @staticmethod
-    def add_to(parser: argparse.ArgumentParser, level: int, own: Sequence[str] = ()) -> None:
+    def add_to(parser: argparse.ArgumentParser, level: int, own_flags: Sequence[str] = ()) -> None:
         """Add the global flags; `level` is the number of commands before them. `own_flags`: flags of kubectl that this
         command supports itself."""
-        for flag in HONOURED:
-            _add(parser, flag, level)
-        for names, why in REFUSED.items():
-            if names.split()[-1] in own:
+        for flag in SUPPORTED_FLAGS:
+            _add_flag(parser, flag, level)
+        for names, reason in REFUSED_FLAGS.items():
+            if names.split()[-1] in own_flags:
                 continue
             parser.add_argument(
                 *names.split(),
                 action=RefusedFlag,
                 nargs="?",  # a switch as well, as "=true" may follow it
-                const=why,
+                const=reason,
                 default=argparse.SUPPRESS,
                 help=argparse.SUPPRESS,
             )
@@ -201,35 +201,35 @@ class GlobalOptions:
     @staticmethod
     def from_args(args: argparse.Namespace) -> GlobalOptions:
         """The flags that were given at any level; the last one wins, repeated flags add up."""
-        given: dict[str, Any] = {}
-        for flag in HONOURED:
-            if flag.takes is FlagValueKind.REPEATED:
-                levels = (getattr(args, f"{flag.dest}_{level}", ()) for level in range(LEVELS))
-                given[flag.dest] = tuple(word for words in levels for word in words)
+        option_values: dict[str, Any] = {}
+        for flag in SUPPORTED_FLAGS:
+            if flag.value_kind is FlagValueKind.REPEATED:
+                values_by_level = (getattr(args, f"{flag.dest}_{level}", ()) for level in range(LEVELS))
+                option_values[flag.dest] = tuple(word for words in values_by_level for word in words)
             elif hasattr(args, flag.dest):
-                given[flag.dest] = getattr(args, flag.dest)
-        connection = {f.name: given.pop(f.name) for f in fields(Connection) if f.name in given}
-        return GlobalOptions(connection=Connection(**connection), **given)
+                option_values[flag.dest] = getattr(args, flag.dest)
+        connection = {f.name: option_values.pop(f.name) for f in fields(Connection) if f.name in option_values}
+        return GlobalOptions(connection=Connection(**connection), **option_values)
 
 
-def _add(parser: argparse.ArgumentParser, flag: Flag, level: int) -> None:
+def _add_flag(parser: argparse.ArgumentParser, flag: Flag, level: int) -> None:
     # Without a default: the default at a deeper level would override a value from a higher level.
-    common: dict[str, Any] = {"dest": flag.dest, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-    if flag.takes is FlagValueKind.SWITCH:
-        parser.add_argument(*flag.names, action="switch", **common)
+    settings: dict[str, Any] = {"dest": flag.dest, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    if flag.value_kind is FlagValueKind.SWITCH:
+        parser.add_argument(*flag.names, action="switch", **settings)
         return
-    common["metavar"] = flag.metavar
-    if flag.takes is FlagValueKind.REPEATED:
-        parser.add_argument(*flag.names, action="append", **(common | {"dest": f"{flag.dest}_{level}"}))
-    elif flag.takes is FlagValueKind.SECONDS:
-        parser.add_argument(*flag.names, type=values.seconds, **common)
-    elif flag.takes is FlagValueKind.OUTPUT:
-        parser.add_argument(*flag.names, type=_output, **common)
+    settings["metavar"] = flag.metavar
+    if flag.value_kind is FlagValueKind.REPEATED:
+        parser.add_argument(*flag.names, action="append", **(settings | {"dest": f"{flag.dest}_{level}"}))
+    elif flag.value_kind is FlagValueKind.SECONDS:
+        parser.add_argument(*flag.names, type=values.seconds, **settings)
+    elif flag.value_kind is FlagValueKind.OUTPUT:
+        parser.add_argument(*flag.names, type=_parse_output, **settings)
     else:
-        parser.add_argument(*flag.names, **common)
+        parser.add_argument(*flag.names, **settings)
 
 
-def _output(text: str) -> str:
-    if text.partition("=")[0] in _OUTPUT_HINTS:
+def _parse_output(text: str) -> str:
+    if text.partition("=")[0] in _KUBECTL_OUTPUTS:
         raise argparse.ArgumentTypeError(f"{text!r} is not supported; use -o json and a JSON tool such as jq")
     return values.OneOf(OUTPUTS, "output format")(text)

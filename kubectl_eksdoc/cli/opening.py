@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, TextIO
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 
 from . import streams
 from .context import CommandAnswer, CommandContext
-from .flags import HONOURED, Flag, FlagValueKind
-from .streams import ProgressLine, say
+from .flags import SUPPORTED_FLAGS, Flag, FlagValueKind
+from .streams import ProgressLine, write_note
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster, Identity
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 
-def opened(around: CommandContext, needs: ClusterNeeds) -> ClusterSession:
+def open_session(context: CommandContext, needs: ClusterNeeds) -> ClusterSession:
     """Open a session and read its cluster, with a progress line on stderr.
 
     Raises:
@@ -32,14 +32,14 @@ def opened(around: CommandContext, needs: ClusterNeeds) -> ClusterSession:
     """
     from kubectl_eksdoc.session.session import SessionRequest
 
-    with ProgressLine(around.stderr) as progress:
-        session = around.open_session(SessionRequest(around.source, around.connection, around.aws, needs, progress))
+    with ProgressLine(context.stderr) as progress:
+        session = context.open_session(SessionRequest(context.source, context.connection, context.aws, needs, progress))
         _ = session.cluster
     return session
 
 
 @contextmanager
-def explaining(command: str) -> Iterator[None]:
+def explain_forbidden(command: str) -> Iterator[None]:
     """Add the permissions that `command` needs, and how to grant them, to a Forbidden that is raised in this
     context."""
     try:
@@ -47,75 +47,75 @@ def explaining(command: str) -> Iterator[None]:
     except Forbidden as error:
         from . import rights
 
-        raise rights.explained(error, command) from error
+        raise rights.explain_forbidden(error, command) from error
 
 
 # Flags that select the same cluster or dump again, for the command lines that an answer proposes.
 
 
-_SECRET = "token"
-_USUAL = Connection()
+_TOKEN_DEST = "token"
+_DEFAULT_CONNECTION = Connection()
 
 
-def words(around: CommandContext, context: str) -> tuple[str, ...]:
+def target_flags(command_context: CommandContext, kube_context: str) -> tuple[str, ...]:
     """The connection flags as given, with `kube_context` in place of the current context, and never a token."""
-    source, connection = around.source, around.connection
+    source, connection = command_context.source, command_context.connection
     if source.demo:
         return ("--demo",)
     if source.snapshot:
-        return _with("--snapshot", source.snapshot)
-    found = [word for flag in HONOURED for word in _given(flag, connection)]
-    named = connection.context or connection.server or context in ("", IN_CLUSTER)
-    return tuple(found) if named else (*_with("--context", context), *found)
+        return _flag_with_value("--snapshot", source.snapshot)
+    flags = [word for flag in SUPPORTED_FLAGS for word in _flag_words(flag, connection)]
+    has_target = connection.context or connection.server or kube_context in ("", IN_CLUSTER)
+    return tuple(flags) if has_target else (*_flag_with_value("--context", kube_context), *flags)
 
 
-def with_aws(around: CommandContext, context: str) -> tuple[str, ...]:
+def target_flags_with_aws(command_context: CommandContext, kube_context: str) -> tuple[str, ...]:
     """The same for a command that also uses AWS."""
-    options = around.options
+    options = command_context.options
     aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
-    return (*words(around, context), *(word for flag in aws if aws[flag] for word in _with(flag, aws[flag])))
+    return (*target_flags(command_context, kube_context), *(word for flag in aws if aws[flag] for word in _flag_with_value(flag, aws[flag])))
 
 
-def reached_by(around: CommandContext, world: WasRead | ClusterSession) -> tuple[str, ...]:
+def session_flags(context: CommandContext, session: ObservedCluster | ClusterSession) -> tuple[str, ...]:
     """The flags that select the same cluster again, for a command that also uses AWS."""
-    return with_aws(around, world.cluster.identity.context)
+    return target_flags_with_aws(context, session.cluster.identity.context)
 
 
-def reach(around: CommandContext, world: WasRead | ClusterSession) -> CommandTarget:
+def command_target(context: CommandContext, session: ObservedCluster | ClusterSession) -> CommandTarget:
     """The flags for commands that an answer proposes. Objects of the demo cannot be changed, and a snapshot does not
     have the address of its cluster."""
-    plain = words(around, world.cluster.identity.context)
-    if around.source.demo:
-        return CommandTarget(plain, (), (*plain, "--dry-run"))
-    if not around.source.live:
-        return CommandTarget(plain)
-    ours = reached_by(around, world)
-    of_kubeconfig = getattr(world, "profile", "")
-    aws = around.options.with_profile or (("--profile", of_kubeconfig) if of_kubeconfig else ())
-    return CommandTarget(ours, plain, ours, aws, naming=getattr(world, "naming", ()))
+    cluster_flags = target_flags(context, session.cluster.identity.context)
+    if context.source.demo:
+        return CommandTarget(cluster_flags, (), (*cluster_flags, "--dry-run"))
+    if not context.source.live:
+        return CommandTarget(cluster_flags)
+    all_flags = session_flags(context, session)
+    kubeconfig_profile = getattr(session, "profile", "")
+    aws = context.options.profile_flag or (("--profile", kubeconfig_profile) if kubeconfig_profile else ())
+    return CommandTarget(all_flags, cluster_flags, all_flags, aws, aws_names=getattr(session, "naming", ()))
 
 
-def for_kubectl(around: CommandContext, world: WasRead | ClusterSession) -> tuple[str, ...]:
+def kubectl_flags(command_context: CommandContext, session: ObservedCluster | ClusterSession) -> tuple[str, ...]:
     """The flags by which kubectl changes the same cluster and no other; of the demo and of a snapshot the name of their
     context."""
-    context = world.cluster.identity.context
-    if around.source.live:
-        return words(around, context)
-    return _with("--context", context) if context else ()
+    kube_context = session.cluster.identity.context
+    if command_context.source.live:
+        return target_flags(command_context, kube_context)
+    return _flag_with_value("--context", kube_context) if kube_context else ()
 
 
-def _given(flag: Flag, connection: Connection) -> Iterable[str]:
+def _flag_words(flag: Flag, connection: Connection) -> Iterable[str]:
     value = getattr(connection, flag.dest, None)
-    if value is None or value == getattr(_USUAL, flag.dest) or flag.dest == _SECRET:
+    if value is None or value == getattr(_DEFAULT_CONNECTION, flag.dest) or flag.dest == _TOKEN_DEST:
         return ()
-    if flag.takes is FlagValueKind.SWITCH:
+    if flag.value_kind is FlagValueKind.SWITCH:
         return (flag.long,)
-    if flag.takes is FlagValueKind.REPEATED:
-        return tuple(word for each in value for word in _with(flag.long, each))
-    return _with(flag.long, f"{value:g}" if isinstance(value, float) else str(value))
+    if flag.value_kind is FlagValueKind.REPEATED:
+        return tuple(word for each in value for word in _flag_with_value(flag.long, each))
+    return _flag_with_value(flag.long, f"{value:g}" if isinstance(value, float) else str(value))
 
 
-def _with(flag: str, value: str) -> tuple[str, ...]:
+def _flag_with_value(flag: str, value: str) -> tuple[str, ...]:
     """One word where the value would be taken for a flag: a context may be called ``-prod``."""
     return (f"{flag}={value}",) if value.startswith("-") and value != "-" else (flag, value)
 
@@ -124,29 +124,29 @@ def _with(flag: str, value: str) -> tuple[str, ...]:
 
 
 @frozen
-class WasRead:
-    """A cluster without a session; `aws_calls` and `denied` as of a session: the AWS calls, "" for none, and the IAM
+class ObservedCluster:
+    """A cluster without a session; `aws_calls` and `denied_actions` as of a session: the AWS calls, "" for none, and the IAM
     actions that AWS denied."""
 
     cluster: Cluster
-    calls: str = ""
-    denied: tuple[str, ...] = ()
+    aws_calls: str = ""
+    denied_actions: tuple[str, ...] = ()
 
 
-def told(world: WasRead | ClusterSession, around: CommandContext) -> None:
+def note_session(session: ObservedCluster | ClusterSession, context: CommandContext) -> None:
     """On stderr: the cluster, denied IAM actions, and with --debug the AWS calls."""
-    identify(world.cluster, around)
-    for note in contradicted(world.cluster.identity, around):
-        around.note(f"note: {note}")
-    if world.denied:
-        around.note(f"AWS does not let you {', '.join(world.denied)}: what only these tell is unknown")
-    if around.options.debug and world.calls:
-        around.note(f"debug: {world.calls}")
+    note_cluster(session.cluster, context)
+    for note in unused_flag_notes(session.cluster.identity, context):
+        context.note(f"note: {note}")
+    if session.denied_actions:
+        context.note(f"AWS does not let you {', '.join(session.denied_actions)}: what only these tell is unknown")
+    if context.options.debug and session.aws_calls:
+        context.note(f"debug: {session.aws_calls}")
 
 
-def contradicted(identity: Identity, around: CommandContext) -> list[str]:
+def unused_flag_notes(identity: Identity, context: CommandContext) -> list[str]:
     """Notes on flags whose value is not that of the cluster that was read."""
-    options = around.options
+    options = context.options
     pairs = (
         ("--region", options.region, identity.region),
         ("--cluster-name", options.cluster_name, identity.cluster),
@@ -158,15 +158,15 @@ def contradicted(identity: Identity, around: CommandContext) -> list[str]:
     ]
 
 
-def code(findings: Iterable[Finding], accepted: Collection[str] = ()) -> int:
+def exit_code_of_findings(findings: Iterable[Finding], accepted_unknown: Collection[str] = ()) -> int:
     """The exit code: a failure has precedence over an unknown. `accepted_unknown`: codes that may be unknown."""
     from kubectl_eksdoc.model.findings import Status
 
-    found = (each for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted)
-    return of(Status.worst(each.status for each in found))
+    counted = (each for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted_unknown)
+    return exit_code_of_status(Status.worst(each.status for each in counted))
 
 
-def of(worst: Status) -> int:
+def exit_code_of_status(worst: Status) -> int:
     """The exit code of an answer, by the worst status that counts."""
     return {"fail": streams.FAILS, "unknown": streams.UNKNOWN, "pass": streams.CLEAN}[worst.value]
 
@@ -174,63 +174,63 @@ def of(worst: Status) -> int:
 # The appearance of the answer, from the flags, the environment and the type of stdout.
 
 
-WIDTH = 120
+DEFAULT_WIDTH = 120
 """Columns where stdout is no terminal and $COLUMNS is not set."""
 
-_SIGNS = "·…–→✓"
+_SYMBOLS = "·…–→✓"
 
 
-def decide(around: CommandContext, of: TextIO | None = None) -> Look:
+def appearance_for(context: CommandContext, stream_override: TextIO | None = None) -> Appearance:
     """The appearance on a stream, by default stdout. Colours only on a terminal, unless ``--no-color``, NO_COLOR
     (https://no-color.org) or TERM=dumb forbid them.
 
     A stream that cannot encode our symbols gets ASCII.
     """
-    options, stream, environ = around.options, of or around.stdout, around.environ
+    options, stream, environ = context.options, stream_override or context.stdout, context.environ
     terminal = stream.isatty()
-    plain = options.no_color or bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
-    ascii = options.ascii
+    no_colour = options.no_color or bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
+    ascii_only = options.ascii
     try:
-        _SIGNS.encode(getattr(stream, "encoding", None) or "utf-8")
+        _SYMBOLS.encode(getattr(stream, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):
-        ascii = True
-    return Look(
-        width=_width(stream, environ),
-        colour=terminal and not plain,
-        ascii=ascii,
+        ascii_only = True
+    return Appearance(
+        width=_columns(stream, environ),
+        colour=terminal and not no_colour,
+        ascii=ascii_only,
         headers=not options.no_headers,
     )
 
 
-def answered(report: Report, around: CommandContext) -> str:
+def render_report(report: Report, context: CommandContext) -> str:
     """The text for stdout, in the requested format."""
-    return report.render(around.options.output, decide(around))
+    return report.render(context.options.output, appearance_for(context))
 
 
-def answer(report: Report, around: CommandContext, code: int = streams.CLEAN) -> CommandAnswer:
-    return CommandAnswer(answered(report, around), code)
+def report_answer(report: Report, context: CommandContext, code: int = streams.CLEAN) -> CommandAnswer:
+    return CommandAnswer(render_report(report, context), code)
 
 
-def identify(cluster: Cluster, around: CommandContext) -> None:
+def note_cluster(cluster: Cluster, context: CommandContext) -> None:
     """Name the cluster on stderr."""
     from kubectl_eksdoc.report.identity import identity_line
 
-    around.note(identity_line(cluster, around.now(), decide(around, around.stderr)))
+    context.note(identity_line(cluster, context.now(), appearance_for(context, context.stderr)))
 
 
-def show(report: Report, around: CommandContext) -> None:
+def show_report(report: Report, context: CommandContext) -> None:
     """Show a report on stderr before something is done; it is not the answer."""
-    output = "wide" if around.options.output == "wide" else "table"
-    say(around.stderr, f"{report.render(output, decide(around, around.stderr))}\n")
+    output = "wide" if context.options.output == "wide" else "table"
+    write_note(context.stderr, f"{report.render(output, appearance_for(context, context.stderr))}\n")
 
 
-def _width(stream: TextIO, environ: Mapping[str, str]) -> int:
+def _columns(stream: TextIO, environ: Mapping[str, str]) -> int:
     columns = environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
     if not stream.isatty():
-        return WIDTH
+        return DEFAULT_WIDTH
     try:
-        return os.get_terminal_size(stream.fileno()).columns or WIDTH
+        return os.get_terminal_size(stream.fileno()).columns or DEFAULT_WIDTH
     except (OSError, ValueError):
-        return WIDTH
+        return DEFAULT_WIDTH

@@ -11,7 +11,7 @@ from kubectl_eksdoc.errors import BaselineError, Drifted, EksdocError, UsageErro
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.report.text import rfc3339
-from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earlier
+from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_saved_result
 
 from . import values
 from .flags import LEVELS, GlobalOptions
@@ -33,23 +33,23 @@ T = TypeVar("T")
 
 READ_ONLY = "EKSDOC_READ_ONLY"
 
-_OFF = ("", "0", "false", "no", "off")
+_FALSE_VALUES = ("", "0", "false", "no", "off")
 
 
-def check_writable(environ: Mapping[str, str], what: str, instead: str = "drain plan and rehearse read only") -> None:
+def check_writable(environ: Mapping[str, str], action: str, read_only_clause: str = "drain plan and rehearse read only") -> None:
     """`read_only_clause`: commands that only read, a clause.
 
     Raises:
         UsageError: the environment forbids every change.
     """
-    if environ.get(READ_ONLY, "").strip().lower() not in _OFF:
+    if environ.get(READ_ONLY, "").strip().lower() not in _FALSE_VALUES:
         raise UsageError(
-            f"{what} changes the cluster, and {READ_ONLY} is set in the environment",
-            f"Unset {READ_ONLY} for this command if you mean it; {instead}.",
+            f"{action} changes the cluster, and {READ_ONLY} is set in the environment",
+            f"Unset {READ_ONLY} for this command if you mean it; {read_only_clause}.",
         )
 
 
-Ask = Callable[[str], str]
+Prompt = Callable[[str], str]
 """Shows a question at the terminal and returns the line that the user types. Raises UsageError: there is no
 terminal."""
 
@@ -59,40 +59,40 @@ class ConfirmationFlags:
     """The flags that replace the typed confirmation; `expected` None: not given."""
 
     yes: bool = False
-    expect: int | None = None
+    expected: int | None = None
 
 
-def name_of(who: Identity) -> str:
+def short_cluster_name(identity: Identity) -> str:
     """The short name of the EKS cluster; without one the last part of its context, which is a name, too."""
-    return who.cluster or who.context.rpartition("/")[2]
+    return identity.cluster or identity.context.rpartition("/")[2]
 
 
 @frozen
-class CountedThing:
+class CountedItem:
     """The items that are counted in a confirmation, and the flag for their expected number; `expected`: their name in
     the help."""
 
-    one: str
-    many: str
+    singular: str
+    plural: str
     flag: str
     expected: str = ""
 
-    def said(self, count: int) -> str:
-        return f"1 {self.one}" if count == 1 else f"{count} {self.many}"
+    def count_text(self, count: int) -> str:
+        return f"1 {self.singular}" if count == 1 else f"{count} {self.plural}"
 
 
-NODES = CountedThing("node", "nodes", "--expect-nodes", "nodes")
-CHANGES = CountedThing("pod", "pods", "--expect-changes", "changes")
+NODES = CountedItem("node", "nodes", "--expect-nodes", "nodes")
+CHANGES = CountedItem("pod", "pods", "--expect-changes", "changes")
 
 
 def confirm(
-    who: Identity,
+    identity: Identity,
     count: int,
-    what: str,
-    given: ConfirmationFlags,
-    ask: Ask,
-    also: Sequence[str] = (),
-    of: CountedThing = NODES,
+    action: str,
+    confirmation: ConfirmationFlags,
+    prompt: Prompt,
+    extra_words: Sequence[str] = (),
+    item: CountedItem = NODES,
 ) -> None:
     """Ask the user to confirm `action` (as in ``drain``) on `count` nodes, or on what `item` says; each of
     `extra_words` must be typed, too.
@@ -101,64 +101,64 @@ def confirm(
         Drifted: the expected number is wrong; nothing was done.
         UsageError: the typed text is different, or there is no terminal.
     """
-    as_expected(given, count, what, of)
-    asked = explained(ask, _in_script(of))
-    if not given.yes:
-        typed_back(f"{name_of(who)} {count}", f"to {what} {of.said(count)} of {name_of(who) or 'this cluster'}", asked)
-    for word in also:
-        typed_back(word, f"to delete {word} past its budget", asked)
+    check_expected(confirmation, count, action, item)
+    prompt_with_hint = with_hint(prompt, _script_hint(item))
+    if not confirmation.yes:
+        require_typed(f"{short_cluster_name(identity)} {count}", f"to {action} {item.count_text(count)} of {short_cluster_name(identity) or 'this cluster'}", prompt_with_hint)
+    for word in extra_words:
+        require_typed(word, f"to delete {word} past its budget", prompt_with_hint)
 
 
-def as_expected(given: ConfirmationFlags, count: int, what: str, of: CountedThing) -> None:
+def check_expected(confirmation: ConfirmationFlags, count: int, action: str, item: CountedItem) -> None:
     """Check the expected number.
 
     Raises:
         Drifted: another number was expected; nothing was done.
         UsageError: `--yes` without an expected number.
     """
-    if given.expect is not None and given.expect != count:
+    if confirmation.expected is not None and confirmation.expected != count:
         raise Drifted(
-            f"{of.flag} {given.expect} is wrong: this would {what} {of.said(count)}",
+            f"{item.flag} {confirmation.expected} is wrong: this would {action} {item.count_text(count)}",
             "Nothing was done. Read the plan again; something has changed since the number was written down.",
         )
-    if given.yes and given.expect is None:
+    if confirmation.yes and confirmation.expected is None:
         raise UsageError(
-            f"--yes needs the expectation: how many {of.many} it is about",
-            f"Add {of.flag} {count} if that is what the plan says that you have read.",
+            f"--yes needs the expectation: how many {item.plural} it is about",
+            f"Add {item.flag} {count} if that is what the plan says that you have read.",
         )
 
 
-def check_answerable(given: ConfirmationFlags, check_terminal: Callable[[], object], of: CountedThing = NODES) -> None:
+def check_can_confirm(confirmation: ConfirmationFlags, check_terminal: Callable[[], object], item: CountedItem = NODES) -> None:
     """For use before anything is read. Raises UsageError: a confirmation is needed, and there is no terminal."""
-    if not given.yes:
-        explained(check_terminal, _in_script(of))()
+    if not confirmation.yes:
+        with_hint(check_terminal, _script_hint(item))()
 
 
-def _in_script(of: CountedThing) -> str:
-    return f"In a script: --yes {of.flag} N, with the number of {of.many} of the plan that you have read."
+def _script_hint(item: CountedItem) -> str:
+    return f"In a script: --yes {item.flag} N, with the number of {item.plural} of the plan that you have read."
 
 
-def explained(ask: Callable[P, T], otherwise: str) -> Callable[P, T]:
+def with_hint(function: Callable[P, T], hint: str) -> Callable[P, T]:
     """`function`, with `hint` in its UsageError where there is no terminal."""
 
-    def asked(*args: P.args, **more: P.kwargs) -> T:
+    def call(*args: P.args, **more: P.kwargs) -> T:
         try:
-            return ask(*args, **more)
+            return function(*args, **more)
         except UsageError as error:
-            raise UsageError(error.message, otherwise) from error
+            raise UsageError(error.message, hint) from error
 
-    return asked
+    return call
 
 
-def typed_back(wanted: str, why: str, ask: Ask) -> None:
+def require_typed(expected: str, purpose: str, prompt: Prompt) -> None:
     """Raises UsageError: the typed text is different, or there is no terminal."""
-    wanted = wanted.strip()
-    typed = ask(f"Type {wanted!r} {why}, anything else to leave it: ")
-    if typed.split() != wanted.split():
-        raise UsageError(f"what was typed is not {wanted!r}", "Nothing was done.")
+    expected = expected.strip()
+    typed = prompt(f"Type {expected!r} {purpose}, anything else to leave it: ")
+    if typed.split() != expected.split():
+        raise UsageError(f"what was typed is not {expected!r}", "Nothing was done.")
 
 
-_EVERYTHING_AT_ONCE = 2**31 - 1
+_UNLIMITED_PAGE = 2**31 - 1
 
 
 def add_command(
@@ -170,16 +170,16 @@ def add_command(
     exit_codes: str,
     run: Callable[..., CommandAnswer],
     level: int = LEVELS - 1,
-    own: Sequence[str] = (),
+    own_flags: Sequence[str] = (),
     **settings: Any,
 ) -> Parser:
     """Add a command with the global flags. `usage`: the text after its name; `exit_codes`: lines at the end of the
     help, "" for none; `level` and `own_flags`: as in `GlobalOptions.add_to`."""
-    end = f"{exit_codes}Global flags: kubectl eksdoc options\n" if exit_codes else None
+    epilog = f"{exit_codes}Global flags: kubectl eksdoc options\n" if exit_codes else None
     parser = commands.add_parser(
-        name, help=about, usage=f"%(prog)s {usage}", description=description, epilog=end, **settings
+        name, help=about, usage=f"%(prog)s {usage}", description=description, epilog=epilog, **settings
     )
-    GlobalOptions.add_to(parser, level, own)
+    GlobalOptions.add_to(parser, level, own_flags)
     parser.set_defaults(leaf=parser, command=run)
     return parser
 
@@ -205,20 +205,20 @@ def add_source_early(parser: argparse.ArgumentParser) -> None:
     add_switch(parser, "--demo", argparse.SUPPRESS, default=argparse.SUPPRESS)
 
 
-def check_source_live(around: CommandContext) -> None:
+def check_source_live(context: CommandContext) -> None:
     """For a command that reads the live cluster only: the source flags are accepted before it, and must not be ignored.
 
     Raises:
         UsageError: another source than the live cluster was requested.
     """
-    if not around.source.live:
+    if not context.source.live:
         raise UsageError(
             "runs are of the live cluster: --demo and --snapshot do not go with them",
             "To practise: kubectl eksdoc rehearse --serve --demo, and its kubeconfig.",
         )
 
 
-def source_from(args: argparse.Namespace) -> SourceChoice:
+def source_from_args(args: argparse.Namespace) -> SourceChoice:
     """The source that the flags select.
 
     Raises:
@@ -235,52 +235,52 @@ def source_from(args: argparse.Namespace) -> SourceChoice:
 # ``--with`` and ``--without``: opt-in permissions, and checks that are skipped without them.
 
 
-def asked(args: argparse.Namespace, around: CommandContext) -> CommandContext:
+def context_from_args(args: argparse.Namespace, context: CommandContext) -> CommandContext:
     """`context` with the global flags and the source. Raises UsageError: as `source_from_args`."""
     options = GlobalOptions.from_args(args)
     if (size := getattr(args, "chunk_size", None)) is not None:
-        connection = replace(options.connection, page_size=size or _EVERYTHING_AT_ONCE)
+        connection = replace(options.connection, page_size=size or _UNLIMITED_PAGE)
         options = replace(options, connection=connection)
-    return replace(around, options=options, source=source_from(args))
+    return replace(context, options=options, source=source_from_args(args))
 
 
 WITH, WITHOUT = "--with", "--without"
 
 
-def add_with(group: argparse._ArgumentGroup, does: str, names: tuple[str, ...] = permissions.NAMES) -> None:
+def add_with_flag(group: argparse._ArgumentGroup, effect: str, names: tuple[str, ...] = permissions.OPT_IN_NAMES) -> None:
     """`effect`: the effect of an opt-in, an imperative."""
-    risks = "; ".join(f"{each.name} {each.risk}" for each in permissions.ALL if each.name in names)
-    _add_opt_ins(group, WITH, "opted", names, f"{does} opt-in rights: {risks}")
+    risks = "; ".join(f"{each.name} {each.risk}" for each in permissions.OPT_INS if each.name in names)
+    _add_opt_ins(group, WITH, "opted", names, f"{effect} opt-in rights: {risks}")
 
 
-def add_without(group: argparse._ArgumentGroup, *names: str) -> None:
+def add_without_flag(group: argparse._ArgumentGroup, *names: str) -> None:
     """`names`: the opt-ins that the command does not require."""
-    does = "leave out checks that need these opt-in permissions, instead of reporting unknown"
-    _add_opt_ins(group, WITHOUT, "without", names, f"{does}: {', '.join(names)}")
+    effect = "leave out checks that need these opt-in permissions, instead of reporting unknown"
+    _add_opt_ins(group, WITHOUT, "without", names, f"{effect}: {', '.join(names)}")
 
 
 def _add_opt_ins(group: argparse._ArgumentGroup, flag: str, dest: str, names: tuple[str, ...], about: str) -> None:
-    type_ = values.Codes(lambda: names, none="names no opt-in", listed=True, what="opt-in")
+    type_ = values.Codes(lambda: names, empty_error="names no opt-in", lists_known=True, word_name="opt-in")
     add_flag(group, flag, "OPT-IN,…", about, type_, dest=dest, action="append", default=[])
 
 
-def opted_from(args: argparse.Namespace) -> tuple[str, ...]:
+def opt_ins_from_args(args: argparse.Namespace) -> tuple[str, ...]:
     """Sorted, without duplicates."""
     return tuple(sorted({name for names in args.opted for name in names}))
 
 
-def without_from(args: argparse.Namespace) -> tuple[str, ...]:
+def without_from_args(args: argparse.Namespace) -> tuple[str, ...]:
     """Sorted, without duplicates."""
     return tuple(sorted({name for names in args.without for name in names}))
 
 
-def check_not_both(opted: tuple[str, ...], without: tuple[str, ...]) -> None:
+def check_not_both(opt_ins: tuple[str, ...], without: tuple[str, ...]) -> None:
     """Check that no opt-in is both granted and left out.
 
     Raises:
         UsageError: one is.
     """
-    both = [each for each in opted if each in without]
+    both = [each for each in opt_ins if each in without]
     if both:
         raise UsageError(f"{WITH} {both[0]} and {WITHOUT} {both[0]} exclude each other", "Give one of them.")
 
@@ -288,8 +288,8 @@ def check_not_both(opted: tuple[str, ...], without: tuple[str, ...]) -> None:
 # ``--accept-unknown``: finding codes that may stay unknown.
 
 
-def add_accepted(
-    group: argparse._ArgumentGroup, codes: Callable[[], Iterable[str]], of: str, otherwise: str = "exit code 5"
+def add_accept_unknown(
+    group: argparse._ArgumentGroup, codes: Callable[[], Iterable[str]], owner: str, consequence: str = "exit code 5"
 ) -> None:
     """Add it for the names of `codes`; `owner` names their command, for the error about another code. `consequence`:
     the effect of an unknown that is not accepted."""
@@ -297,8 +297,8 @@ def add_accepted(
         group,
         "--accept-unknown",
         "CODE,…",
-        f"accept these finding codes as unknown, without {otherwise}",
-        values.Codes(codes, of),
+        f"accept these finding codes as unknown, without {consequence}",
+        values.Codes(codes, owner),
         (),
     )
 
@@ -306,47 +306,47 @@ def add_accepted(
 # Flags of every command that changes something: confirmation in a script, and dry run.
 
 
-def add_confirmation(group: argparse._ArgumentGroup, of: CountedThing, unless: str) -> None:
+def add_confirmation(group: argparse._ArgumentGroup, item: CountedItem, condition: str) -> None:
     """``--yes``, and the expected number without which it is refused; nothing is done unless `condition` holds."""
-    add_switch(group, "--yes -y", f"do not ask for confirmation; requires the expected number of {of.expected}")
-    add_flag(group, of.flag, "N", f"do nothing (exit code 7) unless {unless}", values.count)
+    add_switch(group, "--yes -y", f"do not ask for confirmation; requires the expected number of {item.expected}")
+    add_flag(group, item.flag, "N", f"do nothing (exit code 7) unless {condition}", values.count)
 
 
-def add_dry_run(group: argparse._ActionsContainer, shows: str, server: str = "") -> None:
+def add_dry_run(group: argparse._ActionsContainer, effect: str, server_effect: str = "") -> None:
     """`effect`: the effect of a dry run; `server_effect`: that of a server dry run, "" where there is none (the command
     refuses it with the reason)."""
     add_flag(
         group,
         "--dry-run",
-        "[client|server]" if server else "[client]",
-        f"{shows}; server: {server}" if server else shows,
-        values.DRY_RUN if server else values.NO_SERVER_DRY_RUN,
+        "[client|server]" if server_effect else "[client]",
+        f"{effect}; server: {server_effect}" if server_effect else effect,
+        values.DRY_RUN if server_effect else values.NO_SERVER_DRY_RUN,
         dest="dry",
         default="none",
     )
 
 
-def given_from(args: argparse.Namespace, of: CountedThing) -> ConfirmationFlags:
+def confirmation_from_args(args: argparse.Namespace, item: CountedItem) -> ConfirmationFlags:
     """The flags that `add_confirmation` added."""
-    return ConfirmationFlags(args.yes, getattr(args, of.flag.lstrip("-").replace("-", "_")))
+    return ConfirmationFlags(args.yes, getattr(args, item.flag.lstrip("-").replace("-", "_")))
 
 
-def dry_from(args: argparse.Namespace) -> str:
+def dry_run_from_args(args: argparse.Namespace) -> str:
     """``client``, ``server`` or "" (no dry run)."""
     return "" if args.dry == "none" else str(args.dry)
 
 
-LIST = "list"
+LIST_FAULTS = "list"
 """Given instead of a fault: list all faults."""
 
 
 # ``--since FILE``: a saved result of the same command, or one that is computed from an earlier snapshot.
 
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-def add_since_to(parser: argparse.ArgumentParser) -> None:
+def add_since(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Compare with a previous result")
     add_flag(
         group,
@@ -356,7 +356,7 @@ def add_since_to(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def since_from(args: argparse.Namespace) -> str:
+def since_from_args(args: argparse.Namespace) -> str:
     """The path, "" where it was not given.
 
     Raises:
@@ -367,12 +367,12 @@ def since_from(args: argparse.Namespace) -> str:
     return args.since or ""
 
 
-def non_empty(said: Mapping[str, object]) -> dict[str, object]:
+def given_flags(flags: Mapping[str, object]) -> dict[str, object]:
     """Flags that were given, by their names."""
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in flags.items() if value}
 
 
-def refused_beside(flag: str, since: str) -> None:
+def check_without_since(flag: str, since: str) -> None:
     """For a `flag` whose answer cannot be compared.
 
     Raises:
@@ -382,8 +382,8 @@ def refused_beside(flag: str, since: str) -> None:
         raise UsageError(f"--since is about an answer that changes nothing, and {flag} gives another one", "Ask apart.")
 
 
-def earlier(
-    path: str, kind: str, command: str, make: Callable[[CommandContext], SavedResult], around: CommandContext
+def earlier_result(
+    path: str, kind: str, command: str, answer_of: Callable[[CommandContext], SavedResult], context: CommandContext
 ) -> SavedResult | None:
     """None where `path` is "". Read it before the cluster, so that a wrong file is reported quickly. `answer_of`:
     computes the same answer from a snapshot.
@@ -393,24 +393,24 @@ def earlier(
     """
     if not path:
         return None
-    return made_of(path, command, make, around) if is_snapshot(path) else read_earlier(path, kind, command)
+    return result_of_snapshot(path, command, answer_of, context) if is_snapshot(path) else read_saved_result(path, kind, command)
 
 
-def made_of(path: str, command: str, make: Callable[[CommandContext], Made], around: CommandContext) -> Made:
+def result_of_snapshot(path: str, command: str, answer_of: Callable[[CommandContext], Result], context: CommandContext) -> Result:
     """The answer of `answer_of` for the snapshot at `path`.
 
     Raises:
         BaselineError: there is no answer; the error names the file, as another source may have the same error.
     """
     try:
-        return make(replace(around, source=SourceChoice(snapshot=path)))
+        return answer_of(replace(context, source=SourceChoice(snapshot=path)))
     except EksdocError as error:
         saved = f"An answer that was saved will do as well: kubectl eksdoc {command} -o json > FILE"
         hint = f"{error.hint}\n{saved}" if error.hint else saved
         raise BaselineError(f"of {path} no earlier answer can be made: {error.message}", hint) from error
 
 
-def told(beside: SavedResult | Baseline | None, around: CommandContext) -> None:
+def note_comparison(earlier: SavedResult | Baseline | None, context: CommandContext) -> None:
     """On stderr: the snapshot of the comparison, as the user has not seen its computed result."""
-    if beside is not None and is_snapshot(beside.file):
-        around.note(f"compared with the snapshot {beside.file} of {rfc3339(beside.observed_at)}")
+    if earlier is not None and is_snapshot(earlier.file):
+        context.note(f"compared with the snapshot {earlier.file} of {rfc3339(earlier.observed_at)}")

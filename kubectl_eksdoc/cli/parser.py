@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
-from kubectl_eksdoc.errors import UsageError, maybe
+from kubectl_eksdoc.errors import UsageError, did_you_mean
 
 from .called import VERSION
 
@@ -56,8 +56,8 @@ class Parser(argparse.ArgumentParser):
     taken as words, for a command whose words are another command line. `opens_ui`: without a subcommand it opens the
     interactive UI."""
 
-    passes_on = False
-    opens_screens = False
+    accepts_unknown_flags = False
+    opens_ui = False
     color = False  # Python 3.14 would colour the help depending on the stdout of the process
 
     def __init__(self, **settings: Any) -> None:
@@ -78,27 +78,27 @@ class Parser(argparse.ArgumentParser):
         choice = _INVALID_CHOICE.search(message)
         if choice and message.startswith(_COMMAND):
             word, known = choice.group(1), self.commands()
-            near = maybe(word, known)
-            message = f"{word!r} is no command of {self.prog!r}{near}"
-            drains = f"To drain a node: {self.prog} run {word}\n" if self.prog.endswith(" drain") and not near else ""
-            raise UsageError(message, drains + self._listing())
+            suggestion = did_you_mean(word, known)
+            message = f"{word!r} is no command of {self.prog!r}{suggestion}"
+            drain_hint = f"To drain a node: {self.prog} run {word}\n" if self.prog.endswith(" drain") and not suggestion else ""
+            raise UsageError(message, drain_hint + self._commands_hint())
         raise UsageError(message, f"More: {self.prog} --help")
 
-    def without_command(self) -> UsageError:
-        return UsageError(f"{self.prog!r} needs a command", self._listing())
+    def missing_command_error(self) -> UsageError:
+        return UsageError(f"{self.prog!r} needs a command", self._commands_hint())
 
-    def _listing(self) -> str:
+    def _commands_hint(self) -> str:
         return f"Commands: {', '.join(sorted(self.commands()))}. More: {self.prog} --help"
 
-    def named(self, argv: Iterable[str]) -> Parser:
+    def subcommand_parser(self, argv: Iterable[str]) -> Parser:
         """The parser of the command that the first words of `argv` name."""
-        found = self
+        parser = self
         for word in argv:
-            below = (found.under() or {}).get(word)
-            if below is None:
+            subparser = (parser.command_parsers() or {}).get(word)
+            if subparser is None:
                 break
-            found = below
-        return found
+            parser = subparser
+        return parser
 
     def add_commands(self) -> Commands:
         """The action for subcommands; without a subcommand help is shown."""
@@ -107,20 +107,20 @@ class Parser(argparse.ArgumentParser):
 
     def commands(self) -> list[str]:
         """The subcommands, without hidden ones."""
-        return [name for name, _ in self.listed()]
+        return [name for name, _ in self.listed_commands()]
 
     def _subparsers_action(self) -> Commands | None:
         return next((each for each in self._actions if isinstance(each, argparse._SubParsersAction)), None)
 
-    def under(self) -> Mapping[str, Parser] | None:
+    def command_parsers(self) -> Mapping[str, Parser] | None:
         """The parsers of the subcommands, with hidden ones; None for a command without subcommands."""
-        found = self._subparsers_action()
-        return None if found is None else found.choices
+        action = self._subparsers_action()
+        return None if action is None else action.choices
 
-    def listed(self) -> list[tuple[str, str]]:
+    def listed_commands(self) -> list[tuple[str, str]]:
         """As `commands`, each with its help line."""
-        found = self._subparsers_action()
-        return [(choice.dest, choice.help or "") for choice in found._choices_actions] if found is not None else []
+        action = self._subparsers_action()
+        return [(choice.dest, choice.help or "") for choice in action._choices_actions] if action is not None else []
 
     def flag(self, name: str) -> argparse.Action | None:
         return self._option_string_actions.get(name)
@@ -129,62 +129,62 @@ class Parser(argparse.ArgumentParser):
         """In the order of the help, with hidden ones."""
         return [action for action in self._actions if action.option_strings]
 
-    def bare(self) -> dict[str, str]:
+    def flags_without_value(self) -> dict[str, str]:
         """Every flag of this parser and of its subcommands that may stand without a value, and its meaning then."""
-        found: dict[str, str] = {}
-        for parser in self._family():
+        values_by_flag: dict[str, str] = {}
+        for parser in self._all_parsers():
             for name, action in parser._option_string_actions.items():
                 if isinstance(action, Switch):
-                    found[name] = "true"
+                    values_by_flag[name] = "true"
                 elif alone := getattr(action.type, "alone", ""):
-                    found[name] = alone
-        return found
+                    values_by_flag[name] = alone
+        return values_by_flag
 
     def long_flags(self) -> set[str]:
         """Every long flag of this parser and of its subcommands, with hidden ones."""
-        return {name for parser in self._family() for name in parser._option_string_actions if name.startswith("--")}
+        return {name for parser in self._all_parsers() for name in parser._option_string_actions if name.startswith("--")}
 
-    def _family(self) -> Iterator[Parser]:
+    def _all_parsers(self) -> Iterator[Parser]:
         yield self
-        for child in (self.under() or {}).values():
-            yield from child._family()
+        for child in (self.command_parsers() or {}).values():
+            yield from child._all_parsers()
 
 
 class Switch(argparse.Action):
     """A boolean flag. `expand_bare_flags` has turned a bare ``--force`` into ``--force=true``."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
-        from .values import truth
+        from .values import parse_bool
 
-        super().__init__(option_strings, dest, type=truth, metavar="BOOL", **settings)
+        super().__init__(option_strings, dest, type=parse_bool, metavar="BOOL", **settings)
 
     def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option: object = None) -> None:
         setattr(namespace, self.dest, values)
 
 
 def add_flag(
-    to: argparse._ActionsContainer,
+    container: argparse._ActionsContainer,
     names: str,
     metavar: str,
     about: str,
-    kind: Callable[[str], Any] = str,
+    parse: Callable[[str], Any] = str,
     default: object = None,
     **settings: Any,
 ) -> None:
     """Add a flag that takes a value. `names`: with a space between them; `parse`: the function that reads the value."""
-    to.add_argument(*names.split(), metavar=metavar, help=about, type=kind, default=default, **settings)
+    container.add_argument(*names.split(), metavar=metavar, help=about, type=parse, default=default, **settings)
 
 
-def add_text(to: argparse._ActionsContainer, names: str, metavar: str, about: str) -> None:
+def add_text(container: argparse._ActionsContainer, names: str, metavar: str, about: str) -> None:
     """A flag whose value is a text, "" where it is not given."""
-    add_flag(to, names, metavar, about, default="")
+    add_flag(container, names, metavar, about, default="")
 
 
-def add_switch(to: argparse._ActionsContainer, names: str, about: str, default: object = False) -> None:
-    to.add_argument(*names.split(), action="switch", default=default, help=about)
+def add_switch(container: argparse._ActionsContainer, names: str, about: str, default: object = False) -> None:
+    container.add_argument(*names.split(), action="switch", default=default, help=about)
 
 
-def flag_of(dest: str) -> str:
+def flag_name(dest: str) -> str:
     """The flag, by its name in the parsed arguments."""
     return f"--{dest.replace('_', '-')}"
 
@@ -208,34 +208,34 @@ class _Help(argparse.Action):
         raise ShowText(parser.format_help())
 
 
-def until_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words before the first ``--``, and the words after it, which are names whatever they look like."""
-    at = next((i for i, word in enumerate(argv) if word == "--"), len(argv))
-    return list(argv[:at]), list(argv[at + 1 :])
+    position = next((i for i, word in enumerate(argv) if word == "--"), len(argv))
+    return list(argv[:position]), list(argv[position + 1 :])
 
 
-def spelled_out(argv: Iterable[str], bare: dict[str, str]) -> list[str]:
+def expand_bare_flags(argv: Iterable[str], values_by_flag: dict[str, str]) -> list[str]:
     """`argv` with each bare flag of `values_by_flag` (flag → value) written as ``--flag=value``.
 
     Go's flags take a boolean's value only after an equals sign, so ``--force node-1`` names a node; argparse would read
     it as the flag's value.
     """
-    return [f"{word}={bare[word]}" if word in bare else word for word in argv]
+    return [f"{word}={values_by_flag[word]}" if word in values_by_flag else word for word in argv]
 
 
-def strays(extras: Sequence[str], leaf: Parser) -> list[str]:
+def positional_words(extras: Sequence[str], leaf: Parser) -> list[str]:
     """The words that belong to no flag: names.
 
     Raises:
         UsageError: `extras` has a flag that `leaf` does not know.
     """
     for word in extras:
-        if word.startswith("-") and word != "-" and not leaf.passes_on:
-            raise unknown_flag(word, leaf)
+        if word.startswith("-") and word != "-" and not leaf.accepts_unknown_flags:
+            raise unknown_flag_error(word, leaf)
     return list(extras)
 
 
-def first_unknown(argv: Iterable[str], root: Parser) -> str:
+def first_unknown_flag(argv: Iterable[str], root: Parser) -> str:
     """The first long flag that no command under `root` knows, "" where there is none.
 
     The word after such a flag was meant as its value, and argparse has read it as something else.
@@ -251,9 +251,9 @@ DRAIN_THE_DEMO = (
 )
 
 
-def unknown_flag(word: str, parser: Parser) -> UsageError:
+def unknown_flag_error(word: str, parser: Parser) -> UsageError:
     name = word.split("=", 1)[0]
     if name == "--demo" and " drain " in parser.prog:
         return UsageError(f"--demo is no flag of {parser.prog!r}: it needs a cluster", DRAIN_THE_DEMO)
     hint = f"More: {parser.prog} --help, {' '.join(parser.prog.split()[:2])} options"
-    return UsageError(f"{name} is no flag of {parser.prog!r}{maybe(name, parser.long_flags())}", hint)
+    return UsageError(f"{name} is no flag of {parser.prog!r}{did_you_mean(name, parser.long_flags())}", hint)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from kubectl_eksdoc.host.completers import EntryPoint, EntryPointState, entry_points, link_plugins, unlink_plugins
+from kubectl_eksdoc.host.completers import EntryPoint, EntryPointState, entry_points, link_entry_point, unlink_entry_point
 
-from .completion import add_under, answer, done, is_dry, located, unlinked, would
+from .completion import add_subcommand, lines_answer, run_or_usage_error, is_dry_run, folder_and_notes, remove_links, dry_run_text
 from .context import CommandAnswer, CommandContext
 from .flags import LEVELS, GlobalOptions
 from .parser import Commands
@@ -34,61 +34,61 @@ def add_to(commands: Commands) -> None:
     about = "create, remove or list the entry points such as kubectl eksdoc-drain"
     parser = commands.add_parser(NAME, help=about, description=_ABOUT)
     GlobalOptions.add_to(parser, level=LEVELS - 2)
-    under = parser.add_commands()
-    add_under(under, "link", "create links for the entry points", _LINK, make, dry=True)
-    add_under(under, "unlink", "remove these links", _UNLINK, remove, dry=True)
-    add_under(under, "status", "list the entry points", _STATUS, status)
+    subparsers = parser.add_commands()
+    add_subcommand(subparsers, "link", "create links for the entry points", _LINK, link_entry_points, has_dry_run=True)
+    add_subcommand(subparsers, "unlink", "remove these links", _UNLINK, unlink_entry_points, has_dry_run=True)
+    add_subcommand(subparsers, "status", "list the entry points", _STATUS, show_status)
 
 
-def make(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def link_entry_points(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Run ``plugins link``.
 
     Raises:
         UsageError: the location of this program is unknown, or its folder cannot be written to.
     """
-    (folder, on_path), dry = located(args.words, around), is_dry(args)
+    (folder, on_path), dry_run = folder_and_notes(args.words, context), is_dry_run(args)
     entries = entry_points(folder)
-    lines = [_made(each, dry) for each in entries]
+    lines = [_link_line(each, dry_run) for each in entries]
     if any(each.state is EntryPointState.MISSING for each in entries):
         lines.append("Tab completion for them: kubectl eksdoc completion install")
-    return answer(
+    return lines_answer(
         [*lines, *on_path], any(each.state in (EntryPointState.OTHER, EntryPointState.DANGLING) for each in entries)
     )
 
 
-def remove(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def unlink_entry_points(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Run ``plugins unlink``. Raises: as `link_entry_points`."""
-    (folder, _), dry = located(args.words, around), is_dry(args)
-    there = (each for each in entry_points(folder) if each.state in (EntryPointState.LINK, EntryPointState.DANGLING))
-    return unlinked({each.path: partial(unlink_plugins, each) for each in there}, folder, dry)
+    (folder, _), dry_run = folder_and_notes(args.words, context), is_dry_run(args)
+    links = (each for each in entry_points(folder) if each.state in (EntryPointState.LINK, EntryPointState.DANGLING))
+    return remove_links({each.path: partial(unlink_entry_point, each) for each in links}, folder, dry_run)
 
 
-def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def show_status(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Run ``plugins status``. Raises: as `link_entry_points`."""
-    folder, on_path = located(args.words, around)
+    folder, on_path = folder_and_notes(args.words, context)
     entries = entry_points(folder)
-    lines = [f"kubectl eksdoc-{each.command}: {_stands(each)}" for each in entries]
+    lines = [f"kubectl eksdoc-{each.command}: {_state_text(each)}" for each in entries]
     if any(each.state is EntryPointState.MISSING for each in entries):
         lines.append("To make what is missing: kubectl eksdoc plugins link")
-    there = all(each.state in (EntryPointState.LINK, EntryPointState.INSTALLED) for each in entries)
-    return answer([*lines, *on_path], not there or bool(on_path))
+    all_exist = all(each.state in (EntryPointState.LINK, EntryPointState.INSTALLED) for each in entries)
+    return lines_answer([*lines, *on_path], not all_exist or bool(on_path))
 
 
-def _made(each: EntryPoint, dry: bool) -> str:
-    if each.state is EntryPointState.MISSING:
-        if not dry:
-            done(lambda: link_plugins(each), f"make {each.path}")
-        return f"{would(dry, 'make', 'made')} {each.path}"
-    if each.state in (EntryPointState.OTHER, EntryPointState.DANGLING):
-        return f"left alone: {each.path} {_stands(each)}"
-    return f"there already: {each.path} ({_stands(each)})"
+def _link_line(entry: EntryPoint, dry_run: bool) -> str:
+    if entry.state is EntryPointState.MISSING:
+        if not dry_run:
+            run_or_usage_error(lambda: link_entry_point(entry), f"make {entry.path}")
+        return f"{dry_run_text(dry_run, 'make', 'made')} {entry.path}"
+    if entry.state in (EntryPointState.OTHER, EntryPointState.DANGLING):
+        return f"left alone: {entry.path} {_state_text(entry)}"
+    return f"there already: {entry.path} ({_state_text(entry)})"
 
 
-def _stands(each: EntryPoint) -> str:
+def _state_text(entry: EntryPoint) -> str:
     return {
         EntryPointState.LINK: "a link to kubectl-eksdoc",
         EntryPointState.INSTALLED: "installed by krew or pip",
         EntryPointState.MISSING: "missing",
         EntryPointState.DANGLING: "a link to a program that is gone; kubectl eksdoc plugins unlink removes it",
         EntryPointState.OTHER: "is not a file of this tool; move it away and link again",
-    }[each.state]
+    }[entry.state]

@@ -12,49 +12,49 @@ from weakref import WeakSet
 
 from kubectl_eksdoc.errors import UsageError
 
-_LEFT: WeakSet[TextIO] = WeakSet()
+_BROKEN: WeakSet[TextIO] = WeakSet()
 """Streams that could not be written once; they are redirected to the null device."""
 
 
-def say(stream: TextIO, text: str) -> None:
+def write_note(stream: TextIO, text: str) -> None:
     """Write a note, not the answer. An error is ignored, as the answer is still useful."""
     try:
         stream.write(text)
         stream.flush()
     except (OSError, ValueError):  # ValueError: the stream is closed
-        drop(stream)
+        redirect_to_null(stream)
 
 
-def deliver(stream: TextIO, text: str) -> None:
+def write_answer(stream: TextIO, text: str) -> None:
     """Write the answer, if there is one. A reader that closes the pipe early (`| head`) is no error.
 
     Raises:
         UsageError: it cannot be written; raised once.
     """
-    if stream in _LEFT or not text:
+    if stream in _BROKEN or not text:
         return
     try:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        drop(stream)
+        redirect_to_null(stream)
     except OSError as error:
-        drop(stream)
+        redirect_to_null(stream)
         raise UsageError(f"cannot write the answer to stdout: {error.strerror or error}") from error
 
 
-def drop(stream: TextIO) -> None:
+def redirect_to_null(stream: TextIO) -> None:
     """Redirect a stream that cannot be written to the null device; otherwise Python reports an error at exit."""
-    _LEFT.add(stream)
+    _BROKEN.add(stream)
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, ValueError):
         return
 
 
-def is_left(stream: TextIO) -> bool:
+def is_broken(stream: TextIO) -> bool:
     """Whether output to the stream is lost: it could not be written before, or the reader of the pipe is gone."""
-    return stream in _LEFT or _is_broken_pipe(stream)
+    return stream in _BROKEN or _is_broken_pipe(stream)
 
 
 def _is_broken_pipe(stream: TextIO) -> bool:
@@ -62,25 +62,25 @@ def _is_broken_pipe(stream: TextIO) -> bool:
     import select
 
     try:
-        number = stream.fileno()
-        mode = os.fstat(number).st_mode
+        descriptor = stream.fileno()
+        mode = os.fstat(descriptor).st_mode
     except (OSError, ValueError):  # a StringIO, or closed
         return False
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) or not hasattr(select, "poll"):
         return False
-    asked = select.poll()
-    asked.register(number, 0)  # errors are always reported
-    return any(told & (select.POLLERR | select.POLLHUP) for _, told in asked.poll(0))
+    poll = select.poll()
+    poll.register(descriptor, 0)  # errors are always reported
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
-def occupy_closed() -> None:
+def open_closed_streams() -> None:
     """Open the null device for each closed standard stream.
 
     Otherwise the next file or socket would get its number, and a write to stderr would go into it.
     """
-    for number in range(3):
+    for descriptor in range(3):
         try:
-            os.fstat(number)
+            os.fstat(descriptor)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
@@ -88,7 +88,7 @@ def occupy_closed() -> None:
 # The progress of reads: one line on stderr, rewritten in place and removed at the end.
 
 
-_EVERY = 0.1  # seconds between two drawings: more would cost time and be unreadable
+_DRAW_INTERVAL_S = 0.1  # seconds between two drawings: more would cost time and be unreadable
 
 
 class ProgressLine:
@@ -100,7 +100,7 @@ class ProgressLine:
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
         self._clock = clock
-        self._active = stream.isatty()
+        self._is_terminal = stream.isatty()
         self._drawn_at = float("-inf")
         self._width = 0
 
@@ -109,7 +109,7 @@ class ProgressLine:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._draw("")
-        self._active = False
+        self._is_terminal = False
 
     def __call__(self, plural: str, count: int) -> None:
         """`count` objects of the resource `plural` have been read."""
@@ -118,15 +118,15 @@ class ProgressLine:
     def show(self, text: str) -> None:
         """Show the progress in one line."""
         now = self._clock()
-        if now - self._drawn_at >= _EVERY:
+        if now - self._drawn_at >= _DRAW_INTERVAL_S:
             self._drawn_at = now
             self._draw(text)
 
     def _draw(self, text: str) -> None:
-        if not self._active or not (text or self._width):
+        if not self._is_terminal or not (text or self._width):
             return
         end = "" if text else "\r"
-        say(self._stream, f"\r{text.ljust(self._width)}{end}")
+        write_note(self._stream, f"\r{text.ljust(self._width)}{end}")
         self._width = len(text)
 
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from kubectl_eksdoc.errors import maybe
+from kubectl_eksdoc.errors import did_you_mean
 from kubectl_eksdoc.frozen import frozen
 
 if TYPE_CHECKING:  # imported late: only the commands of a plan need these modules
-    from kubectl_eksdoc.model.budgets import Amount
+    from kubectl_eksdoc.model.budgets import IntOrPercent
     from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.model.selectors import Selector
 
@@ -27,7 +27,7 @@ _DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns)")
 _NODE_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\Z")
 
 
-def truth(text: str) -> bool:
+def parse_bool(text: str) -> bool:
     """The words that Go's strconv.ParseBool accepts."""
     if text in _TRUE:
         return True
@@ -54,54 +54,54 @@ class Codes:
     word."""
 
     known: Callable[[], Iterable[str]]
-    of: str = ""
-    none: str = ""
-    listed: bool = False
-    what: str = "finding code"
+    owner: str = ""
+    empty_error: str = ""
+    lists_known: bool = False
+    word_name: str = "finding code"
 
     def words(self) -> tuple[str, ...]:
         return tuple(sorted(self.known()))
 
     def __call__(self, text: str) -> tuple[str, ...]:
-        there = self.words()
+        known_words = self.words()
         names = tuple(name.strip() for name in text.split(",") if name.strip())
-        if not names and self.none:
-            raise argparse.ArgumentTypeError(self.none)
+        if not names and self.empty_error:
+            raise argparse.ArgumentTypeError(self.empty_error)
         for name in names:
-            if name not in there:
-                of = f" of {self.of}" if self.of else ""
-                shown = f". {self.what.split()[-1].capitalize()}s: {', '.join(there)}" if self.listed else ""
-                raise argparse.ArgumentTypeError(f"{name!r} is no {self.what}{of}{maybe(name, there)}{shown}")
+            if name not in known_words:
+                owner_clause = f" of {self.owner}" if self.owner else ""
+                known_clause = f". {self.word_name.split()[-1].capitalize()}s: {', '.join(known_words)}" if self.lists_known else ""
+                raise argparse.ArgumentTypeError(f"{name!r} is no {self.word_name}{owner_clause}{did_you_mean(name, known_words)}{known_clause}")
         return names
 
 
 @frozen
-class Matching(Generic[T]):
+class MatchingText(Generic[T]):
     """A type for a text that `pattern` matches as a whole; `convert` makes the value. `error_text`: the error for any
     other text."""
 
     pattern: str
-    otherwise: str
-    read: Callable[[str], T]
+    error_text: str
+    convert: Callable[[str], T]
 
     def __call__(self, text: str) -> T:
         if not re.fullmatch(self.pattern, text):
-            raise argparse.ArgumentTypeError(f"{text!r} {self.otherwise}")
-        return self.read(text)
+            raise argparse.ArgumentTypeError(f"{text!r} {self.error_text}")
+        return self.convert(text)
 
 
-count = Matching("[0-9]{1,9}", "is not a whole number from 0", int)
-whole_seconds = Matching("-?[0-9]{1,9}", "is not a whole number of seconds", int)
+count = MatchingText("[0-9]{1,9}", "is not a whole number from 0", int)
+whole_seconds = MatchingText("-?[0-9]{1,9}", "is not a whole number of seconds", int)
 """It may be negative."""
-page_size = Matching("[0-9]{1,9}", "is not a number of objects (0: all in one answer)", int)
-new_nodes = Matching("[0-9]{1,5}", "is no number of nodes; write 0, 1, 2 …", int)
-percentage = Matching(
+page_size = MatchingText("[0-9]{1,9}", "is not a number of objects (0: all in one answer)", int)
+new_nodes = MatchingText("[0-9]{1,5}", "is no number of nodes; write 0, 1, 2 …", int)
+percentage = MatchingText(
     "(100|0{0,2}[1-9]|0?[1-9][0-9])%?",
     "is no percentage from 1 to 100; write 25 or 25%",
     lambda text: int(text.rstrip("%")),
 )
-pod_key = Matching("[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*", "names no pod; write NAMESPACE/POD", str)
-rate = Matching(
+pod_key = MatchingText("[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*", "names no pod; write NAMESPACE/POD", str)
+rate = MatchingText(
     r"(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,9})?", "is no rate above 0; write how many a second, such as 5 or 0.5", float
 )
 
@@ -109,34 +109,34 @@ rate = Matching(
 def speed(text: str) -> float:
     """A positive number: how many times as fast as real time."""
     try:
-        found = float(text)
+        factor = float(text)
     except ValueError:
-        found = 0.0
-    if not 0 < found <= 1_000_000:
+        factor = 0.0
+    if not 0 < factor <= 1_000_000:
         raise argparse.ArgumentTypeError(f"{text!r} is no speed; write how many times as fast as time, as 60 or 0.5")
-    return found
+    return factor
 
 
-def amount(text: str) -> Amount:
+def amount(text: str) -> IntOrPercent:
     """``3`` or ``25%``: at least 1, at most 100 %."""
-    from kubectl_eksdoc.model.budgets import Amount
+    from kubectl_eksdoc.model.budgets import IntOrPercent
 
-    match = re.match(r"([0-9]{1,9})(%?)\Z", text)
-    if not match or int(match.group(1)) == 0 or (match.group(2) and int(match.group(1)) > 100):
+    matched = re.match(r"([0-9]{1,9})(%?)\Z", text)
+    if not matched or int(matched.group(1)) == 0 or (matched.group(2) and int(matched.group(1)) > 100):
         raise argparse.ArgumentTypeError(
             f"{text!r} is no number of nodes from 1 on and no percentage from 1% to 100%; write 3 or 25%"
         )
-    return Amount(int(match.group(1)), bool(match.group(2)))
+    return IntOrPercent(int(matched.group(1)), bool(matched.group(2)))
 
 
-def nodes_at_once(text: str) -> tuple[str, Amount]:
+def nodes_at_once(text: str) -> tuple[str, IntOrPercent]:
     """``3``, ``25%``, ``zone=1``, ``nodegroup=10%``: the group, and the number of nodes."""
     from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 
-    by, equals, number = text.rpartition("=")
-    if equals and by not in (ZONE, NODEGROUP):
-        raise argparse.ArgumentTypeError(f"nodes are not counted by {by!r}; write {ZONE}=1 or {NODEGROUP}=1")
-    return by or ALL, amount(number)
+    group_kind, equals, number = text.rpartition("=")
+    if equals and group_kind not in (ZONE, NODEGROUP):
+        raise argparse.ArgumentTypeError(f"nodes are not counted by {group_kind!r}; write {ZONE}=1 or {NODEGROUP}=1")
+    return group_kind or ALL, amount(number)
 
 
 def effort(text: str) -> int:
@@ -166,10 +166,10 @@ def assumed_budget(text: str) -> tuple[str, int]:
 
 def patience(text: str) -> int:
     """``30m``: whole seconds, 0 or more."""
-    found = seconds(text)
-    if found != int(found) or found > 7 * 86400:
+    duration_s = seconds(text)
+    if duration_s != int(duration_s) or duration_s > 7 * 86400:
         raise argparse.ArgumentTypeError(f"{text!r} is no time to wait; write 30m, 1h or 90s, at most 168h (0: none)")
-    return int(found)
+    return int(duration_s)
 
 
 def selector(text: str) -> Selector:
@@ -186,10 +186,10 @@ def version(text: str) -> Version:
     """``v1.33``, ``1.33`` or ``v1.33.2``."""
     from kubectl_eksdoc.model import quantities
 
-    found = quantities.parse(text)
-    if found is None:
+    parsed_version = quantities.parse_version(text)
+    if parsed_version is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a version; write v1.33 or v1.33.2")
-    return found
+    return parsed_version
 
 
 def node_name(text: str) -> str:
@@ -202,18 +202,18 @@ def node_name(text: str) -> str:
     return name
 
 
-def codes_of(*areas: str) -> Callable[[], Iterable[str]]:
+def finding_codes(*areas: str) -> Callable[[], Iterable[str]]:
     """A function that returns the names of the finding codes of these areas; they are imported when it is called."""
 
     def names() -> Iterable[str]:
         from kubectl_eksdoc.model.findings import Code
 
-        return [code.name for code in Code.of_area(*areas)]
+        return [code.name for code in Code.of_areas(*areas)]
 
     return names
 
 
-code_names = Codes(codes_of("drain"), none="names no finding code", listed=True)
+code_names = Codes(finding_codes("drain"), empty_error="names no finding code", lists_known=True)
 """Finding codes of any command, separated by commas."""
 
 
@@ -224,43 +224,43 @@ class OneOf:
     are converted to upper case."""
 
     known: tuple[str, ...]
-    what: str
+    word_name: str
     alone: str = ""
-    unoffered: tuple[str, ...] = ()
-    upper: bool = False
+    not_completed: tuple[str, ...] = ()
+    accepts_lower_case: bool = False
 
     def words(self) -> tuple[str, ...]:
-        return tuple(word for word in self.known if word not in self.unoffered)
+        return tuple(word for word in self.known if word not in self.not_completed)
 
     def __call__(self, text: str) -> str:
-        word = text.upper() if self.upper else text
+        word = text.upper() if self.accepts_lower_case else text
         if word in self.known:
             return word
         expected = f"It can be {', '.join(self.known)}"
-        raise argparse.ArgumentTypeError(f"{text!r} is no {self.what}{maybe(text, self.known)}. {expected}")
+        raise argparse.ArgumentTypeError(f"{text!r} is no {self.word_name}{did_you_mean(text, self.known)}. {expected}")
 
 
-def one_of(words: Iterable[str], what: str, alone: str = "") -> OneOf:
-    return OneOf(tuple(words), what, alone)
+def one_of(words: Iterable[str], word_name: str, alone: str = "") -> OneOf:
+    return OneOf(tuple(words), word_name, alone)
 
 
 DRY_RUN = OneOf(("none", "client", "server"), "dry run", alone="client")
-NO_SERVER_DRY_RUN = OneOf(DRY_RUN.known, DRY_RUN.what, DRY_RUN.alone, unoffered=("server",))
+NO_SERVER_DRY_RUN = OneOf(DRY_RUN.known, DRY_RUN.word_name, DRY_RUN.alone, not_completed=("server",))
 """For commands that refuse the server dry run with a reason."""
 
 
 def some_seconds(text: str) -> float:
     """As `seconds`, and more than 0."""
     try:
-        found = seconds(text)
+        duration_s = seconds(text)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 30s, 2m, 1m30s or 1h") from error
-    if found <= 0:
+    if duration_s <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no time: give more than 0")
-    return found
+    return duration_s
 
 
-def duration_text(value: float) -> str:
+def format_duration(duration_s: float) -> str:
     """In the form that `seconds` accepts: ``30s``, ``10m``, ``90s``."""
-    whole = round(value)
+    whole = round(duration_s)
     return f"{whole // 60}m" if whole % 60 == 0 and whole else f"{whole}s"

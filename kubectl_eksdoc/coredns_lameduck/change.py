@@ -5,37 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kubectl_eksdoc.addon_diff.fields import differences, merged
-from kubectl_eksdoc.addon_diff.schema import SchemaPaths, paths, spelled
+from kubectl_eksdoc.addon_diff.fields import changed_leaves, merge_values
+from kubectl_eksdoc.addon_diff.schema import SchemaPaths, read_schema, json_text
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import AddonSide
+from kubectl_eksdoc.model.addons import AddonUpdateFacts
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.coredns import NAME, SYSTEM
-from kubectl_eksdoc.model.findings import Finding, Subject, in_order
+from kubectl_eksdoc.model.coredns import NAME, SYSTEM_NAMESPACE
+from kubectl_eksdoc.model.findings import Finding, Subject, sort_findings
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.quantities import parse
+from kubectl_eksdoc.model.quantities import parse_version
 
 from .deployed import DnsFacts
 from .lameduck import (
     AutoscalerRange,
-    ChangeRefused,
+    ChangeRefusal,
     EditedCorefile,
-    Wishes,
-    edited,
-    not_starting,
+    DnsChangeRequest,
+    edit_lameduck,
+    rollout_refusals,
 )
-from .placement import wanted_replicas
-from .placement_values import KEY as AFFINITY
+from .placement import desired_replicas
+from .placement_values import AFFINITY_KEY as AFFINITY
 from .placement_values import (
     SPREAD,
     CorednsPlacement,
-    PlacedValues,
-    PlacementLacks,
-    budgeted,
-    placed,
+    PlacementValues,
+    PlacementRefused,
+    budget_values,
+    placement_values,
 )
 
 # Why the add-on's autoscaler cannot manage CoreDNS, and how few replicas are too few.
@@ -43,73 +43,73 @@ from .placement_values import (
 # Sources: EKS user guide, autoscaling of CoreDNS (versions, the formula); the add-on's schemas.
 
 
-KEY = "autoScaling"
+AUTOSCALING_KEY = "autoScaling"
 _FIRST_MINOR = 25
-_FROM = "v1.9.3-eksbuild.15 (1.25, 1.26), v1.10.1-eksbuild.11 (1.27, 1.28), v1.11.1-eksbuild.9 (from 1.29 on)"
+_FIRST_VERSIONS = "v1.9.3-eksbuild.15 (1.25, 1.26), v1.10.1-eksbuild.11 (1.27, 1.28), v1.11.1-eksbuild.9 (from 1.29 on)"
 
 
-def not_scaled(facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPaths | None) -> Iterator[ChangeRefused]:
+def autoscaler_refusals(facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPaths | None) -> Iterator[ChangeRefusal]:
     """`version`: of the add-on; `schema`: of this version, None where unknown."""
-    minor = parse(kubernetes)
-    if minor is not None and (minor.major, minor.minor) < (1, _FIRST_MINOR):
-        yield ChangeRefused(
+    kubernetes_version = parse_version(kubernetes)
+    if kubernetes_version is not None and (kubernetes_version.major, kubernetes_version.minor) < (1, _FIRST_MINOR):
+        yield ChangeRefusal(
             f"Kubernetes {kubernetes} has no autoscaler of the add-on: EKS has it from 1.{_FIRST_MINOR} on",
             "Set replicaCount in the add-on's values.",
         )
-    if schema is not None and schema.of((KEY,)) is None:
-        yield ChangeRefused(
-            f"the schema of coredns {version} has no {KEY}: EKS would refuse it",
-            f"EKS has it from {_FROM} on: update the add-on first (kubectl eksdoc addon-diff coredns).",
+    if schema is not None and schema.allowed_at((AUTOSCALING_KEY,)) is None:
+        yield ChangeRefusal(
+            f"the schema of coredns {version} has no {AUTOSCALING_KEY}: EKS would refuse it",
+            f"EKS has it from {_FIRST_VERSIONS} on: update the add-on first (kubectl eksdoc addon-diff coredns).",
         )
-    yield from _others(facts)
+    yield from _other_autoscaler_refusals(facts)
 
 
-def _others(facts: DnsFacts) -> Iterator[ChangeRefused]:
+def _other_autoscaler_refusals(facts: DnsFacts) -> Iterator[ChangeRefusal]:
     """Refusals because another autoscaler scales CoreDNS."""
     cluster = facts.cluster
     read = cluster.read_of(kinds.AUTOSCALERS)
     if not read.known:
-        yield ChangeRefused(
+        yield ChangeRefusal(
             f"whether CoreDNS is scaled already is unknown: {read.resource.full_name}: {read.detail}",
             "Two autoscalers would undo each other's work.",
             f"list {read.resource.full_name}",
         )
     for each in cluster.autoscalers:
-        if (each.namespace, each.target_kind, each.target_name) == (SYSTEM, "Deployment", NAME):
-            yield ChangeRefused(
+        if (each.namespace, each.target_kind, each.target_name) == (SYSTEM_NAMESPACE, "Deployment", NAME):
+            yield ChangeRefusal(
                 f"HorizontalPodAutoscaler {each.name} scales CoreDNS already, between {each.minimum} and "
                 f"{each.maximum}: the two would undo each other's work",
-                f"Take it away first: kubectl delete horizontalpodautoscaler {each.name} -n {SYSTEM}",
+                f"Take it away first: kubectl delete horizontalpodautoscaler {each.name} -n {SYSTEM_NAMESPACE}",
             )
-    if facts.proportional:
-        yield ChangeRefused(
-            f"Deployment {facts.proportional} (cluster-proportional-autoscaler) scales CoreDNS already: the two would "
+    if facts.proportional_autoscaler:
+        yield ChangeRefusal(
+            f"Deployment {facts.proportional_autoscaler} (cluster-proportional-autoscaler) scales CoreDNS already: the two would "
             "undo each other's work",
-            f"Take it away first: kubectl delete deployment {facts.proportional} -n {SYSTEM}",
+            f"Take it away first: kubectl delete deployment {facts.proportional_autoscaler} -n {SYSTEM_NAMESPACE}",
         )
 
 
-def few(cluster: Cluster, scale: AutoscalerRange) -> Iterator[Finding]:
+def replica_findings(cluster: Cluster, scale: AutoscalerRange) -> Iterator[Finding]:
     """Findings where the autoscaler will start more replicas at once, or is capped below the desired number."""
     if not cluster.read_of(kinds.NODES).known:
         return
-    found = wanted_replicas(cluster.nodes)
-    if found <= scale.least:
+    desired = desired_replicas(cluster.nodes)
+    if desired <= scale.least:
         return
-    capped = found > scale.most
+    is_capped = desired > scale.most
     yield Finding.of(
-        "dns-too-few/capped" if capped else "dns-too-few/starts",
-        Subject("Deployment", NAME, SYSTEM),
+        "dns-too-few/capped" if is_capped else "dns-too-few/starts",
+        Subject("Deployment", NAME, SYSTEM_NAMESPACE),
         ("max(nodes/16, cores/256), EKS user guide",),
-        found=found,
+        found=desired,
         nodes=len(cluster.nodes),
         scale=scale,
-        limit=scale.most if capped else scale.least,
-        most=max(scale.most, found * 2),
+        limit=scale.most if is_capped else scale.least,
+        most=max(scale.most, desired * 2),
     )
 
 
-COREFILE = "corefile"
+COREFILE_KEY = "corefile"
 """The add-on's configuration value with the complete text."""
 
 
@@ -123,7 +123,7 @@ class CorednsChange:
     request sets, changed or not.
     """
 
-    wishes: Wishes
+    wishes: DnsChangeRequest
     managed: bool
     version: str = ""
     corefile: EditedCorefile | None = None
@@ -132,7 +132,7 @@ class CorednsChange:
     affinity: Doc | None = None
     affinity_source: str = ""
     landing: CorednsPlacement | None = None
-    refusals: tuple[ChangeRefused, ...] = ()
+    refusals: tuple[ChangeRefusal, ...] = ()
     findings: tuple[Finding, ...] = ()
     not_done: tuple[tuple[str, ...], ...] = ()
     holds: bool = True
@@ -143,130 +143,130 @@ class CorednsChange:
         """Nothing changes: the request is in effect already, and persists."""
         if not (self.holds and (self.corefile is None or self.corefile.same)):
             return False
-        return not self.managed or (self.values is not None and not differences(self.before or {}, self.values))
+        return not self.managed or (self.values is not None and not changed_leaves(self.before or {}, self.values))
 
     @property
-    def set(self) -> tuple[str, ...]:
+    def changed_keys(self) -> tuple[str, ...]:
         """The top-level values that change."""
-        return tuple(sorted({path[0] for path in differences(self.before or {}, self.values or {})}))
+        return tuple(sorted({path[0] for path in changed_leaves(self.before or {}, self.values or {})}))
 
 
-def changed(facts: DnsFacts, wishes: Wishes, kubernetes: str) -> CorednsChange:
+def plan_change(facts: DnsFacts, request: DnsChangeRequest, kubernetes: str) -> CorednsChange:
     """`kubernetes`: the cluster's version."""
     addon = facts.addon
     if isinstance(addon, Unknown):
-        why = ChangeRefused(
+        refusal = ChangeRefusal(
             f"whether EKS manages CoreDNS is not known, and so not how it is changed to last: {addon.why}",
             "A hand edit of what the add-on owns is put back by its next update.",
             addon.missing or "eks:DescribeAddon",
         )
-        return CorednsChange(wishes, False, refusals=(why,))
+        return CorednsChange(request, False, refusals=(refusal,))
     if isinstance(addon, Absent):
-        return _changed(facts, None, {}, wishes, "")
+        return _plan_change(facts, None, {}, request, "")
     if isinstance(addon.values, Unknown):
         hint = "What would be sent replaces them as a whole: check them (aws eks describe-addon)."
-        why = ChangeRefused(
+        refusal = ChangeRefusal(
             f"the add-on's values of today are not known: {addon.values.why}", hint, addon.values.missing
         )
-        return CorednsChange(wishes, True, addon.addon.version, refusals=(why,))
-    return _changed(facts, addon, addon.values, wishes, kubernetes)
+        return CorednsChange(request, True, addon.addon.version, refusals=(refusal,))
+    return _plan_change(facts, addon, addon.values, request, kubernetes)
 
 
-def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishes, kubernetes: str) -> CorednsChange:
+def _plan_change(facts: DnsFacts, side: AddonUpdateFacts | None, values: Doc, request: DnsChangeRequest, kubernetes: str) -> CorednsChange:
     """Without an add-on (`side`), the ConfigMap is applied; the Deployment has to be changed in its manifest or
     chart."""
     version = side.addon.version if side is not None else ""
-    schema = None if side is None or isinstance(side.now.schema, Unknown) else paths(side.now.schema)
-    corefile = None if wishes.lameduck_s is None else edited(facts, wishes.lameduck_s)
-    spot = placed(facts, values, schema) if wishes.on_demand else None
-    refusals = [each for found in (corefile, spot) if isinstance(found, tuple) for each in found]
-    text = corefile if isinstance(corefile, EditedCorefile) else None
-    seat = spot if isinstance(spot, PlacedValues) else None
-    lands = next((each.landing for each in refusals if isinstance(each, PlacementLacks)), None)
-    if text is not None:
-        refusals += _lacks(schema, COREFILE, version)
-    if seat is not None and not seat.holds and wishes.lameduck_s is None:
-        refusals += not_starting(facts)
-    if wishes.scale is not None:
-        refusals += not_scaled(facts, kubernetes, version, schema)
-    made = CorednsChange(
-        wishes,
+    schema = None if side is None or isinstance(side.now.schema, Unknown) else read_schema(side.now.schema)
+    corefile = None if request.lameduck_s is None else edit_lameduck(facts, request.lameduck_s)
+    affinity_result = placement_values(facts, values, schema) if request.on_demand else None
+    refusals = [each for findings in (corefile, affinity_result) if isinstance(findings, tuple) for each in findings]
+    edited_text = corefile if isinstance(corefile, EditedCorefile) else None
+    new_placement = affinity_result if isinstance(affinity_result, PlacementValues) else None
+    node_placement = next((each.placement for each in refusals if isinstance(each, PlacementRefused)), None)
+    if edited_text is not None:
+        refusals += _missing_key(schema, COREFILE_KEY, version)
+    if new_placement is not None and not new_placement.is_live and request.lameduck_s is None:
+        refusals += rollout_refusals(facts)
+    if request.scale is not None:
+        refusals += autoscaler_refusals(facts, kubernetes, version, schema)
+    base_change = CorednsChange(
+        request,
         side is not None,
         version,
-        text,
-        affinity=seat.affinity if seat is not None else None,
-        affinity_source=seat.source if seat is not None else "",
-        landing=seat.landing if seat is not None else lands,
+        edited_text,
+        affinity=new_placement.affinity if new_placement is not None else None,
+        affinity_source=new_placement.source if new_placement is not None else "",
+        landing=new_placement.placement if new_placement is not None else node_placement,
         refusals=tuple(refusals),
-        findings=in_order(text.findings if text is not None else ()),
+        findings=sort_findings(edited_text.findings if edited_text is not None else ()),
     )
     if side is None:
-        return replace(made, not_done=tuple(_by_hand(wishes, seat)))
-    found: list[Finding] = [*made.findings]
-    new: Doc = {COREFILE: text.after} if text is not None else {}
-    if seat is not None:
-        new |= seat.values
-    if wishes.scale is not None:
-        new[KEY] = _scaled(values, wishes)
-        found += few(facts.cluster, wishes.scale)
-    if wishes.on_demand or wishes.scale is not None:
-        new |= budgeted(facts, values, schema)
-    found += _two_steps(wishes, text, AFFINITY in new and values.get(AFFINITY) != new[AFFINITY])
+        return replace(base_change, not_done=tuple(_manual_commands(request, new_placement)))
+    findings: list[Finding] = [*base_change.findings]
+    new_values: Doc = {COREFILE_KEY: edited_text.after} if edited_text is not None else {}
+    if new_placement is not None:
+        new_values |= new_placement.values
+    if request.scale is not None:
+        new_values[AUTOSCALING_KEY] = _autoscaling_value(values, request)
+        findings += replica_findings(facts.cluster, request.scale)
+    if request.on_demand or request.scale is not None:
+        new_values |= budget_values(facts, values, schema)
+    findings += _two_steps_findings(request, edited_text, AFFINITY in new_values and values.get(AFFINITY) != new_values[AFFINITY])
     return replace(
-        made,
+        base_change,
         before=values,
-        values=_together(values, new),
-        findings=in_order(found),
-        holds=seat is None or seat.holds,
-        given=tuple(sorted(new)),
+        values=_merged_values(values, new_values),
+        findings=sort_findings(findings),
+        holds=new_placement is None or new_placement.is_live,
+        given=tuple(sorted(new_values)),
     )
 
 
-def _together(values: Doc, new: Doc) -> Doc:
+def _merged_values(values: Doc, new_values: Doc) -> Doc:
     """The current values with the new ones: values in `_REPLACED_KEYS` are replaced, others are merged."""
-    rest = {key: value for key, value in values.items() if key not in _WHOLE or key not in new}
-    return merged(rest, new)
+    kept_values = {key: value for key, value in values.items() if key not in _REPLACED_KEYS or key not in new_values}
+    return merge_values(kept_values, new_values)
 
 
-_WHOLE = (COREFILE, AFFINITY, SPREAD)
+_REPLACED_KEYS = (COREFILE_KEY, AFFINITY, SPREAD)
 
 
-def _scaled(values: Doc, wishes: Wishes) -> Doc:
-    assert wishes.scale is not None, "it is wished"
-    held = values.get(KEY)
-    bounds = {"enabled": True, "minReplicas": wishes.scale.least, "maxReplicas": wishes.scale.most}
-    return {**(held if isinstance(held, dict) else {}), **bounds}
+def _autoscaling_value(values: Doc, request: DnsChangeRequest) -> Doc:
+    assert request.scale is not None, "it is wished"
+    current = values.get(AUTOSCALING_KEY)
+    bounds = {"enabled": True, "minReplicas": request.scale.least, "maxReplicas": request.scale.most}
+    return {**(current if isinstance(current, dict) else {}), **bounds}
 
 
-def _lacks(schema: SchemaPaths | None, key: str, version: str) -> Iterator[ChangeRefused]:
-    if schema is not None and schema.refuses((key,)):
+def _missing_key(schema: SchemaPaths | None, key: str, version: str) -> Iterator[ChangeRefusal]:
+    if schema is not None and schema.is_refused((key,)):
         hint = "Update the add-on first: kubectl eksdoc addon-diff coredns."
-        yield ChangeRefused(f"the schema of coredns {version} has no {key}: EKS would refuse it", hint)
+        yield ChangeRefusal(f"the schema of coredns {version} has no {key}: EKS would refuse it", hint)
 
 
-def _two_steps(wishes: Wishes, corefile: EditedCorefile | None, rolls: bool) -> Iterator[Finding]:
+def _two_steps_findings(request: DnsChangeRequest, corefile: EditedCorefile | None, recreates_pods: bool) -> Iterator[Finding]:
     """A finding if the rollout starts before pods have loaded the new Corefile: old pods then still wait as long as
     before."""
-    if not rolls or corefile is None or corefile.same:
+    if not recreates_pods or corefile is None or corefile.same:
         return
-    now = "" if corefile.now_s is None else f"{corefile.now_s:g}"
-    first, then = ("--set", f"lameduck={wishes.lameduck_s}s", "--apply"), ("--place", "on-demand", "--apply")
+    current_text = "" if corefile.current_s is None else f"{corefile.current_s:g}"
+    first_args, second_args = ("--set", f"lameduck={request.lameduck_s}s", "--apply"), ("--place", "on-demand", "--apply")
     yield Finding.of(
         "dns-change-two-steps",
-        Subject("Deployment", NAME, SYSTEM),
+        Subject("Deployment", NAME, SYSTEM_NAMESPACE),
         ("a new Corefile is read after the kubelet's sync and CoreDNS' reload interval; a rollout begins at once",),
-        now=now,
-        command=shell("kubectl", "eksdoc", "coredns-lameduck", *first),
-        command_2=shell("kubectl", "eksdoc", "coredns-lameduck", *then),
+        now=current_text,
+        command=shell("kubectl", "eksdoc", "coredns-lameduck", *first_args),
+        command_2=shell("kubectl", "eksdoc", "coredns-lameduck", *second_args),
     )
 
 
-def _by_hand(wishes: Wishes, spot: PlacedValues | None) -> Iterator[tuple[str, ...]]:
-    kubectl = ("kubectl", "-n", SYSTEM)
-    if spot is not None:
+def _manual_commands(request: DnsChangeRequest, new_placement: PlacementValues | None) -> Iterator[tuple[str, ...]]:
+    kubectl = ("kubectl", "-n", SYSTEM_NAMESPACE)
+    if new_placement is not None:
         path = "/spec/template/spec/affinity"
-        added = {"op": "add", "path": path, "value": spot.affinity}
-        yield (*kubectl, "patch", "deployment", NAME, "--type", "json", "-p", spelled([added]))
-    if wishes.scale is not None:
-        bounds = ("--min", str(wishes.scale.least), "--max", str(wishes.scale.most), "--cpu-percent", "70")
+        patch = {"op": "add", "path": path, "value": new_placement.affinity}
+        yield (*kubectl, "patch", "deployment", NAME, "--type", "json", "-p", json_text([patch]))
+    if request.scale is not None:
+        bounds = ("--min", str(request.scale.least), "--max", str(request.scale.most), "--cpu-percent", "70")
         yield (*kubectl, "autoscale", "deployment", NAME, *bounds)

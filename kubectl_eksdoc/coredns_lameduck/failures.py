@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.corefile_edits import EKS
-from kubectl_eksdoc.model.coredns import SERVICE, SYSTEM, Corefile
+from kubectl_eksdoc.kubernetes.corefile_edits import EKS_MANAGER
+from kubectl_eksdoc.model.coredns import SERVICE, SYSTEM_NAMESPACE, Corefile
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS, Absent, Unknown
 from kubectl_eksdoc.model.nodes import ContainerRunState, Pod, pod_count
@@ -15,23 +15,23 @@ from . import configuration as configured
 from .configuration import (
     CONFIG,
     DEPLOYMENT,
-    SERVED,
-    not_read,
-    place_elsewhere,
-    scale_to,
-    set_to,
+    SERVICE_SUBJECT,
+    unread_finding,
+    place_command,
+    scale_command,
+    set_lameduck_command,
 )
-from .deployed import CorednsPodLogs, Deployed, DnsFacts
+from .deployed import CorednsPodLogs, CorednsDeployment, DnsFacts
 from .shutdown import (
     DEFAULT_GRACE_S,
-    FASTEST_S,
+    MIN_PROPAGATION_S,
     MARGIN_S,
-    SLOWEST_S,
+    MAX_PROPAGATION_S,
     Shutdown,
     ShutdownBudget,
-    arithmetic,
-    grace_for,
-    together,
+    budget_sum_text,
+    needed_grace_s,
+    merge_symptoms,
 )
 
 # The shutdown budget of the live Deployment and Corefile.
@@ -52,128 +52,128 @@ class ShutdownEnding:
     @property
     def advised_s(self) -> int:
         """The lameduck to set; 0 where no value is long enough and fits."""
-        found = self.budget
-        return 0 if isinstance(found, Unknown) or not found.fits else found.advised_s
+        budget = self.budget
+        return 0 if isinstance(budget, Unknown) or not budget.has_safe_value else budget.advised_s
 
 
-def ending(facts: DnsFacts) -> ShutdownEnding:
+def shutdown_ending(facts: DnsFacts) -> ShutdownEnding:
     """From the live Deployment and Corefile."""
     lameduck = facts.lameduck_s
-    of = facts.deployed
-    if isinstance(of, (Absent, Unknown)):
+    deployment = facts.deployed
+    if isinstance(deployment, (Absent, Unknown)):
         return ShutdownEnding(Unknown("the grace period of CoreDNS' pods is not known"), lameduck)
-    if isinstance(of.pre_stop_s, Unknown):
-        return ShutdownEnding(of.pre_stop_s, lameduck)
-    return ShutdownEnding(facts.budget(Shutdown(of.grace_s, of.pre_stop_s, lameduck or 0.0)), lameduck)
+    if isinstance(deployment.pre_stop_s, Unknown):
+        return ShutdownEnding(deployment.pre_stop_s, lameduck)
+    return ShutdownEnding(facts.budget(Shutdown(deployment.grace_s, deployment.pre_stop_s, lameduck or 0.0)), lameduck)
 
 
-def judged(facts: DnsFacts) -> Iterator[Finding]:
+def lameduck_findings(facts: DnsFacts) -> Iterator[Finding]:
     """No finding where the Deployment is unknown."""
-    of = facts.deployed
-    if not isinstance(of, (Absent, Unknown)):
-        yield from _shutdown(facts, of)
+    deployment = facts.deployed
+    if not isinstance(deployment, (Absent, Unknown)):
+        yield from _budget_findings(facts, deployment)
 
 
-def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
-    end = ending(facts)
-    if isinstance(end.budget, Unknown) or end.lameduck_s is None:
-        if isinstance(end.budget, Unknown) or (
-            isinstance(facts.corefile, Corefile) and not facts.judged(facts.corefile).refusals
+def _budget_findings(facts: DnsFacts, deployment: CorednsDeployment) -> Iterator[Finding]:
+    ending_state = shutdown_ending(facts)
+    if isinstance(ending_state.budget, Unknown) or ending_state.lameduck_s is None:
+        if isinstance(ending_state.budget, Unknown) or (
+            isinstance(facts.corefile, Corefile) and not facts.judge_corefile(facts.corefile).refusals
         ):
-            yield _not_known(facts, end)  # otherwise the Corefile's own findings say it
+            yield _unknown_finding(facts, ending_state)  # otherwise the Corefile's own findings say it
         return
-    allowed, lameduck = end.budget, end.lameduck_s
-    sums = (
-        _least(allowed),
-        f"at most: {arithmetic(lameduck, allowed.shutdown)}; the largest safe lameduck is {allowed.advised_s} s",
+    allowed, lameduck = ending_state.budget, ending_state.lameduck_s
+    evidence = (
+        _lower_bound_text(allowed),
+        f"at most: {budget_sum_text(lameduck, allowed.shutdown)}; the largest safe lameduck is {allowed.advised_s} s",
         f"{ADVISED_BY_EKS_S} s, as EKS' best practices advise, would need a grace period of "
-        f"{grace_for(ADVISED_BY_EKS_S, allowed.shutdown.pre_stop_s)} s",
+        f"{needed_grace_s(ADVISED_BY_EKS_S, allowed.shutdown.pre_stop_s)} s",
     )
-    if allowed.too_short:
+    if allowed.is_too_short:
         yield Finding.of(
             "dns-lameduck-short/too-short",
             CONFIG,
-            sums,
-            remedy=_lengthen(allowed),
-            lameduck=_said(lameduck),
+            evidence,
+            remedy=_lengthen_remedies(allowed),
+            lameduck=_seconds_text(lameduck),
             lost=bool(allowed.propagation.lost),
         )
-    elif allowed.maybe_short:
+    elif allowed.may_be_too_short:
         yield Finding.of(
             "dns-lameduck-short/may-be-short",
             CONFIG,
-            sums,
-            remedy=(*_lengthen(allowed), Remedy.of("measure-loss")),
-            lameduck=_said(lameduck),
-            passes=_passes(allowed),
+            evidence,
+            remedy=(*_lengthen_remedies(allowed), Remedy.of("measure-loss")),
+            lameduck=_seconds_text(lameduck),
+            passes=_propagation_text(allowed),
         )
     elif lameduck > allowed.advised_s:
         yield Finding.of(
-            "dns-lameduck-long/killed" if allowed.too_long else "dns-lameduck-long/margin",
+            "dns-lameduck-long/killed" if allowed.is_too_long else "dns-lameduck-long/margin",
             CONFIG,
-            sums,
-            remedy=_shorten(allowed),
-            lameduck=_said(lameduck),
-            grace_s=of.grace_s,
+            evidence,
+            remedy=_shorten_remedies(allowed),
+            lameduck=_seconds_text(lameduck),
+            grace_s=deployment.grace_s,
         )
 
 
-def _least(allowed: ShutdownBudget) -> str:
+def _lower_bound_text(allowed: ShutdownBudget) -> str:
     """The sum that makes up the lower bound."""
-    known = allowed.propagation
-    source = "" if known.measured_at else f", EKS says {FASTEST_S} to {SLOWEST_S} s"
-    margin = f" + margin {MARGIN_S} s = {allowed.least_s} s" if allowed.least_s > known.seconds else ""
-    return f"at least: {known}{source}{margin}"
+    propagation = allowed.propagation
+    source = "" if propagation.measured_at else f", EKS says {MIN_PROPAGATION_S} to {MAX_PROPAGATION_S} s"
+    margin = f" + margin {MARGIN_S} s = {allowed.least_s} s" if allowed.least_s > propagation.seconds else ""
+    return f"at least: {propagation}{source}{margin}"
 
 
-def _passes(allowed: ShutdownBudget) -> str:
-    known = allowed.propagation
-    if known.measured_at:
-        return str(known)
+def _propagation_text(allowed: ShutdownBudget) -> str:
+    propagation = allowed.propagation
+    if propagation.measured_at:
+        return str(propagation)
     return (
-        f"until every node sends elsewhere, {FASTEST_S} to {SLOWEST_S} s pass, here about {known.seconds} s by estimate"
+        f"until every node sends elsewhere, {MIN_PROPAGATION_S} to {MAX_PROPAGATION_S} s pass, here about {propagation.seconds} s by estimate"
     )
 
 
-def _said(lameduck: float) -> str:
+def _seconds_text(lameduck: float) -> str:
     return f"{lameduck:g}" if lameduck else ""
 
 
-def _lengthen(allowed: ShutdownBudget) -> tuple[Remedy, ...]:
-    if allowed.fits:
-        return (Remedy.of("reload-corefile", command=set_to(allowed.advised_s)),)
-    return (_more_grace(allowed, allowed.least_s),)
+def _lengthen_remedies(allowed: ShutdownBudget) -> tuple[Remedy, ...]:
+    if allowed.has_safe_value:
+        return (Remedy.of("reload-corefile", command=set_lameduck_command(allowed.advised_s)),)
+    return (_grace_remedy(allowed, allowed.least_s),)
 
 
-def _shorten(allowed: ShutdownBudget) -> tuple[Remedy, ...]:
-    if allowed.fits:
+def _shorten_remedies(allowed: ShutdownBudget) -> tuple[Remedy, ...]:
+    if allowed.has_safe_value:
         return (
-            Remedy.of("reload-corefile", command=set_to(allowed.advised_s)),
-            _more_grace(allowed, allowed.shutdown.lameduck_s, or_else=True),
+            Remedy.of("reload-corefile", command=set_lameduck_command(allowed.advised_s)),
+            _grace_remedy(allowed, allowed.shutdown.lameduck_s, or_else=True),
         )
-    return (_more_grace(allowed, max(allowed.least_s, allowed.shutdown.lameduck_s)),)
+    return (_grace_remedy(allowed, max(allowed.least_s, allowed.shutdown.lameduck_s)),)
 
 
-def _more_grace(allowed: ShutdownBudget, lameduck: float, or_else: bool = False) -> Remedy:
-    return Remedy.of("more-grace", or_else=or_else, needed=grace_for(lameduck, allowed.shutdown.pre_stop_s))
+def _grace_remedy(allowed: ShutdownBudget, lameduck: float, or_else: bool = False) -> Remedy:
+    return Remedy.of("more-grace", or_else=or_else, needed=needed_grace_s(lameduck, allowed.shutdown.pre_stop_s))
 
 
-def _not_known(facts: DnsFacts, end: ShutdownEnding) -> Finding:
+def _unknown_finding(facts: DnsFacts, ending_state: ShutdownEnding) -> Finding:
     corefile = facts.corefile
-    files = corefile.files if isinstance(corefile, Corefile) else ()
+    files = corefile.imported_files if isinstance(corefile, Corefile) else ()
     return Finding.of(
         "dns-lameduck-unknown/not-known",
         CONFIG,
-        why=end.budget.why if isinstance(end.budget, Unknown) else "",
+        why=ending_state.budget.why if isinstance(ending_state.budget, Unknown) else "",
         files=", ".join(files),
-        timed=end.lameduck_s is not None,
+        timed=ending_state.lameduck_s is not None,
     )
 
 
 OUT_OF_MEMORY = "OOMKilled"
 EKS_MEMORY = "170Mi"
 """The memory limit of EKS' CoreDNS."""
-_NOTHING_SEEN = CorednsPodLogs()
+_NO_LOGS = CorednsPodLogs()
 
 
 @frozen
@@ -181,166 +181,166 @@ class Endpoints:
     """UIDs of pods in the service: those that are ready there, and all that are listed."""
 
     ready: frozenset[str]
-    there: frozenset[str]
+    listed: frozenset[str]
 
 
-def endpoints(facts: DnsFacts) -> Endpoints | Unknown:
+def dns_endpoints(facts: DnsFacts) -> Endpoints | Unknown:
     """The endpoints of the service kube-dns."""
-    unread = facts.cluster.unread(ENDPOINT_SLICES)
-    if unread:
+    not_read = facts.cluster.not_read(ENDPOINT_SLICES)
+    if not_read:
         return Unknown(
-            f"EndpointSlices could not be read: {unread[0].detail or unread[0].state.value}",
+            f"EndpointSlices could not be read: {not_read[0].detail or not_read[0].state.value}",
             f"list {ENDPOINT_SLICES.full_name}",
         )
-    slices = [each for each in facts.cluster.endpoint_slices if (each.namespace, each.service) == (SYSTEM, SERVICE)]
-    every = [each for of in slices for each in of.endpoints]
-    return Endpoints(frozenset(each.pod_uid for each in every if each.ready), frozenset(each.pod_uid for each in every))
+    slices = [each for each in facts.cluster.endpoint_slices if (each.namespace, each.service) == (SYSTEM_NAMESPACE, SERVICE)]
+    all_endpoints = [each for endpoint_slice in slices for each in endpoint_slice.endpoints]
+    return Endpoints(frozenset(each.pod_uid for each in all_endpoints if each.ready), frozenset(each.pod_uid for each in all_endpoints))
 
 
-def judged_failing(facts: DnsFacts) -> Iterator[Finding]:
+def failure_findings(facts: DnsFacts) -> Iterator[Finding]:
     """Failures to fix before anything else."""
-    of = facts.deployed
-    if isinstance(of, (Absent, Unknown)) and not facts.pods:
+    deployment = facts.deployed
+    if isinstance(deployment, (Absent, Unknown)) and not facts.pods:
         return  # the missing Deployment is another finding
-    unread = facts.cluster.unread(PODS)
-    if unread:
-        yield not_read("dns-unread/pods", Unknown(unread[0].detail or "pods could not be read", "list pods"))
+    unread_kinds = facts.cluster.not_read(PODS)
+    if unread_kinds:
+        yield unread_finding("dns-unread/pods", Unknown(unread_kinds[0].detail or "pods could not be read", "list pods"))
         return
-    yield from _pods(facts, of if isinstance(of, Deployed) else None)
-    yield from _out_of_memory(facts, of if isinstance(of, Deployed) else None)
-    yield from _printed(facts)
-    yield from _served(facts)
+    yield from _pod_findings(facts, deployment if isinstance(deployment, CorednsDeployment) else None)
+    yield from _restart_findings(facts, deployment if isinstance(deployment, CorednsDeployment) else None)
+    yield from _log_findings(facts)
+    yield from _serving_findings(facts)
 
 
-def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
+def _pod_findings(facts: DnsFacts, deployment: CorednsDeployment | None) -> Iterator[Finding]:
     pods = [pod for pod in facts.pods if not pod.deleting]
     ready = [pod for pod in pods if pod.ready]
-    wanted = max(of.replicas if of is not None else 0, len(pods))
+    desired = max(deployment.replicas if deployment is not None else 0, len(pods))
     if not pods:
-        yield Finding.of("dns-failing/no-pod", DEPLOYMENT, wanted=wanted)
+        yield Finding.of("dns-failing/no-pod", DEPLOYMENT, wanted=desired)
         return
-    if len(ready) >= wanted:
+    if len(ready) >= desired:
         return
-    bad = [pod for pod in pods if not pod.ready]
-    unmade = wanted - len(pods)
-    untold = (f"{pod_count(unmade)} of {wanted} {'is' if unmade == 1 else 'are'} not made",) if unmade else ()
+    not_ready = [pod for pod in pods if not pod.ready]
+    missing_pods = desired - len(pods)
+    missing_text = (f"{pod_count(missing_pods)} of {desired} {'is' if missing_pods == 1 else 'are'} not made",) if missing_pods else ()
     yield Finding.of(
         "dns-failing/few-ready" if ready else "dns-failing/none-ready",
         DEPLOYMENT,
-        (*(f"{pod.name}: {pod.not_ready_because or pod.phase}" for pod in bad), *untold),
-        remedy=_first_aid(facts, bad, len(ready), wanted),
+        (*(f"{pod.name}: {pod.not_ready_because or pod.phase}" for pod in not_ready), *missing_text),
+        remedy=_urgent_remedies(facts, not_ready, len(ready), desired),
         ready=len(ready),
-        wanted=wanted,
+        wanted=desired,
     )
 
 
-def _first_aid(facts: DnsFacts, bad: Sequence[Pod], ready: int, wanted: int) -> tuple[Remedy, ...]:
+def _urgent_remedies(facts: DnsFacts, not_ready: Sequence[Pod], ready: int, desired: int) -> tuple[Remedy, ...]:
     """Remedies to take first. More pods do not help where new pods find no node, or would crash."""
-    found = []
-    placed = [pod for pod in bad if pod.node]
-    if ready and placed and starts(facts):
-        found.append(Remedy.of("more-pods", command=scale_to(wanted + len(placed))))
-    if not bad:
-        found.append(Remedy.of("not-made"))
-    elif not placed:
-        found.append(Remedy.of("no-node"))
-    elif starts(facts) and any((node := facts.node_of(pod)) and node.capacity_type == "spot" for pod in placed):
-        found.append(Remedy.of("place-elsewhere", command=place_elsewhere(facts.self_managed)))
-    if placed:
-        found.append(_log_of(facts, placed[0]))
-    return tuple(found)
+    remedies = []
+    scheduled = [pod for pod in not_ready if pod.node]
+    if ready and scheduled and pods_would_start(facts):
+        remedies.append(Remedy.of("more-pods", command=scale_command(desired + len(scheduled))))
+    if not not_ready:
+        remedies.append(Remedy.of("not-made"))
+    elif not scheduled:
+        remedies.append(Remedy.of("no-node"))
+    elif pods_would_start(facts) and any((node := facts.node_of(pod)) and node.capacity_type == "spot" for pod in scheduled):
+        remedies.append(Remedy.of("place-elsewhere", command=place_command(facts.self_managed)))
+    if scheduled:
+        remedies.append(_log_remedy(facts, scheduled[0]))
+    return tuple(remedies)
 
 
-def starts(facts: DnsFacts) -> bool:
+def pods_would_start(facts: DnsFacts) -> bool:
     """Whether a new pod would start and become Ready with this Corefile."""
-    return not configured.stoppers(facts)
+    return not configured.startup_blockers(facts)
 
 
-def _log_of(facts: DnsFacts, pod: Pod) -> Remedy:
+def _log_remedy(facts: DnsFacts, pod: Pod) -> Remedy:
     """kubectl rejects ``--previous`` for the first container of a pod."""
-    container = facts.inside.get(pod.key, _NOTHING_SEEN).container
-    before = " --previous" if container is not None and container.ended_before else ""
-    return Remedy.of("last-log", pod=pod.name, before=before)
+    container = facts.inside.get(pod.key, _NO_LOGS).container
+    previous_flag = " --previous" if container is not None and container.ended_before else ""
+    return Remedy.of("last-log", pod=pod.name, before=previous_flag)
 
 
-def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
-    looked = ((pod, facts.inside.get(pod.key, _NOTHING_SEEN).container) for pod in facts.pods)
-    ended = [(pod, container) for pod, container in looked if container is not None]
-    killed = [pod for pod, container in ended if container.ended_as == OUT_OF_MEMORY]
+def _restart_findings(facts: DnsFacts, deployment: CorednsDeployment | None) -> Iterator[Finding]:
+    containers = ((pod, facts.inside.get(pod.key, _NO_LOGS).container) for pod in facts.pods)
+    observed = [(pod, container) for pod, container in containers if container is not None]
+    killed = [pod for pod, container in observed if container.ended_as == OUT_OF_MEMORY]
     if killed:
-        limit = of.memory if of is not None else ""
-        now = any(_lately(facts, pod, container.runs) for pod, container in ended if pod in killed)
+        limit = deployment.memory if deployment is not None else ""
+        is_recent = any(_is_recent(facts, pod, container.runs) for pod, container in observed if pod in killed)
         yield Finding.of(
-            "dns-failing/out-of-memory" if now else "dns-failing/was-out-of-memory",
+            "dns-failing/out-of-memory" if is_recent else "dns-failing/was-out-of-memory",
             DEPLOYMENT,
             tuple(sorted(pod.name for pod in killed)),
             pod_count=pod_count(len(killed)),
             limit=limit or "",
             default=limit == EKS_MEMORY,
-            command=scale_to(len(facts.pods) + 2),
+            command=scale_command(len(facts.pods) + 2),
         )
     restarts = [
         (pod, container)
-        for pod, container in ended
-        if container.restarts and pod not in killed and _lately(facts, pod, container.runs)
+        for pod, container in observed
+        if container.restarts and pod not in killed and _is_recent(facts, pod, container.runs)
     ]
     if restarts:
         yield Finding.of(
             "dns-failing/restarts",
             DEPLOYMENT,
             tuple(f"{pod.name}: {each.restarts} times, {each.ended_as or 'no reason told'}" for pod, each in restarts),
-            remedy=(_log_of(facts, restarts[0][0]),),
+            remedy=(_log_remedy(facts, restarts[0][0]),),
             pod_count=pod_count(len(restarts)),
         )
 
 
-_LATELY_S = 3600
+_RECENT_S = 3600
 
 
-def _lately(facts: DnsFacts, pod: Pod, runs: ContainerRunState) -> bool:
+def _is_recent(facts: DnsFacts, pod: Pod, state: ContainerRunState) -> bool:
     """Whether the pod is not Ready, or has been Ready for less than an hour: older restarts do not matter now."""
-    if runs is not ContainerRunState.RUNNING or not pod.ready or pod.ready_at is None:
+    if state is not ContainerRunState.RUNNING or not pod.ready or pod.ready_at is None:
         return True
-    return (facts.cluster.observed_at - pod.ready_at).total_seconds() < _LATELY_S
+    return (facts.cluster.observed_at - pod.ready_at).total_seconds() < _RECENT_S
 
 
-def _printed(facts: DnsFacts) -> Iterator[Finding]:
-    seen = together(each for pod in facts.pods for each in facts.inside.get(pod.key, _NOTHING_SEEN).seen)
-    for each in seen:
+def _log_findings(facts: DnsFacts) -> Iterator[Finding]:
+    log_symptoms_found = merge_symptoms(log_symptom for pod in facts.pods for log_symptom in facts.inside.get(pod.key, _NO_LOGS).symptoms)
+    for log_symptom in log_symptoms_found:
         yield Finding.of(
             "dns-failing/logs",
             DEPLOYMENT,
-            (each.line, f"printed by CoreDNS' {each.symptom.source}"),
-            severity=Severity.HIGH if each.symptom.fatal else Severity.MEDIUM,
-            means=each.symptom.means,
-            times=each.times,
+            (log_symptom.line, f"printed by CoreDNS' {log_symptom.symptom.source}"),
+            severity=Severity.HIGH if log_symptom.symptom.fatal else Severity.MEDIUM,
+            means=log_symptom.symptom.means,
+            times=log_symptom.times,
         )
-    unread = [told for pod in facts.pods if (told := facts.inside.get(pod.key, _NOTHING_SEEN).unread)]
-    if unread:
-        yield not_read("dns-unread/printed", unread[0][0], pods=pod_count(len(unread)))
-    left = sum(pod.key not in facts.inside for pod in facts.pods)
-    if left:
+    unread_logs = [unreadable for pod in facts.pods if (unreadable := facts.inside.get(pod.key, _NO_LOGS).not_read)]
+    if unread_logs:
+        yield unread_finding("dns-unread/printed", unread_logs[0][0], pods=pod_count(len(unread_logs)))
+    skipped_pods = sum(pod.key not in facts.inside for pod in facts.pods)
+    if skipped_pods:
         yield Finding.of(
             "dns-unread/logs",
             DEPLOYMENT,
-            pod_count=pod_count(left),
-            pods_count=len(facts.pods) - left,
+            pod_count=pod_count(skipped_pods),
+            pods_count=len(facts.pods) - skipped_pods,
             pods_count_2=len(facts.pods),
         )
 
 
-def _served(facts: DnsFacts) -> Iterator[Finding]:
-    told = endpoints(facts)
-    if isinstance(told, Unknown):
-        yield not_read("dns-unread/asked", told, SERVED)
+def _serving_findings(facts: DnsFacts) -> Iterator[Finding]:
+    service_endpoints = dns_endpoints(facts)
+    if isinstance(service_endpoints, Unknown):
+        yield unread_finding("dns-unread/asked", service_endpoints, SERVICE_SUBJECT)
         return
     ready = [pod for pod in facts.pods if pod.ready and not pod.deleting]
-    missing = [pod for pod in ready if pod.uid not in told.ready]
+    missing = [pod for pod in ready if pod.uid not in service_endpoints.ready]
     if not missing:
         return
     yield Finding.of(
         "dns-not-serving",
-        Subject("Service", SERVICE, SYSTEM),
+        Subject("Service", SERVICE, SYSTEM_NAMESPACE),
         tuple(pod.name for pod in missing),
         severity=Severity.HIGH if len(missing) < len(ready) else Severity.CRITICAL,
         missing_count=len(missing),
@@ -351,39 +351,39 @@ def _served(facts: DnsFacts) -> Iterator[Finding]:
 # Settings of CoreDNS that the next update of the add-on resets.
 
 
-def judged_lasting(facts: DnsFacts) -> Iterator[Finding]:
+def persistence_findings(facts: DnsFacts) -> Iterator[Finding]:
     """No finding where EKS does not manage it, or where that is unknown."""
     if isinstance(facts.addon, (Absent, Unknown)):
         return
-    of = facts.deployed
-    if isinstance(of, Deployed) and of.grace_s != DEFAULT_GRACE_S:
+    deployment = facts.deployed
+    if isinstance(deployment, CorednsDeployment) and deployment.grace_s != DEFAULT_GRACE_S:
         yield Finding.of(
             "dns-grace-not-kept/grace",
             DEPLOYMENT,
-            grace_s=of.grace_s,
-            by=_by(of.grace_by),
+            grace_s=deployment.grace_s,
+            by=_owner_text(deployment.grace_owner),
             default_grace_s=DEFAULT_GRACE_S,
         )
-    yield from _corefile(facts)
+    yield from _corefile_findings(facts)
 
 
-def _by(owner: str) -> str:
-    return owner if owner != EKS else ""
+def _owner_text(owner: str) -> str:
+    return owner if owner != EKS_MANAGER else ""
 
 
-def _corefile(facts: DnsFacts) -> Iterator[Finding]:
+def _corefile_findings(facts: DnsFacts) -> Iterator[Finding]:
     from_values = facts.configured_corefile
     text = facts.text
     if not isinstance(text, str) or isinstance(from_values, Unknown):
         return
-    owner = facts.corefile_by
-    if from_values == text or (from_values is None and owner in ("", EKS)):
+    owner = facts.corefile_owner
+    if from_values == text or (from_values is None and owner in ("", EKS_MANAGER)):
         return
-    advised = ending(facts).advised_s
+    advised = shutdown_ending(facts).advised_s
     yield Finding.of(
         "dns-corefile-not-kept",
         CONFIG,
-        by=_by(owner),
+        by=_owner_text(owner),
         configured=from_values is not None,
-        command=set_to(advised) if advised else "",
+        command=set_lameduck_command(advised) if advised else "",
     )

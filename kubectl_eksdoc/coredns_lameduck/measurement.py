@@ -16,73 +16,73 @@ from typing import Any, Protocol
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.coredns import (
-    KEPT,
+    UDP_KEPT,
     TRANSPORTS,
-    Counts,
-    DnsPod,
+    QueryCounts,
+    CoreDnsPod,
     DnsService,
-    DnsStand,
-    DnsWorkload,
+    CoreDnsState,
+    CoreDnsDeployment,
     LoadReport,
     MeasuredSecond,
-    MeasuredStream,
+    QueryStream,
 )
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
+from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
 from kubectl_eksdoc.ports import ProbeNamespace
 from kubectl_eksdoc.probes.pods import (
     INTERRUPTED,
-    LOOK_S,
-    ImdsProbeClock,
+    POLL_INTERVAL_S,
+    ProbeClock,
     ProbeStage,
-    awaited,
-    owning,
-    stand_of,
+    wait_for_pods,
+    run_with_owner,
+    probe_stage,
 )
 
 from .measurement_findings import (
-    CorednsAct,
+    CorednsAction,
     DnsMeasurement,
     MeasuredZone,
-    moments,
-    settled,
-    until,
+    measurement_events,
+    has_settled,
+    truncate_report,
 )
 from .measurement_plan import (
     AFTER_S,
     BEFORE_S,
     LATE_S,
-    QUESTION,
+    QUERY_NAME,
     Happening,
     MeasurementFacts,
     MeasurementSettings,
-    MeasurePlan,
+    MeasurementPlan,
     owner_manifest,
-    plan_measure,
+    plan_measurement,
     pod_manifest,
 )
 
 # CoreDNS of a cluster, as it is observed and changed during a measurement.
 
 
-class Dns(Protocol):
+class CorednsAccess(Protocol):
     """Every method may raise Unauthorized or ConfigError: no further request is possible. `missing`: the right without
     which a request fails."""
 
     def service(self) -> DnsService | Absent | Unknown: ...
 
-    def workload(self) -> DnsWorkload | Absent | Unknown: ...
+    def workload(self) -> CoreDnsDeployment | Absent | Unknown: ...
 
-    def stand(self) -> DnsStand | Unknown:
+    def stand(self) -> CoreDnsState | Unknown:
         """The current state; each call sends requests."""
         ...
 
-    def restart(self, of: DnsWorkload, dry: bool = False) -> NotMade | None:
+    def restart(self, of: CoreDnsDeployment, dry: bool = False) -> ProbeFailure | None:
         """Restart the rollout of exactly this Deployment, as ``kubectl rollout restart`` does. None: accepted."""
         ...
 
-    def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
+    def evict(self, pod: CoreDnsPod, dry: bool = False) -> ProbeFailure | None:
         """Evict exactly this pod, as its budget allows (`ProbeFailure.may_retry`)."""
         ...
 
@@ -90,111 +90,111 @@ class Dns(Protocol):
 # Observation of CoreDNS once a second while waiting.
 
 
-class _Looking:
+class _CorednsWatcher:
     """Mutable: it keeps the observed states of CoreDNS. `unseen`: why the last observation is missing or incomplete.
     `interrupts`: returns how often the process was told to end; `observed_s`: time of the last observation, by the
     clock."""
 
-    def __init__(self, dns: Dns, clock: ImdsProbeClock, told: Callable[[], int]) -> None:
+    def __init__(self, dns: CorednsAccess, clock: ProbeClock, interrupts: Callable[[], int]) -> None:
         self._dns = dns
         self.clock = clock
-        self._told = told
-        self.stands: list[DnsStand] = []
+        self._interrupts = interrupts
+        self.states: list[CoreDnsState] = []
         self.unseen = ""
-        self.seen_s = 0.0
+        self.observed_s = 0.0
 
     @property
-    def told(self) -> bool:
-        return self._told() > 0
+    def is_interrupted(self) -> bool:
+        return self._interrupts() > 0
 
     @property
-    def last(self) -> DnsStand | None:
-        return self.stands[-1] if self.stands else None
+    def last(self) -> CoreDnsState | None:
+        return self.states[-1] if self.states else None
 
-    def look(self) -> None:
-        found = self._dns.stand()
-        if isinstance(found, Unknown):
-            self.unseen = found.why
+    def observe(self) -> None:
+        state = self._dns.stand()
+        if isinstance(state, Unknown):
+            self.unseen = state.why
         else:
-            self.unseen = found.serving.why if isinstance(found.serving, Unknown) else ""
-            self.stands.append(found)
-            self.seen_s = self.clock.monotonic()
+            self.unseen = state.serving.why if isinstance(state.serving, Unknown) else ""
+            self.states.append(state)
+            self.observed_s = self.clock.monotonic()
 
-    def until(self, holds: Callable[[], bool], longest_s: float) -> bool:
+    def wait_until(self, condition: Callable[[], bool], max_s: float) -> bool:
         """Wait, and return whether `condition` became true; False after an interrupt, too."""
-        begun_s = self.clock.monotonic()
-        while not self.told:
-            self.look()
-            if holds():
+        started_s = self.clock.monotonic()
+        while not self.is_interrupted:
+            self.observe()
+            if condition():
                 return True
-            left_s = longest_s - (self.clock.monotonic() - begun_s)
-            if left_s <= 0:
+            remaining_s = max_s - (self.clock.monotonic() - started_s)
+            if remaining_s <= 0:
                 return False
-            self.clock.sleep(min(LOOK_S, left_s))
+            self.clock.sleep(min(POLL_INTERVAL_S, remaining_s))
         return False
 
-    def for_s(self, seconds: float) -> None:
-        self.until(lambda: False, seconds)
+    def wait_for_s(self, seconds: float) -> None:
+        self.wait_until(lambda: False, seconds)
 
 
 # The change of CoreDNS during the measurement, and the wait for its end.
 
 
-_AGAIN_S = 5.0
+_RETRY_S = 5.0
 """Interval of retries after a refusal by a budget, as in kubectl drain."""
 
 
-def happened(plan: MeasurePlan, dns: Dns, looking: _Looking, tell: Callable[[str], object]) -> CorednsAct:
+def make_change(plan: MeasurementPlan, dns: CorednsAccess, watcher: _CorednsWatcher, report: Callable[[str], object]) -> CorednsAction:
     """Wait before the change, make it, and wait after it."""
-    manner = plan.manner
-    if not manner.happening.changes:
-        tell(f"asking for {manner.for_s:g} s: do elsewhere what is to be measured")
-        looking.for_s(BEFORE_S + manner.for_s)
-        return CorednsAct(finished=True)
-    looking.for_s(BEFORE_S)
-    if looking.told:
-        return CorednsAct()
-    begun_s = looking.clock.monotonic()
+    settings = plan.settings
+    if not settings.happening.changes:
+        report(f"asking for {settings.for_s:g} s: do elsewhere what is to be measured")
+        watcher.wait_for_s(BEFORE_S + settings.for_s)
+        return CorednsAction(finished=True)
+    watcher.wait_for_s(BEFORE_S)
+    if watcher.is_interrupted:
+        return CorednsAction()
+    started_s = watcher.clock.monotonic()
 
     def left_s() -> float:
-        return max(0.0, manner.for_s - AFTER_S - (looking.clock.monotonic() - begun_s))
+        return max(0.0, settings.for_s - AFTER_S - (watcher.clock.monotonic() - started_s))
 
-    refused = _done(plan, dns, looking, left_s)
-    if refused is not None:
-        return CorednsAct(None, refused.why, refused.missing)
-    at = looking.last.at if looking.last is not None else None
-    tell(f"{_said(plan)}: until its pods have gone, and {AFTER_S:g} s more")
+    refusal = _change_with_retries(plan, dns, watcher, left_s)
+    if refusal is not None:
+        return CorednsAction(None, refusal.why, refusal.missing)
+    changed_at = watcher.last.at if watcher.last is not None else None
+    report(f"{_change_text(plan)}: until its pods have gone, and {AFTER_S:g} s more")
     # Number of pods to be Ready at the end: as many as before, but not more than the desired replicas.
-    first = looking.stands[0].pods if looking.stands else ()
-    there = sum((pod.ready and pod.told_at is None and not pod.ended) for pod in first)
-    wanted = there if plan.workload is None else min(there, plan.workload.replicas)
-    finished = looking.until(
-        lambda: looking.last is not None and settled(plan.affected, looking.last, wanted), left_s()
+    first_pods = watcher.states[0].pods if watcher.states else ()
+    ready_before = sum((pod.ready and pod.deletion_requested_at is None and not pod.ended) for pod in first_pods)
+    desired = ready_before if plan.workload is None else min(ready_before, plan.workload.replicas)
+    finished = watcher.wait_until(
+        lambda: watcher.last is not None and has_settled(plan.affected, watcher.last, desired), left_s()
     )
-    looking.for_s(AFTER_S)
-    return CorednsAct(at, finished=finished)
+    watcher.wait_for_s(AFTER_S)
+    return CorednsAction(changed_at, finished=finished)
 
 
-def _said(plan: MeasurePlan) -> str:
-    if plan.manner.happening is Happening.ROLLOUT:
+def _change_text(plan: MeasurementPlan) -> str:
+    if plan.settings.happening is Happening.ROLLOUT:
         return "the rollout was restarted"
     return f"{plan.affected[0].name} was evicted"
 
 
-def _done(plan: MeasurePlan, dns: Dns, looking: _Looking, left_s: Callable[[], float]) -> NotMade | None:
+def _change_with_retries(plan: MeasurementPlan, dns: CorednsAccess, watcher: _CorednsWatcher, remaining_s: Callable[[], float]) -> ProbeFailure | None:
     """Make the change; while time remains, retry after a refusal by a budget. If it is unknown whether the request was
     accepted, the pods show it soon."""
     while True:
-        refused = _asked(plan, dns)
-        if refused is None or refused.maybe:
+        refusal = _request_change(plan, dns)
+        if refusal is None or refusal.is_uncertain:
             return None
-        if not refused.later or left_s() <= _AGAIN_S or looking.told:
-            return refused
-        looking.for_s(_AGAIN_S)
+        if not refusal.may_retry or remaining_s() <= _RETRY_S or watcher.is_interrupted:
+            return refusal
+        watcher.wait_for_s(_RETRY_S)
 
 
-def _asked(plan: MeasurePlan, dns: Dns) -> NotMade | None:
-    if plan.manner.happening is Happening.ROLLOUT:
+def _request_change(plan: MeasurementPlan, dns: CorednsAccess) -> ProbeFailure | None:
+    if plan.settings.happening is Happening.ROLLOUT:
         assert plan.workload is not None  # a plan without it cannot be made
         return dns.restart(plan.workload)
     return dns.evict(plan.affected[0])
@@ -204,67 +204,67 @@ def _asked(plan: MeasurePlan, dns: Dns) -> NotMade | None:
 
 
 PROGRAM, VERSION = "eksdoc-dns-load", 1
-_COUNTS = ("sent", "answered", "late", "lost", "refused", "failed", "unsure", "unsent")
-_LONGEST = 300
+_COUNT_NAMES = ("sent", "answered", "late", "lost", "refused", "failed", "unsure", "unsent")
+_MAX_TEXT = 300
 
 
-def asked(plan: MeasurePlan) -> str:
+def load_generator_plan(plan: MeasurementPlan) -> str:
     """The plan as JSON for the pods."""
-    manner = plan.manner
+    settings = plan.settings
     targets = [
-        {"name": each.name, "address": each.address, "port": each.port, "kept": KEPT in each.transports}
+        {"name": each.name, "address": each.address, "port": each.port, "kept": UDP_KEPT in each.transports}
         for each in plan.targets
     ]
-    given = {
+    document = {
         "targets": targets,
         "transports": list(TRANSPORTS),
-        "rate": manner.rate,
-        "seconds": manner.asking_s,
-        "timeout": manner.timeout_s,
+        "rate": settings.rate,
+        "seconds": settings.query_s,
+        "timeout": settings.timeout_s,
         "late": LATE_S,
-        "question": QUESTION,
+        "question": QUERY_NAME,
     }
-    return json.dumps(given, separators=(",", ":"))
+    return json.dumps(document, separators=(",", ":"))
 
 
-def report_in(log: str) -> LoadReport | Unknown:
+def parse_report(log: str) -> LoadReport | Unknown:
     """The report in a log, as far as it goes. Lines of other programs, such as a sidecar or a shell, are skipped; a
     last line without a line break is still being written."""
-    whole, _, _ = log.rpartition("\n")
-    lines = [found for line in whole.splitlines() if (found := _object(line)) is not None]
-    head = next((line for line in lines if line.get("program") == PROGRAM), None)
-    refused = next((str(line["error"]) for line in lines if "error" in line), "")
-    if refused:
-        return Unknown(f"the load generator refused its plan: {refused}")
-    if head is None:
-        said = " ".join(log.split())[-_LONGEST:]
-        return Unknown(f"its log is none of the load generator's: {said}" if said else "its log is empty")
-    if head.get("version") != VERSION:
-        return Unknown(f"its log is of another version of the load generator: {head.get('version')}")
+    complete_lines, _, _ = log.rpartition("\n")
+    lines = [document for line in complete_lines.splitlines() if (document := _json_object(line)) is not None]
+    header = next((line for line in lines if line.get("program") == PROGRAM), None)
+    plan_error = next((str(line["error"]) for line in lines if "error" in line), "")
+    if plan_error:
+        return Unknown(f"the load generator refused its plan: {plan_error}")
+    if header is None:
+        tail = " ".join(log.split())[-_MAX_TEXT:]
+        return Unknown(f"its log is none of the load generator's: {tail}" if tail else "its log is empty")
+    if header.get("version") != VERSION:
+        return Unknown(f"its log is of another version of the load generator: {header.get('version')}")
     try:
-        began = datetime.fromtimestamp(float(head["began"]), timezone.utc)
-        return LoadReport(began, _seconds(line for line in lines if "t" in line))
+        began = datetime.fromtimestamp(float(header["began"]), timezone.utc)
+        return LoadReport(began, _parse_seconds(line for line in lines if "t" in line))
     except (KeyError, IndexError, TypeError, ValueError, OverflowError, OSError) as error:
         return Unknown(f"its log cannot be read: {type(error).__name__}: {error}")
 
 
-def _object(line: str) -> dict[str, Any] | None:
+def _json_object(line: str) -> dict[str, Any] | None:
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
-def _seconds(lines: Iterable[dict[str, Any]]) -> dict[MeasuredStream, dict[int, MeasuredSecond]]:
-    found: dict[MeasuredStream, dict[int, MeasuredSecond]] = defaultdict(dict)
+def _parse_seconds(lines: Iterable[dict[str, Any]]) -> dict[QueryStream, dict[int, MeasuredSecond]]:
+    seconds_by_stream: dict[QueryStream, dict[int, MeasuredSecond]] = defaultdict(dict)
     for line in lines:
-        stream = MeasuredStream(str(line["to"]), str(line["by"]))
-        counts = Counts(*(int(line[name]) for name in _COUNTS))
+        stream = QueryStream(str(line["to"]), str(line["by"]))
+        counts = QueryCounts(*(int(line[name]) for name in _COUNT_NAMES))
         ms = line["ms"]
         times = None if ms is None else (float(ms[0]), float(ms[1]), float(ms[2]))
-        found[stream][int(line["t"])] = MeasuredSecond(counts, times, tuple(map(str, line["why"])))
-    return dict(found)
+        seconds_by_stream[stream][int(line["t"])] = MeasuredSecond(counts, times, tuple(map(str, line["why"])))
+    return dict(seconds_by_stream)
 
 
 # A measurement from its plan to its result.
@@ -281,115 +281,115 @@ class MeasurementEdges:
     """What a measurement needs from outside. `interrupts`: returns how often the process was told to end; `report`:
     called with each line of progress."""
 
-    ground: ProbeNamespace
-    dns: Dns
-    clock: ImdsProbeClock
-    told: Callable[[], int]
-    tell: Callable[[str], object]
+    probe_namespace: ProbeNamespace
+    dns: CorednsAccess
+    clock: ProbeClock
+    interrupts: Callable[[], int]
+    report: Callable[[str], object]
 
 
-def prepared(
-    nodes: Iterable[Node], ground: ProbeNamespace, dns: Dns, ident: str, manner: MeasurementSettings
-) -> MeasurePlan:
+def prepare_measurement(
+    nodes: Iterable[Node], probe_namespace: ProbeNamespace, dns: CorednsAccess, probe_id: str, settings: MeasurementSettings
+) -> MeasurementPlan:
     """Read the facts and make the plan; nothing is created.
 
     Raises:
         UsageError: there is nothing to measure, or the requested change is not possible.
         Forbidden, ClusterError: necessary facts cannot be read, or the cluster cannot be reached.
     """
-    service, stand = dns.service(), dns.stand()
-    workload = dns.workload() if manner.happening is Happening.ROLLOUT else None
+    service, state = dns.service(), dns.stand()
+    workload = dns.workload() if settings.happening is Happening.ROLLOUT else None
     if isinstance(service, Unknown):
-        raise _not_known(service)
-    if isinstance(stand, Unknown):
-        raise _not_known(stand)
+        raise _unknown_error(service)
+    if isinstance(state, Unknown):
+        raise _unknown_error(state)
     if isinstance(workload, Unknown):
-        raise _not_known(workload)
-    return plan_measure(nodes, MeasurementFacts(service, stand, workload, ground.owners()), ident, manner)
+        raise _unknown_error(workload)
+    return plan_measurement(nodes, MeasurementFacts(service, state, workload, probe_namespace.owners()), probe_id, settings)
 
 
-def _not_known(found: Unknown) -> ClusterError:
-    if found.missing:
-        return Forbidden(found.why, "Nothing was done.", found.missing)
-    return ClusterError(found.why, "Nothing was done.")
+def _unknown_error(unknown: Unknown) -> ClusterError:
+    if unknown.missing:
+        return Forbidden(unknown.why, "Nothing was done.", unknown.missing)
+    return ClusterError(unknown.why, "Nothing was done.")
 
 
-def tried(plan: MeasurePlan, program: bytes, ground: ProbeNamespace, dns: Dns) -> dict[str, NotMade]:
+def dry_run_refusals(plan: MeasurementPlan, program: bytes, probe_namespace: ProbeNamespace, dns: CorednsAccess) -> dict[str, ProbeFailure]:
     """What the server would refuse to create or to do, by name; nothing is created.
 
     Raises:
         Unauthorized, ConfigError: no request is possible.
     """
-    text = asked(plan)
+    load_plan = load_generator_plan(plan)
     manifest = owner_manifest(plan, program)
-    made = ground.make_owner(manifest, dry=True)
-    answers: dict[str, object] = {str(manifest["metadata"]["name"]): made}
-    answers |= {pod.name: ground.make_pod(pod_manifest(pod, plan, text), dry=True) for pod in plan.pods}
-    if plan.manner.happening is Happening.ROLLOUT and plan.workload is not None:
-        answers["deployment/coredns"] = dns.restart(plan.workload, dry=True)
-    if plan.manner.happening is Happening.EVICTION:
-        answers |= {f"pod/{pod.name}": dns.evict(pod, dry=True) for pod in plan.affected}
-    return {name: answer for name, answer in answers.items() if isinstance(answer, NotMade)}
+    owner_response = probe_namespace.create_owner(manifest, is_dry_run=True)
+    responses: dict[str, object] = {str(manifest["metadata"]["name"]): owner_response}
+    responses |= {pod.name: probe_namespace.create_pod(pod_manifest(pod, plan, load_plan), is_dry_run=True) for pod in plan.pods}
+    if plan.settings.happening is Happening.ROLLOUT and plan.workload is not None:
+        responses["deployment/coredns"] = dns.restart(plan.workload, dry=True)
+    if plan.settings.happening is Happening.EVICTION:
+        responses |= {f"pod/{pod.name}": dns.evict(pod, dry=True) for pod in plan.affected}
+    return {name: answer for name, answer in responses.items() if isinstance(answer, ProbeFailure)}
 
 
-def measured(plan: MeasurePlan, program: bytes, edges: MeasurementEdges) -> DnsMeasurement:
+def run_measurement(plan: MeasurementPlan, program: bytes, edges: MeasurementEdges) -> DnsMeasurement:
     """Run the measurement, and clean up.
 
     Raises:
         Forbidden, ClusterError: the first object cannot be created; nothing remains.
     """
-    manifest, ground, text = owner_manifest(plan, program), edges.ground, asked(plan)
-    looking = _Looking(edges.dns, edges.clock, edges.told)
+    manifest, probe_namespace, load_plan = owner_manifest(plan, program), edges.probe_namespace, load_generator_plan(plan)
+    watcher = _CorednsWatcher(edges.dns, edges.clock, edges.interrupts)
 
-    ended: list[tuple[datetime, float]] = []
+    last_states: list[tuple[datetime, float]] = []
 
-    def body(owner: ProbeOwner) -> tuple[CorednsAct, dict[str, LoadReport | Unknown], float]:
-        pods = {pod.name: pod_manifest(pod, plan, text, owner.uid) for pod in plan.pods}
-        now = partial(_now, ground)
-        found = awaited(pods, plan.ident, plan.manner.wait_s, ground, edges.clock, edges.told, now)
-        heard = {name: said for name, said in found.items() if isinstance(said, Unknown)}
-        running = [name for name in found if name not in heard]
-        deed = CorednsAct()
-        if running and not edges.told():
-            edges.tell(f"{len(running)} of {len(plan.pods)} pods ask DNS")
-            deed = happened(plan, edges.dns, looking, edges.tell)
-            ended.extend((stand.at, looking.seen_s) for stand in looking.stands[-1:])
-            looking.for_s(plan.manner.settle_s)
-        return deed, heard | {name: _log(ground, name) for name in running}, edges.clock.monotonic()
+    def body(owner: ProbeOwner) -> tuple[CorednsAction, dict[str, LoadReport | Unknown], float]:
+        pods = {pod.name: pod_manifest(pod, plan, load_plan, owner.uid) for pod in plan.pods}
+        outcome_of = partial(_pod_outcome, probe_namespace)
+        outcomes = wait_for_pods(pods, plan.ident, plan.settings.wait_s, probe_namespace, edges.clock, edges.interrupts, outcome_of)
+        failures = {name: said for name, said in outcomes.items() if isinstance(said, Unknown)}
+        running = [name for name in outcomes if name not in failures]
+        action = CorednsAction()
+        if running and not edges.interrupts():
+            edges.report(f"{len(running)} of {len(plan.pods)} pods ask DNS")
+            action = make_change(plan, edges.dns, watcher, edges.report)
+            last_states.extend((stand.at, watcher.observed_s) for stand in watcher.states[-1:])
+            watcher.wait_for_s(plan.settings.settle_s)
+        return action, failures | {name: _read_report(probe_namespace, name) for name in running}, edges.clock.monotonic()
 
-    (deed, heard, read_s), cleared = owning(ground, plan.ident, manifest, plan.stale, edges.clock, edges.tell, body)
-    end, end_s = ended[0] if ended else (None, read_s)
-    by_zone = {pod.zone: until(heard.get(pod.name, INTERRUPTED), end, read_s - end_s) for pod in plan.pods}
+    (action, reports, read_s), cleanup = run_with_owner(probe_namespace, plan.ident, manifest, plan.stale, edges.clock, edges.report, body)
+    ended_at, ended_s = last_states[0] if last_states else (None, read_s)
+    report_by_zone = {pod.zone: truncate_report(reports.get(pod.name, INTERRUPTED), ended_at, read_s - ended_s) for pod in plan.pods}
     return DnsMeasurement(
-        tuple(MeasuredZone(zone, by_zone[zone.name]) for zone in plan.zones if zone.node),
-        deed,
-        tuple(each for each in moments(looking.stands) if end is None or each.at <= end),
-        end,
-        looking.unseen,
-        cleared.owner,
-        cleared.left,
-        cleared.not_removed,
-        edges.told() > 0,
+        tuple(MeasuredZone(zone, report_by_zone[zone.name]) for zone in plan.zones if zone.node),
+        action,
+        tuple(each for each in measurement_events(watcher.states) if ended_at is None or each.at <= ended_at),
+        ended_at,
+        watcher.unseen,
+        cleanup.owner,
+        cleanup.left,
+        cleanup.not_removed,
+        edges.interrupts() > 0,
     )
 
 
-def _now(ground: ProbeNamespace, name: str, stand: PodStand | None) -> bool | Unknown | None:
+def _pod_outcome(probe_namespace: ProbeNamespace, name: str, state: ProbePodStatus | None) -> bool | Unknown | None:
     """True: the pod sends queries."""
-    if stand is not None and stand.running:
+    if state is not None and state.running:
         return True
-    now = stand_of(stand)
-    if now is not ProbeStage.READ:
-        return now if isinstance(now, Unknown) else None
-    found = _log(ground, name)  # it has ended too early
-    return found if isinstance(found, Unknown) else Unknown("the load generator ended before anything had happened")
+    stage = probe_stage(state)
+    if stage is not ProbeStage.READ:
+        return stage if isinstance(stage, Unknown) else None
+    report = _read_report(probe_namespace, name)  # it has ended too early
+    return report if isinstance(report, Unknown) else Unknown("the load generator ended before anything had happened")
 
 
-def _log(ground: ProbeNamespace, name: str) -> LoadReport | Unknown:
-    found: str | Unknown = Unknown("its log was not read")
+def _read_report(probe_namespace: ProbeNamespace, name: str) -> LoadReport | Unknown:
+    log: str | Unknown = Unknown("its log was not read")
     for _ in range(_LOG_TRIES):
-        found = ground.log(name)
-        if not isinstance(found, Unknown):
-            return report_in(found)
-        if found.missing:
+        log = probe_namespace.log(name)
+        if not isinstance(log, Unknown):
+            return parse_report(log)
+        if log.missing:
             break
-    return found if isinstance(found, Unknown) else report_in(found)
+    return log if isinstance(log, Unknown) else parse_report(log)

@@ -12,23 +12,23 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.coredns import (
-    MARKS,
+    LOAD_GENERATOR_LABELS,
     MEASURE_LABEL,
     NAME,
-    SELECTOR,
+    POD_SELECTOR,
     SERVICE,
-    SYSTEM,
-    DnsPod,
+    SYSTEM_NAMESPACE,
+    CoreDnsPod,
     DnsService,
-    DnsStand,
-    DnsWorkload,
-    MeasuredStream,
+    CoreDnsState,
+    CoreDnsDeployment,
+    QueryStream,
     QueryTarget,
 )
 from kubectl_eksdoc.model.kinds import Absent, Unknown, missing_rights
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
-from kubectl_eksdoc.probes.pods import ProbePurpose, owner, pod
+from kubectl_eksdoc.probes.pods import ProbePurpose, probe_owner_manifest, probe_pod_manifest
 
 # The node in each zone from which DNS is queried: a node that stays, preferably without a CoreDNS pod.
 #
@@ -41,35 +41,35 @@ OS = "kubernetes.io/os"
 
 @frozen
 class MeasurementZone:
-    """`name` "" for nodes without a zone; `node` "" where no node can send queries, with the reason in `why_not`."""
+    """`name` "" for nodes without a zone; `node` "" where no node can send queries, with the reason in `exclusion_reason`."""
 
     name: str
     node: str = ""
     why_not: str = ""
 
     @property
-    def said(self) -> str:
+    def label(self) -> str:
         return self.name or "(no zone)"
 
 
-def zones(nodes: Iterable[Node], of_dns: Collection[str]) -> tuple[MeasurementZone, ...]:
+def zones(nodes: Iterable[Node], dns_nodes: Collection[str]) -> tuple[MeasurementZone, ...]:
     """Every zone with nodes, sorted; `dns_nodes`: nodes on which CoreDNS runs."""
-    held: dict[str, list[Node]] = defaultdict(list)
+    nodes_by_zone: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:
-        held[node.zone].append(node)
-    return tuple(_zone(name, held[name], of_dns) for name in sorted(held))
+        nodes_by_zone[node.zone].append(node)
+    return tuple(_zone(name, nodes_by_zone[name], dns_nodes) for name in sorted(nodes_by_zone))
 
 
-def _zone(name: str, nodes: list[Node], of_dns: Collection[str]) -> MeasurementZone:
-    able = [node for node in nodes if not why_not(node)]
-    if not able:
-        whys = sorted({why_not(node) for node in nodes})
-        return MeasurementZone(name, why_not="; ".join(whys))
-    best = min(able, key=lambda node: (node.name in of_dns, -node.pods_allocatable, node.name))
+def _zone(name: str, nodes: list[Node], dns_nodes: Collection[str]) -> MeasurementZone:
+    usable = [node for node in nodes if not exclusion_reason(node)]
+    if not usable:
+        reasons = sorted({exclusion_reason(node) for node in nodes})
+        return MeasurementZone(name, why_not="; ".join(reasons))
+    best = min(usable, key=lambda node: (node.name in dns_nodes, -node.pods_allocatable, node.name))
     return MeasurementZone(name, best.name)
 
 
-def why_not(node: Node) -> str:
+def exclusion_reason(node: Node) -> str:
     """Why the node cannot send queries, or ""."""
     if node.owner is NodeOwner.FARGATE:
         return "Fargate runs no pod that is bound to its node"
@@ -103,7 +103,7 @@ IMAGE = "public.ecr.aws/docker/library/python:3.12-alpine"
 """It contains Python 3.10 or later, and nodes in the public partition can pull it without credentials."""
 
 NAMESPACE = "default"
-QUESTION = "kubernetes.default.svc.cluster.local."
+QUERY_NAME = "kubernetes.default.svc.cluster.local."
 """CoreDNS answers names below it by itself, so upstream servers are not measured. The names do not exist, so no cache
 has them."""
 
@@ -119,10 +119,10 @@ AFTER_S = 10.0
 """Seconds of queries after the last pod has ended: kube-proxy is updated within 1 to 10 s (EKS best practices, cluster
 services)."""
 LONGEST_FOR_S, LONGEST_WAIT_S, LONGEST_TIMEOUT_S = 900.0, 600.0, 30.0
-MOST_A_SECOND = 2000
+MAX_QUERIES_PER_SECOND = 2000
 """Maximum queries per second of each pod, as the load generator enforces it: more would be a flood."""
 
-_SETTLED_S = 2.0
+_SETTLE_MARGIN_S = 2.0
 _MARGIN_S = 60
 
 
@@ -142,51 +142,51 @@ class MeasurementSettings:
     @property
     def settle_s(self) -> float:
         """Time after the end until the last second is reported."""
-        return self.timeout_s + _SETTLED_S
+        return self.timeout_s + _SETTLE_MARGIN_S
 
     @property
-    def asking_s(self) -> float:
+    def query_s(self) -> float:
         """The load generator's deadline: the first pod to run also waits for the last one."""
         return self.wait_s + BEFORE_S + self.for_s + self.settle_s
 
     @property
     def deadline_s(self) -> int:
         """Time after which the kubelet ends a pod that was not removed, image pull included."""
-        return int(self.wait_s + self.asking_s + self.settle_s) + _MARGIN_S
+        return int(self.wait_s + self.query_s + self.settle_s) + _MARGIN_S
 
 
-OLD_S = int(2 * (LONGEST_WAIT_S + LONGEST_TIMEOUT_S) + LONGEST_FOR_S) + 2 * _MARGIN_S
+STALE_AFTER_S = int(2 * (LONGEST_WAIT_S + LONGEST_TIMEOUT_S) + LONGEST_FOR_S) + 2 * _MARGIN_S
 """Older probes were left by a measurement that was killed."""
 
 
 # Targets of the queries: the service, as clients use it, and each endpoint, to tell which one did not answer.
 
 
-MOST_ENDPOINTS = 12
+MAX_ENDPOINTS = 12
 """Maximum number of pod addresses that are queried: the first ones by name."""
 
 
-def targets(service: DnsService, stand: DnsStand) -> tuple[QueryTarget, ...]:
+def query_targets(service: DnsService, state: CoreDnsState) -> tuple[QueryTarget, ...]:
     """The service's addresses first."""
-    of_service = [QueryTarget(f"service-{_family(address)}", address, service.port) for address in service.addresses]
-    return (*of_service, *list(_endpoints(service, stand))[:MOST_ENDPOINTS])
+    service_targets = [QueryTarget(f"service-{_family(address)}", address, service.port) for address in service.addresses]
+    return (*service_targets, *list(_endpoints(service, state))[:MAX_ENDPOINTS])
 
 
-def _endpoints(service: DnsService, stand: DnsStand) -> Iterator[QueryTarget]:
+def _endpoints(service: DnsService, state: CoreDnsState) -> Iterator[QueryTarget]:
     """Pod addresses of the service's IP families: clients use no other address of a pod."""
     families = {_family(address) for address in service.addresses}
-    for each in sorted(stand.pods, key=lambda each: each.name):
+    for each in sorted(state.pods, key=lambda each: each.name):
         for address in each.addresses:
-            known = stand.serving if not isinstance(stand.serving, Unknown) else {address}
-            if each.ready and not each.ended and address in known and _family(address) in families:
-                yield QueryTarget(f"{each.name}-{_family(address)}", address, stand.port, each.name)
+            serving_addresses = state.serving if not isinstance(state.serving, Unknown) else {address}
+            if each.ready and not each.ended and address in serving_addresses and _family(address) in families:
+                yield QueryTarget(f"{each.name}-{_family(address)}", address, state.port, each.name)
 
 
 def absent_families(service: DnsService) -> dict[str, str]:
     """Families that do not apply, and why."""
-    there = {_family(address) for address in service.addresses}
-    named = {"v4": "IPv4", "v6": "IPv6"}
-    return {each: f"the service has no {named[each]} address" for each in ("v4", "v6") if each not in there}
+    present = {_family(address) for address in service.addresses}
+    family_names = {"v4": "IPv4", "v6": "IPv6"}
+    return {each: f"the service has no {family_names[each]} address" for each in ("v4", "v6") if each not in present}
 
 
 def _family(address: str) -> str:
@@ -194,7 +194,7 @@ def _family(address: str) -> str:
 
 
 @frozen
-class MeasurePod:
+class MeasurementPod:
     """A pod to create."""
 
     zone: str
@@ -203,7 +203,7 @@ class MeasurePod:
 
 
 @frozen
-class MeasurePlan:
+class MeasurementPlan:
     """The plan of a measurement.
 
     `absent_families`: IP families that do not apply, and why. `affected`: CoreDNS pods that would be replaced or
@@ -212,16 +212,16 @@ class MeasurePlan:
     """
 
     ident: str
-    manner: MeasurementSettings
+    settings: MeasurementSettings
     zones: tuple[MeasurementZone, ...]
-    pods: tuple[MeasurePod, ...]
+    pods: tuple[MeasurementPod, ...]
     targets: tuple[QueryTarget, ...]
-    absent: dict[str, str] = field(default_factory=dict)
-    affected: tuple[DnsPod, ...] = ()
-    workload: DnsWorkload | None = None
+    absent_families: dict[str, str] = field(default_factory=dict)
+    affected: tuple[CoreDnsPod, ...] = ()
+    workload: CoreDnsDeployment | None = None
     stale: tuple[ProbeOwner, ...] = ()
-    others: tuple[ProbeOwner, ...] = ()
-    unread: tuple[str, ...] = ()
+    other_owners: tuple[ProbeOwner, ...] = ()
+    missing_rights: tuple[str, ...] = ()
 
     @property
     def changes(self) -> int:
@@ -229,9 +229,9 @@ class MeasurePlan:
         return len(self.pods) + len(self.affected)
 
     @property
-    def streams(self) -> tuple[MeasuredStream, ...]:
+    def streams(self) -> tuple[QueryStream, ...]:
         return tuple(
-            MeasuredStream(target.name, transport) for target in self.targets for transport in target.transports
+            QueryStream(target.name, transport) for target in self.targets for transport in target.transports
         )
 
 
@@ -240,63 +240,63 @@ class MeasurementFacts:
     """The facts for a plan. `workload` None: not requested, because it is not restarted."""
 
     service: DnsService | Absent
-    stand: DnsStand
-    workload: DnsWorkload | Absent | None = None
+    state: CoreDnsState
+    workload: CoreDnsDeployment | Absent | None = None
     owners: tuple[ProbeOwner, ...] | Unknown = ()
 
 
-def plan_measure(
-    nodes: Iterable[Node], facts: MeasurementFacts, ident: str, manner: MeasurementSettings
-) -> MeasurePlan:
+def plan_measurement(
+    nodes: Iterable[Node], facts: MeasurementFacts, ident: str, settings: MeasurementSettings
+) -> MeasurementPlan:
     """Plan the measurement.
 
     Raises:
         UsageError: there is no DNS to measure, the rate is too high, or the requested change is not possible.
     """
-    service, stand = facts.service, facts.stand
-    where = f"Service {SERVICE} of namespace {SYSTEM}"
+    service, state = facts.service, facts.state
+    service_text = f"Service {SERVICE} of namespace {SYSTEM_NAMESPACE}"
     if isinstance(service, Absent) or not service.addresses:
-        raise UsageError(f"there is no {where} with an address: nothing can be measured", _AUTO)
-    chosen = zones(nodes, {pod.node for pod in stand.pods})
-    used = [zone for zone in chosen if zone.node]
+        raise UsageError(f"there is no {service_text} with an address: nothing can be measured", _AUTO_MODE_HINT)
+    all_zones = zones(nodes, {pod.node for pod in state.pods})
+    usable_zones = [zone for zone in all_zones if zone.node]
     pods = tuple(
-        MeasurePod(zone.name, zone.node, f"eksdoc-dns-measure-{ident}-{place}") for place, zone in enumerate(used)
+        MeasurementPod(zone.name, zone.node, f"eksdoc-dns-measure-{ident}-{index}") for index, zone in enumerate(usable_zones)
     )
     owners = () if isinstance(facts.owners, Unknown) else facts.owners
-    stale = tuple(owner for owner in owners if owner.age_s > OLD_S)
+    stale = tuple(owner for owner in owners if owner.age_s > STALE_AFTER_S)
     others = tuple(owner for owner in owners if owner not in stale)
-    workload = facts.workload if isinstance(facts.workload, DnsWorkload) else None
-    affected = _affected(manner.happening, stand, facts.workload) if pods else ()
-    asked, absent = targets(service, stand), absent_families(service)
-    plan = MeasurePlan(
-        ident, manner, chosen, pods, asked, absent, affected, workload, stale, others, missing_rights(facts.owners)
+    workload = facts.workload if isinstance(facts.workload, CoreDnsDeployment) else None
+    affected = _affected_pods(settings.happening, state, facts.workload) if pods else ()
+    query_targets_of_plan, absent = query_targets(service, state), absent_families(service)
+    plan = MeasurementPlan(
+        ident, settings, all_zones, pods, query_targets_of_plan, absent, affected, workload, stale, others, missing_rights(facts.owners)
     )
-    if manner.rate * len(plan.streams) > MOST_A_SECOND:
-        found = f"{manner.rate * len(plan.streams):g} questions a second from each pod"
-        raise UsageError(f"{found} are too many: at most {MOST_A_SECOND}")
+    if settings.rate * len(plan.streams) > MAX_QUERIES_PER_SECOND:
+        rate_text = f"{settings.rate * len(plan.streams):g} questions a second from each pod"
+        raise UsageError(f"{rate_text} are too many: at most {MAX_QUERIES_PER_SECOND}")
     return plan
 
 
-_LOOK = f"kubectl get pods -n {SYSTEM} -l {SELECTOR}"
-_AUTO = "EKS Auto Mode runs DNS on each node: there is no CoreDNS that could be rolled out."
+_PODS_COMMAND = f"kubectl get pods -n {SYSTEM_NAMESPACE} -l {POD_SELECTOR}"
+_AUTO_MODE_HINT = "EKS Auto Mode runs DNS on each node: there is no CoreDNS that could be rolled out."
 
 
-def _affected(happening: Happening, stand: DnsStand, workload: DnsWorkload | Absent | None) -> tuple[DnsPod, ...]:
+def _affected_pods(happening: Happening, state: CoreDnsState, workload: CoreDnsDeployment | Absent | None) -> tuple[CoreDnsPod, ...]:
     """The CoreDNS pods that the change ends.
 
     Raises:
         UsageError: the change is not possible.
     """
-    here = [pod for pod in stand.pods if pod.told_at is None and not pod.ended]
-    there = tuple(sorted(here, key=lambda pod: pod.name))
+    running = [pod for pod in state.pods if pod.deletion_requested_at is None and not pod.ended]
+    sorted_pods = tuple(sorted(running, key=lambda pod: pod.name))
     if happening is Happening.ROLLOUT:
-        if not isinstance(workload, DnsWorkload):
-            raise UsageError(f"there is no Deployment {NAME} in namespace {SYSTEM} to restart")
-        return there
+        if not isinstance(workload, CoreDnsDeployment):
+            raise UsageError(f"there is no Deployment {NAME} in namespace {SYSTEM_NAMESPACE} to restart")
+        return sorted_pods
     if happening is Happening.EVICTION:
-        ready = [pod for pod in there if pod.ready]
+        ready = [pod for pod in sorted_pods if pod.ready]
         if not ready:
-            raise UsageError("no CoreDNS pod is ready: evicting one would show nothing", _LOOK)
+            raise UsageError("no CoreDNS pod is ready: evicting one would show nothing", _PODS_COMMAND)
         return (ready[0],)
     return ()
 
@@ -306,44 +306,44 @@ def _affected(happening: Happening, stand: DnsStand, workload: DnsWorkload | Abs
 
 FILE = "dns-load.pyz"
 _FOLDER = "/eksdoc"
-_INTENT = {
+_INTENT_TEXTS = {
     Happening.WATCH: "it changes nothing",
     Happening.ROLLOUT: "it restarts the rollout of Deployment coredns, as kubectl rollout restart does",
     Happening.EVICTION: "it evicts one pod of CoreDNS",
 }
 
 
-def errand(plan: MeasurePlan) -> ProbePurpose:
-    manner = plan.manner
-    return ProbePurpose("dns-measure", MEASURE_LABEL, plan.ident, manner.namespace, manner.deadline_s)
+def probe_purpose(plan: MeasurementPlan) -> ProbePurpose:
+    settings = plan.settings
+    return ProbePurpose("dns-measure", MEASURE_LABEL, plan.ident, settings.namespace, settings.deadline_s)
 
 
-def owner_manifest(plan: MeasurePlan, program: bytes) -> Doc:
+def owner_manifest(plan: MeasurementPlan, program: bytes) -> Doc:
     """The ConfigMap; it describes the intended change before anything is done."""
-    goes = ", ".join(each.name for each in plan.affected) or "no pod goes by it"
-    about = (
+    affected_names = ", ".join(each.name for each in plan.affected) or "no pod goes by it"
+    description = (
         "kubectl eksdoc coredns-lameduck --measure owns its pods by this; both go when it is deleted. "
-        f"While they ask DNS, {_INTENT[plan.manner.happening]}: {goes}."
+        f"While they ask DNS, {_INTENT_TEXTS[plan.settings.happening]}: {affected_names}."
     )
-    carried = {FILE: base64.b64encode(program).decode("ascii")}
-    return owner(errand(plan), {"data": {"about": about}, "binaryData": carried})
+    program_data = {FILE: base64.b64encode(program).decode("ascii")}
+    return probe_owner_manifest(probe_purpose(plan), {"data": {"about": description}, "binaryData": program_data})
 
 
-def pod_manifest(made: MeasurePod, plan: MeasurePlan, asked: str, owner_uid: str = "") -> Doc:
+def pod_manifest(measurement_pod: MeasurementPod, plan: MeasurementPlan, load_plan: str, owner_uid: str = "") -> Doc:
     """`load_plan`: the plan for the load generator; `owner_uid` "": the manifest is shown before the owner exists."""
-    of = errand(plan)
+    purpose = probe_purpose(plan)
     container = {
-        "name": MARKS.container,
-        "image": plan.manner.image,
-        "command": ["python3", "-I", "-B", f"{_FOLDER}/{FILE}", "--plan", asked],
+        "name": LOAD_GENERATOR_LABELS.container,
+        "image": plan.settings.image,
+        "command": ["python3", "-I", "-B", f"{_FOLDER}/{FILE}", "--plan", load_plan],
         # A limit below one CPU would throttle the load generator.
         "resources": {"requests": {"cpu": "50m", "memory": "48Mi"}, "limits": {"cpu": "1", "memory": "128Mi"}},
         "volumeMounts": [{"name": "program", "mountPath": _FOLDER, "readOnly": True}],
     }
-    volumes = [{"name": "program", "configMap": {"name": of.owner_name, "items": [{"key": FILE, "path": FILE}]}}]
-    return pod(of, made.name, made.node, container, owner_uid, volumes=volumes, dnsPolicy="Default")
+    volumes = [{"name": "program", "configMap": {"name": purpose.owner_name, "items": [{"key": FILE, "path": FILE}]}}]
+    return probe_pod_manifest(purpose, measurement_pod.name, measurement_pod.node, container, owner_uid, volumes=volumes, dnsPolicy="Default")
 
 
-def manifests(plan: MeasurePlan, program: bytes, asked: str) -> tuple[Doc, ...]:
+def manifests(plan: MeasurementPlan, program: bytes, load_plan: str) -> tuple[Doc, ...]:
     """All objects to create, in order; the UID of the pods' owner is known once the owner exists."""
-    return (owner_manifest(plan, program), *(pod_manifest(each, plan, asked) for each in plan.pods))
+    return (owner_manifest(plan, program), *(pod_manifest(each, plan, load_plan) for each in plan.pods))

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.corefile import parse
-from kubectl_eksdoc.model.coredns import CorefileRefusal
-from kubectl_eksdoc.model.findings import Finding, Subject, in_order
+from kubectl_eksdoc.kubernetes.corefile import parse_corefile
+from kubectl_eksdoc.model.coredns import CorefileError
+from kubectl_eksdoc.model.findings import Finding, Subject, sort_findings
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.missing_rights import allow_right
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.permissions import opt_in_of
+from kubectl_eksdoc.model.permissions import opt_in_for
 
 # What CoreDNS reports about its Corefile, in its metrics and its log.
 #
@@ -27,22 +27,22 @@ from kubectl_eksdoc.model.permissions import opt_in_of
 # plugin/reload/{reload,metrics}.go; coremain/run.go.
 
 
-_VERSION = re.compile(r'^coredns_reload_version_info\{[^}]*\bvalue="([0-9a-f]+)"[^}]*\}\s+1(?:\.0+)?\s*$', re.MULTILINE)
-_FAILED = re.compile(
+_VERSION_METRIC = re.compile(r'^coredns_reload_version_info\{[^}]*\bvalue="([0-9a-f]+)"[^}]*\}\s+1(?:\.0+)?\s*$', re.MULTILINE)
+_FAILED_METRIC = re.compile(
     r"^coredns_reload_failed_(?:total|count)(?:_total)?(?:\{[^}]*\})?\s+([0-9.eE+]+)\s*$", re.MULTILINE
 )
-_RUNS = re.compile(r"plugin/reload: Running configuration (?:SHA512|MD5) = ([0-9a-f]+)")
-_KEEPS = (
+_RUNNING_LINE = re.compile(r"plugin/reload: Running configuration (?:SHA512|MD5) = ([0-9a-f]+)")
+_FAILURE_LINES = (
     "plugin/reload: Corefile changed but reload failed",
     "plugin/reload: Corefile parse failed",
     "plugin/reload: Corefile load failed",
 )
-_LONGEST = 240
+_MAX_TEXT = 240
 _OWN_HOST = ("", "0.0.0.0", "::", "[::]")
 
 
 @frozen
-class Metrics:
+class ReloadMetrics:
     """`digest`: of the Corefile that it read last, "" before any reload. `failed`: failed reloads since it started."""
 
     digest: str
@@ -50,27 +50,27 @@ class Metrics:
 
 
 @frozen
-class Logged:
+class ReloadLog:
     """From the last relevant line: `digest` of the running Corefile, or why the new one is not used (`refused`)."""
 
     digest: str = ""
     refused: str = ""
 
 
-def metrics_of(text: str) -> Metrics | None:
+def parse_metrics(text: str) -> ReloadMetrics | None:
     """None: not the metrics of the reload plugin."""
-    failed = _FAILED.search(text)
+    failed = _FAILED_METRIC.search(text)
     if failed is None:
         return None
-    versions = _VERSION.findall(text)
-    return Metrics(versions[-1] if versions else "", float(failed.group(1)))
+    versions = _VERSION_METRIC.findall(text)
+    return ReloadMetrics(versions[-1] if versions else "", float(failed.group(1)))
 
 
 def metrics_port(text: str) -> int | None:
     """The port on which CoreDNS with that Corefile exposes its metrics to other pods; None: by default only to its own
     pod (plugin/metrics: localhost:9153)."""
-    corefile = parse(text)
-    if isinstance(corefile, CorefileRefusal):
+    corefile = parse_corefile(text)
+    if isinstance(corefile, CorefileError):
         return None
     for each in corefile.directives:
         if each.name == "prometheus" and len(each.tokens) > 1:
@@ -80,16 +80,16 @@ def metrics_port(text: str) -> int | None:
     return None
 
 
-def logged(text: str) -> Logged:
-    found = Logged()
+def parse_log(text: str) -> ReloadLog:
+    log = ReloadLog()
     for line in text.splitlines():
-        runs = _RUNS.search(line)
-        if runs is not None:
-            found = Logged(runs.group(1))
-        for each in _KEEPS:
+        running = _RUNNING_LINE.search(line)
+        if running is not None:
+            log = ReloadLog(running.group(1))
+        for each in _FAILURE_LINES:
             if each in line:
-                found = Logged("", line.partition(each)[2].lstrip(": ").strip()[:_LONGEST] or each)
-    return found
+                log = ReloadLog("", line.partition(each)[2].lstrip(": ").strip()[:_MAX_TEXT] or each)
+    return log
 
 
 # Whether a CoreDNS pod runs the new Corefile.
@@ -102,7 +102,7 @@ class Taken(str, Enum):
     UNKNOWN = "unknown"
 
     @property
-    def over(self) -> bool:
+    def is_final(self) -> bool:
         """Whether the state stays until a user acts."""
         return self in (Taken.VERIFIED, Taken.REFUSED)
 
@@ -117,7 +117,7 @@ class ExpectedReload:
 
 
 @frozen
-class PodReload:
+class ReloadObservation:
     """Observed on one pod: its metrics, and its log since the change."""
 
     metrics: str | Absent | Unknown
@@ -139,65 +139,65 @@ class PodVerification:
 METRIC, LOG = "metric coredns_reload_version_info", "log"
 
 
-def stand(pod: Pod, told: PodReload, wanted: ExpectedReload) -> PodVerification:
+def verify_pod(pod: Pod, observed: ReloadObservation, expected: ExpectedReload) -> PodVerification:
     def found(taken: Taken, by: str = "", why: str = "", missing: Iterable[str] = ()) -> PodVerification:
         return PodVerification(pod.key, pod.node, taken, by, why, tuple(missing))
 
-    if not wanted.sums:
+    if not expected.sums:
         why = "the Corefile imports files or asks the environment, so its sum, by which CoreDNS tells it, is not known"
         return found(Taken.UNKNOWN, "", why, ("the whole text of the Corefile",))
-    said = logged(told.log) if isinstance(told.log, str) else None
-    if said is not None and said.digest in wanted.sums:
+    log = parse_log(observed.log) if isinstance(observed.log, str) else None
+    if log is not None and log.digest in expected.sums:
         return found(Taken.VERIFIED, LOG)
-    if said is not None and said.refused:
-        return found(Taken.REFUSED, LOG, said.refused)
-    metrics = metrics_of(told.metrics) if isinstance(told.metrics, str) else None
-    if metrics is not None and metrics.digest in wanted.sums:
-        return _by_metric(pod, metrics, wanted)
-    doubts = _doubts(pod, told, metrics, wanted)
+    if log is not None and log.refused:
+        return found(Taken.REFUSED, LOG, log.refused)
+    metrics = parse_metrics(observed.metrics) if isinstance(observed.metrics, str) else None
+    if metrics is not None and metrics.digest in expected.sums:
+        return _by_metric(pod, metrics, expected)
+    doubts = _doubts(pod, observed, metrics, expected)
     if doubts:
         return found(Taken.UNKNOWN, "", "; ".join(why for why, _ in doubts), dict.fromkeys(m for _, m in doubts if m))
     if not pod.node or not pod.ready:
         return found(Taken.NOT_YET, "", pod.not_ready_because or "it is not Ready")
-    if said is not None and said.digest:
-        return found(Taken.NOT_YET, LOG, f"it runs another one ({said.digest[:12]}…)")
+    if log is not None and log.digest:
+        return found(Taken.NOT_YET, LOG, f"it runs another one ({log.digest[:12]}…)")
     return found(Taken.NOT_YET, "", "nothing of a new one so far")
 
 
-def _by_metric(pod: Pod, metrics: Metrics, wanted: ExpectedReload) -> PodVerification:
+def _by_metric(pod: Pod, metrics: ReloadMetrics, expected: ExpectedReload) -> PodVerification:
     """The metric names the new Corefile, which is also the case for a refused one."""
-    before = wanted.failed.get(pod.key, 0.0)
-    if before is None:
-        why = "its metric names the new Corefile, and does so for one that was refused; how many it had refused before "
-        return PodVerification(pod.key, pod.node, Taken.UNKNOWN, METRIC, f"{why}is not known", ("get pods/log",))
-    if metrics.failed > before:
-        why = "its count of failed reloads increased, and it keeps the old one"
-        return PodVerification(pod.key, pod.node, Taken.REFUSED, METRIC, why)
+    failed_before = expected.failed.get(pod.key, 0.0)
+    if failed_before is None:
+        reason = "its metric names the new Corefile, and does so for one that was refused; how many it had refused before "
+        return PodVerification(pod.key, pod.node, Taken.UNKNOWN, METRIC, f"{reason}is not known", ("get pods/log",))
+    if metrics.failed > failed_before:
+        reason = "its count of failed reloads increased, and it keeps the old one"
+        return PodVerification(pod.key, pod.node, Taken.REFUSED, METRIC, reason)
     return PodVerification(pod.key, pod.node, Taken.VERIFIED, METRIC)
 
 
-def _doubts(pod: Pod, told: PodReload, metrics: Metrics | None, wanted: ExpectedReload) -> list[tuple[str, str]]:
+def _doubts(pod: Pod, observed: ReloadObservation, metrics: ReloadMetrics | None, expected: ExpectedReload) -> list[tuple[str, str]]:
     """Why no sign of a reload proves nothing: the log is missing, and the metrics are missing or not conclusive."""
-    if isinstance(told.log, str):
+    if isinstance(observed.log, str):
         return []
-    doubts = [_doubt("its log", told.log)]
-    if not isinstance(told.metrics, str):
-        return [*doubts, _doubt("its metrics", told.metrics)]
+    doubts = [_doubt("its log", observed.log)]
+    if not isinstance(observed.metrics, str):
+        return [*doubts, _doubt("its metrics", observed.metrics)]
     if metrics is None:
         return [*doubts, ("its metrics do not tell of the plugin reload", "")]
-    if pod.key not in wanted.failed and not metrics.digest:
+    if pod.key not in expected.failed and not metrics.digest:
         return [*doubts, ("its metric tells of a reload, and it has started since", "")]
     return []
 
 
-def _doubt(what: str, found: Absent | Unknown) -> tuple[str, str]:
-    if isinstance(found, Absent):
-        return f"{what}: {found.said}", ""
-    return f"{what}: {found.why}", found.missing
+def _doubt(source: str, value: Absent | Unknown) -> tuple[str, str]:
+    if isinstance(value, Absent):
+        return f"{source}: {value.said}", ""
+    return f"{source}: {value.why}", value.missing
 
 
 @frozen
-class Verified:
+class VerificationResult:
     """The state of every pod, by name. `unread`: why the list of pods is unknown, a clause; `left`: why the check ended
     although the state may still change."""
 
@@ -206,8 +206,8 @@ class Verified:
     left: str = ""
     unread: str = ""
 
-    def of(self, taken: Taken) -> tuple[PodVerification, ...]:
-        return tuple(each for each in self.stands if each.taken is taken)
+    def in_state(self, state: Taken) -> tuple[PodVerification, ...]:
+        return tuple(each for each in self.stands if each.taken is state)
 
     @property
     def all(self) -> bool:
@@ -220,7 +220,7 @@ class Verified:
 _DEPLOYMENT = Subject("Deployment", "coredns", "kube-system")
 
 
-def judged(verified: Verified | None, reloads: bool, rolled: bool = False) -> tuple[Finding, ...]:
+def verification_findings(verified: VerificationResult | None, reloads: bool, recreates_pods: bool = False) -> tuple[Finding, ...]:
     """`reloads`: CoreDNS reloads by itself; otherwise no pod was asked. `recreates_pods`: the same change recreated its
     pods."""
     if not reloads:
@@ -230,7 +230,7 @@ def judged(verified: Verified | None, reloads: bool, rolled: bool = False) -> tu
                 _DEPLOYMENT,
                 ("a pod that starts reads the Corefile that its node knows then",),
             )
-            if rolled
+            if recreates_pods
             else Finding.of(
                 "dns-change-not-taken-up/restart",
                 _DEPLOYMENT,
@@ -239,34 +239,34 @@ def judged(verified: Verified | None, reloads: bool, rolled: bool = False) -> tu
         )
     if verified is None:
         return ()
-    found = [_of_pod(each) for each in verified.stands if each.taken is not Taken.VERIFIED]
-    return in_order((*found, *_of_all(verified)))
+    pod_findings = [_pod_finding(each) for each in verified.stands if each.taken is not Taken.VERIFIED]
+    return sort_findings((*pod_findings, *_unread_findings(verified)))
 
 
-def _of_pod(stand: PodVerification) -> Finding:
-    namespace, _, name = stand.pod.partition("/")
+def _pod_finding(verification: PodVerification) -> Finding:
+    namespace, _, name = verification.pod.partition("/")
     subject = Subject("Pod", name, namespace)
-    where = (f"on {stand.node}",) if stand.node else ()
-    if stand.taken is Taken.REFUSED:
+    evidence = (f"on {verification.node}",) if verification.node else ()
+    if verification.taken is Taken.REFUSED:
         return Finding.of(
-            "dns-change-not-taken-up/refused", subject, where, why=stand.why, namespace=namespace, name=name
+            "dns-change-not-taken-up/refused", subject, evidence, why=verification.why, namespace=namespace, name=name
         )
-    if stand.taken is Taken.NOT_YET:
+    if verification.taken is Taken.NOT_YET:
         return Finding.of(
-            "dns-change-not-taken-up/not-yet", subject, where, why=stand.why, namespace=namespace, name=name
+            "dns-change-not-taken-up/not-yet", subject, evidence, why=verification.why, namespace=namespace, name=name
         )
     return Finding.of(
         "dns-change-not-taken-up/pod-unknown",
         subject,
-        where,
-        remedy=tuple(allow(each) for each in stand.missing if opt_in_of(each)),
-        why=stand.why,
+        evidence,
+        remedy=tuple(allow_right(each) for each in verification.missing if opt_in_for(each)),
+        why=verification.why,
         namespace=namespace,
         name=name,
-        lacking=", ".join(stand.missing),
+        lacking=", ".join(verification.missing),
     )
 
 
-def _of_all(verified: Verified) -> Iterator[Finding]:
+def _unread_findings(verified: VerificationResult) -> Iterator[Finding]:
     if verified.unread:
         yield Finding.of("dns-change-not-taken-up/of-all", _DEPLOYMENT, unread=verified.unread)

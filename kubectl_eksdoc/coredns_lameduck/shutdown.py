@@ -18,14 +18,14 @@ import math
 from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile import parse_corefile
 from kubectl_eksdoc.kubernetes.corefile_plugins import (
-    JudgedCorefile,
-    addresses,
-    judged,
+    CorefileVerdict,
+    listen_addresses,
+    check_corefile,
     lameduck_s,
 )
-from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Propagation
+from kubectl_eksdoc.model.coredns import Corefile, CorefileError, EndpointPropagation
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version
@@ -37,9 +37,9 @@ CLOSING_S = 5
 MARGIN_S = 5
 """Kept free at both ends: the propagation time is an estimate, and a SIGKILL a second too early loses an answer (this
 tool's choice)."""
-CLIENT_S = 5
+CLIENT_TIMEOUT_S = 5
 """How long a client waits for an answer before it asks another server (resolv.conf(5), timeout)."""
-FASTEST_S, SLOWEST_S, SLOWEST_NODES = 1, 10, 1000
+MIN_PROPAGATION_S, MAX_PROPAGATION_S, MAX_PROPAGATION_NODES = 1, 10, 1000
 """Until every kube-proxy has removed an endpoint: the range is that of EKS' best practices; that it grows with the
 number of nodes up to a thousand is an inference (confidence: low)."""
 
@@ -60,62 +60,62 @@ class ShutdownBudget:
     closed; may be negative. `advised_s`: `most_s` without the margin, at least 0."""
 
     shutdown: Shutdown
-    propagation: Propagation
+    propagation: EndpointPropagation
     least_s: int
     most_s: int
     advised_s: int
 
     @property
-    def fits(self) -> bool:
+    def has_safe_value(self) -> bool:
         """Whether a value is long enough and leaves the margin."""
         return self.least_s <= self.advised_s
 
     @property
-    def too_short(self) -> bool:
+    def is_too_short(self) -> bool:
         """Certainly too short: no node is updated so soon, or answers were lost after so long in a measurement."""
-        fastest = self.propagation.seconds if self.propagation.lost else FASTEST_S
-        return self.shutdown.lameduck_s < fastest
+        shortest_s = self.propagation.seconds if self.propagation.lost else MIN_PROPAGATION_S
+        return self.shutdown.lameduck_s < shortest_s
 
     @property
-    def maybe_short(self) -> bool:
+    def may_be_too_short(self) -> bool:
         return self.shutdown.lameduck_s < self.least_s
 
     @property
-    def too_long(self) -> bool:
+    def is_too_long(self) -> bool:
         """Whether it may be killed while its servers still close."""
         return self.shutdown.lameduck_s > self.most_s
 
     @property
-    def tight(self) -> bool:
+    def is_tight(self) -> bool:
         """Whether it ends in time, with less than the margin."""
         return self.advised_s < self.shutdown.lameduck_s <= self.most_s
 
 
 def propagation_s(nodes: int) -> int:
     """Longest propagation time of a cluster with this number of nodes."""
-    share = min(max(nodes, 0), SLOWEST_NODES) / SLOWEST_NODES
-    return FASTEST_S + math.ceil((SLOWEST_S - FASTEST_S) * share)
+    share = min(max(nodes, 0), MAX_PROPAGATION_NODES) / MAX_PROPAGATION_NODES
+    return MIN_PROPAGATION_S + math.ceil((MAX_PROPAGATION_S - MIN_PROPAGATION_S) * share)
 
 
-def budget(shutdown: Shutdown, nodes: int, measured: Propagation | None = None) -> ShutdownBudget:
+def shutdown_budget(shutdown: Shutdown, nodes: int, measured: EndpointPropagation | None = None) -> ShutdownBudget:
     """From the measurement, if it applies to this number of nodes; otherwise from the estimate."""
-    free = shutdown.grace_s - shutdown.pre_stop_s - CLOSING_S
-    known = measured if measured and measured.holds_for(nodes) else Propagation(propagation_s(nodes), nodes)
-    margin_s = MARGIN_S if known.lost or not known.measured_at else 0  # none if measured without a loss
-    return ShutdownBudget(shutdown, known, known.seconds + margin_s, free, max(0, free - MARGIN_S))
+    available_s = shutdown.grace_s - shutdown.pre_stop_s - CLOSING_S
+    known_propagation = measured if measured and measured.holds_for(nodes) else EndpointPropagation(propagation_s(nodes), nodes)
+    margin_s = MARGIN_S if known_propagation.lost or not known_propagation.measured_at else 0  # none if measured without a loss
+    return ShutdownBudget(shutdown, known_propagation, known_propagation.seconds + margin_s, available_s, max(0, available_s - MARGIN_S))
 
 
-def grace_for(lameduck_s: float, pre_stop_s: int = 0) -> int:
+def needed_grace_s(lameduck_s: float, pre_stop_s: int = 0) -> int:
     """The grace period that `lameduck_s` needs, margin included."""
     return math.ceil(lameduck_s) + pre_stop_s + CLOSING_S + MARGIN_S
 
 
-def arithmetic(lameduck_s: float, shutdown: Shutdown) -> str:
+def budget_sum_text(lameduck_s: float, shutdown: Shutdown) -> str:
     """Why it fits or not: ``lameduck 30 s + closing 5 s + margin 5 s = 40 s of a grace period of 30 s``."""
     parts = [f"preStop {shutdown.pre_stop_s} s"] if shutdown.pre_stop_s else []
     parts += [f"lameduck {lameduck_s:g} s", f"closing {CLOSING_S} s", f"margin {MARGIN_S} s"]
-    needed = grace_for(lameduck_s, shutdown.pre_stop_s)
-    return f"{' + '.join(parts)} = {needed} s of a grace period of {shutdown.grace_s} s"
+    needed_s = needed_grace_s(lameduck_s, shutdown.pre_stop_s)
+    return f"{' + '.join(parts)} = {needed_s} s of a grace period of {shutdown.grace_s} s"
 
 
 # Log lines of CoreDNS about problems (knowledge/coredns_log_lines.json).
@@ -135,7 +135,7 @@ class DnsLogSymptom:
 SYMPTOMS = records(DnsLogSymptom, "coredns_log_lines")
 """The first symptom that matches a line counts."""
 
-LONGEST = 240
+MAX_LOG_LINE = 240
 
 
 @frozen
@@ -147,28 +147,28 @@ class LogSymptom:
     line: str
 
 
-def tells(line: str) -> bool:
+def is_relevant_line(line: str) -> bool:
     """Whether the line is a symptom."""
-    return bool(symptoms(line))
+    return bool(log_symptoms(line))
 
 
-def symptoms(log: str) -> tuple[LogSymptom, ...]:
+def log_symptoms(log: str) -> tuple[LogSymptom, ...]:
     """The symptoms in a log, in the order of `SYMPTOMS`."""
     lines: dict[DnsLogSymptom, list[str]] = {}
     for line in log.splitlines():
-        found = next((each for each in SYMPTOMS if all(part in line for part in each.parts)), None)
-        if found is not None:
-            lines.setdefault(found, []).append(line.strip()[:LONGEST])
+        symptom = next((each for each in SYMPTOMS if all(part in line for part in each.parts)), None)
+        if symptom is not None:
+            lines.setdefault(symptom, []).append(line.strip()[:MAX_LOG_LINE])
     return tuple(LogSymptom(each, len(lines[each]), lines[each][-1]) for each in SYMPTOMS if each in lines)
 
 
-def together(seen: Iterable[LogSymptom]) -> tuple[LogSymptom, ...]:
+def merge_symptoms(symptoms_found: Iterable[LogSymptom]) -> tuple[LogSymptom, ...]:
     """The symptoms of several logs."""
-    sums: dict[DnsLogSymptom, LogSymptom] = {}
-    for each in seen:
-        before = sums.get(each.symptom)
-        sums[each.symptom] = each if before is None else LogSymptom(each.symptom, before.times + each.times, each.line)
-    return tuple(sums[each] for each in SYMPTOMS if each in sums)
+    merged: dict[DnsLogSymptom, LogSymptom] = {}
+    for each in symptoms_found:
+        earlier = merged.get(each.symptom)
+        merged[each.symptom] = each if earlier is None else LogSymptom(each.symptom, earlier.times + each.times, each.line)
+    return tuple(merged[each] for each in SYMPTOMS if each in merged)
 
 
 # A single Corefile, without a cluster: whether a version of CoreDNS accepts it, and its shutdown time.
@@ -178,13 +178,13 @@ FILE = "File"
 
 
 @frozen
-class CorefileRead:
+class CheckedCorefile:
     """`health` and `ready`: addresses, one for each block with the plugin. `lameduck_s`: None where the text does not
     determine it."""
 
     path: str
     version: Version
-    judged: JudgedCorefile
+    judged: CorefileVerdict
     lameduck_s: float | None
     health: tuple[str, ...]
     ready: tuple[str, ...]
@@ -196,26 +196,26 @@ class CorefileRead:
         return None if self.lameduck_s is None else self.lameduck_s + CLOSING_S
 
 
-def read_corefile(text: str, path: str, version: Version) -> CorefileRead:
-    corefile = parse(text)
-    found = judged(corefile, version)
-    if isinstance(corefile, CorefileRefusal):
-        return CorefileRead(path, version, found, None, (), (), tuple(_refused(path, version, found)))
-    length = None if corefile.files else lameduck_s(corefile)
-    return CorefileRead(
+def check_corefile(text: str, path: str, version: Version) -> CheckedCorefile:
+    corefile = parse_corefile(text)
+    verdict = check_corefile(corefile, version)
+    if isinstance(corefile, CorefileError):
+        return CheckedCorefile(path, version, verdict, None, (), (), tuple(_refusal_findings(path, version, verdict)))
+    lameduck = None if corefile.imported_files else lameduck_s(corefile)
+    return CheckedCorefile(
         path,
         version,
-        found,
-        length,
-        addresses(corefile, "health", ":8080"),
-        addresses(corefile, "ready", ":8181"),
-        (*_refused(path, version, found), *_ending(path, corefile, length, found)),
+        verdict,
+        lameduck,
+        listen_addresses(corefile, "health", ":8080"),
+        listen_addresses(corefile, "ready", ":8181"),
+        (*_refusal_findings(path, version, verdict), *_shutdown_findings(path, corefile, lameduck, verdict)),
     )
 
 
-def _refused(path: str, version: Version, found: JudgedCorefile) -> Iterator[Finding]:
+def _refusal_findings(path: str, version: Version, verdict: CorefileVerdict) -> Iterator[Finding]:
     """A finding for each refusal, so that each has its line; CoreDNS stops at the first."""
-    for each in found.refusals:
+    for each in verdict.refusals:
         yield Finding.of(
             "dns-corefile-refused/by-version",
             Subject(FILE, path),
@@ -223,29 +223,29 @@ def _refused(path: str, version: Version, found: JudgedCorefile) -> Iterator[Fin
             version=version,
             each=each,
         )
-    if found.doubts and not found.refusals:
+    if verdict.doubts and not verdict.refusals:
         yield Finding.of(
-            "dns-corefile-unknown/file", Subject(FILE, path), found.doubts[1:], version=version, doubts=found.doubts[0]
+            "dns-corefile-unknown/file", Subject(FILE, path), verdict.doubts[1:], version=version, doubts=verdict.doubts[0]
         )
 
 
-def _ending(path: str, corefile: Corefile, length: float | None, found: JudgedCorefile) -> Iterator[Finding]:
-    if found.refusals:
+def _shutdown_findings(path: str, corefile: Corefile, lameduck: float | None, verdict: CorefileVerdict) -> Iterator[Finding]:
+    if verdict.refusals:
         return
-    health = next((each for block in corefile.servers for each in block.named("health")), None)
-    at = (f"{path}:{health.line if health is not None else 1} lameduck",)
-    if length is None:
-        yield Finding.of("dns-lameduck-unknown/ending", Subject(FILE, path), at)
+    health = next((each for block in corefile.server_blocks for each in block.directives_named("health")), None)
+    location = (f"{path}:{health.line if health is not None else 1} lameduck",)
+    if lameduck is None:
+        yield Finding.of("dns-lameduck-unknown/ending", Subject(FILE, path), location)
         return
-    allowed = budget(Shutdown(DEFAULT_GRACE_S, lameduck_s=length), 0)
+    allowed = shutdown_budget(Shutdown(DEFAULT_GRACE_S, lameduck_s=lameduck), 0)
     subject, advised_s = Subject(FILE, path), allowed.advised_s
-    if allowed.too_short:
-        yield Finding.of("dns-lameduck-short/file", subject, at, fastest_s=FASTEST_S, advised_s=advised_s)
-    elif allowed.too_long or allowed.tight:
+    if allowed.is_too_short:
+        yield Finding.of("dns-lameduck-short/file", subject, location, fastest_s=MIN_PROPAGATION_S, advised_s=advised_s)
+    elif allowed.is_too_long or allowed.is_tight:
         yield Finding.of(
-            "dns-lameduck-long/file-killed" if allowed.too_long else "dns-lameduck-long/file-margin",
+            "dns-lameduck-long/file-killed" if allowed.is_too_long else "dns-lameduck-long/file-margin",
             subject,
-            at,
-            sums=arithmetic(length, allowed.shutdown),
+            location,
+            sums=budget_sum_text(lameduck, allowed.shutdown),
             advised_s=advised_s,
         )

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from kubectl_eksdoc.dns_load.exchanges import (
-    KEPT,
-    STALL_S,
+    UDP_PERSISTENT,
+    STALL_AFTER_S,
     BadPlan,
     DnsQuery,
     FinishedQuery,
@@ -22,37 +22,37 @@ from kubectl_eksdoc.dns_load.exchanges import (
     LoadSettings,
     PersistentSocket,
     QueryResult,
-    QueryStream,
+    LoadStream,
     TalliedSecond,
     Tally,
-    ask,
-    read,
+    send_query,
+    parse_plan,
 )
 
-_BEAT_S = 0.05
-_AFTER_S = 0.5
+_HEARTBEAT_S = 0.05
+_REPORT_DELAY_S = 0.5
 """A second is printed this long after the timeout of its last query."""
 
-Tell = Callable[[int, dict[QueryStream, TalliedSecond]], object]
+ReportSecond = Callable[[int, dict[LoadStream, TalliedSecond]], object]
 
 
 class LoadRun:
     """One run of a plan. Mutable."""
 
-    def __init__(self, asked: LoadSettings, tell: Tell) -> None:
-        self._asked = asked
-        self._tell = tell
+    def __init__(self, settings: LoadSettings, report_second: ReportSecond) -> None:
+        self._settings = settings
+        self._report_second = report_second
         self._loop = asyncio.get_running_loop()
-        self._began = self._loop.time()
-        self.tally = Tally(asked, self._began)
-        self._stop, self._give_up = asyncio.Event(), asyncio.Event()
-        self._open: dict[asyncio.Task[None], tuple[QueryStream, float, float]] = {}
-        self._kept = {stream: PersistentSocket() for stream in asked.streams if stream.transport == KEPT}
+        self._started = self._loop.time()
+        self.tally = Tally(settings, self._started)
+        self._stop, self._abort = asyncio.Event(), asyncio.Event()
+        self._open_queries: dict[asyncio.Task[None], tuple[LoadStream, float, float]] = {}
+        self._sockets = {stream: PersistentSocket() for stream in settings.streams if stream.transport == UDP_PERSISTENT}
 
     def stop(self) -> None:
         """Send no more queries; open queries may still be answered. The second call aborts them."""
         if self._stop.is_set():
-            self._give_up.set()
+            self._abort.set()
         self._stop.set()
 
     @property
@@ -61,83 +61,83 @@ class LoadRun:
 
     async def run(self) -> None:
         """Run until the plan's time is over or `stop` is called, and every query is finished."""
-        beat = asyncio.create_task(self._beat())
+        heartbeat = asyncio.create_task(self._heartbeat())
         try:
-            await self._send()
-            waits = {asyncio.create_task(self._give_up.wait()), asyncio.create_task(self._all_over())}
+            await self._send_queries()
+            waits = {asyncio.create_task(self._abort.wait()), asyncio.create_task(self._all_finished())}
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             for task in waits:
                 task.cancel()
         finally:
-            beat.cancel()
-            for task, (stream, due, sent) in list(self._open.items()):
+            heartbeat.cancel()
+            for task, (stream, due, sent) in list(self._open_queries.items()):
                 task.cancel()
-                self.tally.hear(stream, FinishedQuery(due, sent, self._loop.time(), None))
-            self._open.clear()
-            for kept in self._kept.values():
-                kept.close()
-        for number in self.tally.numbers:
-            self._tell(number, self.tally.take(number))
+                self.tally.add(stream, FinishedQuery(due, sent, self._loop.time(), None))
+            self._open_queries.clear()
+            for persistent_socket in self._sockets.values():
+                persistent_socket.close()
+        for number in self.tally.pending_seconds:
+            self._report_second(number, self.tally.pop_second(number))
 
-    async def _all_over(self) -> None:
-        while self._open:
-            await asyncio.wait(set(self._open))
+    async def _all_finished(self) -> None:
+        while self._open_queries:
+            await asyncio.wait(set(self._open_queries))
 
-    async def _send(self) -> None:
+    async def _send_queries(self) -> None:
         """Each stream has its own offset, so that the streams do not send at the same time."""
-        every, gap_s = self._asked.streams, 1 / self._asked.rate
-        for number in range(round(self._asked.rate * self._asked.seconds)):
-            for place, stream in enumerate(every):
-                due = self._began + (number + place / len(every)) * gap_s
-                await self._until(due)
+        streams, gap_s = self._settings.streams, 1 / self._settings.queries_per_second
+        for number in range(round(self._settings.queries_per_second * self._settings.seconds)):
+            for index, stream in enumerate(streams):
+                due = self._started + (number + index / len(streams)) * gap_s
+                await self._wait_until(due)
                 if self.stopped:
                     return
-                self._one(stream, due)
+                self._start_query(stream, due)
 
-    async def _until(self, when: float) -> None:
-        left_s = when - self._loop.time()
-        if left_s <= 0:
+    async def _wait_until(self, due: float) -> None:
+        wait_s = due - self._loop.time()
+        if wait_s <= 0:
             await asyncio.sleep(0)  # while behind schedule, the loop must still receive responses
             return
         try:
-            await asyncio.wait_for(self._stop.wait(), left_s)
+            await asyncio.wait_for(self._stop.wait(), wait_s)
         except (asyncio.TimeoutError, TimeoutError):
             return
 
-    def _one(self, stream: QueryStream, due: float) -> None:
+    def _start_query(self, stream: LoadStream, due: float) -> None:
         now = self._loop.time()
-        if now - due >= STALL_S:
-            self.tally.hear(stream, FinishedQuery(due, None, now, None))
+        if now - due >= STALL_AFTER_S:
+            self.tally.add(stream, FinishedQuery(due, None, now, None))
             return
-        task = self._loop.create_task(self._asked_one(stream, due, now))
-        self._open[task] = (stream, due, now)
-        task.add_done_callback(lambda done: self._open.pop(done, None))
+        task = self._loop.create_task(self._query(stream, due, now))
+        self._open_queries[task] = (stream, due, now)
+        task.add_done_callback(lambda done: self._open_queries.pop(done, None))
 
-    async def _asked_one(self, stream: QueryStream, due: float, sent: float) -> None:
-        end: QueryResult | None = None
-        why = ""
+    async def _query(self, stream: LoadStream, due: float, sent: float) -> None:
+        result: QueryResult | None = None
+        reason = ""
         try:
-            question, kept = DnsQuery(self._asked.question, stream.v6), self._kept.get(stream)
-            end, why = await ask(stream, question, self._asked.timeout, kept)
+            question, persistent_socket = DnsQuery(self._settings.parent_name, stream.v6), self._sockets.get(stream)
+            result, reason = await send_query(stream, question, self._settings.timeout, persistent_socket)
         except OSError as error:
-            why = f"this machine: {error.strerror or error}"
-        if asyncio.current_task() in self._open:
-            self.tally.hear(stream, FinishedQuery(due, sent, self._loop.time(), end, why))
+            reason = f"this machine: {error.strerror or error}"
+        if asyncio.current_task() in self._open_queries:
+            self.tally.add(stream, FinishedQuery(due, sent, self._loop.time(), result, reason))
 
-    async def _beat(self) -> None:
+    async def _heartbeat(self) -> None:
         """Record when the event loop was blocked, and report finished seconds."""
-        last, told = self._loop.time(), 0
+        last, next_second = self._loop.time(), 0
         while True:
-            await asyncio.sleep(_BEAT_S)
+            await asyncio.sleep(_HEARTBEAT_S)
             now = self._loop.time()
-            self.tally.stalls.add(last + _BEAT_S, now)
+            self.tally.stalls.add(last + _HEARTBEAT_S, now)
             last = now
-            while now >= self._began + told + 1 + self._asked.timeout + _AFTER_S and not self._open_in(told):
-                self._tell(told, self.tally.take(told))
-                told += 1
+            while now >= self._started + next_second + 1 + self._settings.timeout + _REPORT_DELAY_S and not self._has_open_query(next_second):
+                self._report_second(next_second, self.tally.pop_second(next_second))
+                next_second += 1
 
-    def _open_in(self, second: int) -> bool:
-        return any(self.tally.second_of(due) <= second for _, due, _ in self._open.values())
+    def _has_open_query(self, second: int) -> bool:
+        return any(self.tally.second_of(due) <= second for _, due, _ in self._open_queries.values())
 
 
 def main(argv: Sequence[str]) -> int:
@@ -145,22 +145,22 @@ def main(argv: Sequence[str]) -> int:
     try:
         if len(argv) != 2 or argv[0] != "--plan":
             raise BadPlan("usage: dns_load --plan JSON")
-        asked = read(argv[1])
+        settings = parse_plan(argv[1])
     except BadPlan as error:
-        printer.refused(str(error))
+        printer.print_error(str(error))
         return 2
-    asyncio.run(_asked(asked, printer))
+    asyncio.run(_run_load(settings, printer))
     return 0
 
 
-async def _asked(asked: LoadSettings, printer: LinePrinter) -> None:
-    asking = LoadRun(asked, printer.second)
+async def _run_load(settings: LoadSettings, printer: LinePrinter) -> None:
+    load_run = LoadRun(settings, printer.print_second)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, asking.stop)
-    printer.begun(asked, time.time())
-    await asking.run()
-    printer.over(asking.stopped, asking.tally.sums)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, load_run.stop)
+    printer.print_start(settings, time.time())
+    await load_run.run()
+    printer.print_end(load_run.stopped, load_run.tally.sums)
 
 
 if __name__ == "__main__":

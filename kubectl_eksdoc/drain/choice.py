@@ -17,33 +17,33 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.placing import CPU, MEMORY
 
 from . import placement as places
-from .course import Move, Timeline, hold_s
+from .course import PodMove, Timeline, slot_hold_s
 from .duration import node_times
-from .duration.bounds import bounds
-from .duration.estimate import GOOD_ENOUGH, TimedPlan, UsualRun, usual_run
-from .duration.generations import EvictionTimes, terms_of
-from .judging import Judgement, used_up
+from .duration.bounds import find_bounds
+from .duration.estimate import GOOD_ENOUGH, TimingInput, TypicalRun, simulate_typical_run
+from .duration.generations import EvictionTimes, drain_terms
+from .judging import Judgement, block_exhausted
 from .nodes import DrainContext
 from .orders import (
-    BY_NAME,
+    STRATEGIES,
     NodeTasks,
     NodeTraits,
-    given,
+    order_from_list,
     soonest_first,
-    varied,
-    work_of,
+    vary_order,
+    build_node_tasks,
 )
 from .outcome import PodVerdict
-from .placement import adds
-from .policy import AUTO, Means
+from .placement import node_adder
+from .policy import AUTO_ORDER, EvictionMethod
 from .reservations import PlacementReservations, ReplacementPlaces
 from .rounds import (
     EvictionOrder,
     NodeWaves,
-    arrange,
-    coming_again,
-    gates,
-    generations,
+    arrange_rounds,
+    pods_needing_place,
+    gated_waves,
+    assign_generations,
 )
 from .simulation import simulate
 
@@ -81,40 +81,40 @@ class OrderedPlan:
     judgement: Judgement
     work: NodeTasks
     order: EvictionOrder
-    activation: tuple[str, ...]
-    begun_s: Mapping[str, float]
-    landing: ReplacementPlaces
-    clock: EvictionTimes
-    usual: UsualRun | None
-    tried: tuple[TriedOrder, ...]
-    ground: PlacementReservations
-    cut: bool = False
+    start_order: tuple[str, ...]
+    started_s: Mapping[str, float]
+    placement: ReplacementPlaces
+    pod_times: EvictionTimes
+    typical_run: TypicalRun | None
+    tried_orders: tuple[TriedOrder, ...]
+    reservations: PlacementReservations
+    effort_exhausted: bool = False
 
     @property
-    def course(self) -> TimedPlan:
+    def timing_input(self) -> TimingInput:
         """The input of the time estimate."""
-        waits = self.landing.waits
-        evicted = {task.pod.uid for tasks in self.work.tasks.values() for task in tasks} if waits else set()
-        return TimedPlan(
+        waiting = self.placement.waiting_for_nodes
+        evicted_uids = {task.pod.uid for tasks in self.work.tasks.values() for task in tasks} if waiting else set()
+        return TimingInput(
             order=self.order,
-            activation=self.activation,
+            start_order=self.start_order,
             work=self.work,
-            needs=self.landing.needs,
-            waiting={uid: node for uid, node in waits.items() if uid in evicted},
-            usual=self.usual,
-            tried=len(self.tried) if self.cut else 0,
-            asked={} if self.landing.homeless else self.ground.asked,
-            most_away={key: judged.most_away for key, judged in self.judgement.budgets.items()},
+            needs=self.placement.needs,
+            waiting={uid: node for uid, node in waiting.items() if uid in evicted_uids},
+            typical_run=self.typical_run,
+            tried_count=len(self.tried_orders) if self.effort_exhausted else 0,
+            requested={} if self.placement.unplaced else self.reservations.requested,
+            max_away={key: judged.max_away for key, judged in self.judgement.budgets.items()},
         )
 
-    def score(self, targets: int) -> Score:
+    def score(self, target_count: int) -> Score:
         """The score, where `target_count` nodes could be drained."""
-        course, timeline = self.course, self.usual.timeline if self.usual is not None else None
+        timing_input, timeline = self.timing_input, self.typical_run.timeline if self.typical_run is not None else None
         return Score(
-            targets - len(self.activation),
-            -self.work.evictions,
-            inf if timeline is None or timeline.stuck else timeline.makespan_s,
-            len(course.waiting),
+            target_count - len(self.start_order),
+            -self.work.eviction_count,
+            inf if timeline is None or timeline.never_evicted else timeline.makespan_s,
+            len(timing_input.waiting),
             timeline.peak_away if timeline is not None else 0,
         )
 
@@ -130,329 +130,329 @@ class OrderTrial:
 
     name: str
     order: tuple[str, ...]
-    nodes: tuple[str, ...]
-    refused: tuple[str, ...]
-    gates: Mapping[str, int]
+    drained: tuple[str, ...]
+    refused_nodes: tuple[str, ...]
+    gated_waves: Mapping[str, int]
     timeline: Timeline
 
 
-_Moves = tuple[str, list[Move]]
+_NodeMoves = tuple[str, list[PodMove]]
 """A node name, and the simulated evictions of its pods."""
 
 
-class Trials:
+class OrderTrials:
     """Simulates orders of the same evictions, one after the other, with one set of reservations."""
 
-    def __init__(self, world: DrainContext, work: NodeTasks, clock: EvictionTimes) -> None:
-        self._world = world
+    def __init__(self, context: DrainContext, work: NodeTasks, pod_times: EvictionTimes) -> None:
+        self._context = context
         self.work = work
-        adds_one_more = adds(world)
-        self.ground = PlacementReservations(world, adds_one_more, work.partly)
-        policy = world.policy
-        self._leaves_out = not (
+        can_add_node = node_adder(context)
+        self.reservations = PlacementReservations(context, can_add_node, work.partial_nodes)
+        policy = context.policy
+        self._can_score_early = not (
             (policy.surge is not None or policy.partial or policy.surge_singles)
-            or any(each.late or each.for_good for on_node in work.tasks.values() for each in on_node)
-            or any(adds_one_more(node, {}) for node in world.cluster.nodes)
+            or any(each.late_reason or each.permanent_limits for on_node in work.tasks.values() for each in on_node)
+            or any(can_add_node(node, {}) for node in context.cluster.nodes)
         )
-        self.moves: dict[str, list[Move]] = {}
-        crowded = work.crowded
+        self.moves: dict[str, list[PodMove]] = {}
+        contended_limits = work.contended_limits
         for node, tasks in work.tasks.items():
-            self.ground.expect(node, coming_again(tasks))
-            self.moves[node] = clock.moves(tasks, crowded=crowded)
-        self.latest: OrderTrial | None = None  # the trial whose places `reservations` holds
+            self.reservations.add_node(node, pods_needing_place(tasks))
+            self.moves[node] = pod_times.moves(tasks, contended_limits=contended_limits)
+        self.latest_trial: OrderTrial | None = None  # the trial whose places `reservations` holds
 
     def run(self, name: str, order: Sequence[str]) -> OrderTrial:
         """Simulate the drain of the nodes in this order, as far as there is room."""
-        surge = self._world.policy.surge
-        self.latest = trial = self._with_room_as_it_is(name, order) if surge is None else self._renewing(name, order)
+        surge = self._context.policy.surge
+        self.latest_trial = trial = self._run_without_new_nodes(name, order) if surge is None else self._run_with_new_nodes(name, order)
         return trial
 
     def reserve(self, trial: OrderTrial) -> None:
         """Make `reservations` hold the places of this trial again."""
-        if self.latest is not trial:
-            self._admitted(trial.order) if self._world.policy.surge is None else self.run(trial.name, trial.order)
-            self.latest = trial
+        if self.latest_trial is not trial:
+            self._admit_nodes(trial.order) if self._context.policy.surge is None else self.run(trial.name, trial.order)
+            self.latest_trial = trial
 
     def score(self, trial: OrderTrial) -> Score | None:
         """The score of the plan where the trial alone tells it (no node joins, and some nodes are left out for lack of
         room: the plan's run is then that of the trial); else None."""
-        if not (self._leaves_out and trial.refused):
+        if not (self._can_score_early and trial.refused_nodes):
             return None
-        evictions, timeline = sum([len(self.work.tasks[node]) for node in trial.nodes]), trial.timeline
-        makespan_s = inf if timeline.stuck else timeline.makespan_s
-        return Score(len(trial.refused), -evictions, makespan_s, 0, timeline.peak_away)
+        evictions, timeline = sum([len(self.work.tasks[node]) for node in trial.drained]), trial.timeline
+        makespan_s = inf if timeline.never_evicted else timeline.makespan_s
+        return Score(len(trial.refused_nodes), -evictions, makespan_s, 0, timeline.peak_away)
 
-    def landing(self) -> ReplacementPlaces:
+    def placement(self) -> ReplacementPlaces:
         """The places of the replacements in the latest trial, and the pods without a place."""
-        assert self.latest is not None, "nothing was tried"
-        return self.ground.landing((*self.latest.nodes, *self.latest.refused))
+        assert self.latest_trial is not None, "nothing was tried"
+        return self.reservations.placement((*self.latest_trial.drained, *self.latest_trial.refused_nodes))
 
-    def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> OrderTrial:
+    def _run_without_new_nodes(self, name: str, order: Sequence[str]) -> OrderTrial:
         """Without new nodes it is known from the start for which nodes there is room."""
-        there = self._admitted(order)
-        admitted = [node for node in order if node in there]
-        waves = gates(self._world, admitted)
-        timeline = simulate(self._of(admitted), terms_of(self._world, self.work.per_round, waves))
+        accepted = self._admit_nodes(order)
+        admitted = [node for node in order if node in accepted]
+        waves = gated_waves(self._context, admitted)
+        timeline = simulate(self._moves_in_order(admitted), drain_terms(self._context, self.work.per_round, waves))
         return OrderTrial(
-            name, tuple(order), tuple(admitted), tuple(n for n in order if n not in there), waves, timeline
+            name, tuple(order), tuple(admitted), tuple(n for n in order if n not in accepted), waves, timeline
         )
 
-    def _admitted(self, order: Sequence[str]) -> set[str]:
-        self.ground.begin()
-        there = {node for node in order if self.ground.admit(node, thorough=False)}
+    def _admit_nodes(self, order: Sequence[str]) -> set[str]:
+        self.reservations.reset()
+        admitted = {node for node in order if self.reservations.admit(node, thorough=False)}
         # A drained node may allow others to be drained: its pods are no longer in the way of other placements.
-        while more := {node for node in order if node not in there and self.ground.admit(node, thorough=True)}:
-            there |= more
-        return there | {n for n in order if n not in there and self.ground.admit(n, thorough=True, partly=True)}
+        while added := {node for node in order if node not in admitted and self.reservations.admit(node, thorough=True)}:
+            admitted |= added
+        return admitted | {n for n in order if n not in admitted and self.reservations.admit(n, thorough=True, partly=True)}
 
-    def _renewing(self, name: str, order: Sequence[str]) -> OrderTrial:
+    def _run_with_new_nodes(self, name: str, order: Sequence[str]) -> OrderTrial:
         """Leave out nodes that find no room after all earlier waves are replaced, and simulate again without them."""
-        out: set[str] = set()
+        left_out: set[str] = set()
         while True:
-            self.ground.begin()
-            going = [node for node in order if node not in out]
-            waves = gates(self._world, going)
-            terms = terms_of(self._world, self.work.per_round, waves)
-            timeline = simulate(self._of(going), terms, self.ground)
-            refused = timeline.refused
-            if waves and refused:
-                first = min(waves[node] for node in refused)
-                out.update(node for node in refused if waves[node] == first)
+            self.reservations.reset()
+            candidates = [node for node in order if node not in left_out]
+            waves = gated_waves(self._context, candidates)
+            terms = drain_terms(self._context, self.work.per_round, waves)
+            timeline = simulate(self._moves_in_order(candidates), terms, self.reservations)
+            refused_nodes = timeline.refused_nodes
+            if waves and refused_nodes:
+                first_wave = min(waves[node] for node in refused_nodes)
+                left_out.update(node for node in refused_nodes if waves[node] == first_wave)
                 continue
-            out.update(refused)
-            begun = [node for node in order if node not in out]
-            return OrderTrial(name, tuple(order), tuple(begun), tuple(n for n in order if n in out), waves, timeline)
+            left_out.update(refused_nodes)
+            started_nodes = [node for node in order if node not in left_out]
+            return OrderTrial(name, tuple(order), tuple(started_nodes), tuple(n for n in order if n in left_out), waves, timeline)
 
-    def _of(self, order: Sequence[str]) -> list[_Moves]:
+    def _moves_in_order(self, order: Sequence[str]) -> list[_NodeMoves]:
         return [(node, self.moves[node]) for node in order]
 
 
 # The search for an order: the most promising first, then others while the effort allows and improvement is possible.
 
 
-SOONEST = "soonest"
-GIVEN = "given"
-RESTARTS = 32
+SOONEST_ORDER = "soonest"
+USER_ORDER = "given"
+MAX_VARIATIONS = 32
 """Variations of the best order that are tried after the named orders."""
 
-ROOM_IS_SHORT = ("light", "efficiency", "name", "zone", "chain")
+SHORT_ROOM_ORDERS = ("light", "efficiency", "name", "zone", "chain")
 """The sequence in which the named orders are tried when there is not room for all nodes at once."""
 
 
-def best_of(
-    world: DrainContext,
-    trials: Trials,
-    finish: Callable[[OrderTrial], OrderedPlan],
-    in_vain: Callable[[OrderedPlan], bool],
+def find_best_order(
+    context: DrainContext,
+    trials: OrderTrials,
+    plan_for_trial: Callable[[OrderTrial], OrderedPlan],
+    is_futile: Callable[[OrderedPlan], bool],
 ) -> tuple[OrderedPlan, tuple[TriedOrder, ...]]:
     """The best plan among the orders that are tried, and all tried orders, the best first.
 
     `plan_for_trial` builds the plan for a trial. At the end the reservations hold the places of the best order.
     `is_futile`: whether the best plan so far shows that the pods have to be judged again, so that the search can stop.
     """
-    search = _Search(world, trials)
-    made: list[tuple[Score, int, OrderTrial]] = []
+    search = _OrderSearch(context, trials)
+    scored_trials: list[tuple[Score, int, OrderTrial]] = []
     plans: dict[int, OrderedPlan] = {}  # where the score of a trial needs its plan
-    evictions, spent, cut = max(trials.work.evictions, 1), 0, False
+    evictions, simulated_evictions, effort_exhausted = max(trials.work.eviction_count, 1), 0, False
     for number, (name, order) in enumerate(search.orders()):
         trial = trials.run(name, order)
         score = trials.score(trial)
         if score is None:
-            plans[number] = finish(trial)
+            plans[number] = plan_for_trial(trial)
             score = plans[number].score(len(trials.work.tasks))
-        made.append((score, number, trial))
-        made.sort(key=lambda each: each[:2])  # of equal scores the first tried stays first
-        search.best = made[0][2]
-        best = plans.get(made[0][1])
-        spent += evictions
-        cut = not search.forced and spent + evictions > world.policy.effort
-        if cut or (best is not None and (search.good_enough(best) or (search.best is trial and in_vain(best)))):
+        scored_trials.append((score, number, trial))
+        scored_trials.sort(key=lambda each: each[:2])  # of equal scores the first tried stays first
+        search.best_trial = scored_trials[0][2]
+        best_plan = plans.get(scored_trials[0][1])
+        simulated_evictions += evictions
+        effort_exhausted = not search.is_forced and simulated_evictions + evictions > context.policy.effort
+        if effort_exhausted or (best_plan is not None and (search.is_good_enough(best_plan) or (search.best_trial is trial and is_futile(best_plan)))):
             break
-    _, number, trial = made[0]
+    _, number, trial = scored_trials[0]
     trials.reserve(trial)
-    best = plans.get(number) or finish(trial)
-    told = tuple(TriedOrder(trial.name, score.makespan_s, score.not_drained) for score, _, trial in made)
-    return replace(best, cut=cut), told
+    best_plan = plans.get(number) or plan_for_trial(trial)
+    tried_orders = tuple(TriedOrder(trial.name, score.makespan_s, score.not_drained) for score, _, trial in scored_trials)
+    return replace(best_plan, effort_exhausted=effort_exhausted), tried_orders
 
 
-class _Search:
+class _OrderSearch:
     """Generates the next order to try. `best_trial` is the best so far."""
 
-    def __init__(self, world: DrainContext, trials: Trials) -> None:
-        self._world = world
+    def __init__(self, context: DrainContext, trials: OrderTrials) -> None:
+        self._context = context
         self._work = trials.work
         self._moves = trials.moves
-        self._floor_s: float | None = None
-        self.best: OrderTrial | None = None
+        self._lower_bound_s: float | None = None
+        self.best_trial: OrderTrial | None = None
 
     @property
-    def forced(self) -> bool:
+    def is_forced(self) -> bool:
         """Whether the user chose the order."""
-        policy = self._world.policy
-        return bool(policy.order_nodes) or policy.order != AUTO
+        policy = self._context.policy
+        return bool(policy.order_nodes) or policy.order != AUTO_ORDER
 
     def orders(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Names and orders, as long as there are any."""
-        policy = self._world.policy
+        policy = self._context.policy
         if policy.order_nodes:
-            yield GIVEN, given(policy.order_nodes)(self._traits())
+            yield USER_ORDER, order_from_list(policy.order_nodes)(self._node_traits())
             return
-        if policy.order not in (AUTO, SOONEST):
-            yield policy.order, BY_NAME[policy.order](self._traits())
+        if policy.order not in (AUTO_ORDER, SOONEST_ORDER):
+            yield policy.order, STRATEGIES[policy.order](self._node_traits())
             return
-        yield SOONEST, self._for_good_last(soonest_first(self._work.tasks, self._work.per_round))
-        if policy.order == SOONEST or self.best is None:
+        yield SOONEST_ORDER, self._permanent_last(soonest_first(self._work.tasks, self._work.per_round))
+        if policy.order == SOONEST_ORDER or self.best_trial is None:
             return
-        traits = self._traits()
-        for name in ROOM_IS_SHORT if self.best.refused or policy.surge is not None else BY_NAME:
-            yield name, self._for_good_last(BY_NAME[name](traits))
-        for seed in range(1, RESTARTS + 1):
-            order = varied((*self.best.nodes, *self.best.refused), seed)(traits)
-            yield f"{self.best.name.partition('~')[0]}~{seed}", self._for_good_last(order)
+        traits = self._node_traits()
+        for name in SHORT_ROOM_ORDERS if self.best_trial.refused_nodes or policy.surge is not None else STRATEGIES:
+            yield name, self._permanent_last(STRATEGIES[name](traits))
+        for seed in range(1, MAX_VARIATIONS + 1):
+            order = vary_order((*self.best_trial.drained, *self.best_trial.refused_nodes), seed)(traits)
+            yield f"{self.best_trial.name.partition('~')[0]}~{seed}", self._permanent_last(order)
 
-    def _for_good_last(self, order: list[str]) -> list[str]:
+    def _permanent_last(self, order: list[str]) -> list[str]:
         """Nodes that use up a budget permanently go last: the others need it too, also in later waves."""
-        return sorted(order, key=lambda node: any(task.for_good for task in self._work.tasks[node]))
+        return sorted(order, key=lambda node: any(task.permanent_limits for task in self._work.tasks[node]))
 
-    def good_enough(self, chosen: OrderedPlan) -> bool:
+    def is_good_enough(self, choice: OrderedPlan) -> bool:
         """Whether no other order can be much better."""
-        if chosen.usual is None or len(chosen.activation) < len(self._work.tasks):
+        if choice.typical_run is None or len(choice.start_order) < len(self._work.tasks):
             return False
-        if self._floor_s is None:
-            terms = terms_of(self._world, self._work.per_round, {})
-            found = bounds([(node, chosen.usual.moves[node]) for node in chosen.activation], terms, keep=1)
-            self._floor_s = found[0].seconds if found else 0.0
-        return chosen.usual.timeline.makespan_s <= GOOD_ENOUGH * self._floor_s
+        if self._lower_bound_s is None:
+            terms = drain_terms(self._context, self._work.per_round, {})
+            lower_bounds = find_bounds([(node, choice.typical_run.moves[node]) for node in choice.start_order], terms, keep=1)
+            self._lower_bound_s = lower_bounds[0].seconds if lower_bounds else 0.0
+        return choice.typical_run.timeline.makespan_s <= GOOD_ENOUGH * self._lower_bound_s
 
-    def _traits(self) -> list[NodeTraits]:
-        terms = terms_of(self._world, self._work.per_round, {})
-        holds: Counter[str] = Counter()
-        for given_moves in self._moves.values():
-            for move in given_moves:
+    def _node_traits(self) -> list[NodeTraits]:
+        terms = drain_terms(self._context, self._work.per_round, {})
+        limit_seconds: Counter[str] = Counter()
+        for node_moves in self._moves.values():
+            for move in node_moves:
                 for limit in move.limits:
-                    hold = hold_s(move, terms.lag_s)
-                    holds[limit] += 0 if hold == inf else hold / terms.slots[limit]  # type: ignore[assignment]
-        found = []
-        for node in self._world.targets:
+                    hold_seconds = slot_hold_s(move, terms.budget_lag_s)
+                    limit_seconds[limit] += 0 if hold_seconds == inf else hold_seconds / terms.slots[limit]  # type: ignore[assignment]
+        traits = []
+        for node in self._context.targets:
             if node.name not in self._moves:
                 continue
             moves, tasks = self._moves[node.name], self._work.tasks[node.name]
-            chains = [float(holds[limit]) for move in moves for limit in move.limits]
-            has = (node.allocatable.get(CPU, 0), node.allocatable.get(MEMORY, 0))
-            asked = (
+            chains = [float(limit_seconds[limit]) for move in moves for limit in move.limits]
+            allocatable = (node.allocatable.get(CPU, 0), node.allocatable.get(MEMORY, 0))
+            requested = (
                 sum(t.pod.placement.requests.cpu for t in tasks),
                 sum(t.pod.placement.requests.memory for t in tasks),
             )
-            load = max((a / h for a, h in zip(asked, has, strict=True) if h), default=0.0)
-            found.append(
+            load = max((request / capacity for request, capacity in zip(requested, allocatable, strict=True) if capacity), default=0.0)
+            traits.append(
                 NodeTraits(
                     node.name,
                     len(moves),
                     max(chains, default=0.0),
                     sum(chains),
-                    node_times.timed(node.name, moves, terms).seconds,
+                    node_times.node_time(node.name, moves, terms).seconds,
                     load,
                     node.zone,
                     node.created_at,
                 )
             )
-        return found
+        return traits
 
 
 # From verdicts to the plan's order: the best order that was found, its left-out nodes and its rounds.
 
 
-def without_a_second(before: Judgement, after: Judgement) -> frozenset[str]:
+def restarts_without_place(before: Judgement, after: Judgement) -> frozenset[str]:
     """UIDs of the pods that were to be restarted before places were reserved, and are blocked after that."""
-    going = {
+    restarted = {
         p.pod.uid
-        for on in before.pods.values()
-        for p in on
-        if p.said and p.manner.means is Means.RESTART and p.verdict is not PodVerdict.BLOCKED
+        for on_node in before.pods.values()
+        for p in on_node
+        if p.results and p.eviction_mode.means is EvictionMethod.RESTART and p.verdict is not PodVerdict.BLOCKED
     }
-    kept = (p.pod.uid for on in after.pods.values() for p in on if going and p.verdict is PodVerdict.BLOCKED)
-    return frozenset(going.intersection(kept))
+    blocked = (p.pod.uid for on_node in after.pods.values() for p in on_node if restarted and p.verdict is PodVerdict.BLOCKED)
+    return frozenset(restarted.intersection(blocked))
 
 
-def choose(world: DrainContext, judgement: Judgement) -> OrderedPlan:
+def choose_order(context: DrainContext, judgement: Judgement) -> OrderedPlan:
     """Order the pods that can be evicted, and reserve places for their replacements.
 
     A pod blocks its node, which is then left out, if it finds no place or its budget is permanently used up. The search
     ends early when the best order leaves a single replica no place for its restart (see `plan.judge_and_order`).
     """
-    clock, before = EvictionTimes(world), judgement
+    pod_times, first_judgement = EvictionTimes(context), judgement
     while True:
-        trials = Trials(world, work_of(world, judgement), clock)
-        best, tried = best_of(
-            world,
+        trials = OrderTrials(context, build_node_tasks(context, judgement), pod_times)
+        best, tried_orders = find_best_order(
+            context,
             trials,
-            partial(finished, world, judgement, trials, clock),
-            lambda found: world.policy.surge_singles and bool(without_a_second(before, found.judgement)),
+            partial(finish_trial, context, judgement, trials, pod_times),
+            lambda choice: context.policy.surge_singles and bool(restarts_without_place(first_judgement, choice.judgement)),
         )
-        if not best.order.refused:
-            return replace(best, tried=tried)
+        if not best.order.refused_tasks:
+            return replace(best, tried_orders=tried_orders)
         # Other pods may have had places on new nodes in the place of nodes that are left out now: start again.
-        judgement = _used_up(judgement, best.order)
+        judgement = _block_refused_pods(judgement, best.order)
 
 
-def finished(
-    world: DrainContext, judgement: Judgement, trials: Trials, clock: EvictionTimes, trial: OrderTrial
+def finish_trial(
+    context: DrainContext, judgement: Judgement, trials: OrderTrials, pod_times: EvictionTimes, trial: OrderTrial
 ) -> OrderedPlan:
     """The plan of a trial: pods that stay after all, the rounds, and the run of exactly this plan."""
-    landing = trials.landing()
-    after, work = judgement, trials.work
-    if landing.homeless:
-        after = without_homeless(world, judgement, landing)
-        work = work_of(world, after)
-    begun_s = {span.node: span.start_s for span in trial.timeline.nodes}
-    activation = tuple(node for node in (*trial.nodes, *trial.refused) if node in work.tasks)
-    waves = waves_of(world, activation, begun_s, landing.needs, trial.gates)
-    order = arrange(work.tasks, work.per_round, activation, waves, as_given=trial.name == GIVEN)
-    strict = any(task.late or task.for_good for tasks in work.tasks.values() for task in tasks)
-    same = not (strict or landing.homeless or trial.timeline.stuck) and set(activation) == set(trial.nodes)
-    usual = UsualRun(trials.moves, trial.timeline) if same else None
-    made = OrderedPlan(trial.name, after, work, order, activation, begun_s, landing, clock, usual, (), trials.ground)
-    return made if order.refused else timed(made)
+    placement = trials.placement()
+    updated, work = judgement, trials.work
+    if placement.unplaced:
+        updated = block_unplaced_pods(context, judgement, placement)
+        work = build_node_tasks(context, updated)
+    started_s = {span.node: span.start_s for span in trial.timeline.nodes}
+    start_order = tuple(node for node in (*trial.drained, *trial.refused_nodes) if node in work.tasks)
+    waves = node_waves(context, start_order, started_s, placement.needs, trial.gated_waves)
+    order = arrange_rounds(work.tasks, work.per_round, start_order, waves, keep_node_order=trial.name == USER_ORDER)
+    strict = any(task.late_reason or task.permanent_limits for tasks in work.tasks.values() for task in tasks)
+    matches = not (strict or placement.unplaced or trial.timeline.never_evicted) and set(start_order) == set(trial.drained)
+    typical_run = TypicalRun(trials.moves, trial.timeline) if matches else None
+    choice = OrderedPlan(trial.name, updated, work, order, start_order, started_s, placement, pod_times, typical_run, (), trials.reservations)
+    return choice if order.refused_tasks else with_timeline(choice)
 
 
-def timed(made: OrderedPlan) -> OrderedPlan:
+def with_timeline(choice: OrderedPlan) -> OrderedPlan:
     """`choice` with its simulated run, and its nodes in the order in which that empties them, wave by wave."""
-    usual, order = made.usual or usual_run(made.clock, made.course), made.order
-    if made.name != GIVEN:
-        empty_s = {span.node: span.empty_s for span in usual.timeline.nodes}
-        nodes = sorted(order.nodes, key=lambda node: (order.wave[node], empty_s.get(node, inf)))
+    typical_run, order = choice.typical_run or simulate_typical_run(choice.pod_times, choice.timing_input), choice.order
+    if choice.name != USER_ORDER:
+        empty_s = {span.node: span.empty_s for span in typical_run.timeline.nodes}
+        nodes = sorted(order.nodes, key=lambda node: (order.wave_of[node], empty_s.get(node, inf)))
         order = replace(order, nodes=tuple(nodes))
-    return replace(made, usual=usual, order=order)
+    return replace(choice, typical_run=typical_run, order=order)
 
 
-def waves_of(
-    world: DrainContext,
-    activation: Sequence[str],
-    begun_s: Mapping[str, float],
+def node_waves(
+    context: DrainContext,
+    start_order: Sequence[str],
+    started_s: Mapping[str, float],
     needs: Mapping[str, Sequence[str]],
-    kept: Mapping[str, int],
+    fixed_waves: Mapping[str, int],
 ) -> NodeWaves:
     """The waves of nodes. Nodes of `fixed_waves` keep theirs: their places were reserved in these waves."""
-    begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
-    there = set(activation)
-    generation = generations(begun, {node: [x for x in needs.get(node, ()) if x in there] for node in begun})
-    gated = gates(world, activation, kept)
-    return NodeWaves(gated or generation, generation, gated=bool(gated))
+    by_start = sorted(start_order, key=lambda node: started_s.get(node, inf))
+    active = set(start_order)
+    generation = assign_generations(by_start, {node: [x for x in needs.get(node, ()) if x in active] for node in by_start})
+    gated_wave_of = gated_waves(context, start_order, fixed_waves)
+    return NodeWaves(gated_wave_of or generation, generation, is_gated=bool(gated_wave_of))
 
 
-def without_homeless(world: DrainContext, judgement: Judgement, landing: ReplacementPlaces) -> Judgement:
+def block_unplaced_pods(context: DrainContext, judgement: Judgement, placement: ReplacementPlaces) -> Judgement:
     """`judgement` after placement: a pod without a place is blocked, or waits for a new node."""
-    judged = places.AfterPlacement(world, landing).judged
-    without = {homeless.node for homeless in landing.homeless.values()}
-    pods = {name: tuple(map(judged, judgement.pods[name])) for name in judgement.pods if name in without}
+    judge_placed = places.PlacementJudge(context, placement).judge
+    nodes_short_of_room = {unplaced.node for unplaced in placement.unplaced.values()}
+    pods = {name: tuple(map(judge_placed, judgement.pods[name])) for name in judgement.pods if name in nodes_short_of_room}
     return replace(judgement, pods={**judgement.pods, **pods})
 
 
-def _used_up(judgement: Judgement, order: EvictionOrder) -> Judgement:
+def _block_refused_pods(judgement: Judgement, order: EvictionOrder) -> Judgement:
     """Block the pods that no round can evict because a budget is permanently used up."""
-    refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
+    refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused_tasks}
     pods = {
-        name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
-        for name, on in judgement.pods.items()
+        name: tuple(block_exhausted(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on_node)
+        for name, on_node in judgement.pods.items()
     }
-    return replace(judgement, pods=pods, used_up=judgement.used_up | {budget.key for budget in refused.values()})
+    return replace(judgement, pods=pods, exhausted_budgets=judgement.exhausted_budgets | {budget.key for budget in refused.values()})

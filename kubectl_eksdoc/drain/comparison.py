@@ -9,18 +9,18 @@ from enum import Enum
 from kubectl_eksdoc.baseline.changes import (
     ChangedOption,
     ResultComparison,
-    asked_differently,
-    other_question,
+    changed_options,
+    incomparable_reason,
 )
 from kubectl_eksdoc.baseline.side import (
     SameClusterAnswer,
     Scope,
-    Side,
+    ResultSide,
     SnapshotOrigin,
-    findings_since,
-    kinship,
-    needs_of,
-    read_of,
+    compare_findings,
+    same_cluster,
+    kinds_by_code,
+    complete_kinds,
     uids_of,
 )
 from kubectl_eksdoc.errors import BaselineError
@@ -32,21 +32,21 @@ from kubectl_eksdoc.model.baseline import (
     PlanOutline,
     SavedResult,
     TargetOutline,
-    TimesOutline,
+    DurationOutline,
 )
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Status
 
 from .duration.estimate import Estimate
-from .nodes import natural
+from .nodes import natural_key
 from .outcome import BudgetVerdict, TargetVerdict
 from .plan_changes import (
     BudgetChange,
-    Comparison,
+    PlanComparison,
     Measure,
     PlanFigure,
     TargetChange,
-    Value,
+    FigureValue,
 )
 from .result import DrainPlan
 
@@ -57,7 +57,7 @@ _DECIMALS = 3
 """A saved plan has seconds with three decimals."""
 
 
-def outline(plan: DrainPlan) -> PlanOutline:
+def plan_outline(plan: DrainPlan) -> PlanOutline:
     """Equal to the outline that is read from the plan's own document."""
     return PlanOutline(
         targets=tuple(TargetOutline(t.node.name, t.verdict.value, t.why) for t in plan.targets),
@@ -67,21 +67,21 @@ def outline(plan: DrainPlan) -> PlanOutline:
         left=len(plan.left),
         rounds=plan.rounds,
         waves=len({t.wave for t in plan.targets if t.wave}),
-        times=_times(plan.estimate),
+        times=_times_outline(plan.estimate),
         stops=frozenset((code, row.node) for row in plan.left for code in row.codes),
     )
 
 
-def _times(estimate: Estimate | None) -> TimesOutline | None:
+def _times_outline(estimate: Estimate | None) -> DurationOutline | None:
     if estimate is None:
         return None
-    binds = estimate.bounds[0] if estimate.bounds else None
-    return TimesOutline(
+    binding = estimate.bounds[0] if estimate.bounds else None
+    return DurationOutline(
         p50_s=round(estimate.p50_s, _DECIMALS),
         p95_s=round(estimate.p95_s, _DECIMALS),
         peak_away=estimate.peak_away,
-        bound_s=round(estimate.least[0].seconds, _DECIMALS) if estimate.least else None,
-        binds=f"{binds.name.value} {binds.subject}".rstrip() if binds is not None else "",
+        bound_s=round(estimate.lower_bounds[0].seconds, _DECIMALS) if estimate.lower_bounds else None,
+        binds=f"{binding.name.value} {binding.subject}".rstrip() if binding is not None else "",
         gap=estimate.gap,
     )
 
@@ -89,83 +89,83 @@ def _times(estimate: Estimate | None) -> TimesOutline | None:
 # The findings that a plan could judge: a missing finding counts only where the plan could judge it.
 
 
-_NEEDS = needs_of(Code.of_area("drain"))
-_CLUSTER = "Cluster"
+_NEEDS = kinds_by_code(Code.of_areas("drain"))
+_CLUSTER_KIND = "Cluster"
 """Subject kind of a finding that could not be judged for any object."""
 
-_NODE = "Node"
+_NODE_KIND = "Node"
 
 
 @frozen
-class ComparedFinding:
+class JudgeableScope:
     """The part of a cluster that a plan could judge. `known_kinds`: kinds that were read; `unanswered_codes`: codes
     that stayed unknown for the whole cluster. `open_nodes`: the targets that could not be judged; `nodes_by_code`: code
     → nodes with a pod that has it."""
 
-    read: frozenset[str]
-    unanswered: frozenset[str]
+    known_kinds: frozenset[str]
+    unanswered_codes: frozenset[str]
     open_nodes: frozenset[str]
-    nodes: Mapping[str, frozenset[str]]
+    nodes_by_code: Mapping[str, frozenset[str]]
 
-    def lacks(self, finding: FindingOutline, other: ComparedFinding) -> bool:
+    def could_not_judge(self, finding: FindingOutline, other: JudgeableScope) -> bool:
         """True when this plan could not judge `finding`, which the plan of `other` has and could judge."""
         subject = finding.subject
-        if subject.kind == _CLUSTER and finding.status is Status.UNKNOWN:
+        if subject.kind == _CLUSTER_KIND and finding.status is Status.UNKNOWN:
             return False  # it is the unknown finding itself
         needs = _NEEDS.get(finding.code, frozenset())
-        on = {subject.name} if subject.kind == _NODE else other.nodes.get(finding.code, frozenset())
+        subject_nodes = {subject.name} if subject.kind == _NODE_KIND else other.nodes_by_code.get(finding.code, frozenset())
         return (
-            finding.code in self.unanswered
-            or bool((needs & other.read) - self.read)
-            or bool(self.open_nodes & (on - other.open_nodes))
+            finding.code in self.unanswered_codes
+            or bool((needs & other.known_kinds) - self.known_kinds)
+            or bool(self.open_nodes & (subject_nodes - other.open_nodes))
         )
 
 
-def sight(plan: PlanOutline, read: frozenset[str]) -> ComparedFinding:
-    nodes: dict[str, set[str]] = {}
+def judgeable_scope(plan: PlanOutline, known_kinds: frozenset[str]) -> JudgeableScope:
+    nodes_by_code: dict[str, set[str]] = {}
     for code, node in plan.stops:
-        nodes.setdefault(code, set()).add(node)
-    return ComparedFinding(
-        read=read,
-        unanswered=frozenset(
-            f.code for f in plan.findings if f.status is Status.UNKNOWN and f.subject.kind == _CLUSTER
+        nodes_by_code.setdefault(code, set()).add(node)
+    return JudgeableScope(
+        known_kinds=known_kinds,
+        unanswered_codes=frozenset(
+            f.code for f in plan.findings if f.status is Status.UNKNOWN and f.subject.kind == _CLUSTER_KIND
         ),
         open_nodes=frozenset(t.name for t in plan.targets if t.verdict == TargetVerdict.UNKNOWN.value),
-        nodes={code: frozenset(names) for code, names in nodes.items()},
+        nodes_by_code={code: frozenset(names) for code, names in nodes_by_code.items()},
     )
 
 
 # The findings of two plans, compared as in every command: new and fixed ones.
 
 
-_CHOOSING = frozenset({"nodes", "selector", "nodegroup", "older-than"})
+_NODE_SELECTION_OPTIONS = frozenset({"nodes", "selector", "nodegroup", "older-than"})
 """Options that select nodes."""
 
 
-def findings_since_then(
+def compare_plan_findings(
     baseline: Baseline,
     now: PlanOutline,
-    sights: tuple[ComparedFinding, ComparedFinding],
-    asked: Sequence[ChangedOption],
+    scopes: tuple[JudgeableScope, JudgeableScope],
+    changed_options: Sequence[ChangedOption],
     doubt: str,
     notes: tuple[str, ...],
 ) -> ResultComparison:
     """`scopes`: what the baseline and this plan could judge. With the same selection of nodes, a finding that
     disappeared with its node is fixed; with another selection, findings on nodes of only one plan are not compared."""
-    before, (then, here) = baseline.outline, sights
-    alike = not any(each.option in _CHOOSING for each in asked)
-    first = Side(
-        before.findings, read=then.read, scope=None if alike else _scope(before), hides=_hidden(now, then, here)
+    before, (scope_before, scope_now) = baseline.outline, scopes
+    same_selection = not any(each.option in _NODE_SELECTION_OPTIONS for each in changed_options)
+    side_before = ResultSide(
+        before.findings, complete_kinds=scope_before.known_kinds, scope=None if same_selection else _judged_nodes(before), hidden_findings=_hidden_findings(now, scope_before, scope_now)
     )
-    second = Side(
+    side_now = ResultSide(
         now.findings,
-        codes=frozenset(code.name for code in Code.of_area("drain")),
-        read=here.read,
-        scope=None if alike else _scope(now),
-        hides=_hidden(before, here, then),
+        codes=frozenset(code.name for code in Code.of_areas("drain")),
+        complete_kinds=scope_now.known_kinds,
+        scope=None if same_selection else _judged_nodes(now),
+        hidden_findings=_hidden_findings(before, scope_now, scope_before),
     )
-    changes, unchanged = findings_since(first, second, other_question(asked, _CHOOSING))
-    earlier = SavedResult(
+    changes, unchanged = compare_findings(side_before, side_now, incomparable_reason(changed_options, _NODE_SELECTION_OPTIONS))
+    saved = SavedResult(
         baseline.file,
         baseline.identity,
         baseline.source,
@@ -176,21 +176,21 @@ def findings_since_then(
         before.findings,
         uids=baseline.uids,
     )
-    return ResultComparison(earlier, doubt, tuple(asked), changes, unchanged, notes)
+    return ResultComparison(saved, doubt, tuple(changed_options), changes, unchanged, notes)
 
 
-def _scope(plan: PlanOutline) -> Scope:
+def _judged_nodes(plan: PlanOutline) -> Scope:
     return frozenset(("Node", each.name) for each in plan.targets if each.verdict != TargetVerdict.UNKNOWN.value)
 
 
-def _hidden(other: PlanOutline, sight: ComparedFinding, of_other: ComparedFinding) -> dict[FindingOutline, str]:
-    return {each: "what it rests on was not read" for each in other.findings if sight.lacks(each, of_other)}
+def _hidden_findings(other: PlanOutline, scope: JudgeableScope, other_scope: JudgeableScope) -> dict[FindingOutline, str]:
+    return {finding: "what it rests on was not read" for finding in other.findings if scope.could_not_judge(finding, other_scope)}
 
 
-ORDER = "order-file"
+ORDER_FILE_OPTION = "order-file"
 """The option that is compared by the nodes that its file names."""
 
-_OF_NODES = {
+_NODE_MEASURES = {
     Measure.DRAINED: TargetVerdict.DRAINS,
     Measure.PARTIAL: TargetVerdict.PARTIAL,
     Measure.SKIPPED: TargetVerdict.SKIPPED,
@@ -198,48 +198,48 @@ _OF_NODES = {
     Measure.NOT_JUDGED: TargetVerdict.UNKNOWN,
 }
 
-_OF_FINDINGS = {
+_FINDING_MEASURES = {
     Measure.BLOCKERS: Status.FAIL,
     Measure.UNKNOWNS: Status.UNKNOWN,
     Measure.WARNINGS: Status.PASS,
 }
 
 
-def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapping[str, object]) -> Comparison:
+def compare_plans(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapping[str, object]) -> PlanComparison:
     """Compare `plan` of `cluster`, requested with `options` (JSON values by flag), with `baseline`.
 
     Raises:
         BaselineError: it is of another cluster, or uses a verdict that this version does not know.
     """
-    akin = kinship(baseline, cluster)
-    if akin.sameness is SameClusterAnswer.OTHER:
+    cluster_kinship = same_cluster(baseline, cluster)
+    if cluster_kinship.answer is SameClusterAnswer.OTHER:
         raise BaselineError(
-            f"the baseline {baseline.file} is of another cluster: {akin.why}",
+            f"the baseline {baseline.file} is of another cluster: {cluster_kinship.why}",
             "Only plans of one cluster are compared: choose the cluster of the baseline, or another baseline.",
         )
-    _known(baseline, TargetVerdict, (target.verdict for target in baseline.outline.targets))
-    _known(baseline, BudgetVerdict, (budget.verdict for budget in baseline.outline.budgets))
-    before, now = baseline.outline, outline(plan)
-    read = frozenset(read.resource.full_name for read in cluster.reads if read.known)
-    then, here = sight(before, baseline.read), sight(now, read)
-    values_then, values_now = _values(before), _values(now)
-    asked = tuple(asked_differently(baseline.options, {**options, **named(plan)}))
-    targets = tuple(_targets(before, now))
-    read_before, read_now = tuple(sorted(then.read - here.read)), tuple(sorted(here.read - then.read))
+    _check_verdicts(baseline, TargetVerdict, (target.verdict for target in baseline.outline.targets))
+    _check_verdicts(baseline, BudgetVerdict, (budget.verdict for budget in baseline.outline.budgets))
+    before, now = baseline.outline, plan_outline(plan)
+    known_kinds = frozenset(known_kinds.resource.full_name for known_kinds in cluster.reads if known_kinds.known)
+    scope_before, scope_now = judgeable_scope(before, baseline.read), judgeable_scope(now, known_kinds)
+    values_before, values_now = _measure_values(before), _measure_values(now)
+    option_changes = tuple(changed_options(baseline.options, {**options, **order_file_option(plan)}))
+    targets = tuple(_target_changes(before, now))
+    read_before, read_now = tuple(sorted(scope_before.known_kinds - scope_now.known_kinds)), tuple(sorted(scope_now.known_kinds - scope_before.known_kinds))
     notes = tuple(_notes(targets, read_before, read_now))
-    return Comparison(
-        figures=tuple(PlanFigure(what, values_then[what], values_now[what]) for what in Measure),
+    return PlanComparison(
+        figures=tuple(PlanFigure(measure, values_before[measure], values_now[measure]) for measure in Measure),
         targets=targets,
-        budgets=tuple(_budgets(before, now)),
+        budgets=tuple(_budget_changes(before, now)),
         read_before=read_before,
         read_now=read_now,
-        since=findings_since_then(baseline, now, (then, here), asked, akin.why, notes),
+        since=compare_plan_findings(baseline, now, (scope_before, scope_now), option_changes, cluster_kinship.why, notes),
     )
 
 
 def _notes(targets: Sequence[TargetChange], read_before: Sequence[str], read_now: Sequence[str]) -> Iterator[str]:
-    only_now, only_then = (sum(getattr(each, side) is None for each in targets) for side in ("before", "now"))
-    parts = [f"{count} only {when}" for count, when in ((only_then, "in the baseline"), (only_now, "now")) if count]
+    only_now, only_before = (sum(getattr(each, side) is None for each in targets) for side in ("before", "now"))
+    parts = [f"{count} only {when}" for count, when in ((only_before, "in the baseline"), (only_now, "now")) if count]
     if parts:
         yield f"The plans are of different nodes ({' and '.join(parts)}): what came or went may be theirs."
     for kinds, when, instead in (
@@ -250,21 +250,21 @@ def _notes(targets: Sequence[TargetChange], read_before: Sequence[str], read_now
             yield f"Read only {when}: {', '.join(kinds)}. What hangs on them could not be judged {instead}."
 
 
-def _known(baseline: Baseline, words: type[Enum], verdicts: Iterable[str]) -> None:
-    known = {word.value for word in words}
-    strange = next((verdict for verdict in verdicts if verdict not in known), None)
-    if strange is not None:
+def _check_verdicts(baseline: Baseline, verdict_type: type[Enum], verdicts: Iterable[str]) -> None:
+    known_values = {member.value for member in verdict_type}
+    unknown_verdict = next((verdict for verdict in verdicts if verdict not in known_values), None)
+    if unknown_verdict is not None:
         raise BaselineError(
-            f"the baseline {baseline.file} has a verdict that is not known here: {strange[:40]!r}",
+            f"the baseline {baseline.file} has a verdict that is not known here: {unknown_verdict[:40]!r}",
             f"It says that kubectl eksdoc {baseline.tool_version[:40]} made it. Make it again with this version.",
         )
 
 
-def _values(plan: PlanOutline) -> dict[Measure, Value]:
+def _measure_values(plan: PlanOutline) -> dict[Measure, FigureValue]:
     nodes = Counter(target.verdict for target in plan.targets)
     statuses = Counter(finding.status for finding in plan.findings)
     times = plan.times
-    values: dict[Measure, Value] = {
+    values: dict[Measure, FigureValue] = {
         Measure.NODES: len(plan.targets),
         Measure.EVICTIONS: plan.evictions,
         Measure.LEFT: plan.left,
@@ -277,28 +277,28 @@ def _values(plan: PlanOutline) -> dict[Measure, Value]:
         Measure.GAP: times.gap if times else None,
         Measure.PEAK: times.peak_away if times else None,
     }
-    values |= {what: nodes[verdict.value] for what, verdict in _OF_NODES.items()}
-    return values | {what: statuses[status] for what, status in _OF_FINDINGS.items()}
+    values |= {measure: nodes[verdict.value] for measure, verdict in _NODE_MEASURES.items()}
+    return values | {measure: statuses[status] for measure, status in _FINDING_MEASURES.items()}
 
 
-def named(plan: DrainPlan) -> dict[str, object]:
+def order_file_option(plan: DrainPlan) -> dict[str, object]:
     """The content of the order file: the same path may have another file by now."""
-    return {ORDER: list(plan.policy.order_nodes)} if plan.policy.order_nodes else {}
+    return {ORDER_FILE_OPTION: list(plan.policy.order_nodes)} if plan.policy.order_nodes else {}
 
 
-def _targets(before: PlanOutline, now: PlanOutline) -> Iterator[TargetChange]:
-    then, here = ({target.name: target for target in plan.targets} for plan in (before, now))
-    for name in sorted(then.keys() | here.keys(), key=natural):
-        old, new = then.get(name), here.get(name)
-        if old is None or new is None or old.verdict != new.verdict:
-            yield TargetChange(name, old, new)
+def _target_changes(before: PlanOutline, now: PlanOutline) -> Iterator[TargetChange]:
+    targets_before, targets_now = ({target.name: target for target in plan.targets} for plan in (before, now))
+    for name in sorted(targets_before.keys() | targets_now.keys(), key=natural_key):
+        old_target, new_target = targets_before.get(name), targets_now.get(name)
+        if old_target is None or new_target is None or old_target.verdict != new_target.verdict:
+            yield TargetChange(name, old_target, new_target)
 
 
-def _budgets(before: PlanOutline, now: PlanOutline) -> Iterator[BudgetChange]:
-    then, here = ({budget.key: budget for budget in plan.budgets} for plan in (before, now))
-    for key in sorted(then.keys() | here.keys()):
-        if then.get(key) != here.get(key):
-            yield BudgetChange(key, then.get(key), here.get(key))
+def _budget_changes(before: PlanOutline, now: PlanOutline) -> Iterator[BudgetChange]:
+    budgets_before, budgets_now = ({budget.key: budget for budget in plan.budgets} for plan in (before, now))
+    for key in sorted(budgets_before.keys() | budgets_now.keys()):
+        if budgets_before.get(key) != budgets_now.get(key):
+            yield BudgetChange(key, budgets_before.get(key), budgets_now.get(key))
 
 
 # A new plan from earlier facts, as a baseline.
@@ -306,15 +306,15 @@ def _budgets(before: PlanOutline, now: PlanOutline) -> Iterator[BudgetChange]:
 # Nothing of it is left out, so that it is compared like a saved plan. It is no confirmed plan: no user has read it.
 
 
-def as_baseline(of: SnapshotOrigin, cluster: Cluster, plan: DrainPlan) -> Baseline:
+def as_baseline(origin: SnapshotOrigin, cluster: Cluster, plan: DrainPlan) -> Baseline:
     return Baseline(
-        of.file,
+        origin.file,
         cluster.identity,
         cluster.source,
         cluster.observed_at,
-        of.tool_version,
-        {**of.options, **named(plan)},
-        outline(plan),
-        read_of(cluster),
+        origin.tool_version,
+        {**origin.options, **order_file_option(plan)},
+        plan_outline(plan),
+        complete_kinds(cluster),
         uids_of(cluster),
     )

@@ -11,18 +11,18 @@ from math import inf
 from typing import NamedTuple, Protocol
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.budgets import Computed, disruptions_allowed, expected_and_desired
-from kubectl_eksdoc.kubernetes.evictions import uses_up
+from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, disruptions_allowed, expected_and_desired
+from kubectl_eksdoc.kubernetes.evictions import needs_budget
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.nodes import Pod
 
-made = tuple.__new__
+build_tuple = tuple.__new__
 """``build_tuple(Kind, fields)``: create a NamedTuple from all its fields in half the usual time. Used for types with
 one instance per pod."""
 
 
-class Move(NamedTuple):
+class PodMove(NamedTuple):
     """One pod to evict and replace.
 
     `limits`: the limits of which it takes a slot. `stop_s`: seconds from eviction until the pod is gone; `start_s`:
@@ -40,30 +40,30 @@ class Move(NamedTuple):
     limits: tuple[str, ...] = ()
     stop_s: float = 0.0
     start_s: float = 0.0
-    after: Replacement = Replacement.AT_ONCE
+    replacement: Replacement = Replacement.AT_ONCE
     critical: bool = False
     late: bool = False
     turn: int = 0
-    waits_for: str = ""
+    new_node: str = ""
     slow_stop_s: float = 0.0
     slow_start_s: float = 0.0
     waits_s: float = 0.0
-    kin: str = ""
-    least_start_s: float = 0.0
+    stop_group: str = ""
+    fastest_start_s: float = 0.0
 
     @property
-    def slowed(self) -> Move:
+    def with_slow_times(self) -> PodMove:
         """The same eviction with the times of a slow pod."""
-        uid, limits, stop, start, after, critical, late, turn, waits_for, slow_stop, slow_start, *rest = self
-        stop, start = max(stop, slow_stop), max(start, slow_start)
-        return made(Move, (uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start, *rest))
+        uid, limits, stop_time_s, start_time_s, after_eviction, critical, late, turn, new_node, slow_stop, slow_start, *other_fields = self
+        stop_time_s, start_time_s = max(stop_time_s, slow_stop), max(start_time_s, slow_start)
+        return build_tuple(PodMove, (uid, limits, stop_time_s, start_time_s, after_eviction, critical, late, turn, new_node, stop_time_s, start_time_s, *other_fields))
 
     @property
-    def soonest(self) -> Move:
+    def with_fastest_times(self) -> PodMove:
         """The same eviction at its fastest: the pod stops at once, and the replacement starts as fast as the fastest
         observed one."""
-        stop_s = self.least_start_s if self.after is Replacement.FIRST else 0.0
-        return Move(self.uid, self.limits, stop_s, self.least_start_s, self.after, self.critical)
+        stop_s = self.fastest_start_s if self.replacement is Replacement.SURGE else 0.0
+        return PodMove(self.uid, self.limits, stop_s, self.fastest_start_s, self.replacement, self.critical)
 
 
 @frozen
@@ -84,29 +84,29 @@ class DrainTerms:
 
     slots: Mapping[str, int] = field(default_factory=dict)
     waves: Mapping[str, int] = field(default_factory=dict)
-    at_once: Mapping[str, int] = field(default_factory=dict)
+    nodes_at_once: Mapping[str, int] = field(default_factory=dict)
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # node → domains that `nodes_at_once` limits
-    strict: frozenset[str] = frozenset()
-    between_s: float = 0.0
+    strict_limits: frozenset[str] = frozenset()
+    eviction_interval_s: float = 0.0
     burst: float = 1.0
-    lag_s: float = 0.0
-    settle_s: float = 0.0
-    renewed_after_s: float | None = None
-    new_node_s: float = 0.0
+    budget_lag_s: float = 0.0
+    node_settle_s: float = 0.0
+    replaced_after_s: float | None = None
+    provisioning_s: float = 0.0
     empty_for_s: Mapping[str, float] = field(default_factory=dict)
 
 
-def apart_s(terms: DrainTerms) -> float:
+def min_interval_s(terms: DrainTerms) -> float:
     """Minimum time between any two evictions; 0 where several may be requested at once."""
-    return terms.between_s if terms.burst <= 1 else 0.0
+    return terms.eviction_interval_s if terms.burst <= 1 else 0.0
 
 
-def hold_s(move: Move, lag_s: float) -> float:
+def slot_hold_s(move: PodMove, budget_lag_s: float) -> float:
     """From the eviction until its slots are released: the replacement is Ready and the budget's status shows it.
     Infinite where the pod is never replaced."""
-    if move.after is Replacement.NEVER:
+    if move.replacement is Replacement.NEVER:
         return inf
-    return move.start_s + lag_s + (move.stop_s if move.after is Replacement.AFTER_GONE else 0.0)
+    return move.start_s + budget_lag_s + (move.stop_s if move.replacement is Replacement.AFTER_GONE else 0.0)
 
 
 class ReplacedPod(NamedTuple):
@@ -119,7 +119,7 @@ class ReplacedPod(NamedTuple):
     ready_s: float | None
 
 
-class Span(NamedTuple):
+class NodeSpan(NamedTuple):
     """A node from its start (cordon) until it is empty, and until it is done."""
 
     node: str
@@ -136,10 +136,10 @@ class Timeline:
     or because their node was never admitted (`refused_nodes`, in order)."""
 
     moves: tuple[ReplacedPod, ...]
-    nodes: tuple[Span, ...]
-    stuck: tuple[str, ...]
+    nodes: tuple[NodeSpan, ...]
+    never_evicted: tuple[str, ...]
     peak_away: int
-    refused: tuple[str, ...] = ()
+    refused_nodes: tuple[str, ...] = ()
 
     @property
     def makespan_s(self) -> float:
@@ -150,7 +150,7 @@ class Timeline:
 # Which nodes are drained next: in order, as waves, limits on nodes at once and room for their pods allow.
 
 
-class PlacementGround(Protocol):
+class PlacementAdmission(Protocol):
     """Admission of nodes by room for their replacements, as in the banker's algorithm. One instance serves one
     simulation."""
 
@@ -166,26 +166,26 @@ class PlacementGround(Protocol):
         """A new node like the drained `node` has joined in its place."""
 
 
-class Reserved:
+class ReservedPlacement:
     """Admission for places that were reserved before. `needs`: node → drained nodes on whose new nodes its places
     are."""
 
     def __init__(self, needs: Mapping[str, Sequence[str]]) -> None:
         self._needs = needs
-        self._there: set[str] = set()
+        self._replaced_nodes: set[str] = set()
 
     def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
-        return self._there.issuperset(self._needs.get(node, ()))
+        return self._replaced_nodes.issuperset(self._needs.get(node, ()))
 
     def renew(self, node: str) -> None:
-        self._there.add(node)
+        self._replaced_nodes.add(node)
 
 
-PATIENCE = 8
+MAX_REFUSED_NODES = 8
 """After this many nodes without room the others wait for the next new node."""
 
 
-FEW = 200
+THOROUGH_NODE_COUNT = 200
 """Up to this many nodes, all are tried thoroughly whenever a node may be started."""
 
 
@@ -196,94 +196,94 @@ class NodeActivation:
         self,
         nodes: Sequence[str],
         waves: Mapping[str, int],
-        at_once: Mapping[str, int],
+        nodes_at_once: Mapping[str, int],
         domains: Mapping[str, tuple[str, ...]],
-        ground: PlacementGround | None,
+        admission: PlacementAdmission | None,
     ) -> None:
         """The parameters are fields of `DrainTerms`; without `admission` there is room for everything."""
         self._queue = list(reversed(nodes))
-        self._few = len(nodes) <= FEW
+        self._always_thorough = len(nodes) <= THOROUGH_NODE_COUNT
         self._waves = waves
-        self._room = dict(at_once)
+        self._free_slots = dict(nodes_at_once)
         self._domains = domains
-        self._ground = ground
-        self._undone = Counter([waves.get(node, 0) for node in nodes] if waves else {0: len(nodes)})
-        self._refused: set[str] = set()  # since room last changed
-        self._settled = False  # nothing has changed since all nodes that may start have started
+        self._admission = admission
+        self._open_per_wave = Counter([waves.get(node, 0) for node in nodes] if waves else {0: len(nodes)})
+        self._refused_nodes: set[str] = set()  # since room last changed
+        self._is_settled = False  # nothing has changed since all nodes that may start have started
 
     def __bool__(self) -> bool:
         """Whether any node is left to start."""
         return bool(self._queue)
 
     @property
-    def left(self) -> Sequence[str]:
+    def not_activated(self) -> Sequence[str]:
         """The nodes that were not started, in order."""
         return self._queue[::-1]
 
-    def begin(self, *, thorough: bool = False, partly: bool = False) -> Iterator[str]:
+    def next_nodes(self, *, thorough: bool = False, partly: bool = False) -> Iterator[str]:
         """The nodes to cordon now. A node whose domain is full, or for which there is no room, lets later nodes pass.
 
         `thorough`: try every node, and refuse it only if the answer is certain; `partly` as in `PlacementAdmission`.
 
         The caller may start and even finish a node before it asks for the next one.
         """
-        thorough = thorough or self._few
-        if self._settled and not thorough:
+        thorough = thorough or self._always_thorough
+        if self._is_settled and not thorough:
             return
-        passed = []
-        wave = min(self._undone, default=0) if self._waves else 0
+        skipped = []
+        wave = min(self._open_per_wave, default=0) if self._waves else 0
         refused = 0
-        while self._queue and (thorough or refused <= PATIENCE):
+        while self._queue and (thorough or refused <= MAX_REFUSED_NODES):
             node = self._queue.pop()
-            if self._waves.get(node, 0) > wave or self._room.get("", 1) <= 0:
-                passed.append(node)
+            if self._waves.get(node, 0) > wave or self._free_slots.get("", 1) <= 0:
+                skipped.append(node)
                 break
-            domains = self._limited(node)
-            if domains and any(self._room[d] <= 0 for d in domains):
-                passed.append(node)
-            elif not self._admitted(node, thorough, partly):
-                passed.append(node)
+            domains = self._limited_domains(node)
+            if domains and any(self._free_slots[d] <= 0 for d in domains):
+                skipped.append(node)
+            elif not self._admit(node, thorough, partly):
+                skipped.append(node)
                 refused += 1
             else:
                 for domain in domains:
-                    self._room[domain] -= 1
+                    self._free_slots[domain] -= 1
                 yield node
-        self._queue += reversed(passed)
-        self._settled = True
+        self._queue += reversed(skipped)
+        self._is_settled = True
 
-    def done(self, node: str) -> None:
+    def node_done(self, node: str) -> None:
         """`node` is drained: it frees its place among the nodes at once, and its wave has one open node less."""
-        for domain in self._limited(node):
-            self._room[domain] += 1
-            self._settled = False
+        for domain in self._limited_domains(node):
+            self._free_slots[domain] += 1
+            self._is_settled = False
         wave = self._waves.get(node, 0)
-        self._undone[wave] -= 1
-        if not self._undone[wave]:
-            del self._undone[wave]
-            self._settled = False
+        self._open_per_wave[wave] -= 1
+        if not self._open_per_wave[wave]:
+            del self._open_per_wave[wave]
+            self._is_settled = False
 
-    def renewed(self, node: str) -> None:
+    def node_replaced(self, node: str) -> None:
         """A new node has joined in the place of `node`."""
-        self._refused.clear()
-        self._settled = False
-        if self._ground is not None:
-            self._ground.renew(node)
+        self._refused_nodes.clear()
+        self._is_settled = False
+        if self._admission is not None:
+            self._admission.renew(node)
 
-    def _admitted(self, node: str, thorough: bool, partly: bool) -> bool:
-        if self._ground is None:
+    def _admit(self, node: str, thorough: bool, partly: bool) -> bool:
+        if self._admission is None:
             return True
-        if node in self._refused and not thorough:
+        if node in self._refused_nodes and not thorough:
             return False
-        if self._ground.admit(node, thorough, partly):
+        if self._admission.admit(node, thorough, partly):
             return True
-        self._refused.add(node)
+        self._refused_nodes.add(node)
         return False
 
-    def _limited(self, node: str) -> tuple[str, ...]:
-        if not self._room:
+    def _limited_domains(self, node: str) -> tuple[str, ...]:
+        if not self._free_slots:
             return ()
-        named = self._domains.get(node, ())
-        return tuple(d for d in ("", *named) if d in self._room)
+        domains = self._domains.get(node, ())
+        return tuple(d for d in ("", *domains) if d in self._free_slots)
 
 
 # The status of a budget during a drain: each write of the eviction endpoint and of the disruption controller.
@@ -304,12 +304,12 @@ class NodeActivation:
 
 
 @frozen
-class BudgetCourse:
+class WatchedBudget:
     """A budget at the start of the drain: the pods it selects, and the controller's values computed from them."""
 
     budget: Budget
     pods: tuple[Pod, ...]
-    start: Computed
+    computed: ComputedStatus
 
 
 class StatusWrite(NamedTuple):
@@ -324,35 +324,35 @@ class StatusWrite(NamedTuple):
 
 
 def status_writes(
-    budgets: Iterable[BudgetCourse], moves: Sequence[ReplacedPod], lag_s: float = 0.0
+    budgets: Iterable[WatchedBudget], moves: Sequence[ReplacedPod], budget_lag_s: float = 0.0
 ) -> dict[str, tuple[StatusWrite, ...]]:
     """Budget key → its status at 0 s and every write after that.
 
     `moves` are in the order of eviction, as in a timeline; pods that are not moved stay as they are. `budget_lag_s`:
     from a Ready replacement to the budget's status showing it, as in `DrainTerms`.
     """
-    runs = [_Run(watched, lag_s) for watched in budgets]
-    members: dict[str, list[tuple[_Run, Pod]]] = {}
-    for run in runs:
-        for pod in run.watched.pods:
-            members.setdefault(pod.uid, []).append((run, pod))
-    for moved in moves:
-        for run, pod in members.get(moved.uid, ()):
-            run.move(moved, pod)
-    return {run.watched.budget.key: run.to_the_end() for run in runs}
+    replays = [_BudgetReplay(watched, budget_lag_s) for watched in budgets]
+    members: dict[str, list[tuple[_BudgetReplay, Pod]]] = {}
+    for replay in replays:
+        for pod in replay.watched.pods:
+            members.setdefault(pod.uid, []).append((replay, pod))
+    for replaced in moves:
+        for replay, pod in members.get(replaced.uid, ()):
+            replay.apply_move(replaced, pod)
+    return {replay.watched.budget.key: replay.run_to_end() for replay in replays}
 
 
-def headroom(writes: Sequence[StatusWrite]) -> tuple[tuple[float, int], ...]:
+def headroom_over_time(writes: Sequence[StatusWrite]) -> tuple[tuple[float, int], ...]:
     """(second, disruptions allowed from then on) at each change; of several writes at the same time the last counts."""
-    last = {write.at_s: write.status.allowed for write in writes}
-    line: list[tuple[float, int]] = []
-    for at_s, allowed in last.items():
-        if not line or line[-1][1] != allowed:
-            line.append((at_s, allowed))
-    return tuple(line)
+    allowed_at = {write.at_s: write.status.allowed for write in writes}
+    steps: list[tuple[float, int]] = []
+    for at_s, allowed in allowed_at.items():
+        if not steps or steps[-1][1] != allowed:
+            steps.append((at_s, allowed))
+    return tuple(steps)
 
 
-class _Later(NamedTuple):
+class _FutureChange(NamedTuple):
     """A change that the controller sees at `at_s`. At the same time it sees first removed pods, then new pods, then
     Ready pods."""
 
@@ -361,67 +361,67 @@ class _Later(NamedTuple):
     selected: int
 
 
-class _Run:
+class _BudgetReplay:
     """One budget during the drain. Mutable, and private to one call of `status_writes`."""
 
-    def __init__(self, watched: BudgetCourse, lag_s: float) -> None:
+    def __init__(self, watched: WatchedBudget, budget_lag_s: float) -> None:
         self.watched = watched
-        self._lag_s = lag_s
-        self._scale = sum(c.replicas for c in watched.start.controllers)
+        self._budget_lag_s = budget_lag_s
+        self._scale = sum(c.replicas for c in watched.computed.controllers)
         self._selected = len(watched.pods)
-        self._healthy = watched.start.status.current
-        self._disrupted = len(watched.start.disrupted)
-        self._later: list[_Later] = []
-        self._writes = [StatusWrite(0.0, watched.start.status, self._disrupted)]
+        self._healthy = watched.computed.status.current
+        self._disrupted = len(watched.computed.disrupted)
+        self._future_changes: list[_FutureChange] = []
+        self._writes = [StatusWrite(0.0, watched.computed.status, self._disrupted)]
 
-    def move(self, moved: ReplacedPod, pod: Pod) -> None:
+    def apply_move(self, replaced: ReplacedPod, pod: Pod) -> None:
         """Apply all changes before this eviction, then the eviction; schedule its later effects."""
-        self._until(moved.evicted_s)
-        now = self._writes[-1].status
-        listed = pod.name in self.watched.start.disrupted
+        self._advance_to(replaced.evicted_s)
+        current_status = self._writes[-1].status
+        is_listed = pod.name in self.watched.computed.disrupted
         budget = self.watched.budget
         # `uses_up` reads the status only where the pod is not Ready, and `replace` takes most of the time.
-        if uses_up(pod, budget if pod.ready else replace(budget, status=now)):
-            self._disrupted += not listed
-            self._write(moved.evicted_s, BudgetStatus(now.allowed - 1, now.current, now.desired, now.expected))
-            self._healthy -= pod.ready and not listed
-            self._sync(moved.evicted_s)
+        if needs_budget(pod, budget if pod.ready else replace(budget, status=current_status)):
+            self._disrupted += not is_listed
+            self._write_status(replaced.evicted_s, BudgetStatus(current_status.allowed - 1, current_status.current, current_status.desired, current_status.expected))
+            self._healthy -= pod.ready and not is_listed
+            self._write_computed(replaced.evicted_s)
             self._disrupted -= 1
-            self._sync(moved.evicted_s)
-        self._follow(moved, replacement(pod) is Replacement.AFTER_GONE)
+            self._write_computed(replaced.evicted_s)
+        self._schedule_replacement(replaced, replacement(pod) is Replacement.AFTER_GONE)
 
-    def _follow(self, moved: ReplacedPod, after_gone: bool) -> None:
-        if moved.ready_s is not None and not after_gone:
+    def _schedule_replacement(self, replaced: ReplacedPod, after_gone: bool) -> None:
+        if replaced.ready_s is not None and not after_gone:
             self._selected += 1
-            self._sync(moved.evicted_s)
-        self._at(moved.gone_s, selected=-1)
-        if moved.ready_s is None:
+            self._write_computed(replaced.evicted_s)
+        self._schedule(replaced.gone_s, selected=-1)
+        if replaced.ready_s is None:
             return
         if after_gone:
-            self._at(moved.gone_s, selected=1)
-        self._at(moved.ready_s + self._lag_s, healthy=1)
+            self._schedule(replaced.gone_s, selected=1)
+        self._schedule(replaced.ready_s + self._budget_lag_s, healthy=1)
 
-    def to_the_end(self) -> tuple[StatusWrite, ...]:
-        self._until(inf)
+    def run_to_end(self) -> tuple[StatusWrite, ...]:
+        self._advance_to(inf)
         return tuple(self._writes)
 
-    def _at(self, at_s: float, healthy: int = 0, selected: int = 0) -> None:
-        heapq.heappush(self._later, _Later(at_s, healthy, selected))
+    def _schedule(self, at_s: float, healthy: int = 0, selected: int = 0) -> None:
+        heapq.heappush(self._future_changes, _FutureChange(at_s, healthy, selected))
 
-    def _until(self, at_s: float) -> None:
-        while self._later and self._later[0].at_s <= at_s:
-            seen = heapq.heappop(self._later)
-            self._healthy += seen.healthy
-            self._selected += seen.selected
-            self._sync(seen.at_s)
+    def _advance_to(self, at_s: float) -> None:
+        while self._future_changes and self._future_changes[0].at_s <= at_s:
+            change = heapq.heappop(self._future_changes)
+            self._healthy += change.healthy
+            self._selected += change.selected
+            self._write_computed(change.at_s)
 
-    def _sync(self, at_s: float) -> None:
+    def _write_computed(self, at_s: float) -> None:
         expected, desired = expected_and_desired(self.watched.budget, self._selected, self._scale)
         allowed = disruptions_allowed(expected, self._healthy, desired)
-        self._write(at_s, BudgetStatus(allowed, self._healthy, desired, expected))
+        self._write_status(at_s, BudgetStatus(allowed, self._healthy, desired, expected))
 
-    def _write(self, at_s: float, status: BudgetStatus) -> None:
+    def _write_status(self, at_s: float, status: BudgetStatus) -> None:
         """Like the controller, do not write a status that is equal to the last one."""
-        written = StatusWrite(at_s, status, self._disrupted)
-        if self._writes[-1][1:] != written[1:]:
-            self._writes.append(written)
+        new_write = StatusWrite(at_s, status, self._disrupted)
+        if self._writes[-1][1:] != new_write[1:]:
+            self._writes.append(new_write)

@@ -17,20 +17,20 @@ from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod, Volume, Volum
 
 from . import filter_verdicts as filters
 from . import pod_verdicts as pods
-from .budget_verdicts import JudgedBudget, judge, past_budgets, several_budgets
-from .course import made
-from .filter_verdicts import restarted
+from .budget_verdicts import JudgedBudget, judge_budget, past_budgets_result, several_budgets_finding
+from .course import build_tuple
+from .filter_verdicts import restarted_workload
 from .nodes import DrainContext
-from .outcome import HOLDS, PodVerdict
-from .policy import EVICTED, EvictionMode
+from .outcome import HOLDING_VERDICTS, PodVerdict
+from .policy import PLAIN_EVICTION, EvictionMode
 from .rule_results import (
     MAX_EVIDENCE,
     RuleResult,
-    as_if_fixed,
-    cannot_tell,
-    fold,
-    unknown,
-    where,
+    apply_assumed_fixed,
+    unknown_result,
+    worst_verdict,
+    unknown_finding,
+    evidence_line,
 )
 
 
@@ -40,17 +40,17 @@ class JudgedPod(NamedTuple):
 
     pod: Pod
     verdict: PodVerdict
-    said: tuple[RuleResult, ...]
-    guards: tuple[Budget, ...] = ()
+    results: tuple[RuleResult, ...]
+    budgets: tuple[Budget, ...] = ()
 
     @property
-    def deciding(self) -> tuple[RuleResult, ...]:
-        return tuple(s for s in self.said if s.verdict is self.verdict)
+    def deciding_results(self) -> tuple[RuleResult, ...]:
+        return tuple(result for result in self.results if result.verdict is self.verdict)
 
     @property
-    def manner(self) -> EvictionMode:
+    def eviction_mode(self) -> EvictionMode:
         """How the pod leaves its node, if it does."""
-        return next((said.manner for said in self.said if said.manner is not EVICTED), EVICTED)
+        return next((result.eviction_mode for result in self.results if result.eviction_mode is not PLAIN_EVICTION), PLAIN_EVICTION)
 
 
 @frozen
@@ -60,239 +60,239 @@ class Judgement:
 
     pods: Mapping[str, tuple[JudgedPod, ...]]
     budgets: Mapping[str, JudgedBudget]
-    around: tuple[Finding, ...] = ()
-    used_up: frozenset[str] = frozenset()
+    cluster_findings: tuple[Finding, ...] = ()
+    exhausted_budgets: frozenset[str] = frozenset()
 
     def findings(self) -> Iterable[Finding]:
-        for on in self.pods.values():
-            for judged in on:
-                for said in judged.said:  # mostly empty: a generator for each pod is slower
-                    if said.finding is not None:
-                        yield said.finding
+        for pods_on_node in self.pods.values():
+            for judged in pods_on_node:
+                for result in judged.results:  # mostly empty: a generator for each pod is slower
+                    if result.finding is not None:
+                        yield result.finding
         for budget in self.budgets.values():
             yield from budget.findings
-        yield from self.around
+        yield from self.cluster_findings
 
-    def complete(self, node: str, partial: bool) -> bool:
+    def is_drained(self, node: str, partial: bool) -> bool:
         """Whether `node` is drained: no pod holds it, or the user wants its other pods evicted anyway (`partial`)."""
-        return partial or not self.holding(node)
+        return partial or not self.holding_pods(node)
 
-    def holding(self, node: str) -> list[JudgedPod]:
+    def holding_pods(self, node: str) -> list[JudgedPod]:
         """The pods for which `node` is not drained."""
-        return [judged for judged in self.pods[node] if judged[1] in HOLDS]
+        return [judged for judged in self.pods[node] if judged[1] in HOLDING_VERDICTS]
 
 
-def judge_pods(world: DrainContext, targets: Iterable[Node]) -> Judgement:
+def judge_pods(context: DrainContext, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (nodes that are not refused)."""
-    judged_by_rules = Rules(world).judged
-    asked = {node.name: judged_by_rules(world.pods_on[node.name]) for node in targets}
-    going = [judged for on in asked.values() for judged in on if judged[1] is not PodVerdict.STAY]
+    judged_by_rules = PodRules(context).judge_all
+    by_rules = {node.name: judged_by_rules(context.pods_on[node.name]) for node in targets}
+    candidates = [judged for pods_on_node in by_rules.values() for judged in pods_on_node if judged[1] is not PodVerdict.STAY]
     selected: dict[str, tuple[Budget, list[Pod]]] = {}
-    chosen: dict[int, list[list[Pod]]] = {}  # by id of a pod's budgets
-    for pod, _, _, guards in going:
-        if not guards:
+    lists_by_budgets: dict[int, list[list[Pod]]] = {}  # by id of a pod's budgets
+    for pod, _, _, pod_budgets in candidates:
+        if not pod_budgets:
             continue
-        lists = chosen.get(id(guards))
+        lists = lists_by_budgets.get(id(pod_budgets))
         if lists is None:
-            lists = chosen[id(guards)] = [selected.setdefault(b.key, (b, []))[1] for b in guards]
-        for each in lists:
-            each.append(pod)
-    budgets = {key: judge(world, *selected[key]) for key in sorted(selected)}
-    around: tuple[Finding, ...] = (*_unread(world), *_pending(world)) if going else ()
-    around = (*around, *pods.on_missing_nodes(world), *_left_out(world))
-    return Judgement(_concluded(world, asked, budgets), budgets, around)
+            lists = lists_by_budgets[id(pod_budgets)] = [selected.setdefault(b.key, (b, []))[1] for b in pod_budgets]
+        for pods_of_budget in lists:
+            pods_of_budget.append(pod)
+    budgets = {key: judge_budget(context, *selected[key]) for key in sorted(selected)}
+    cluster_findings: tuple[Finding, ...] = (*_not_read_findings(context), *_pending_pod_findings(context)) if candidates else ()
+    cluster_findings = (*cluster_findings, *pods.missing_node_findings(context), *_invalid_object_findings(context))
+    return Judgement(_with_budget_results(context, by_rules, budgets), budgets, cluster_findings)
 
 
-def judge_again(world: DrainContext, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]) -> Judgement:
+def update_judgement(context: DrainContext, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]) -> Judgement:
     """Judge again in a context in which only the budgets with these keys differ, and only `pods` are affected."""
-    changed = dict(judgement.budgets)
+    new_budgets = dict(judgement.budgets)
     for key in budgets:
-        on_targets = changed[key].on_targets
-        changed[key] = judge(world, world.budgets_of(on_targets[0])[0], on_targets)
+        on_targets = new_budgets[key].on_targets
+        new_budgets[key] = judge_budget(context, context.budgets_of(on_targets[0])[0], on_targets)
     by_node: dict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
         by_node[pod.node].append(pod)
-    judged_by_rules = Rules(world).judged
-    asked = {name: judged_by_rules(on) for name, on in by_node.items()}
-    again = _concluded(world, asked, changed)
-    by_uid = {judged.pod.uid: judged for on in again.values() for judged in on}
-    found = {name: tuple([by_uid.get(old.pod.uid, old) for old in judgement.pods[name]]) for name in again}
-    return replace(judgement, budgets=changed, pods={**judgement.pods, **found})
+    judged_by_rules = PodRules(context).judge_all
+    by_rules = {name: judged_by_rules(pods_on_node) for name, pods_on_node in by_node.items()}
+    new_pods = _with_budget_results(context, by_rules, new_budgets)
+    by_uid = {judged.pod.uid: judged for pods_on_node in new_pods.values() for judged in pods_on_node}
+    merged_pods = {name: tuple([by_uid.get(old_judged.pod.uid, old_judged) for old_judged in judgement.pods[name]]) for name in new_pods}
+    return replace(judgement, budgets=new_budgets, pods={**judgement.pods, **merged_pods})
 
 
-def _concluded(
-    world: DrainContext, asked: Mapping[str, Sequence[JudgedPod]], budgets: Mapping[str, JudgedBudget]
+def _with_budget_results(
+    context: DrainContext, judged_by_node: Mapping[str, Sequence[JudgedPod]], budgets: Mapping[str, JudgedBudget]
 ) -> dict[str, tuple[JudgedPod, ...]]:
     """`judged_by_node` with the results of the pods' budgets; most pods have none."""
-    sure = not world.cluster.unread(kinds.BUDGETS)
-    blocking = {key for key, budget in budgets.items() if budget.blocked is not None or budget.past}
-    found = {}
-    for name, on in asked.items():
-        found[name] = tuple(
+    budgets_known = not context.cluster.not_read(kinds.BUDGETS)
+    blocking_keys = {key for key, budget in budgets.items() if budget.blocked is not None or budget.past_budget}
+    concluded = {}
+    for name, pods_on_node in judged_by_node.items():
+        concluded[name] = tuple(
             [
-                _conclude(world, judged, budgets)
+                _with_budget_result(context, judged, budgets)
                 if judged[2]
-                or not sure
+                or not budgets_known
                 or len(judged[3]) > 1
-                or (blocking and judged[3] and judged[3][0].key in blocking)
+                or (blocking_keys and judged[3] and judged[3][0].key in blocking_keys)
                 else judged
-                for judged in on
+                for judged in pods_on_node
             ]
         )
-    return found
+    return concluded
 
 
-def _conclude(world: DrainContext, judged: JudgedPod, budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
-    pod, verdict, told, guards = judged
+def _with_budget_result(context: DrainContext, judged: JudgedPod, budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
+    pod, verdict, results, pod_budgets = judged
     if verdict is PodVerdict.STAY:
         return judged
-    said = _by_budgets(world, pod, guards, budgets)
-    told = tuple(as_if_fixed([*told, said] if said is not None else told, world.policy))
-    return JudgedPod(pod, fold(told), told, guards)
+    budget_result = _budget_result(context, pod, pod_budgets, budgets)
+    results = tuple(apply_assumed_fixed([*results, budget_result] if budget_result is not None else results, context.policy))
+    return JudgedPod(pod, worst_verdict(results), results, pod_budgets)
 
 
-def _by_budgets(
-    world: DrainContext, pod: Pod, guards: tuple[Budget, ...], budgets: Mapping[str, JudgedBudget]
+def _budget_result(
+    context: DrainContext, pod: Pod, pod_budgets: tuple[Budget, ...], budgets: Mapping[str, JudgedBudget]
 ) -> RuleResult | None:
     if pod.finished or pod.deleting or pod.phase == "Pending":
         return None  # the eviction endpoint does not check budgets for these
-    if restarted(world, pod) is not None:
+    if restarted_workload(context, pod) is not None:
         return None  # a rollout does not check budgets either
-    unread = world.cluster.unread(kinds.BUDGETS)
-    if unread:
-        return cannot_tell(
+    not_read = context.cluster.not_read(kinds.BUDGETS)
+    if not_read:
+        return unknown_result(
             "pod-budget",
-            unread,
-            where(pod),
+            not_read,
+            evidence_line(pod),
             PodVerdict.UNKNOWN,
             Severity.CRITICAL,
-            of=world.cluster.source,
+            source=context.cluster.source,
         )
-    if len(guards) > 1:
-        if pod.key in world.policy.delete_past_budget:
-            return past_budgets(world, pod, guards)
-        finding = several_budgets(world, pod, guards)
+    if len(pod_budgets) > 1:
+        if pod.key in context.policy.delete_past_budget:
+            return past_budgets_result(context, pod, pod_budgets)
+        finding = several_budgets_finding(context, pod, pod_budgets)
         return RuleResult(PodVerdict.BLOCKED, finding.message, finding.code, finding, finding.remedy)
-    if guards:
-        judged = budgets[guards[0].key]
+    if pod_budgets:
+        judged = budgets[pod_budgets[0].key]
         if judged.blocked is not None and judged.counts(pod):
-            first = judged.findings[0]
-            reason = f"budget {judged.budget.key} {first.message.removesuffix(f' ({judged.why})')}: {judged.why}"
-            return RuleResult(PodVerdict.BLOCKED, reason, judged.code, remedy=first.remedy)
-        if pod in judged.past:
-            return past_budgets(world, pod, guards)
+            first_finding = judged.findings[0]
+            reason = f"budget {judged.budget.key} {first_finding.message.removesuffix(f' ({judged.explanation})')}: {judged.explanation}"
+            return RuleResult(PodVerdict.BLOCKED, reason, judged.code, remedy=first_finding.remedy)
+        if pod in judged.past_budget:
+            return past_budgets_result(context, pod, pod_budgets)
     return None
 
 
-def _unread(world: DrainContext) -> Iterable[Finding]:
+def _not_read_findings(context: DrainContext) -> Iterable[Finding]:
     """Unknown findings about the whole cluster, once if any pod is to be evicted."""
-    cluster = world.cluster
+    cluster = context.cluster
     for code in ("only-backend", "no-readiness-gate", "namespace-terminating"):
-        unread = cluster.unread(*Code.of(code).needs)
-        if unread:
-            yield unknown(f"{code}/targets", unread, of=cluster.source)
+        not_read = cluster.not_read(*Code.of(code).needs)
+        if not_read:
+            yield unknown_finding(f"{code}/targets", not_read, source=cluster.source)
 
 
-def _left_out(world: DrainContext) -> Iterable[Finding]:
+def _invalid_object_findings(context: DrainContext) -> Iterable[Finding]:
     """Everything depends on nodes and pods: invalid objects of these kinds always make something unknown."""
-    cluster = world.cluster
-    unread = [read for read in cluster.unread(kinds.NODES, kinds.PODS) if read.state is ReadState.INVALID]
-    if unread:
-        evidence = tuple(each.said for each in cluster.left_out if each.resource in (kinds.NODES, kinds.PODS))
-        yield unknown("objects-invalid", tuple(unread), evidence[:MAX_EVIDENCE], of=cluster.source)
+    cluster = context.cluster
+    not_read = [read for read in cluster.not_read(kinds.NODES, kinds.PODS) if read.state is ReadState.INVALID]
+    if not_read:
+        evidence = tuple(each.message for each in cluster.invalid_entries if each.resource in (kinds.NODES, kinds.PODS))
+        yield unknown_finding("objects-invalid", tuple(not_read), evidence[:MAX_EVIDENCE], source=cluster.source)
 
 
-def _pending(world: DrainContext) -> Iterable[Finding]:
+def _pending_pod_findings(context: DrainContext) -> Iterable[Finding]:
     """Pods without a node: evicted pods will miss the same resources."""
-    for pod in world.cluster.pods:
+    for pod in context.cluster.pods:
         if pod.phase == "Pending" and not pod.node and not pod.deleting:
             yield Finding.of(
                 "pod-pending",
-                world.owner_subject(pod),
+                context.owner_subject(pod),
                 (f"pod {pod.key}",),
                 reason=pod.not_ready_because,
                 command=kubectl("describe", "pod", pod.name, pod.namespace),
             )
 
 
-def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
+def block_exhausted(judged: JudgedPod, budget: Budget) -> JudgedPod:
     """`judged` after `budget` is used up for it: other evictions of this plan would use it up permanently."""
     finding = Finding.of(
         "budget-exhausted/used-up",
         Subject("PodDisruptionBudget", budget.name, budget.namespace),
-        (where(judged.pod),),
+        (evidence_line(judged.pod),),
         budget=budget.key,
         rule=budget.rule,
     )
-    return judged._replace(verdict=PodVerdict.BLOCKED, said=(*judged.said, RuleResult.of(finding)))
+    return judged._replace(verdict=PodVerdict.BLOCKED, results=(*judged.results, RuleResult.of(finding)))
 
 
 # Results of the rules, without budgets; most pods have none.
 
 
-class Rules:
+class PodRules:
     """Applies every rule to pods. Most pods are healthy replicas, and applying all rules to each would take most of the
     time: results that do not depend on the single pod are cached for pods like it."""
 
-    def __init__(self, world: DrainContext) -> None:
-        self._world = world
-        self._options = filters.options_of(world.policy)
-        self._remembered: dict[object, Told] = {}
-        self._guards_of = world.guards.known
-        served = (pod for found in world.needed.values() for backends in found for pod in backends.pods)
-        self._needed = {pod.owner.uid for pod in served if pod.owner is not None}
-        unread = world.cluster.unread(kinds.CLAIMS, kinds.VOLUMES)
-        self._may_be_bound = bool(unread) or any(volume.local for volume in world.cluster.volumes)
+    def __init__(self, context: DrainContext) -> None:
+        self._context = context
+        self._options = filters.filter_options(context.policy)
+        self._cached: dict[object, RuleOutcome] = {}
+        self._budgets_of = context.pod_budgets.for_indexed_pod
+        backend_pods = (pod for backends_of_pod in context.needed_backends.values() for backends in backends_of_pod for pod in backends.pods)
+        self._backend_owners = {pod.owner.uid for pod in backend_pods if pod.owner is not None}
+        not_read = context.cluster.not_read(kinds.CLAIMS, kinds.VOLUMES)
+        self._may_have_local_volumes = bool(not_read) or any(volume.local for volume in context.cluster.volumes)
 
-    def judged(self, asked: Iterable[Pod]) -> list[JudgedPod]:
+    def judge_all(self, candidates: Iterable[Pod]) -> list[JudgedPod]:
         """Each pod with its verdict, all results of the rules (a pod that stays is checked by the filters alone), and
         its budgets."""
-        remembered, needed, found = self._remembered, self._needed, []
-        for pod in asked:
+        cached, backend_owners, judged_pods = self._cached, self._backend_owners, []
+        for pod in candidates:
             owner = pod.owner
-            if owner is None or pod.deletion_deadline is not None or pod.annotations or owner.uid in needed:
-                found.append(JudgedPod(pod, *self._ask(pod)))  # this pod alone
+            if owner is None or pod.deletion_deadline is not None or pod.annotations or owner.uid in backend_owners:
+                judged_pods.append(JudgedPod(pod, *self._apply_rules(pod)))  # this pod alone
                 continue
-            alike: object = (owner.uid, id(pod.labels), id(pod.tolerations), pod.phase, pod.ready)
+            cache_key: object = (owner.uid, id(pod.labels), id(pod.tolerations), pod.phase, pod.ready)
             if pod.volumes or pod.readiness_gates:
-                alike = alike, pod.readiness_gates, tuple([_alike(volume) for volume in pod.volumes])
-            told = remembered.get(alike)
-            if told is None:
-                told = self._ask(pod)
-                if self._told_of_all(pod, owner, *told[:2]):
-                    remembered[alike] = told
+                cache_key = cache_key, pod.readiness_gates, tuple([_volume_key(volume) for volume in pod.volumes])
+            outcome = cached.get(cache_key)
+            if outcome is None:
+                outcome = self._apply_rules(pod)
+                if self._holds_for_all_alike(pod, owner, *outcome[:2]):
+                    cached[cache_key] = outcome
             elif (
-                self._may_be_bound
-                and told[0] is not PodVerdict.STAY
-                and pods.is_bound_to_its_node(self._world, pod) is not None
+                self._may_have_local_volumes
+                and outcome[0] is not PodVerdict.STAY
+                and pods.is_bound_to_its_node(self._context, pod) is not None
             ):
-                told = self._ask(pod)
-            found.append(made(JudgedPod, (pod, *told)))
-        return found
+                outcome = self._apply_rules(pod)
+            judged_pods.append(build_tuple(JudgedPod, (pod, *outcome)))
+        return judged_pods
 
-    def _ask(self, pod: Pod) -> Told:
-        told = filters.ask(self._world, pod, self._options)
-        verdict = fold(told)
+    def _apply_rules(self, pod: Pod) -> RuleOutcome:
+        results = filters.apply_filters(self._context, pod, self._options)
+        verdict = worst_verdict(results)
         if verdict is not PodVerdict.STAY:
-            more = [said for rule in pods.RULES if (said := rule(self._world, pod)) is not None]
-            if more:
-                told += more
-                verdict = fold(told)
-        return verdict, tuple(told), self._guards_of(pod)
+            rule_results = [result for rule in pods.RULES if (result := rule(self._context, pod)) is not None]
+            if rule_results:
+                results += rule_results
+                verdict = worst_verdict(results)
+        return verdict, tuple(results), self._budgets_of(pod)
 
-    def _told_of_all(self, pod: Pod, owner: ControllerOwner, verdict: PodVerdict, told: Sequence[RuleResult]) -> bool:
+    def _holds_for_all_alike(self, pod: Pod, owner: ControllerOwner, verdict: PodVerdict, results: Sequence[RuleResult]) -> bool:
         """Whether the outcome holds for all pods like it: no results, or they stay without a finding."""
-        made_by = self._world.workloads.get(owner.uid)
-        if pod.finished or (made_by is not None and made_by.pinned_to):
+        workload = self._context.workloads.get(owner.uid)
+        if pod.finished or (workload is not None and workload.pinned_to):
             return False
-        return not told or (verdict is PodVerdict.STAY and all(said.finding is None for said in told))
+        return not results or (verdict is PodVerdict.STAY and all(result.finding is None for result in results))
 
 
-def _alike(volume: Volume) -> object:
+def _volume_key(volume: Volume) -> object:
     """The part of a volume that most rules read. The claim is left out: each replica of a StatefulSet has its own, and
     only one rule reads it."""
     return (volume.kind, "" if volume.kind is VolumeKind.CLAIM else volume.detail)
 
 
-Told = tuple[PodVerdict, tuple[RuleResult, ...], tuple[Budget, ...]]
+RuleOutcome = tuple[PodVerdict, tuple[RuleResult, ...], tuple[Budget, ...]]
 """The worst verdict, all results, and the budgets that select the pod."""

@@ -9,49 +9,49 @@ from itertools import chain
 
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.model.nodes import HOSTNAME, UNSCHEDULABLE_TAINT, Node, Taint
-from kubectl_eksdoc.model.placing import CPU, MEMORY, Requests
+from kubectl_eksdoc.model.placing import CPU, MEMORY, ResourceRequests
 
-_PASSING_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/disrupt", "ToBeDeleted")
+_TEMPORARY_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/disrupt", "ToBeDeleted")
 """Prefixes of taints that a node has only temporarily: a new node has none of them."""
 
-_OWN_LABELS = frozenset({HOSTNAME, "alpha.eksctl.io/instance-id"})
+_UNIQUE_LABELS = frozenset({HOSTNAME, "alpha.eksctl.io/instance-id"})
 """Labels that no two nodes share."""
 
-_CORDON = Taint(UNSCHEDULABLE_TAINT, "", "NoSchedule")
+_CORDON_TAINT = Taint(UNSCHEDULABLE_TAINT, "", "NoSchedule")
 
 
-def copy(node: Node, suffix: str) -> Node:
+def copy_node(node: Node, suffix: str) -> Node:
     """A new node like `node`, without temporary state: cordon, conditions, another client's drain."""
     name = f"{node.name} ({suffix})"
     labels = {**node.labels, HOSTNAME: name}
-    taints = tuple(t for t in node.taints if not t.key.startswith(_PASSING_TAINTS))
+    taints = tuple(t for t in node.taints if not t.key.startswith(_TEMPORARY_TAINTS))
     return replace(node, name=name, uid=name, labels=labels, unschedulable=False, taints=taints)
 
 
-def cordoned(node: Node) -> Node:
+def cordoned_copy(node: Node) -> Node:
     """The same node, taking no new pods."""
-    return replace(node, unschedulable=True, taints=(*node.taints, _CORDON))
+    return replace(node, unschedulable=True, taints=(*node.taints, _CORDON_TAINT))
 
 
-def one_of_each(nodes: Iterable[Node]) -> list[Node]:
+def distinct_nodes(nodes: Iterable[Node]) -> list[Node]:
     """One node of each group, instance type, zone and size, the one with the newest kubelet first."""
-    found: dict[object, Node] = {}
+    distinct: dict[object, Node] = {}
     for node in nodes:
-        found.setdefault((_group(node), node.instance_type, node.zone, node.allocatable.get(CPU)), node)
-    return sorted(found.values(), key=lambda n: (n.kubelet is None, _newest_first(n), n.name))
+        distinct.setdefault((_group_key(node), node.instance_type, node.zone, node.allocatable.get(CPU)), node)
+    return sorted(distinct.values(), key=lambda n: (n.kubelet is None, _kubelet_sort_key(n), n.name))
 
 
-def surged(targets: Sequence[Node], count: int) -> tuple[tuple[Node, Node], ...]:
+def surge_nodes(targets: Sequence[Node], count: int) -> tuple[tuple[Node, Node], ...]:
     """`count` new nodes, each with the target it is a copy of: each group, type and zone gets about its share.
 
     A larger `count` keeps the earlier nodes as they are.
     """
-    alike = sorted(targets, key=lambda n: (n.group, n.instance_type, n.zone))
-    chosen = [alike[int(_spread(i) * len(alike))] for i in range(1, count + 1)] if alike else []
-    return tuple((copy(node, f"surge {i}"), node) for i, node in enumerate(chosen, 1))
+    sorted_targets = sorted(targets, key=lambda n: (n.group, n.instance_type, n.zone))
+    models = [sorted_targets[int(_van_der_corput(i) * len(sorted_targets))] for i in range(1, count + 1)] if sorted_targets else []
+    return tuple((copy_node(node, f"surge {i}"), node) for i, node in enumerate(models, 1))
 
 
-def _spread(i: int) -> float:
+def _van_der_corput(i: int) -> float:
     """From 0 to 1, each far from those before it (J. G. van der Corput): 1/2, 1/4, 3/4, 1/8 …"""
     spread, step = 0.0, 0.5
     while i:
@@ -61,19 +61,19 @@ def _spread(i: int) -> float:
     return spread
 
 
-def _group(node: Node) -> object:
+def _group_key(node: Node) -> object:
     """The common key of a group's nodes: their group's name, or without a group their labels."""
-    return node.group or frozenset((k, v) for k, v in node.labels.items() if k not in _OWN_LABELS)
+    return node.group or frozenset((k, v) for k, v in node.labels.items() if k not in _UNIQUE_LABELS)
 
 
-def _newest_first(node: Node) -> tuple[int, int]:
+def _kubelet_sort_key(node: Node) -> tuple[int, int]:
     return (-node.kubelet.major, -node.kubelet.minor) if node.kubelet is not None else (0, 0)
 
 
 # Nodes sorted by free resources, as the scheduler prefers them (NodeResourcesFit, LeastAllocated).
 
 
-LOOKED_AT = 8
+MAX_ORDERED_NODES = 8
 """This many of the emptiest nodes are tried in order; of the others any that fits is taken."""
 
 
@@ -83,120 +83,120 @@ class EmptiestNodes:
 
     __slots__ = ("_most", "_moved", "_nodes")
 
-    def __init__(self, seats: Iterable[NodeOccupancy]) -> None:
-        self._nodes: list[_Entry] = []
-        self._moved = [_entry(seat) for seat in seats]
+    def __init__(self, node_rooms: Iterable[NodeOccupancy]) -> None:
+        self._nodes: list[_HeapEntry] = []
+        self._moved = [_heap_entry(node_room) for node_room in node_rooms]
         heapq.heapify(self._moved)
         self._most: list[tuple[int, int, int]] | None = None  # cpu, memory and ephemeral storage: see `remember_maxima`
 
-    def settle(self) -> None:
+    def reorder_all(self) -> None:
         """Update the entries of all nodes: some may have more room than before."""
         self._most = None
         # A sorted list is a heap, and always the same one.
-        self._nodes, self._moved = sorted(_entry(entry[2]) for entry in self._all()), []
+        self._nodes, self._moved = sorted(_heap_entry(entry[2]) for entry in self._all_entries()), []
 
-    def refresh(self) -> None:
+    def reorder_filled(self) -> None:
         """Update the entries of the nodes that were filled since the last time, and may have been emptied again."""
-        for _, name, seat, per_cpu, per_memory in self._moved:
-            cpu, memory = per_cpu * seat.room.cpu, per_memory * seat.room.memory
-            heapq.heappush(self._nodes, (-(cpu if cpu < memory else memory), name, seat, per_cpu, per_memory))
+        for _, name, node_room, per_cpu, per_memory in self._moved:
+            cpu, memory = per_cpu * node_room.room.cpu, per_memory * node_room.room.memory
+            heapq.heappush(self._nodes, (-(cpu if cpu < memory else memory), name, node_room, per_cpu, per_memory))
         self._moved.clear()
 
-    def add(self, seat: NodeOccupancy) -> None:
+    def add(self, node_room: NodeOccupancy) -> None:
         """Add a node, or a node that has more room than before."""
         self._most = None
-        heapq.heappush(self._nodes, _entry(seat))
+        heapq.heappush(self._nodes, _heap_entry(node_room))
 
-    def take(self, asked: Requests, thorough: bool) -> NodeOccupancy | None:
+    def take(self, requests: ResourceRequests, thorough: bool) -> NodeOccupancy | None:
         """Take the requested room on the emptiest node that has it, usually the one at the top. None: see `find`.
 
         Placement calls this more often than anything else, so the steps of `NodeRoom` are inlined here.
         """
-        if self._most is not None and self.is_too_large(asked):
+        if self._most is not None and self.is_too_large(requests):
             return None
-        heap, asks_cpu, asks_memory = self._emptiest(), asked.cpu, asked.memory
+        heap, requested_cpu, requested_memory = self._emptiest_heap(), requests.cpu, requests.memory
         if not heap:
             return None
-        seat = heap[0][2]
-        room = seat.room
-        has_cpu, has_memory = room.cpu, room.memory
-        plain = not (asked.ephemeral or asked.others)
-        if plain and asks_cpu <= has_cpu and asks_memory <= has_memory and room.pods > 0:
-            room.cpu, room.memory = has_cpu - asks_cpu, has_memory - asks_memory
+        node_room = heap[0][2]
+        room = node_room.room
+        free_cpu, free_memory = room.cpu, room.memory
+        is_plain = not (requests.ephemeral or requests.others)
+        if is_plain and requested_cpu <= free_cpu and requested_memory <= free_memory and room.pods > 0:
+            room.cpu, room.memory = free_cpu - requested_cpu, free_memory - requested_memory
             room.pods -= 1
-            return seat
-        found = seat if room.fits(asked) else self.first(fitting(asked), thorough)
-        if found is not None:
-            found.room.take(asked)
-        return found
+            return node_room
+        fitting_node = node_room if room.fits(requests) else self.find(fits_requests(requests), thorough)
+        if fitting_node is not None:
+            fitting_node.room.take(requests)
+        return fitting_node
 
-    def first(self, fits: Callable[[NodeOccupancy], bool], thorough: bool = True) -> NodeOccupancy | None:
+    def find(self, fits: Callable[[NodeOccupancy], bool], thorough: bool = True) -> NodeOccupancy | None:
         """The emptiest node for which `fits` is true; if not `thorough`, only among the few emptiest."""
-        passed: list[_Entry] = []
-        found = None
-        while heap := self._emptiest():
+        skipped: list[_HeapEntry] = []
+        best = None
+        while heap := self._emptiest_heap():
             if fits(heap[0][2]):
-                found = heap[0][2]
+                best = heap[0][2]
                 break
-            passed.append(heapq.heappop(heap))
-            if len(passed) == LOOKED_AT:
+            skipped.append(heapq.heappop(heap))
+            if len(skipped) == MAX_ORDERED_NODES:
                 if thorough:
-                    found = next((entry[2] for entry in self._all() if fits(entry[2])), None)
+                    best = next((entry[2] for entry in self._all_entries() if fits(entry[2])), None)
                 break
-        for entry in passed:
+        for entry in skipped:
             heapq.heappush(self._moved, entry)
-        return found
+        return best
 
-    def _emptiest(self) -> list[_Entry]:
+    def _emptiest_heap(self) -> list[_HeapEntry]:
         """The heap whose top is the emptiest node; empty if there is none."""
         nodes, moved = self._nodes, self._moved
         while True:
             heap = moved if moved and not (nodes and nodes[0] < moved[0]) else nodes
             if not heap:
                 return heap
-            key, name, seat, per_cpu, per_memory = heap[0]
-            cpu, memory = per_cpu * seat.room.cpu, per_memory * seat.room.memory
-            now = -(cpu if cpu < memory else memory)
-            if now <= key:
+            key, name, node_room, per_cpu, per_memory = heap[0]
+            cpu, memory = per_cpu * node_room.room.cpu, per_memory * node_room.room.memory
+            current = -(cpu if cpu < memory else memory)
+            if current <= key:
                 return heap
             if heap is moved:
-                heapq.heapreplace(moved, (now, name, seat, per_cpu, per_memory))
+                heapq.heapreplace(moved, (current, name, node_room, per_cpu, per_memory))
             else:
                 heapq.heappop(nodes)
-                heapq.heappush(moved, (now, name, seat, per_cpu, per_memory))
+                heapq.heappush(moved, (current, name, node_room, per_cpu, per_memory))
 
-    def _all(self) -> Iterator[_Entry]:
+    def _all_entries(self) -> Iterator[_HeapEntry]:
         return chain(self._moved, self._nodes)
 
-    def look(self) -> None:
+    def remember_maxima(self) -> None:
         """Remember the most free resources of any node: until a node is added, or `reorder_all`, free resources only
         shrink."""
-        rooms = [entry[2].room for entry in self._all()]
-        left = {(max(0, r.cpu), max(0, r.memory), max(0, r.ephemeral)) for r in rooms if r.pods > 0}
-        most: list[tuple[int, int, int]] = []
-        for each in sorted(left, reverse=True):
-            if _exceeds(*each, most):
-                most.append(each)
-        self._most = most
+        rooms = [entry[2].room for entry in self._all_entries()]
+        free = {(max(0, r.cpu), max(0, r.memory), max(0, r.ephemeral)) for r in rooms if r.pods > 0}
+        maxima: list[tuple[int, int, int]] = []
+        for each in sorted(free, reverse=True):
+            if _exceeds(*each, maxima):
+                maxima.append(each)
+        self._most = maxima
 
-    def forget(self) -> None:
+    def forget_maxima(self) -> None:
         """Undo `remember_maxima`: there is more room again."""
         self._most = None
 
-    def is_too_large(self, asked: Requests) -> bool:
+    def is_too_large(self, requests: ResourceRequests) -> bool:
         """Whether no node had room for the requests at the last `remember_maxima`, by resources alone."""
-        return self._most is not None and _exceeds(asked.cpu, asked.memory, asked.ephemeral, self._most)
+        return self._most is not None and _exceeds(requests.cpu, requests.memory, requests.ephemeral, self._most)
 
 
-def fitting(asked: Requests) -> Callable[[NodeOccupancy], bool]:
+def fits_requests(requests: ResourceRequests) -> Callable[[NodeOccupancy], bool]:
     """A test whether a node has room for these requests: `NodeRoom.fits` without a call in between, as most pods
     request only cpu, memory and ephemeral storage."""
-    if asked.others:
-        return lambda seat: seat.room.fits(asked)
-    cpu, memory, ephemeral = asked.cpu, asked.memory, asked.ephemeral
+    if requests.others:
+        return lambda seat: seat.room.fits(requests)
+    cpu, memory, ephemeral = requests.cpu, requests.memory, requests.ephemeral
 
-    def fits(seat: NodeOccupancy) -> bool:
-        room = seat.room
+    def fits(node_room: NodeOccupancy) -> bool:
+        room = node_room.room
         return (
             room.pods > 0
             and (cpu <= room.cpu or not cpu)
@@ -207,10 +207,10 @@ def fitting(asked: Requests) -> Callable[[NodeOccupancy], bool]:
     return fits
 
 
-def _exceeds(cpu: int, memory: int, ephemeral: int, most: Iterable[tuple[int, int, int]]) -> bool:
+def _exceeds(cpu: int, memory: int, ephemeral: int, maxima: Iterable[tuple[int, int, int]]) -> bool:
     """Whether the request is more than each of `maxima` has of some resource. `maxima` are sorted by cpu, largest
     first."""
-    for has_cpu, has_memory, has_ephemeral in most:
+    for has_cpu, has_memory, has_ephemeral in maxima:
         if has_cpu < cpu:
             break  # and so do all after it
         if has_memory >= memory and has_ephemeral >= ephemeral:
@@ -218,13 +218,13 @@ def _exceeds(cpu: int, memory: int, ephemeral: int, most: Iterable[tuple[int, in
     return True
 
 
-_Entry = tuple[float, str, NodeOccupancy, float, float]
+_HeapEntry = tuple[float, str, NodeOccupancy, float, float]
 """The free share of a node's scarcest resource, negated; its name; the node; 1 / allocatable cpu; 1 / allocatable
 memory."""
 
 
-def _entry(seat: NodeOccupancy) -> _Entry:
-    room = seat.room
+def _heap_entry(node_room: NodeOccupancy) -> _HeapEntry:
+    room = node_room.room
     has_cpu, has_memory = room.allocatable.get(CPU, 0), room.allocatable.get(MEMORY, 0)
     per_cpu, per_memory = 1 / has_cpu if has_cpu else 0.0, 1 / has_memory if has_memory else 0.0
-    return -min(per_cpu * room.cpu, per_memory * room.memory), seat.node.name, seat, per_cpu, per_memory
+    return -min(per_cpu * room.cpu, per_memory * room.memory), node_room.node.name, node_room, per_cpu, per_memory

@@ -5,13 +5,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from kubectl_eksdoc.amazon.group_updates import PATIENCE
+from kubectl_eksdoc.amazon.group_updates import DRAIN_TIMEOUT
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Remedy
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 
-from .policy import EVICTED, EvictionMode
+from .policy import PLAIN_EVICTION, EvictionMode
 
 
 class PodVerdict(str, Enum):
@@ -24,7 +24,7 @@ class PodVerdict(str, Enum):
     UNKNOWN = "unknown"
 
 
-HOLDS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
+HOLDING_VERDICTS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
 """The verdicts of pods for which their node is not drained."""
 
 
@@ -67,7 +67,7 @@ class Eviction(NamedTuple):
     lands_on: str = ""
     limits: tuple[str, ...] = ()
     tier: int = 0
-    manner: EvictionMode = EVICTED
+    eviction_mode: EvictionMode = PLAIN_EVICTION
 
 
 class NotEvictedPod(NamedTuple):
@@ -109,7 +109,7 @@ class SlowNode:
 
     node: str
     group: str
-    usual_s: float
+    typical_s: float
     slow_s: float
     pods: tuple[str, ...]
     budget: str = ""
@@ -117,18 +117,18 @@ class SlowNode:
     grace_s: int = 0
 
     @property
-    def certain(self) -> bool:
+    def is_certain(self) -> bool:
         """Whether it takes too long at the typical pace, and not only with slow pods."""
-        return self.usual_s >= PATIENCE.total_seconds()
+        return self.typical_s >= DRAIN_TIMEOUT.total_seconds()
 
     @property
     def seconds(self) -> float:
         """Minimum duration: the typical one if that is too long already, else the one with slow pods."""
-        return self.usual_s if self.certain else self.slow_s
+        return self.typical_s if self.is_certain else self.slow_s
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """The cause, as a clause."""
         if self.budget:
             return f"budget {self.budget} lets {self.at_once} of its {len(self.pods)} pods on this node go at a time"
-        return f"pod {self.pods[0]} has a grace period of {duration(self.grace_s)}"
+        return f"pod {self.pods[0]} has a grace period of {format_duration(self.grace_s)}"

@@ -8,124 +8,124 @@ from dataclasses import fields, replace
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, sort_findings
 from kubectl_eksdoc.model.nodes import Node, Pod
 
 from . import nodes, preemption
 from . import placement as places
-from .choice import GIVEN, OrderedPlan, choose, timed, waves_of, without_a_second, without_homeless
-from .course import made
+from .choice import USER_ORDER, OrderedPlan, choose_order, with_timeline, node_waves, restarts_without_place, block_unplaced_pods
+from .course import build_tuple
 from .duration import slow_nodes
-from .duration.estimate import Line, estimate, headrooms
-from .judging import JudgedPod, Judgement, judge_again, judge_pods
-from .nodes import DrainContext, natural, survey
-from .orders import NodeTasks, evictions, outages, work_again
+from .duration.estimate import HeadroomLine, estimate, headroom_lines
+from .judging import JudgedPod, Judgement, update_judgement, judge_pods
+from .nodes import DrainContext, natural_key, drain_context
+from .orders import NodeTasks, list_evictions, outage_findings, update_node_tasks
 from .outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from .policy import DrainPolicy
 from .reservations import ReplacementPlaces
 from .result import DrainPlan, Headroom
-from .rollover import hand_offs
+from .rollover import node_group_rollovers
 from .rounds import (
     EvictionOrder,
     NodeWaves,
-    arrange,
-    assign,
-    coming_again,
+    arrange_rounds,
+    assign_rounds,
+    pods_needing_place,
     plain_limits,
 )
 from .rule_results import (
-    assumed,
+    assume_budget,
     assumption_notes,
-    check_assumed,
-    merged,
+    check_assumed_budgets,
+    merge_findings,
     with_assumed_budgets,
 )
 
 
-def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, by_eks: bool = False) -> DrainPlan:
+def build_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, drained_by_eks: bool = False) -> DrainPlan:
     """The effect of draining `targets`: every verdict, the order of evictions, every finding.
 
     `drained_by_eks`: EKS drains the nodes. Nodes of EKS Auto Mode, which EKS replaces itself, are then judged like
     others.
     """
-    asked = survey(cluster, tuple(targets), policy)
-    if by_eks:
-        own = Code.of("node-auto-mode")
-        asked = replace(asked, refused={name: each for name, each in asked.refused.items() if each.code is not own})
-    world, _, chosen = settled(asked)
-    return put_together(world, chosen, by_eks)
+    context = drain_context(cluster, tuple(targets), policy)
+    if drained_by_eks:
+        code = Code.of("node-auto-mode")
+        context = replace(context, refused_nodes={name: each for name, each in context.refused_nodes.items() if each.code is not code})
+    settled_context, _, choice = judge_and_order(context)
+    return assemble_plan(settled_context, choice, drained_by_eks)
 
 
-def settled(world: DrainContext) -> tuple[DrainContext, Judgement, OrderedPlan]:
+def judge_and_order(context: DrainContext) -> tuple[DrainContext, Judgement, OrderedPlan]:
     """The judgement, the chosen order, and the context of both.
 
     A restart of a single replica needs a place for a second pod. Where there is none, the pod is judged again as
     without ``--surge-singles``; the returned context lists these pods (`without_surge_room`).
     """
     while True:
-        judgement = judge_pods(world, world.accepted)
-        chosen = choose(world, judgement)
-        alone = without_a_second(judgement, chosen.judgement) if world.policy.surge_singles else frozenset()
-        if not alone:
-            return world, judgement, chosen
-        world = replace(world, no_second=world.no_second | alone)
+        judgement = judge_pods(context, context.accepted_nodes)
+        choice = choose_order(context, judgement)
+        without_room = restarts_without_place(judgement, choice.judgement) if context.policy.surge_singles else frozenset()
+        if not without_room:
+            return context, judgement, choice
+        context = replace(context, without_surge_room=context.without_surge_room | without_room)
 
 
-def put_together(world: DrainContext, chosen: OrderedPlan, by_eks: bool = False) -> DrainPlan:
+def assemble_plan(context: DrainContext, choice: OrderedPlan, drained_by_eks: bool = False) -> DrainPlan:
     """The plan for `choice`. `drained_by_eks`: see `build_plan`."""
-    refused, targets, policy = world.refused, world.targets, world.policy
-    judgement, order, landing = chosen.judgement, chosen.order, chosen.landing
+    refused, targets, policy = context.refused_nodes, context.targets, context.policy
+    judgement, order, placement = choice.judgement, choice.order, choice.placement
     evicted = Counter([booking.node for booking in order.bookings])
     rank = {name: i for i, name in enumerate(order.nodes, 1)}
-    remarks = [finding for node in world.accepted for finding in nodes.remarks(node)]
+    remarks = [finding for node in context.accepted_nodes for finding in nodes.node_remarks(node)]
     planned = tuple(
         sorted(
             (
-                _target(world, node, refused.get(node.name), judgement, order, rank, evicted[node.name], landing.needs)
+                _drain_target(context, node, refused.get(node.name), judgement, order, rank, evicted[node.name], placement.needs)
                 for node in targets
             ),
-            key=lambda t: (t.order == 0, t.order, natural(t.node.name)),
+            key=lambda t: (t.order == 0, t.order, natural_key(t.node.name)),
         )
     )
-    timed = estimate(chosen.clock, chosen.course)
-    going, left = evictions(world, order, judgement.budgets, landing.places), _left(world, refused, judgement)
+    timing = estimate(choice.pod_times, choice.timing_input)
+    rows, not_evicted = list_evictions(context, order, judgement.budgets, placement.places), _not_evicted_pods(context, refused, judgement)
     return DrainPlan(
         policy=policy,
         targets=planned,
-        evictions=going,
-        left=left,
-        budgets=_headroom(judgement, order, headrooms(world, judgement.budgets, timed)),
-        findings=in_order(
-            merged(
+        evictions=rows,
+        left=not_evicted,
+        budgets=_budget_headroom(judgement, order, headroom_lines(context, judgement.budgets, timing)),
+        findings=sort_findings(
+            merge_findings(
                 (
                     *refused.values(),
                     *remarks,
                     *judgement.findings(),
-                    *outages(world, order),
-                    *places.findings(world, landing),
-                    *preemption.findings(world, landing.preemption, (b.task.pod for b in order.bookings)),
-                    *slow_nodes.findings(timed.slow_nodes if timed else (), by_eks),
+                    *outage_findings(context, order),
+                    *places.placement_findings(context, placement),
+                    *preemption.preemption_findings(context, placement.preemption, (b.task.pod for b in order.bookings)),
+                    *slow_nodes.slow_node_findings(timing.slow_nodes if timing else (), drained_by_eks),
                 )
             )
         ),
-        estimate=timed,
-        handoffs=hand_offs(world.cluster, planned, left, going, policy, timed.slow_nodes if timed else ()),
-        tried=chosen.tried,
-        slots=chosen.work.per_round,
-        tight=_tight(world, going, landing.tight),
+        estimate=timing,
+        handoffs=node_group_rollovers(context.cluster, planned, not_evicted, rows, policy, timing.slow_nodes if timing else ()),
+        tried_orders=choice.tried_orders,
+        slots=choice.work.per_round,
+        may_be_pending=_may_be_pending(context, rows, placement.may_be_pending),
     )
 
 
-def _tight(world: DrainContext, going: Sequence[Eviction], tight: frozenset[str]) -> tuple[Subject, ...]:
+def _may_be_pending(context: DrainContext, evictions: Sequence[Eviction], uids: frozenset[str]) -> tuple[Subject, ...]:
     """The workloads of the evicted pods among `uids`, sorted."""
-    if not tight:
+    if not uids:
         return ()
-    found = {world.owner_subject(each.pod): None for each in going if each.pod.uid in tight}
-    return tuple(sorted(found, key=str))
+    workloads = {context.owner_subject(each.pod): None for each in evictions if each.pod.uid in uids}
+    return tuple(sorted(workloads, key=str))
 
 
-def _target(
-    world: DrainContext,
+def _drain_target(
+    context: DrainContext,
     node: Node,
     refusal: Finding | None,
     judgement: Judgement,
@@ -134,81 +134,81 @@ def _target(
     evicted: int,
     needs: Mapping[str, tuple[str, ...]],
 ) -> DrainTarget:
-    left = len(world.pods_on[node.name]) - evicted
-    place = rank.get(node.name, 0)
-    cordon_only = world.policy.cordon_skipped and not place and nodes.may_be_cordoned(node, refusal)
+    not_evicted = len(context.pods_on[node.name]) - evicted
+    position = rank.get(node.name, 0)
+    cordon_only = context.policy.cordon_skipped and not position and nodes.may_be_cordoned(node, refusal)
     if refusal is not None:
         verdict = TargetVerdict.UNKNOWN if refusal.status is Status.UNKNOWN else TargetVerdict.REFUSED
         why, freed_by = (refusal.message,), refusal.remedy[:1]
-        return DrainTarget(node, verdict, 0, 0, evicted, left, why, freed_by=freed_by, cordon_only=cordon_only)
-    held = judgement.holding(node.name)
+        return DrainTarget(node, verdict, 0, 0, evicted, not_evicted, why, freed_by=freed_by, cordon_only=cordon_only)
+    holders = judgement.holding_pods(node.name)
     return DrainTarget(
         node=node,
-        verdict=_verdict(held, world.policy.partial),
-        order=place,
-        finish_round=order.finish.get(node.name, 0),
-        wave=order.wave.get(node.name, 0),
+        verdict=_target_verdict(holders, context.policy.partial),
+        order=position,
+        finish_round=order.finish_round.get(node.name, 0),
+        wave=order.wave_of.get(node.name, 0),
         evictions=evicted,
-        left=left,
-        why=tuple(dict.fromkeys(f"{p.pod.key}: {said.reason}" for p in held for said in p.deciding)),
-        freed_by=tuple(dict.fromkeys(r for p in held for said in p.deciding for r in said.remedy[:1])),
+        left=not_evicted,
+        why=tuple(dict.fromkeys(f"{p.pod.key}: {result.reason}" for p in holders for result in p.deciding_results)),
+        freed_by=tuple(dict.fromkeys(r for p in holders for result in p.deciding_results for r in result.remedy[:1])),
         cordon_only=cordon_only,
-        needs=needs.get(node.name, ()) if place else (),
+        needs=needs.get(node.name, ()) if position else (),
     )
 
 
-def _verdict(held: Sequence[JudgedPod], partial: bool) -> TargetVerdict:
-    if not held:
+def _target_verdict(holders: Sequence[JudgedPod], partial: bool) -> TargetVerdict:
+    if not holders:
         return TargetVerdict.DRAINS
     if partial:
         return TargetVerdict.PARTIAL
-    blocked = any(p.verdict is PodVerdict.BLOCKED for p in held)
+    blocked = any(p.verdict is PodVerdict.BLOCKED for p in holders)
     return TargetVerdict.SKIPPED if blocked else TargetVerdict.UNKNOWN
 
 
-def _left(world: DrainContext, refused: Mapping[str, Finding], judgement: Judgement) -> tuple[NotEvictedPod, ...]:
-    left: list[NotEvictedPod] = []
-    said: dict[object, tuple[tuple[str, ...], str]] = {}  # by ids of the results: replicas share them
-    for name in sorted([*refused, *judgement.pods], key=natural):
+def _not_evicted_pods(context: DrainContext, refused: Mapping[str, Finding], judgement: Judgement) -> tuple[NotEvictedPod, ...]:
+    not_evicted: list[NotEvictedPod] = []
+    known_reasons: dict[object, tuple[tuple[str, ...], str]] = {}  # by ids of the results: replicas share them
+    for name in sorted([*refused, *judgement.pods], key=natural_key):
         if (finding := refused.get(name)) is not None:
             codes, reason = (finding.code.name,), finding.message
-            on = [NotEvictedPod(pod, name, PodVerdict.STAY, codes, reason) for pod in world.pods_on[name]]
+            on_node = [NotEvictedPod(pod, name, PodVerdict.STAY, codes, reason) for pod in context.pods_on[name]]
         else:
-            drained = judgement.complete(name, world.policy.partial)
-            judged = (p for p in judgement.pods[name] if p[1] is not PodVerdict.EVICT or not drained)
-            on = [_left_pod(p, name, said) for p in judged]
-        on.sort(key=lambda left: (left.pod.namespace, natural(left.pod.name)))
-        left += on
-    return tuple(left)
+            drained = judgement.is_drained(name, context.policy.partial)
+            remaining = (p for p in judgement.pods[name] if p[1] is not PodVerdict.EVICT or not drained)
+            on_node = [_not_evicted_pod(p, name, known_reasons) for p in remaining]
+        on_node.sort(key=lambda not_evicted: (not_evicted.pod.namespace, natural_key(not_evicted.pod.name)))
+        not_evicted += on_node
+    return tuple(not_evicted)
 
 
-def _left_pod(judged: JudgedPod, node: str, known: dict[object, tuple[tuple[str, ...], str]]) -> NotEvictedPod:
-    pod, verdict, told, _ = judged
+def _not_evicted_pod(judged: JudgedPod, node: str, known_reasons: dict[object, tuple[tuple[str, ...], str]]) -> NotEvictedPod:
+    pod, verdict, results, _ = judged
     if verdict is PodVerdict.EVICT:
-        return made(NotEvictedPod, (pod, node, PodVerdict.HELD, (), "could go, but its node is skipped"))
-    key = verdict, *map(id, told)
-    if key not in known:
-        reasons = tuple(dict.fromkeys(said.reason for said in judged.deciding))
-        codes = tuple(dict.fromkeys(said.code.name for said in judged.deciding if said.code is not None))
-        known[key] = codes, "; ".join(reasons)
-    return made(NotEvictedPod, (pod, node, verdict, *known[key]))
+        return build_tuple(NotEvictedPod, (pod, node, PodVerdict.HELD, (), "could go, but its node is skipped"))
+    key = verdict, *map(id, results)
+    if key not in known_reasons:
+        reasons = tuple(dict.fromkeys(result.reason for result in judged.deciding_results))
+        codes = tuple(dict.fromkeys(result.code.name for result in judged.deciding_results if result.code is not None))
+        known_reasons[key] = codes, "; ".join(reasons)
+    return build_tuple(NotEvictedPod, (pod, node, verdict, *known_reasons[key]))
 
 
-def _headroom(judgement: Judgement, order: EvictionOrder, lines: Mapping[str, Line]) -> tuple[Headroom, ...]:
+def _budget_headroom(judgement: Judgement, order: EvictionOrder, headroom_lines: Mapping[str, HeadroomLine]) -> tuple[Headroom, ...]:
     to_evict = Counter([limit for booking in order.bookings for limit in booking.task.limits])
     return tuple(
         Headroom(
             budget=b.budget,
-            verdict=BudgetVerdict.BLOCKED_NOW if key in judgement.used_up else b.verdict,
-            also=tuple(v for v in b.also if v is not b.verdict),
+            verdict=BudgetVerdict.BLOCKED_NOW if key in judgement.exhausted_budgets else b.verdict,
+            also=tuple(v for v in b.other_verdicts if v is not b.verdict),
             on_targets=len(b.on_targets),
             to_evict=to_evict[key],
             per_round=b.per_round,
             rounds=b.rounds,
             recomputed=b.recomputed,
             owner=b.owner,
-            why=b.why,
-            over_time=lines.get(key, ()),
+            why=b.explanation,
+            allowed_over_time=headroom_lines.get(key, ()),
         )
         for key, b in judgement.budgets.items()
     )
@@ -220,34 +220,34 @@ def _headroom(judgement: Judgement, order: EvictionOrder, lines: Mapping[str, Li
 # searches for a better order, and may be shorter.
 
 
-QUICK = frozenset(
+INCREMENTAL_FIELDS = frozenset(
     {"assume_budgets", "assume_fixed", "max_unavailable", "pins", "evictions_per_second", "grace_seconds"}
 )
 """The fields of a policy that may change without a complete new plan."""
 
 
 @frozen
-class Preview:
+class PlanPreview:
     """The quick answer to a what-if question. `waves`: (nodes, rounds) of each wave, in order."""
 
     rounds: int
     waves: tuple[tuple[int, int], ...]
-    drained: tuple[str, ...]  # in the order in which they are started
-    skipped: tuple[str, ...]
+    drained_nodes: tuple[str, ...]  # in the order in which they are started
+    skipped_nodes: tuple[str, ...]
     blockers: tuple[Finding, ...]
 
 
 @frozen
-class _Changed:
-    world: DrainContext
+class _ChangedPlan:
+    context: DrainContext
     judgement: Judgement
     work: NodeTasks
-    landing: ReplacementPlaces
-    activation: tuple[str, ...]
+    placement: ReplacementPlaces
+    start_order: tuple[str, ...]
     waves: NodeWaves
 
 
-class WhatIf:
+class WhatIfPlan:
     """A plan that can be changed: answers how it would be under another policy."""
 
     def __init__(self, cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> None:
@@ -256,37 +256,37 @@ class WhatIf:
             UsageError: a budget of ``--assume-budget`` does not exist.
         """
         self._cluster = cluster
-        world = survey(with_assumed_budgets(cluster, policy), tuple(targets), policy)
-        self._world, self._judged, self._chosen = settled(world)
-        self._plain = plain_limits(self._chosen.work.tasks)
-        self.plan = put_together(self._world, self._chosen)
+        context = drain_context(with_assumed_budgets(cluster, policy), tuple(targets), policy)
+        self._context, self._judgement, self._choice = judge_and_order(context)
+        self._plain_limits = plain_limits(self._choice.work.tasks)
+        self.plan = assemble_plan(self._context, self._choice)
 
-    def preview(self, policy: DrainPolicy) -> Preview:
+    def preview(self, policy: DrainPolicy) -> PlanPreview:
         """Rounds, waves and blockers under `policy`, without times.
 
         Raises:
             UsageError: a budget of ``--assume-budget`` does not exist.
         """
-        changed = self._change(policy)
+        changed = self._changed_plan(policy)
         if changed is None:
-            plan = self._anew(policy)
+            plan = self._plan_again(policy)
             drained = [target for target in plan.targets if target.order]
-            return Preview(
+            return PlanPreview(
                 rounds=plan.rounds,
-                waves=_waves((target.wave, target.finish_round) for target in drained),
-                drained=tuple(target.node.name for target in drained),
-                skipped=tuple(target.node.name for target in plan.skipped),
+                waves=_wave_sizes((target.wave, target.finish_round) for target in drained),
+                drained_nodes=tuple(target.node.name for target in drained),
+                skipped_nodes=tuple(target.node.name for target in plan.skipped),
                 blockers=plan.blockers,
             )
-        same = changed.work.tasks.keys() == self._chosen.work.tasks.keys()
-        plain = self._plain if same else None
-        rounds = assign(changed.work.tasks, changed.work.per_round, changed.activation, changed.waves, plain)
-        return Preview(
-            rounds=max(rounds.finish.values(), default=0),
-            waves=_waves((changed.waves.of[node], rounds.finish[node]) for node in changed.activation),
-            drained=changed.activation,
-            skipped=tuple(n.name for n in self._world.targets if n.name not in changed.work.tasks),
-            blockers=_blockers(changed),
+        same_nodes = changed.work.tasks.keys() == self._choice.work.tasks.keys()
+        known_limits = self._plain_limits if same_nodes else None
+        rounds = assign_rounds(changed.work.tasks, changed.work.per_round, changed.start_order, changed.waves, known_limits)
+        return PlanPreview(
+            rounds=max(rounds.finish_round.values(), default=0),
+            waves=_wave_sizes((changed.waves.wave_of[node], rounds.finish_round[node]) for node in changed.start_order),
+            drained_nodes=changed.start_order,
+            skipped_nodes=tuple(n.name for n in self._context.targets if n.name not in changed.work.tasks),
+            blockers=_failing_findings(changed),
         )
 
     def plan_for(self, policy: DrainPolicy) -> DrainPlan:
@@ -295,151 +295,151 @@ class WhatIf:
         Raises:
             UsageError: a budget of ``--assume-budget`` does not exist.
         """
-        changed = self._change(policy)
+        changed = self._changed_plan(policy)
         if changed is None:
-            return self._anew(policy)
+            return self._plan_again(policy)
         work = changed.work
-        as_given = self._chosen.tried[0].name == GIVEN
-        order = arrange(work.tasks, work.per_round, changed.activation, changed.waves, as_given=as_given)
-        chosen = replace(
-            self._chosen,
+        as_given = self._choice.tried_orders[0].name == USER_ORDER
+        order = arrange_rounds(work.tasks, work.per_round, changed.start_order, changed.waves, keep_node_order=as_given)
+        choice = replace(
+            self._choice,
             judgement=changed.judgement,
             work=work,
             order=order,
-            activation=changed.activation,
-            landing=changed.landing,
-            clock=self._chosen.clock.seen_by(changed.world),
-            usual=None,
+            start_order=changed.start_order,
+            placement=changed.placement,
+            pod_times=self._choice.pod_times.with_context(changed.context),
+            typical_run=None,
         )
-        return put_together(changed.world, timed(chosen))
+        return assemble_plan(changed.context, with_timeline(choice))
 
-    def _anew(self, policy: DrainPolicy) -> DrainPlan:
-        return make_plan(with_assumed_budgets(self._cluster, policy), self._world.targets, policy)
+    def _plan_again(self, policy: DrainPolicy) -> DrainPlan:
+        return build_plan(with_assumed_budgets(self._cluster, policy), self._context.targets, policy)
 
-    def _change(self, policy: DrainPolicy) -> _Changed | None:
+    def _changed_plan(self, policy: DrainPolicy) -> _ChangedPlan | None:
         """The parts of the plan that differ under `policy`; None where a complete new plan is needed."""
-        was = self._world.policy
-        differ = {
-            field.name for field in fields(DrainPolicy) if getattr(was, field.name) != getattr(policy, field.name)
+        before = self._context.policy
+        changed = {
+            field.name for field in fields(DrainPolicy) if getattr(before, field.name) != getattr(policy, field.name)
         }
-        if not differ <= QUICK or policy.partial or self._judged.used_up or self._chosen.judgement.used_up:
+        if not changed <= INCREMENTAL_FIELDS or policy.partial or self._judgement.exhausted_budgets or self._choice.judgement.exhausted_budgets:
             return None
-        if self._world.no_second:
+        if self._context.without_surge_room:
             return None  # another policy may leave room for a second pod
-        if policy.surge is not None and differ & {"max_unavailable", "pins"}:
+        if policy.surge is not None and changed & {"max_unavailable", "pins"}:
             return None  # places on new nodes were reserved for the waves of the old policy
-        if any(task.for_good for tasks in self._chosen.work.tasks.values() for task in tasks):
+        if any(task.permanent_limits for tasks in self._choice.work.tasks.values() for task in tasks):
             return None
-        budgets = {key for key, _ in set(was.assume_budgets) ^ set(policy.assume_budgets)}
-        world = self._assuming(policy, budgets) if budgets else replace(self._world, policy=policy)
-        codes = was.assume_fixed ^ policy.assume_fixed
-        budgets |= {key for key, b in self._judged.budgets.items() if any(f.code.name in codes for f in b.findings)}
-        budgets &= set(self._judged.budgets)
-        pods = {pod.uid: pod for key in budgets for pod in self._judged.budgets[key].on_targets}
+        budgets = {key for key, _ in set(before.assume_budgets) ^ set(policy.assume_budgets)}
+        context = self._assumed_context(policy, budgets) if budgets else replace(self._context, policy=policy)
+        codes = before.assume_fixed ^ policy.assume_fixed
+        budgets |= {key for key, b in self._judgement.budgets.items() if any(f.code.name in codes for f in b.findings)}
+        budgets &= set(self._judgement.budgets)
+        pods = {pod.uid: pod for key in budgets for pod in self._judgement.budgets[key].on_targets}
         if codes:
-            every = (judged for on in self._judged.pods.values() for judged in on if judged.said)
-            pods |= {p.pod.uid: p.pod for p in every if any(s.code and s.code.name in codes for s in p.said)}
-        return self._decided(world, budgets, list(pods.values()))
+            all_judged = (judged for on_node in self._judgement.pods.values() for judged in on_node if judged.results)
+            pods |= {p.pod.uid: p.pod for p in all_judged if any(s.code and s.code.name in codes for s in p.results)}
+        return self._decide_again(context, budgets, list(pods.values()))
 
-    def _assuming(self, policy: DrainPolicy, keys: Iterable[str]) -> DrainContext:
+    def _assumed_context(self, policy: DrainPolicy, keys: Iterable[str]) -> DrainContext:
         """The context in which the budgets of `keys` are as `policy` assumes them; budgets without an assumption are as
         read."""
-        check_assumed(self._cluster, policy)
-        wanted = dict(policy.assume_budgets)
-        was = self._world
-        real = {budget.key: budget for budget in self._cluster.budgets}
-        new = {
-            key: assumed(real[key], wanted[key], was.guards.pods(real[key]), was.scales, was.now)
-            if key in wanted
-            else real[key]
+        check_assumed_budgets(self._cluster, policy)
+        desired = dict(policy.assume_budgets)
+        old_context = self._context
+        real_budgets = {budget.key: budget for budget in self._cluster.budgets}
+        new_budgets = {
+            key: assume_budget(real_budgets[key], desired[key], old_context.pod_budgets.selected_pods(real_budgets[key]), old_context.scales, old_context.now)
+            if key in desired
+            else real_budgets[key]
             for key in keys
         }
         cluster = replace(
-            was.cluster,
-            budgets=tuple(new.get(budget.key, budget) for budget in was.cluster.budgets),
+            old_context.cluster,
+            budgets=tuple(new_budgets.get(budget.key, budget) for budget in old_context.cluster.budgets),
             notes=(*self._cluster.notes, *assumption_notes(policy)),
         )
-        return replace(was, cluster=cluster, policy=policy, guards=was.guards.with_others(new))
+        return replace(old_context, cluster=cluster, policy=policy, pod_budgets=old_context.pod_budgets.with_budgets(new_budgets))
 
-    def _decided(self, world: DrainContext, budgets: Iterable[str], pods: Sequence[Pod]) -> _Changed | None:
+    def _decide_again(self, context: DrainContext, budgets: Iterable[str], pods: Sequence[Pod]) -> _ChangedPlan | None:
         """Decide again what depends on `budgets` and on the verdicts of `pods`; None where more may depend on them."""
-        base, was, budgets = self._chosen, self._judged, list(budgets)
-        judged = judge_again(world, was, budgets, pods)
+        base, previous, budgets = self._choice, self._judgement, list(budgets)
+        judged = update_judgement(context, previous, budgets, pods)
         nodes = {
             name
             for name in {pod.node for pod in pods}
-            if any(_differs(new, old) for new, old in zip(judged.pods[name], was.pods[name], strict=True))
+            if any(_verdict_differs(new_pods, old_judged) for new_pods, old_judged in zip(judged.pods[name], previous.pods[name], strict=True))
         }
         # On all other nodes the verdicts after placement stay.
         judgement = replace(judged, pods={**base.judgement.pods, **{name: judged.pods[name] for name in nodes}})
-        work = work_again(world, judgement, base.work, nodes, budgets)
-        before = set(base.activation)
-        if not before <= work.tasks.keys():
+        work = update_node_tasks(context, judgement, base.work, nodes, budgets)
+        old_nodes = set(base.start_order)
+        if not old_nodes <= work.tasks.keys():
             return None  # other pods may have had their places through its removal
-        if any(task.for_good for name in nodes for task in work.tasks.get(name, ())):
+        if any(task.permanent_limits for name in nodes for task in work.tasks.get(name, ())):
             return None
-        new = {name: coming_again(work.tasks[name]) for name in nodes if name in work.tasks and name not in before}
-        landing = base.landing
-        if new:
-            if base.order.gated and world.policy.surge is not None:
+        new_pods = {name: pods_needing_place(work.tasks[name]) for name in nodes if name in work.tasks and name not in old_nodes}
+        placement = base.placement
+        if new_pods:
+            if base.order.is_gated and context.policy.surge is not None:
                 return None  # the added nodes would have to wait for the waves that add new nodes for them
-            found = base.ground.extend(new)
-            landing = _both(landing, found)
-            if found.homeless:
-                judgement = without_homeless(world, judgement, found)
-                if without_a_second(judged, judgement):
+            added = base.reservations.place_additional(new_pods)
+            placement = _merge_placements(placement, added)
+            if added.unplaced:
+                judgement = block_unplaced_pods(context, judgement, added)
+                if restarts_without_place(judged, judgement):
                     return None
-                work = work_again(world, judgement, work, set(new), budgets)
-        activation = (*base.activation, *sorted(name for name in new if name in work.tasks))
-        same = base.order.gated and _gates(world.policy) == _gates(self._world.policy)
-        waves = waves_of(world, activation, base.begun_s, landing.needs, base.order.wave if same else {})
-        return _Changed(world, judgement, work, landing, activation, waves)
+                work = update_node_tasks(context, judgement, work, set(new_pods), budgets)
+        start_order = (*base.start_order, *sorted(name for name in new_pods if name in work.tasks))
+        same_waves = base.order.is_gated and _wave_options(context.policy) == _wave_options(self._context.policy)
+        waves = node_waves(context, start_order, base.started_s, placement.needs, base.order.wave_of if same_waves else {})
+        return _ChangedPlan(context, judgement, work, placement, start_order, waves)
 
 
-def _gates(policy: DrainPolicy) -> tuple[object, ...]:
+def _wave_options(policy: DrainPolicy) -> tuple[object, ...]:
     return policy.max_unavailable, policy.pins
 
 
-def _differs(new: JudgedPod, old: JudgedPod) -> bool:
-    return new is not old and (new.verdict is not old.verdict or new.said != old.said)
+def _verdict_differs(new_judged: JudgedPod, old_judged: JudgedPod) -> bool:
+    return new_judged is not old_judged and (new_judged.verdict is not old_judged.verdict or new_judged.results != old_judged.results)
 
 
-def _both(one: ReplacementPlaces, other: ReplacementPlaces) -> ReplacementPlaces:
+def _merge_placements(first: ReplacementPlaces, second: ReplacementPlaces) -> ReplacementPlaces:
     return ReplacementPlaces(
-        homeless={**one.homeless, **other.homeless},
-        coming=Counter(one.coming) + Counter(other.coming),
-        missing=Counter(one.missing) + Counter(other.missing),
-        places={**one.places, **other.places},
-        needs={**one.needs, **other.needs},
-        unsure={**one.unsure, **other.unsure},
-        blind=one.blind,
-        preemption=one.preemption.and_of(other.preemption),
+        unplaced={**first.unplaced, **second.unplaced},
+        provisioned_nodes=Counter(first.provisioned_nodes) + Counter(second.provisioned_nodes),
+        missing_nodes=Counter(first.missing_nodes) + Counter(second.missing_nodes),
+        places={**first.places, **second.places},
+        needs={**first.needs, **second.needs},
+        uncertain={**first.uncertain, **second.uncertain},
+        unknown_capacity=first.unknown_capacity,
+        preemption=first.preemption.merge(second.preemption),
     )
 
 
-def _blockers(changed: _Changed) -> tuple[Finding, ...]:
-    world, landing = changed.world, changed.landing
-    evicted = (task.pod for given in changed.work.tasks.values() for task in given)
-    said = (
-        *world.refused.values(),
+def _failing_findings(changed: _ChangedPlan) -> tuple[Finding, ...]:
+    context, placement = changed.context, changed.placement
+    evicted = (task.pod for node_tasks in changed.work.tasks.values() for task in node_tasks)
+    findings = (
+        *context.refused_nodes.values(),
         *changed.judgement.findings(),
-        *places.findings(world, landing),
-        *preemption.findings(world, landing.preemption, evicted),
+        *places.placement_findings(context, placement),
+        *preemption.preemption_findings(context, placement.preemption, evicted),
     )
-    return tuple(in_order(merged(finding for finding in said if finding.status is Status.FAIL)))
+    return tuple(sort_findings(merge_findings(finding for finding in findings if finding.status is Status.FAIL)))
 
 
-def _waves(nodes: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def _wave_sizes(wave_and_round: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """(nodes, rounds) of each wave, in order, from the wave and the last round of each node. Rounds before a wave do
     not count."""
     count: Counter[int] = Counter()
-    last: Counter[int] = Counter()
-    for wave, finish in nodes:
+    last_round: Counter[int] = Counter()
+    for wave, finish in wave_and_round:
         count[wave] += 1
-        last[wave] = max(last[wave], finish)
-    found, before = [], 0
+        last_round[wave] = max(last_round[wave], finish)
+    sizes, before = [], 0
     for wave in sorted(count):
-        end = max(last[wave], before)
-        found.append((count[wave], end - before))
+        end = max(last_round[wave], before)
+        sizes.append((count[wave], end - before))
         before = end
-    return tuple(found)
+    return tuple(sizes)

@@ -10,14 +10,14 @@ from typing import TypeAlias
 from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.baseline import BudgetOutline, ReadPlan, TargetOutline
+from kubectl_eksdoc.model.baseline import BudgetOutline, AcceptedPlan, TargetOutline
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 
 from .outcome import TargetVerdict
 from .result import DrainPlan
 
-Value: TypeAlias = int | float | str | None
+FigureValue: TypeAlias = int | float | str | None
 """A figure of one plan; None where it has none."""
 
 _DECIMALS = 6
@@ -53,8 +53,8 @@ class PlanFigure:
     """One measure of both plans."""
 
     what: Measure
-    before: Value
-    now: Value
+    before: FigureValue
+    now: FigureValue
 
     @property
     def differs(self) -> bool:
@@ -87,7 +87,7 @@ class BudgetChange:
 
 
 @frozen
-class Comparison:
+class PlanComparison:
     """This plan compared with a saved one. `figures` contains every measure, also those that are equal; `targets` and
     `budgets` only what differs. `since`: the saved plan, the options that differ, and the changes of findings."""
 
@@ -99,17 +99,17 @@ class Comparison:
     since: ResultComparison
 
     @property
-    def like_with_like(self) -> bool:
+    def is_comparable(self) -> bool:
         """True when both plans are of the same targets and could judge the same; otherwise no change is good or bad."""
         sides = [(change.before, change.now) for change in self.targets]
-        opened = any(each is None or each.verdict == TargetVerdict.UNKNOWN.value for side in sides for each in side)
-        return not (opened or self.read_before or self.read_now)
+        has_unknown_target = any(each is None or each.verdict == TargetVerdict.UNKNOWN.value for side in sides for each in side)
+        return not (has_unknown_target or self.read_before or self.read_now)
 
     @property
-    def nothing_differs(self) -> bool:
+    def is_equal(self) -> bool:
         since = self.since
-        differing = (self.read_before, self.read_now, since.asked, self.targets, self.budgets, since.changes)
-        return not any(differing) and not any(figure.differs for figure in self.figures)
+        differences = (self.read_before, self.read_now, since.changed_options, self.targets, self.budgets, since.changes)
+        return not any(differences) and not any(figure.differs for figure in self.figures)
 
 
 # Drift: whether the cluster is still as in the plan that the user read; if it is not, that plan must not be executed.
@@ -118,99 +118,99 @@ class Comparison:
 # other pods the plan evicts. Every other difference makes another plan than the one that was read.
 
 
-_MOST_NAMES = 5
+_MAX_NAMES = 5
 
 
-def promise_of(plan: DrainPlan) -> ReadPlan:
+def read_plan_of(plan: DrainPlan) -> AcceptedPlan:
     """The decisions that a user sees in this plan."""
-    return ReadPlan(
+    return AcceptedPlan(
         {target.node.name: (target.node.uid, target.verdict.value) for target in plan.targets},
         {
-            e.pod.uid: (e.pod.key, e.pod.owner.uid if e.pod.owner is not None else "", e.manner.means.value)
-            for e in plan.evictions
+            eviction.pod.uid: (eviction.pod.key, eviction.pod.owner.uid if eviction.pod.owner is not None else "", eviction.eviction_mode.means.value)
+            for eviction in plan.evictions
         },
         {headroom.budget.key: headroom.verdict.value for headroom in plan.budgets},
         frozenset(finding.code.name for finding in plan.findings if finding.status is Status.UNKNOWN),
     )
 
 
-def check_drift(read: ReadPlan, plan: DrainPlan, since: str, next_step: str) -> None:
+def check_drift(read_plan: AcceptedPlan, plan: DrainPlan, since: str, next_step: str) -> None:
     """`since`: an event (``the plan was shown``); `next_step`: what to do instead, a sentence.
 
     Raises:
         Drifted: this plan would do something else than the plan that was read.
     """
-    differs = drift(read, promise_of(plan))
-    if differs:
-        said = "\n".join(f"- {each}" for each in differs)
-        raise Drifted(f"the cluster has changed since {since}", f"{said}\nNothing was done. {next_step}")
+    differences = drift(read_plan, read_plan_of(plan))
+    if differences:
+        lines = "\n".join(f"- {each}" for each in differences)
+        raise Drifted(f"the cluster has changed since {since}", f"{lines}\nNothing was done. {next_step}")
 
 
-def drift(read: ReadPlan, now: ReadPlan) -> tuple[str, ...]:
+def drift(read_plan: AcceptedPlan, current: AcceptedPlan) -> tuple[str, ...]:
     """A sentence without full stop for every decision that differs now; empty if none does."""
-    return (*_other_nodes(read, now), *_other_pods(read, now), *_other_verdicts(read, now))
+    return (*_node_drift(read_plan, current), *_pod_drift(read_plan, current), *_verdict_drift(read_plan, current))
 
 
-def _other_nodes(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
-    for name in sorted(read.nodes.keys() | now.nodes.keys()):
-        if name not in now.nodes:
+def _node_drift(read_plan: AcceptedPlan, current: AcceptedPlan) -> Iterator[str]:
+    for name in sorted(read_plan.nodes.keys() | current.nodes.keys()):
+        if name not in current.nodes:
             yield f"node {name} is not there any more, or not selected"
-        elif name not in read.nodes:
+        elif name not in read_plan.nodes:
             yield f"node {name} is selected and was not in the plan"
-        elif read.nodes[name][0] != now.nodes[name][0]:
+        elif read_plan.nodes[name][0] != current.nodes[name][0]:
             yield f"node {name} is another one than in the plan: its uid differs"
-        elif read.nodes[name][1] != now.nodes[name][1]:
-            yield f"node {name} was {read.nodes[name][1]} and is {now.nodes[name][1]} now"
+        elif read_plan.nodes[name][1] != current.nodes[name][1]:
+            yield f"node {name} was {read_plan.nodes[name][1]} and is {current.nodes[name][1]} now"
 
 
-def _other_pods(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
-    owners = {owner for _, owner, _ in read.evicted.values()} - {""}
-    new = sorted(key for uid, (key, owner, _) in now.evicted.items() if uid not in read.evicted and owner not in owners)
-    if new:
-        more = f" and {len(new) - _MOST_NAMES} more" if len(new) > _MOST_NAMES else ""
-        what = "a pod that the plan does not evict" if len(new) == 1 else "pods that the plan does not evict"
-        yield f"{what} would be evicted: {', '.join(new[:_MOST_NAMES])}{more}"
-    for uid in sorted(read.evicted.keys() & now.evicted.keys(), key=lambda each: now.evicted[each]):
-        key, _, means = now.evicted[uid]
-        if read.evicted[uid][2] != means:
-            yield f"{key} was to go by {read.evicted[uid][2]} and goes by {means} now"
+def _pod_drift(read_plan: AcceptedPlan, current: AcceptedPlan) -> Iterator[str]:
+    owners = {owner for _, owner, _ in read_plan.evicted.values()} - {""}
+    new_keys = sorted(key for uid, (key, owner, _) in current.evicted.items() if uid not in read_plan.evicted and owner not in owners)
+    if new_keys:
+        more_text = f" and {len(new_keys) - _MAX_NAMES} more" if len(new_keys) > _MAX_NAMES else ""
+        pods_text = "a pod that the plan does not evict" if len(new_keys) == 1 else "pods that the plan does not evict"
+        yield f"{pods_text} would be evicted: {', '.join(new_keys[:_MAX_NAMES])}{more_text}"
+    for uid in sorted(read_plan.evicted.keys() & current.evicted.keys(), key=lambda each: current.evicted[each]):
+        key, _, means = current.evicted[uid]
+        if read_plan.evicted[uid][2] != means:
+            yield f"{key} was to go by {read_plan.evicted[uid][2]} and goes by {means} now"
 
 
-def _other_verdicts(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
+def _verdict_drift(read_plan: AcceptedPlan, current: AcceptedPlan) -> Iterator[str]:
     """A budget without pods on the targets may have disappeared with them, which is no drift."""
-    for key in sorted(read.budgets.keys() & now.budgets.keys()):
-        if read.budgets[key] != now.budgets[key]:
-            yield f"budget {key} was {read.budgets[key]} and is {now.budgets[key]} now"
-    for key in sorted(now.budgets.keys() - read.budgets.keys()):
+    for key in sorted(read_plan.budgets.keys() & current.budgets.keys()):
+        if read_plan.budgets[key] != current.budgets[key]:
+            yield f"budget {key} was {read_plan.budgets[key]} and is {current.budgets[key]} now"
+    for key in sorted(current.budgets.keys() - read_plan.budgets.keys()):
         yield f"budget {key} guards pods on the targets and was not in the plan"
-    for code in sorted(now.unknown - read.unknown):
+    for code in sorted(current.unknown - read_plan.unknown):
         yield f"{code} cannot be judged any more"
 
 
 # Whether a plan of newly read facts would be the same plan.
 
 
-def unchanged(before: Cluster, after: Cluster) -> bool:
+def is_unchanged(before: Cluster, after: Cluster) -> bool:
     """Whether all facts are the same that a plan may depend on, without read times and renewal times of leases.
 
     While pods are being deleted, the plan depends on the time itself.
     """
-    if _passes(before) or _passes(after) or _spared(before) != _spared(after):
+    if _depends_on_time(before) or _depends_on_time(after) or _protected_uids(before) != _protected_uids(after):
         return False
-    return _timeless(before, after) == after
+    return _with_times_of(before, after) == after
 
 
-def _timeless(before: Cluster, after: Cluster) -> Cluster:
-    renewed = {(lease.namespace, lease.name): lease.renewed_at for lease in after.leases}
-    leases = tuple(replace(each, renewed_at=renewed.get((each.namespace, each.name))) for each in before.leases)
+def _with_times_of(before: Cluster, after: Cluster) -> Cluster:
+    renewed_at = {(lease.namespace, lease.name): lease.renewed_at for lease in after.leases}
+    leases = tuple(replace(each, renewed_at=renewed_at.get((each.namespace, each.name))) for each in before.leases)
     return replace(before, observed_at=after.observed_at, leases=leases)
 
 
-def _passes(cluster: Cluster) -> bool:
-    leaving = any(pod.deletion_deadline is not None for pod in cluster.pods)
-    return leaving or any(lock.until is not None for each in cluster.workloads for lock in each.reboot_locks)
+def _depends_on_time(cluster: Cluster) -> bool:
+    has_terminating_pods = any(pod.deletion_deadline is not None for pod in cluster.pods)
+    return has_terminating_pods or any(lock.until is not None for workload in cluster.workloads for lock in workload.reboot_locks)
 
 
-def _spared(cluster: Cluster) -> list[str]:
+def _protected_uids(cluster: Cluster) -> list[str]:
     """Some pods are protected only for a limited time."""
-    return [pod.uid for pod in cluster.pods if pod.annotations and pod.protected_at(cluster.observed_at)]
+    return [pod.uid for pod in cluster.pods if pod.annotations and pod.protection_at(cluster.observed_at)]

@@ -15,14 +15,14 @@ from kubectl_eksdoc.model.options import (
     GRACE,
     NAMES_IN_A_FILE,
     NODEGROUP,
-    NODES,
+    NEW_NODES,
     OFF_SWITCH,
     PERCENTAGE,
     POD_NAMES,
     RATE,
     SELECTOR,
     SWITCH,
-    TIME,
+    STALL_TIMEOUT,
     WHOLE_SECONDS,
     ZONE,
     OptionKind,
@@ -33,7 +33,7 @@ from kubectl_eksdoc.model.options import (
 )
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.model.budgets import Amount
+    from kubectl_eksdoc.model.budgets import IntOrPercent
     from kubectl_eksdoc.model.nodes import Pod
     from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.model.selectors import Selector
@@ -50,11 +50,11 @@ class Targeting:
     older_than: Version | None = None
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.names or self.selector or self.nodegroups or self.older_than)
 
 
-AUTO = "auto"
+AUTO_ORDER = "auto"
 """Several orders are tried and the best is kept."""
 
 ORDERS = ("soonest", "chain", "light", "efficiency", "zone", "name")
@@ -65,29 +65,29 @@ BURST_S = 1.0
 """The evictions of this many seconds may be requested at once; at least one."""
 
 
-def burst(rate: float) -> float:
+def burst_size(rate: float) -> float:
     """How many evictions may be requested at once at `rate` a second, after a pause."""
     return max(1.0, rate * BURST_S)
 
 
-AS_IN_KUBECTL = "What the drain may do (as in kubectl drain)"
-ONLY_HERE = "What the drain may do (only here)"
-WHAT_IF = "What if (only here)"
-PACE = "How many nodes go at once, and how fast (only here)"
-FIRST = "Which nodes go first (only here)"
+KUBECTL_GROUP = "What the drain may do (as in kubectl drain)"
+OWN_GROUP = "What the drain may do (only here)"
+WHAT_IF_GROUP = "What if (only here)"
+PACE_GROUP = "How many nodes go at once, and how fast (only here)"
+ORDER_GROUP = "Which nodes go first (only here)"
 
 
-def _at_once(policy_value: tuple[tuple[str, Amount], ...]) -> list[str]:
-    return [f"{amount}" if by == ALL else f"{by}={amount}" for by, amount in policy_value]
+def _at_once_texts(policy_value: tuple[tuple[str, IntOrPercent], ...]) -> list[str]:
+    return [f"{amount}" if domain == ALL else f"{domain}={amount}" for domain, amount in policy_value]
 
 
-AT_ONCE = OptionKind(
+NODES_AT_ONCE_KIND = OptionKind(
     parser="nodes_at_once",
     repeated=True,
     keyed=True,
-    value=lambda amounts: tuple(sorted(amounts.items(), key=lambda each: (ALL, ZONE, NODEGROUP).index(each[0]))),
-    given=lambda value: (_at_once(value) or [""])[0] if len(value) < 2 else _at_once(value),
-    plain=lambda value: ", ".join(_at_once(value)) or None,
+    from_parsed=lambda amounts: tuple(sorted(amounts.items(), key=lambda each: (ALL, ZONE, NODEGROUP).index(each[0]))),
+    to_flag=lambda value: (_at_once_texts(value) or [""])[0] if len(value) < 2 else _at_once_texts(value),
+    to_json=lambda value: ", ".join(_at_once_texts(value)) or None,
 )
 
 
@@ -98,33 +98,33 @@ class DrainPolicy:
     ignore_daemonsets: bool = option(
         True,
         "--ignore-daemonsets",
-        AS_IN_KUBECTL,
+        KUBECTL_GROUP,
         SWITCH,
         "do not evict DaemonSet pods; on by default, unlike in kubectl",
         always=True,
     )
     delete_emptydir_data: bool = option(
-        False, "--delete-emptydir-data", AS_IN_KUBECTL, SWITCH, "evict pods with emptyDir data", always=True
+        False, "--delete-emptydir-data", KUBECTL_GROUP, SWITCH, "evict pods with emptyDir data", always=True
     )
     force: bool = option(
-        False, "--force", AS_IN_KUBECTL, SWITCH, "evict pods that no controller recreates", always=True
+        False, "--force", KUBECTL_GROUP, SWITCH, "evict pods that no controller recreates", always=True
     )
     grace_seconds: int | None = option(
         None,
         "--grace-period",
-        AS_IN_KUBECTL,
+        KUBECTL_GROUP,
         GRACE,
         "grace period for every pod, in seconds; negative: the pod's own (default: -1)",
         "SECONDS",
         always=True,
     )
     pod_selector: Selector | None = option(
-        None, "--pod-selector", AS_IN_KUBECTL, SELECTOR, "evict only pods whose labels match", "SELECTOR"
+        None, "--pod-selector", KUBECTL_GROUP, SELECTOR, "evict only pods whose labels match", "SELECTOR"
     )
     skip_deleting_after: int = option(
         0,
         "--skip-wait-for-delete-timeout",
-        AS_IN_KUBECTL,
+        KUBECTL_GROUP,
         WHOLE_SECONDS,
         "do not wait for pods that have been terminating longer than this; 0: always wait",
         "SECONDS",
@@ -137,7 +137,7 @@ class DrainPolicy:
     partial: bool = option(
         False,
         "--partial",
-        ONLY_HERE,
+        OWN_GROUP,
         SWITCH,
         "drain nodes as far as possible where a pod cannot be evicted",
         always=True,
@@ -146,7 +146,7 @@ class DrainPolicy:
     cordon_skipped: bool = option(
         True,
         "--no-cordon-skipped",
-        ONLY_HERE,
+        OWN_GROUP,
         OFF_SWITCH,
         "do not cordon targets that are not drained: evicted pods can be scheduled onto them",
         steps=Steps("cordon skipped", "no: pods may be scheduled onto them", (False, True)),
@@ -154,7 +154,7 @@ class DrainPolicy:
     evict_protected: bool = option(
         False,
         "--evict-protected",
-        ONLY_HERE,
+        OWN_GROUP,
         SWITCH,
         "evict pods that are annotated against disruption",
         always=True,
@@ -162,7 +162,7 @@ class DrainPolicy:
     surge_singles: bool = option(
         False,
         "--surge-singles",
-        ONLY_HERE,
+        OWN_GROUP,
         SWITCH,
         "restart a Deployment with one replica instead of evicting its pod, where the new pod can become Ready first",
         steps=Steps("restart singles", "by a rollout, instead of an eviction", (False, True)),
@@ -170,8 +170,8 @@ class DrainPolicy:
     wait_jobs: int = option(
         0,
         "--wait-jobs",
-        ONLY_HERE,
-        TIME,
+        OWN_GROUP,
+        STALL_TIMEOUT,
         "wait up to this long for Job pods to finish before evicting them, such as 30m; default: do not wait",
         "TIME",
         json="waitJobsSeconds",
@@ -186,7 +186,7 @@ class DrainPolicy:
     delete_past_budget: frozenset[str] = option(
         frozenset(),
         "--delete-past-budget",
-        ONLY_HERE,
+        OWN_GROUP,
         POD_NAMES,
         "delete this pod if its PodDisruptionBudget blocks eviction; may be repeated",
         "NS/POD",
@@ -194,7 +194,7 @@ class DrainPolicy:
     accept_unknown: frozenset[str] = option(
         frozenset(),
         "--accept-unknown",
-        ONLY_HERE,
+        OWN_GROUP,
         CODES,
         "accept these finding codes as unknown: they do not cause exit code 5; may be repeated",
         "CODE,…",
@@ -203,7 +203,7 @@ class DrainPolicy:
     assume_budgets: tuple[tuple[str, int], ...] = option(
         (),
         "--assume-budget",
-        WHAT_IF,
+        WHAT_IF_GROUP,
         pairs("assumed_budget", "budget", "away"),
         "plan as if this PodDisruptionBudget allowed N disruptions; may be repeated",
         "NS/NAME=N",
@@ -211,24 +211,24 @@ class DrainPolicy:
     assume_fixed: frozenset[str] = option(
         frozenset(),
         "--assume-fixed",
-        WHAT_IF,
+        WHAT_IF_GROUP,
         CODES,
         "plan as if every finding with one of these codes were fixed, on all objects; may be repeated",
         "CODE,…",
     )
-    max_unavailable: tuple[tuple[str, Amount], ...] = option(
+    max_unavailable: tuple[tuple[str, IntOrPercent], ...] = option(
         (),
         "--max-unavailable",
-        PACE,
-        AT_ONCE,
+        PACE_GROUP,
+        NODES_AT_ONCE_KIND,
         "nodes drained at the same time: in total, per zone or per node group; default: all; may be repeated",
         "[zone=|nodegroup=]N|N%",
     )
     surge: int | None = option(
         None,
         "--surge",
-        PACE,
-        NODES,
+        PACE_GROUP,
+        NEW_NODES,
         "plan with N new nodes that join first; each drained node is replaced by a new one; default: no node joins",
         "N",
         steps=Steps(
@@ -241,7 +241,7 @@ class DrainPolicy:
     soft_budget: int | None = option(
         None,
         "--soft-budget",
-        PACE,
+        PACE_GROUP,
         PERCENTAGE,
         "disruptions allowed at the same time for a workload without a PodDisruptionBudget; default: all pods",
         "PCT",
@@ -257,7 +257,7 @@ class DrainPolicy:
     evictions_per_second: float = option(
         0.0,
         "--max-evictions-per-second",
-        PACE,
+        PACE_GROUP,
         RATE,
         "limit the rate of evictions; default: no limit",
         "N",
@@ -270,18 +270,18 @@ class DrainPolicy:
         ),
     )
     order: str = option(
-        AUTO,
+        AUTO_ORDER,
         "--order",
-        FIRST,
-        one_of(AUTO, *ORDERS),
-        f"{', '.join(ORDERS)}, or {AUTO} (default): several are tried and the best is kept",
+        ORDER_GROUP,
+        one_of(AUTO_ORDER, *ORDERS),
+        f"{', '.join(ORDERS)}, or {AUTO_ORDER} (default): several are tried and the best is kept",
         "ORDER",
-        steps=Steps("order of nodes", "auto tries several and keeps the best", (AUTO, *ORDERS)),
+        steps=Steps("order of nodes", "auto tries several and keeps the best", (AUTO_ORDER, *ORDERS)),
     )
     order_nodes: tuple[str, ...] = option(
         (),
         "--order-file",
-        FIRST,
+        ORDER_GROUP,
         NAMES_IN_A_FILE,
         "drain nodes in the order of this file, one name a line, as -o name prints them; other nodes follow",
         "FILE",
@@ -289,7 +289,7 @@ class DrainPolicy:
     pins: tuple[tuple[str, int], ...] = option(
         (),
         "--pin",
-        FIRST,
+        ORDER_GROUP,
         pairs("pin", "node", "wave"),
         "drain this node in this wave; the first wave is 1; may be repeated",
         "NODE=WAVE",
@@ -297,7 +297,7 @@ class DrainPolicy:
     effort: int = option(
         DEFAULT_EFFORT,
         "--effort",
-        FIRST,
+        ORDER_GROUP,
         EFFORT,
         f"simulated evictions to spend on finding a better order (default: {DEFAULT_EFFORT}; 0: use the first order)",
         "N",
@@ -306,9 +306,9 @@ class DrainPolicy:
     @property
     def nodes_at_once(self) -> str:
         """`max_unavailable` as its flag takes it: ``3, zone=1``; "" without one."""
-        return ", ".join(_at_once(self.max_unavailable))
+        return ", ".join(_at_once_texts(self.max_unavailable))
 
-    def grace_of(self, pod: Pod) -> int:
+    def grace_period_of(self, pod: Pod) -> int:
         """Seconds `pod` gets to stop: as the user says, else its own."""
         return pod.grace_seconds if self.grace_seconds is None else self.grace_seconds
 
@@ -316,49 +316,49 @@ class DrainPolicy:
 # Random numbers that are the same on every machine and at every time: they follow from a seed and a counter alone.
 
 
-_WORD = (1 << 64) - 1
-_HALF = (1 << 32) - 1
-_TURN = 2.0 * pi
+_MASK_64 = (1 << 64) - 1
+_MASK_32 = (1 << 32) - 1
+_FULL_TURN = 2.0 * pi
 
 
-def chance(seed: int, i: int) -> float:
+def random_fraction(seed: int, counter: int) -> float:
     """From 0 to 1, the same for the same arguments."""
-    return _word(seed, i) / _WORD
+    return _random_bits(seed, counter) / _MASK_64
 
 
-def two_normals(seed: int, i: int) -> tuple[float, float]:
+def random_normals(seed: int, counter: int) -> tuple[float, float]:
     """Two independent draws with mean 0 and standard deviation 1 (G. E. P. Box and M. E. Muller, 1958)."""
-    word = _word(seed, i)
-    far, angle = sqrt(-2.0 * log(((word >> 32) + 1) / (_HALF + 1))), _TURN * (word & _HALF) / (_HALF + 1)
-    return far * cos(angle), far * sin(angle)
+    bits = _random_bits(seed, counter)
+    radius, angle = sqrt(-2.0 * log(((bits >> 32) + 1) / (_MASK_32 + 1))), _FULL_TURN * (bits & _MASK_32) / (_MASK_32 + 1)
+    return radius * cos(angle), radius * sin(angle)
 
 
-def _word(seed: int, i: int) -> int:
+def _random_bits(seed: int, counter: int) -> int:
     """64 bits (SplitMix64, G. L. Steele et al., OOPSLA 2014)."""
-    z = ((seed << 32) + (i + 1) * 0x9E3779B97F4A7C15) & _WORD
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+    z = ((seed << 32) + (counter + 1) * 0x9E3779B97F4A7C15) & _MASK_64
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK_64
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK_64
     return z ^ (z >> 31)
 
 
 # How a pod leaves its node: evicted, replaced by a rollout, deleted, or waited for.
 
 
-class Means(str, Enum):
-    EVICTION = "eviction"
+class EvictionMethod(str, Enum):
+    EVICT = "eviction"
     RESTART = "restart"  # its Deployment is restarted: the new pod is Ready before this one stops
-    DELETION = "deletion"  # past its budget, because the user named it
-    PATIENCE = "patience"  # waited for, and never evicted
+    DELETE = "deletion"  # past its budget, because the user named it
+    WAIT = "patience"  # waited for, and never evicted
 
 
 class EvictionMode(NamedTuple):
     """How one pod leaves its node. `waits_s`: for this long after its node is started it may end by itself before it is
     evicted. `restarts`: the workload that is restarted; None for other methods."""
 
-    means: Means = Means.EVICTION
+    means: EvictionMethod = EvictionMethod.EVICT
     waits_s: float = 0.0
     restarts: Workload | None = None
 
 
-EVICTED = EvictionMode()
+PLAIN_EVICTION = EvictionMode()
 """The mode of most pods."""

@@ -17,115 +17,115 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.model.nodes import Node, Pod
 
-from .course import made
-from .filter_verdicts import restarted
-from .new_nodes import copy, fitting, one_of_each, surged
+from .course import build_tuple
+from .filter_verdicts import restarted_workload
+from .new_nodes import copy_node, fits_requests, distinct_nodes, surge_nodes
 from .nodes import DrainContext
-from .preemption import NOTHING, Placed, Preemption, preemption
-from .room import PlacementRoom, Reasons, WhyNot
+from .preemption import NO_PREEMPTION, PlacedPod, Preemption, find_preemption
+from .room import PlacementRoom, RefusalReasons, RefusalCounter
 
 # New nodes for pods without a place: how many, and of which existing node each is a copy.
 
 
-MOST_NEW_NODES = 5000
+MAX_NEW_NODES = 5000
 """The most new nodes that are simulated."""
 
-OPEN = 16
+MAX_OPEN_NODES = 16
 """This many of the latest new nodes are tried before another one is added."""
 
-Adds = Callable[[Node, Mapping[str, int]], bool]
+NodeAdder = Callable[[Node, Mapping[str, int]], bool]
 """Whether one more node like this one is added automatically, after so many new nodes (by name of the node each
 copies)."""
 
-_Help = tuple[Node | None, bool, str]
+_NewNodeHelp = tuple[Node | None, bool, str]
 """The fields of `UnplacedPod` that describe the new node: its template, whether it is added automatically, its name."""
 
-_NO_HELP: _Help = (None, False, "")
+_NO_NEW_NODE: _NewNodeHelp = (None, False, "")
 
 
 class ExtraNodes:
     """Puts pods without a place on new nodes, each a copy of an existing one; nodes that are added automatically come
     first."""
 
-    def __init__(self, world: DrainContext, room: PlacementRoom, adds: Adds) -> None:
-        targets = {node.name for node in world.targets}
+    def __init__(self, context: DrainContext, room: PlacementRoom, can_add_node: NodeAdder) -> None:
+        targets = {node.name for node in context.targets}
         # Nodes outside the targets first: more nodes like those being drained are the last advice.
-        models = one_of_each(sorted(world.cluster.nodes, key=lambda n: n.name in targets))
+        models = distinct_nodes(sorted(context.cluster.nodes, key=lambda n: n.name in targets))
         self._models = sorted(models, key=lambda n: n.name in targets)
-        self._added = self._models  # templates of which one more may be added automatically
+        self._provisionable = self._models  # templates of which one more may be added automatically
         self._room = room
-        self._adds = adds
-        self._copies = {True: _Copies(room), False: _Copies(room)}
-        self._made = 0
-        self._hopeless: set[int] = set()
-        self.coming: Counter[str] = Counter()
-        self.missing: Counter[str] = Counter()
+        self._node_adder = can_add_node
+        self._copies = {True: _NewNodes(room), False: _NewNodes(room)}
+        self._created_count = 0
+        self._unplaceable: set[int] = set()
+        self.provisioned_nodes: Counter[str] = Counter()
+        self.missing_nodes: Counter[str] = Counter()
 
-    def house(self, kind: PodClass) -> _Help:
+    def place_pod(self, pod_class: PodClass) -> _NewNodeHelp:
         """Put one such pod on a new node, if one helps."""
-        if id(kind) in self._hopeless:
-            return _NO_HELP
-        for comes in (True, False):
-            found = self._copies[comes].take(kind) or self._on_another_copy(kind, comes)
-            if found is not None:
-                return found[1], comes, found[0]
-        self._hopeless.add(id(kind))
-        return _NO_HELP
+        if id(pod_class) in self._unplaceable:
+            return _NO_NEW_NODE
+        for provisioned in (True, False):
+            new_node = self._copies[provisioned].take(pod_class) or self._place_on_new_copy(pod_class, provisioned)
+            if new_node is not None:
+                return new_node[1], provisioned, new_node[0]
+        self._unplaceable.add(id(pod_class))
+        return _NO_NEW_NODE
 
-    def _on_another_copy(self, kind: PodClass, comes: bool) -> _Copy | None:
-        if self._made == MOST_NEW_NODES:
+    def _place_on_new_copy(self, pod_class: PodClass, provisioned: bool) -> _NewNode | None:
+        if self._created_count == MAX_NEW_NODES:
             return None
-        if comes:  # a template that gets no more nodes now gets none later
-            self._added = [like for like in self._added if self._adds(like, self.coming)]
-        for like in self._added if comes else self._models:
+        if provisioned:  # a template that gets no more nodes now gets none later
+            self._provisionable = [template for template in self._provisionable if self._node_adder(template, self.provisioned_nodes)]
+        for template in self._provisionable if provisioned else self._models:
             mark = self._room.mark()
-            made = copy(like, f"new {self._made + 1}")
-            self._room.join(made, like.name)
-            if self._room.fits(kind, made.name):
-                self._room.put(kind, made.name)
-                self._made += 1
-                found = made.name, like, self._room.occupancy.seats[made.name]
-                self._copies[comes].made.append(found)
-                (self.coming if comes else self.missing)[like.name] += 1
-                return found
-            self._room.back_to(mark)
+            new_node = copy_node(template, f"new {self._created_count + 1}")
+            self._room.join(new_node, template.name)
+            if self._room.fits(pod_class, new_node.name):
+                self._room.place_on(pod_class, new_node.name)
+                self._created_count += 1
+                placed = new_node.name, template, self._room.occupancy.by_node[new_node.name]
+                self._copies[provisioned].created.append(placed)
+                (self.provisioned_nodes if provisioned else self.missing_nodes)[template.name] += 1
+                return placed
+            self._room.undo_to(mark)
         return None
 
 
-_Copy = tuple[str, Node, NodeOccupancy]
+_NewNode = tuple[str, Node, NodeOccupancy]
 """The name of a new node, the node that it copies, and its free room."""
 
 
-class _Copies:
+class _NewNodes:
     """New nodes that only fill up; the latest of them are tried before another one is added."""
 
     def __init__(self, room: PlacementRoom) -> None:
         self._room = room
-        self._full: dict[PodClass, int] = {}  # class → how many, from the first on, are full for it
-        self._fits: dict[PodClass, Callable[[NodeOccupancy], bool]] = {}
-        self.made: list[_Copy] = []
+        self._full_count: dict[PodClass, int] = {}  # class → how many, from the first on, are full for it
+        self._fit_tests: dict[PodClass, Callable[[NodeOccupancy], bool]] = {}
+        self.created: list[_NewNode] = []
 
-    def take(self, kind: PodClass) -> _Copy | None:
+    def take(self, pod_class: PodClass) -> _NewNode | None:
         """Put one such pod on the first of the open nodes that takes it."""
-        copies = self.made
+        copies = self.created
         if not copies:
             return None
-        fits = self._fits.get(kind) or self._fits.setdefault(kind, fitting(kind.placement.requests))
-        first, last = max(self._full.get(kind, 0), len(copies) - OPEN), len(copies)
+        fits = self._fit_tests.get(pod_class) or self._fit_tests.setdefault(pod_class, fits_requests(pod_class.placement.requests))
+        first, last = max(self._full_count.get(pod_class, 0), len(copies) - MAX_OPEN_NODES), len(copies)
         while first < last and not fits(copies[first][2]):
             first += 1
-        self._full[kind] = first
-        for at in range(first, last):
-            if self._room.fits(kind, copies[at][0]):
-                self._room.put(kind, copies[at][0])
-                return copies[at]
+        self._full_count[pod_class] = first
+        for index in range(first, last):
+            if self._room.fits(pod_class, copies[index][0]):
+                self._room.place_on(pod_class, copies[index][0])
+                return copies[index]
         return None
 
 
 TOO_LATE = "node(s) have a place only once pods have left nodes that are not drained"
 
 
-class PodWithoutPlace(NamedTuple):
+class UnplacedPod(NamedTuple):
     """A pod whose replacement finds no place. `reasons`: the scheduler's, each with how many nodes give it.
 
     `template_node`: a new copy of this node would take it; None where no new node helps. `is_provisioned`: the copy is
@@ -135,9 +135,9 @@ class PodWithoutPlace(NamedTuple):
     pod: Pod
     node: str
     reasons: tuple[tuple[str, int], ...]
-    helped_by: Node | None = None
-    comes: bool = False
-    on: str = ""
+    template_node: Node | None = None
+    is_provisioned: bool = False
+    new_node: str = ""
 
 
 @frozen
@@ -151,24 +151,24 @@ class ReplacementPlaces:
     `unknown_capacity`: nodes outside the targets that do not report their allocatable resources. `preemption`: pods
     that unplaced pods would preempt."""
 
-    homeless: Mapping[str, PodWithoutPlace] = field(default_factory=dict)
-    coming: Mapping[str, int] = field(default_factory=dict)
-    missing: Mapping[str, int] = field(default_factory=dict)
+    unplaced: Mapping[str, UnplacedPod] = field(default_factory=dict)
+    provisioned_nodes: Mapping[str, int] = field(default_factory=dict)
+    missing_nodes: Mapping[str, int] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unsure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    blind: tuple[str, ...] = ()
-    preemption: Preemption = NOTHING
-    tight: frozenset[str] = frozenset()
+    uncertain: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unknown_capacity: tuple[str, ...] = ()
+    preemption: Preemption = NO_PREEMPTION
+    may_be_pending: frozenset[str] = frozenset()
 
     @property
-    def waits(self) -> dict[str, str]:
+    def waiting_for_nodes(self) -> dict[str, str]:
         """Pod uid → the new node, added automatically, that it waits for."""
-        return {uid: each.on for uid, each in self.homeless.items() if each.comes}
+        return {uid: each.new_node for uid, each in self.unplaced.items() if each.is_provisioned}
 
 
 @frozen(eq=False)
-class _Load:
+class _NodeLoad:
     """The evicted pods of one node whose replacements need places, largest first: each pod, its class (None if it is
     not counted on its node), and the class of its replacement."""
 
@@ -178,13 +178,13 @@ class _Load:
     memory: int
 
 
-class _Lack(NamedTuple):
+class _Shortfall(NamedTuple):
     """The pod class of a node that found no place when `joined_count` new nodes had joined. `cpu` and `memory`: the
     free resources of all nodes together at which there may be a place for it and for the pods after it; 0 where not
     computed."""
 
-    kind: PodClass
-    joined: int
+    pod_class: PodClass
+    joined_count: int
     cpu: int = 0
     memory: int = 0
 
@@ -193,261 +193,261 @@ class PlacementReservations:
     """Reserves places while the simulation runs (its `PlacementAdmission`). Create it once, and `reset` it for every
     order."""
 
-    def __init__(self, world: DrainContext, adds: Adds, partly: frozenset[str] = frozenset()) -> None:
+    def __init__(self, context: DrainContext, can_add_node: NodeAdder, partial_nodes: frozenset[str] = frozenset()) -> None:
         """On `partial_nodes` some pods stay."""
-        self._world = world
-        self._room = PlacementRoom(world)
-        self._adds = adds
-        self._partly = partly
-        self._targets = {node.name: node for node in world.targets}
-        self._loads: dict[str, _Load] = {}
-        self._stay_first: set[str] = set()  # uids of pods that stop after their new pod is Ready
-        self._all_or_nothing = not world.policy.partial
+        self._context = context
+        self._room = PlacementRoom(context)
+        self._can_add_node = can_add_node
+        self._partial_nodes = partial_nodes
+        self._targets = {node.name: node for node in context.targets}
+        self._loads: dict[str, _NodeLoad] = {}
+        self._surge_uids: set[str] = set()  # uids of pods that stop after their new pod is Ready
+        self._all_or_nothing = not context.policy.partial
         self._clear()
 
-    def expect(self, node: str, pods: Iterable[Pod]) -> None:
+    def add_node(self, node: str, pods: Iterable[Pod]) -> None:
         """Add a node and those of its evicted pods whose replacements need places; all nodes are added before the first
         `reset`."""
-        self._loads[node] = self._load(pods)
+        self._loads[node] = self._build_load(pods)
 
     @property
-    def asked(self) -> dict[str, tuple[int, int, int]]:
+    def requested(self) -> dict[str, tuple[int, int, int]]:
         """Node → total requests of its replacements: millicores, bytes, pods."""
         return {name: (load.cpu, load.memory, len(load.pods)) for name, load in self._loads.items()}
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Release all places; only the new nodes of ``--surge`` have joined."""
-        self._room.begin_anew()
+        self._room.reset()
         self._clear()
-        for new, like in surged([self._targets[name] for name in self._loads], self._world.policy.surge or 0):
-            self._room.join(new, like.name)
+        for new_node, model_node in surge_nodes([self._targets[name] for name in self._loads], self._context.policy.surge or 0):
+            self._room.join(new_node, model_node.name)
 
     def _clear(self) -> None:
         self._places: dict[str, str] = {}
         self._needs: dict[str, tuple[str, ...]] = {}
-        self._in_place_of: dict[str, str] = {}  # new node → drained node
+        self._drained_by_new_node: dict[str, str] = {}  # new node → drained node
         self._admitted: set[str] = set()
-        self._late: set[PodClass] = set()  # classes with a place only after refused nodes are drained
-        self._lacked: dict[str, _Lack] = {}
-        self._models: dict[_Load, _Load] = {}  # the first of equivalent loads
-        self._alike: dict[object, _Load] = {}
-        self._refused: dict[_Load, int] = {}  # since room last changed: index of the pod without a place
+        self._late_classes: set[PodClass] = set()  # classes with a place only after refused nodes are drained
+        self._shortfalls: dict[str, _Shortfall] = {}
+        self._models: dict[_NodeLoad, _NodeLoad] = {}  # the first of equivalent loads
+        self._loads_by_key: dict[object, _NodeLoad] = {}
+        self._refused_loads: dict[_NodeLoad, int] = {}  # since room last changed: index of the pod without a place
 
-    def extend(self, going: Mapping[str, Sequence[Pod]]) -> ReplacementPlaces:
+    def place_additional(self, pods_by_node: Mapping[str, Sequence[Pod]]) -> ReplacementPlaces:
         """The placement of additional nodes after all others; nothing of it is kept."""
-        mark, late = self._room.mark(), set(self._late)
-        kept = self._places, self._needs, self._admitted, self._lacked, self._loads
-        self._room.settle()
-        self._refused.clear()
-        self._places, self._needs, self._admitted, self._lacked = {}, {}, set(), {}
-        self._loads = {name: self._load(pods) for name, pods in going.items()}
-        for node in going:
+        mark, late_classes = self._room.mark(), set(self._late_classes)
+        saved_state = self._places, self._needs, self._admitted, self._shortfalls, self._loads
+        self._room.reorder_nodes()
+        self._refused_loads.clear()
+        self._places, self._needs, self._admitted, self._shortfalls = {}, {}, set(), {}
+        self._loads = {name: self._build_load(pods) for name, pods in pods_by_node.items()}
+        for node in pods_by_node:
             self.admit(node, thorough=True, partly=not self._all_or_nothing)
-        found = self.landing(going)
-        self._places, self._needs, self._admitted, self._lacked, self._loads = kept
-        self._late = late
-        self._room.back_to(mark)
-        self._room.forget()
-        self._refused.clear()
-        return found
+        placement = self.placement(pods_by_node)
+        self._places, self._needs, self._admitted, self._shortfalls, self._loads = saved_state
+        self._late_classes = late_classes
+        self._room.undo_to(mark)
+        self._room.forget_maxima()
+        self._refused_loads.clear()
+        return placement
 
     def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
         """See `PlacementAdmission`; a node is admitted partly only with ``--partial``."""
         if partly and self._all_or_nothing:
             return False  # the thorough question has got the same answer
-        load, free = self._loads[node], self._room.free
-        lacked = self._lacked.get(node)
-        if lacked is not None and not thorough:
-            if free.cpu < lacked.cpu or free.memory < lacked.memory:
+        load, free_resources = self._loads[node], self._room.free_resources
+        shortfall = self._shortfalls.get(node)
+        if shortfall is not None and not thorough:
+            if free_resources.cpu < shortfall.cpu or free_resources.memory < shortfall.memory:
                 return False  # the free room was of no use for it: it needs more
-            if not self._room.may_have_place(lacked.kind, lacked.joined):
+            if not self._room.may_have_place(shortfall.pod_class, shortfall.joined_count):
                 return False
-        if not partly and (load.cpu > free.cpu or load.memory > free.memory or len(load.pods) > free.pods):
+        if not partly and (load.cpu > free_resources.cpu or load.memory > free_resources.memory or len(load.pods) > free_resources.pods):
             return False
         places = self._some_places(load) if partly else self._all_places(node, load, thorough)
         if places is None:
             return False
-        self._refused.clear()
-        taken = self._load(pod for pod, _, _ in load.pods if pod.uid in places) if partly else load
-        self._room.use(taken.cpu, taken.memory, len(taken.pods))
+        self._refused_loads.clear()
+        placed_load = self._build_load(pod for pod, _, _ in load.pods if pod.uid in places) if partly else load
+        self._room.use_free(placed_load.cpu, placed_load.memory, len(placed_load.pods))
         self._places |= places
-        came = self._in_place_of.keys() & set(places.values())
-        if came:
-            self._needs[node] = tuple(sorted([self._in_place_of[name] for name in came]))
+        new_nodes = self._drained_by_new_node.keys() & set(places.values())
+        if new_nodes:
+            self._needs[node] = tuple(sorted([self._drained_by_new_node[name] for name in new_nodes]))
         self._admitted.add(node)
         return True
 
-    def _all_places(self, node: str, load: _Load, thorough: bool) -> dict[str, str] | None:
+    def _all_places(self, node: str, load: _NodeLoad, thorough: bool) -> dict[str, str] | None:
         """A place for each pod, or None."""
-        room, names, stay_first = self._room, [], self._stay_first
-        model = self._model(load) if thorough else load
-        if model in self._refused:  # many nodes are equivalent, and each asks often
-            self._lacked[node] = _Lack(load.pods[self._refused[model]][2], room.joined)
+        room, names, surge_uids = self._room, [], self._surge_uids
+        representative = self._representative(load) if thorough else load
+        if representative in self._refused_loads:  # many nodes are equivalent, and each asks often
+            self._shortfalls[node] = _Shortfall(load.pods[self._refused_loads[representative]][2], room.joined_count)
             return None
         mark = room.mark()
-        for number, (pod, old, new) in enumerate(load.pods):
-            first = bool(stay_first) and pod.uid in stay_first
-            if old is not None and not first:
-                room.leave(old, node)
-            place = room.place(new, thorough)
-            if first and old is not None and place:
-                room.leave(old, node)
+        for number, (pod, old_class, new_class) in enumerate(load.pods):
+            is_surge = bool(surge_uids) and pod.uid in surge_uids
+            if old_class is not None and not is_surge:
+                room.remove(old_class, node)
+            place = room.place(new_class, thorough)
+            if is_surge and old_class is not None and place:
+                room.remove(old_class, node)
             if not place:
-                room.back_to(mark)
-                room.refresh()
-                self._lacked[node] = self._lack(load, number, thorough)
+                room.undo_to(mark)
+                room.reorder_filled()
+                self._shortfalls[node] = self._record_shortfall(load, number, thorough)
                 return None
             names.append(place)
-        room.refresh()
+        room.reorder_filled()
         return dict(zip(load.uids, names, strict=True))
 
-    def _lack(self, load: _Load, number: int, thorough: bool) -> _Lack:
+    def _record_shortfall(self, load: _NodeLoad, number: int, thorough: bool) -> _Shortfall:
         """Note that the pod at this index found no place for a load."""
-        room, kind = self._room, load.pods[number][2]
+        room, pod_class = self._room, load.pods[number][2]
         if thorough:
-            self._refused[self._model(load)] = number
-            room.remember(kind)
-            return _Lack(kind, room.joined)
-        asked = [new.placement.requests for _, _, new in load.pods[number:]]
-        cpu, memory = sum([each.cpu for each in asked]), sum([each.memory for each in asked])
-        return _Lack(kind, room.joined, room.free.cpu + cpu, room.free.memory + memory)
+            self._refused_loads[self._representative(load)] = number
+            room.remember_maxima(pod_class)
+            return _Shortfall(pod_class, room.joined_count)
+        requests = [new_class.placement.requests for _, _, new_class in load.pods[number:]]
+        cpu, memory = sum([each.cpu for each in requests]), sum([each.memory for each in requests])
+        return _Shortfall(pod_class, room.joined_count, room.free_resources.cpu + cpu, room.free_resources.memory + memory)
 
-    def _model(self, load: _Load) -> _Load:
+    def _representative(self, load: _NodeLoad) -> _NodeLoad:
         """The first of the loads that find the same places, because only room decides about their pods."""
-        found = self._models.get(load)
-        if found is None:
-            kinds = [new for _, _, new in load.pods]
-            plain = all(kind.alone and not kind.counted for kind in kinds)
-            alike = tuple((kind.fence, kind.volumes, kind.placement.requests) for kind in kinds) if plain else load
-            found = self._models[load] = self._alike.setdefault(alike, load)
-        return found
+        representative = self._models.get(load)
+        if representative is None:
+            pod_classes = [new_class for _, _, new_class in load.pods]
+            is_plain = all(pod_class.needs_only_room and not pod_class.is_counted for pod_class in pod_classes)
+            load_key = tuple((pod_class.node_filter, pod_class.volumes, pod_class.placement.requests) for pod_class in pod_classes) if is_plain else load
+            representative = self._models[load] = self._loads_by_key.setdefault(load_key, load)
+        return representative
 
-    def _some_places(self, load: _Load) -> dict[str, str]:
+    def _some_places(self, load: _NodeLoad) -> dict[str, str]:
         """Places for the pods that have one."""
         places = {}
-        for pod, old, new in load.pods:
-            before = self._room.mark()
-            place = self._move(pod, old, new)
+        for pod, old_class, new_class in load.pods:
+            mark = self._room.mark()
+            place = self._move_pod(pod, old_class, new_class)
             if place:
                 places[pod.uid] = place
             else:
-                self._room.back_to(before)  # it stays, and keeps its room
-                self._room.remember(new)
+                self._room.undo_to(mark)  # it stays, and keeps its room
+                self._room.remember_maxima(new_class)
         return places
 
     def renew(self, node: str) -> None:
         """See `PlacementAdmission`; a node on which some pods stay is not replaced."""
-        if node in self._partly or not (self._housed(node) or self._has_places(node)):
+        if node in self._partial_nodes or not (self._is_fully_placed(node) or self._has_all_places(node)):
             return
-        new = copy(self._targets[node], "new")
-        self._in_place_of[new.name] = node
-        self._room.join(new, node)
-        self._refused.clear()
+        new_node = copy_node(self._targets[node], "new")
+        self._drained_by_new_node[new_node.name] = node
+        self._room.join(new_node, node)
+        self._refused_loads.clear()
 
-    def landing(self, order: Iterable[str]) -> ReplacementPlaces:
+    def placement(self, order: Iterable[str]) -> ReplacementPlaces:
         """The resulting placement; `order`: the nodes in the order in which they would be drained."""
         mark = self._room.mark()
-        landed: list[Placed] = []
+        placed: list[PlacedPod] = []
         order = tuple(order)
-        lost = []
-        if not all(map(self._housed, order)):
-            lost = [(pod, node, new) for node in order for pod, new in self._lost(node, landed)]
-        if lost:
+        unplaced_rows = []
+        if not all(map(self._is_fully_placed, order)):
+            unplaced_rows = [(pod, node, new_class) for node in order for pod, new_class in self._unplaced_pods(node, placed)]
+        if unplaced_rows:
             self._room.count_all()
-        needed = dict.fromkeys([new for load in self._loads.values() for _, _, new in load.pods])
-        tight = {kind for kind in needed if self._room.is_tight(kind)}
-        pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
-        why_not = self._room.why_not()
-        kinds = dict.fromkeys([new for _, _, new in lost])
-        reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for new in kinds}
-        helped = ExtraNodes(self._world, self._room, self._adds)
-        homeless = {
-            pod.uid: made(PodWithoutPlace, (pod, node, reasons[new], *helped.house(new))) for pod, node, new in lost
+        needed_classes = dict.fromkeys([new_class for load in self._loads.values() for _, _, new_class in load.pods])
+        tight_classes = {pod_class for pod_class in needed_classes if self._room.is_tight(pod_class)}
+        preemption_result = find_preemption(self._context, self._room, [(pod, new_class) for pod, _, new_class in unplaced_rows], placed)
+        refusal_counter = self._room.refusal_counter()
+        unplaced_classes = dict.fromkeys([new_class for _, _, new_class in unplaced_rows])
+        reasons = {new_class: (*refusal_counter.reasons(new_class), *self._too_late_reasons(new_class, refusal_counter)) for new_class in unplaced_classes}
+        extra_nodes = ExtraNodes(self._context, self._room, self._can_add_node)
+        unplaced = {
+            pod.uid: build_tuple(UnplacedPod, (pod, node, reasons[new_class], *extra_nodes.place_pod(new_class))) for pod, node, new_class in unplaced_rows
         }
-        unsure = {kind: doubt for kind in needed if (doubt := self._room.unknown(kind))}
-        self._room.back_to(mark)
-        self._room.forget()
-        blind = tuple(n.name for n in self._world.cluster.nodes if n.name not in self._targets and not n.allocatable)
+        uncertain = {pod_class: doubt for pod_class in needed_classes if (doubt := self._room.unknown_reasons(pod_class))}
+        self._room.undo_to(mark)
+        self._room.forget_maxima()
+        unknown_capacity = tuple(n.name for n in self._context.cluster.nodes if n.name not in self._targets and not n.allocatable)
         return ReplacementPlaces(
-            homeless,
-            dict(helped.coming),
-            dict(helped.missing),
+            unplaced,
+            dict(extra_nodes.provisioned_nodes),
+            dict(extra_nodes.missing_nodes),
             dict(self._places),
             dict(self._needs),
-            {pod.uid: unsure[new] for pod, new in self._coming(unsure)},
-            blind,
-            pushed_out,
-            frozenset([pod.uid for pod, _ in self._coming(tight)]),
+            {pod.uid: uncertain[new_class] for pod, new_class in self._pods_of_classes(uncertain)},
+            unknown_capacity,
+            preemption_result,
+            frozenset([pod.uid for pod, _ in self._pods_of_classes(tight_classes)]),
         )
 
-    def _coming(self, kinds: Collection[PodClass]) -> Iterator[tuple[Pod, PodClass]]:
+    def _pods_of_classes(self, pod_classes: Collection[PodClass]) -> Iterator[tuple[Pod, PodClass]]:
         """The pods whose replacements are of one of these classes."""
-        for load in self._loads.values() if kinds else ():
-            yield from ((pod, new) for pod, _, new in load.pods if new in kinds)
+        for load in self._loads.values() if pod_classes else ():
+            yield from ((pod, new_class) for pod, _, new_class in load.pods if new_class in pod_classes)
 
-    def _housed(self, node: str) -> bool:
+    def _is_fully_placed(self, node: str) -> bool:
         """Whether all replacements of `node` are known to have a place, without a check of each pod."""
         return self._all_or_nothing and node in self._admitted
 
-    def _has_places(self, node: str) -> bool:
+    def _has_all_places(self, node: str) -> bool:
         return all(pod.uid in self._places for pod, _, _ in self._loads[node].pods)
 
-    def _lost(self, node: str, landed: list[Placed]) -> list[tuple[Pod, PodClass]]:
+    def _unplaced_pods(self, node: str, placed: list[PlacedPod]) -> list[tuple[Pod, PodClass]]:
         """The pods of `node` without a place; never empty for a node that was not admitted.
 
         All pods of such a node are moved here, so that missing nodes are counted for the whole drain. That makes room
         for later nodes which they do not have while it stays. Pods with a place are added to `placed`.
         """
-        lost = []
-        for pod, old, new in self._loads[node].pods:
+        unplaced = []
+        for pod, old_class, new_class in self._loads[node].pods:
             place = self._places.get(pod.uid, "")
             if not place and node not in self._admitted:
-                place = self._move(pod, old, new)
+                place = self._move_pod(pod, old_class, new_class)
                 if not place:
-                    self._room.remember(new)
+                    self._room.remember_maxima(new_class)
             if place:
-                landed.append((pod, new, place))
+                placed.append((pod, new_class, place))
             else:
-                lost.append((pod, new))
+                unplaced.append((pod, new_class))
         pods = self._loads[node].pods
-        if lost or not pods or node in self._admitted:
-            return lost
-        lacked = self._lacked.get(node)
-        pod, _, new = next((each for each in pods if lacked is not None and each[2] is lacked.kind), pods[0])
-        self._late.add(new)
-        return [(pod, new)]
+        if unplaced or not pods or node in self._admitted:
+            return unplaced
+        shortfall = self._shortfalls.get(node)
+        pod, _, new_class = next((each for each in pods if shortfall is not None and each[2] is shortfall.pod_class), pods[0])
+        self._late_classes.add(new_class)
+        return [(pod, new_class)]
 
-    def _too_late(self, new: PodClass, why_not: WhyNot) -> Reasons:
+    def _too_late_reasons(self, new_class: PodClass, refusal_counter: RefusalCounter) -> RefusalReasons:
         """The number of nodes that would take it by now, as a reason: these have room only after other pods have
         left."""
-        count = 0 if new.alone and new not in self._late else why_not.takers(new)
+        count = 0 if new_class.needs_only_room and new_class not in self._late_classes else refusal_counter.count_takers(new_class)
         return ((TOO_LATE, count),) if count else ()
 
-    def _move(self, pod: Pod, old: PodClass | None, new: PodClass) -> str:
-        first = pod.uid in self._stay_first
-        if old is not None and not first:
-            self._room.leave(old, pod.node)
-        place = self._room.place(new)
-        if old is not None and first and place:
-            self._room.leave(old, pod.node)
+    def _move_pod(self, pod: Pod, old_class: PodClass | None, new_class: PodClass) -> str:
+        is_surge = pod.uid in self._surge_uids
+        if old_class is not None and not is_surge:
+            self._room.remove(old_class, pod.node)
+        place = self._room.place(new_class)
+        if old_class is not None and is_surge and place:
+            self._room.remove(old_class, pod.node)
         return place
 
-    def _load(self, pods: Iterable[Pod]) -> _Load:
+    def _build_load(self, pods: Iterable[Pod]) -> _NodeLoad:
         # The largest first: they need the room before it is fragmented.
         cpu = memory = 0
-        sized = []
+        rows = []
         for i, pod in enumerate(pods):
-            asked = pod.placement.requests
-            cpu += asked.cpu
-            memory += asked.memory
-            sized.append((-asked.cpu, -asked.memory, pod.namespace, pod.name, i, pod))
-        sized.sort()  # two pods are never compared: their indexes differ
-        if self._world.policy.surge_singles:
-            self._stay_first |= {each[5].uid for each in sized if restarted(self._world, each[5]) is not None}
+            requests = pod.placement.requests
+            cpu += requests.cpu
+            memory += requests.memory
+            rows.append((-requests.cpu, -requests.memory, pod.namespace, pod.name, i, pod))
+        rows.sort()  # two pods are never compared: their indexes differ
+        if self._context.policy.surge_singles:
+            self._surge_uids |= {row[5].uid for row in rows if restarted_workload(self._context, row[5]) is not None}
         classes_of, loaded = self._room.classes_of, []
-        for each in sized:
-            pod = each[5]
-            old, new = classes_of(pod)
+        for row in rows:
+            pod = row[5]
+            old_class, new_class = classes_of(pod)
             # A finished pod uses no resources.
-            loaded.append((pod, old if old.counted and not pod.finished else None, new))
-        return _Load(tuple(loaded), tuple([each[5].uid for each in sized]), cpu, memory)
+            loaded.append((pod, old_class if old_class.is_counted and not pod.finished else None, new_class))
+        return _NodeLoad(tuple(loaded), tuple([row[5].uid for row in rows]), cpu, memory)

@@ -12,8 +12,8 @@ from kubectl_eksdoc.model.findings import Finding, Status, Subject
 from .choice import TriedOrder
 from .duration.estimate import Estimate
 from .outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod
-from .policy import DrainPolicy, Means
-from .rollover_offers import HandOff
+from .policy import DrainPolicy, EvictionMethod
+from .rollover_offers import NodeGroupRollover
 
 
 @frozen
@@ -33,7 +33,7 @@ class Headroom:
     recomputed: BudgetStatus | None
     owner: str
     why: str
-    over_time: tuple[tuple[float, int], ...] = ()
+    allowed_over_time: tuple[tuple[float, int], ...] = ()
 
 
 NOT_JUDGED = (
@@ -43,12 +43,12 @@ NOT_JUDGED = (
 """Aspects that no plan judges."""
 
 
-_MOST_NAMES = 6
+_MAX_NAMES = 6
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+def _join_names(names: Sequence[str]) -> str:
+    hidden_count = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {hidden_count} more" if hidden_count > 0 else "")
 
 
 @frozen
@@ -62,13 +62,13 @@ class DrainPlan:
     budgets: tuple[Headroom, ...]
     findings: tuple[Finding, ...]
     estimate: Estimate | None = None
-    handoffs: tuple[HandOff, ...] = ()
-    tried: tuple[TriedOrder, ...] = ()  # the chosen one first
-    tight: tuple[Subject, ...] = ()  # workloads without room for one more pod
+    handoffs: tuple[NodeGroupRollover, ...] = ()
+    tried_orders: tuple[TriedOrder, ...] = ()  # the chosen one first
+    may_be_pending: tuple[Subject, ...] = ()  # workloads without room for one more pod
     slots: Mapping[str, int] = field(default_factory=dict)  # limit → how many of its pods may be away at once
 
     @property
-    def in_generations(self) -> bool:
+    def uses_generations(self) -> bool:
         """Whether a node is started as soon as the nodes it needs are replaced; else a wave waits for the wave
         before."""
         policy = self.policy
@@ -78,46 +78,46 @@ class DrainPlan:
     def past_budgets(self) -> tuple[Eviction, ...]:
         """The pods that are deleted past their budgets, in order; before a run the user types their names as
         confirmation."""
-        return self._by(Means.DELETION)
+        return self._by_method(EvictionMethod.DELETE)
 
     @property
     def restarts(self) -> tuple[Eviction, ...]:
         """The pods that a rollout replaces, in order."""
-        return self._by(Means.RESTART)
+        return self._by_method(EvictionMethod.RESTART)
 
-    def _by(self, means: Means) -> tuple[Eviction, ...]:
-        return tuple(eviction for eviction in self.evictions if eviction.manner.means is means)
+    def _by_method(self, method: EvictionMethod) -> tuple[Eviction, ...]:
+        return tuple(eviction for eviction in self.evictions if eviction.eviction_mode.means is method)
 
     @property
     def rounds(self) -> int:
-        return max((e.round for e in self.evictions), default=0)
+        return max((eviction.round for eviction in self.evictions), default=0)
 
     @property
     def skipped(self) -> tuple[DrainTarget, ...]:
-        return tuple(t for t in self.targets if t.order == 0)
+        return tuple(target for target in self.targets if target.order == 0)
 
     @property
     def open_targets(self) -> tuple[DrainTarget, ...]:
         """The targets that a run neither drains nor cordons, though it could: evicted pods can be scheduled there."""
-        return () if self.policy.cordon_skipped else tuple(t for t in self.skipped if not t.node.unschedulable)
+        return () if self.policy.cordon_skipped else tuple(target for target in self.skipped if not target.node.unschedulable)
 
     @property
     def not_judged(self) -> tuple[str, ...]:
         """Aspects that the plan does not judge, so that a missing finding is not taken for a pass."""
-        found = []
+        statements = []
         if self.open_targets:
-            names = _listed([target.node.name for target in self.open_targets])
-            found.append(
+            names = _join_names([target.node.name for target in self.open_targets])
+            statements.append(
                 f"the room on the skipped targets, which are not cordoned (--no-cordon-skipped): {names}; evicted pods "
                 "can be scheduled onto them and are then evicted a second time"
             )
-        if self.tight:
-            pods = _listed([f"{each.kind} {each}" for each in self.tight])
-            found.append(
+        if self.may_be_pending:
+            workloads_text = _join_names([f"{workload.kind} {workload}" for workload in self.may_be_pending])
+            statements.append(
                 "which pods kube-scheduler places first: beside their own no room is left for one more pod of "
-                f"{pods}; where it fills nodes in another order, some of their replacements are Pending"
+                f"{workloads_text}; where it fills nodes in another order, some of their replacements are Pending"
             )
-        return (*found, *NOT_JUDGED)
+        return (*statements, *NOT_JUDGED)
 
     @property
     def cordoned_only(self) -> tuple[DrainTarget, ...]:
@@ -126,11 +126,11 @@ class DrainPlan:
 
     @property
     def blockers(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.status is Status.FAIL)
+        return tuple(finding for finding in self.findings if finding.status is Status.FAIL)
 
     @property
     def unknowns(self) -> tuple[Finding, ...]:
         """Findings that could not be judged and that the policy does not accept."""
         return tuple(
-            f for f in self.findings if f.status is Status.UNKNOWN and f.code.name not in self.policy.accept_unknown
+            finding for finding in self.findings if finding.status is Status.UNKNOWN and finding.code.name not in self.policy.accept_unknown
         )

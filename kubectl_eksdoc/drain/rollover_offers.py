@@ -9,16 +9,16 @@ import re
 from dataclasses import replace
 from enum import Enum
 
-from kubectl_eksdoc.amazon.amis import AmiFamily, family_of_os, without_ami
+from kubectl_eksdoc.amazon.amis import AmiFamily, family_of_os, no_ami_reason
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
+from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE_LABEL, Node, NodeOwner
 
 from .outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdict
 
 
-class Way(str, Enum):
+class ReplacementMethod(str, Enum):
     """How the nodes of a managed group can be replaced."""
 
     OWN_DRAIN = "own-drain"  # this plan's order, in the existing group
@@ -33,11 +33,11 @@ class ReplacementStep:
 
     text: str
     commands: tuple[str, ...] = ()
-    before: bool = False
+    before_drain_only: bool = False
 
 
 @frozen
-class Option:
+class ReplacementOption:
     """One way to replace the nodes. Pods are ``namespace/name``: those on targets that this plan does not evict, and
     those it evicts that are too slow for the group's own update.
 
@@ -47,7 +47,7 @@ class Option:
     evicted although this plan leaves them to a person; `not_judged`: pods that could be either.
     """
 
-    way: Way
+    way: ReplacementMethod
     nodes: int
     surge: int | None
     surge_why: str
@@ -62,7 +62,7 @@ class Option:
 
 
 @frozen
-class HandOff:
+class NodeGroupRollover:
     """The targets of one owner and group (``""`` where its nodes have none) after the drain.
 
     `nodes`: targets that the plan empties, in its order; `kept`: targets that it does not empty, or only in part. A
@@ -77,30 +77,30 @@ class HandOff:
     arrive: tuple[ReplacementStep, ...]
     leave: tuple[ReplacementStep, ...]
     beware: tuple[str, ...] = ()
-    instead: tuple[Option, ...] = ()
+    instead: tuple[ReplacementOption, ...] = ()
 
     @property
-    def about(self) -> str:
+    def title(self) -> str:
         """``managed node group blue``, ``NodePool general``, ``hybrid nodes``."""
-        named, unnamed = _ABOUT[self.owner]
+        named, unnamed = _TITLES[self.owner]
         return f"{named} {self.group}" if self.group else unnamed
 
-    def led(self, reach: CommandTarget) -> HandOff:
+    def for_cluster(self, target: CommandTarget) -> NodeGroupRollover:
         """With commands that address the cluster that was read."""
         arrive, leave = (
-            tuple(replace(step, commands=tuple(map(reach.of, step.commands))) for step in steps)
+            tuple(replace(step, commands=tuple(map(target.add_to, step.commands))) for step in steps)
             for steps in (self.arrive, self.leave)
         )
         return replace(self, arrive=arrive, leave=leave)
 
     @property
-    def once_drained(self) -> HandOff:
+    def after_drain(self) -> NodeGroupRollover:
         """The steps that remain after the drain."""
-        arrive = tuple(step for step in self.arrive if not step.before)
-        return replace(self, arrive=arrive, instead=tuple(o for o in self.instead if o.way is not Way.BLUE_GREEN))
+        arrive = tuple(step for step in self.arrive if not step.before_drain_only)
+        return replace(self, arrive=arrive, instead=tuple(option for option in self.instead if option.way is not ReplacementMethod.BLUE_GREEN))
 
 
-_ABOUT = {
+_TITLES = {
     NodeOwner.MANAGED: ("managed node group", "managed nodes"),
     NodeOwner.EKSCTL: ("eksctl's self-managed node group", "eksctl's self-managed nodes"),
     NodeOwner.KARPENTER: ("NodePool", "Karpenter's nodes"),
@@ -111,11 +111,11 @@ _ABOUT = {
 }
 
 
-_INSTANCE = re.compile(r"aws:///[^/]*/(i-[A-Za-z0-9-]+)\Z")
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+_INSTANCE_PATTERN = re.compile(r"aws:///[^/]*/(i-[A-Za-z0-9-]+)\Z")
+_WORD_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
-CLUSTER = "CLUSTER"
-REGION = "REGION"
+CLUSTER_PLACEHOLDER = "CLUSTER"
+REGION_PLACEHOLDER = "REGION"
 
 
 @frozen
@@ -129,30 +129,30 @@ class NodeGroupRemoval:
     group: str
     targets: tuple[DrainTarget, ...]
     members: tuple[Node, ...]
-    left: tuple[NotEvictedPod, ...]
+    not_evicted: tuple[NotEvictedPod, ...]
     evictions: tuple[Eviction, ...]
     cluster: Cluster
-    slow: tuple[SlowNode, ...] = ()
+    slow_nodes: tuple[SlowNode, ...] = ()
 
     @property
-    def emptied(self) -> tuple[Node, ...]:
-        return tuple(t.node for t in self.targets if t.verdict is TargetVerdict.DRAINS)
+    def emptied_nodes(self) -> tuple[Node, ...]:
+        return tuple(target.node for target in self.targets if target.verdict is TargetVerdict.DRAINS)
 
     @property
-    def partial(self) -> tuple[DrainTarget, ...]:
-        return tuple(t for t in self.targets if t.verdict is TargetVerdict.PARTIAL)
+    def partial_targets(self) -> tuple[DrainTarget, ...]:
+        return tuple(target for target in self.targets if target.verdict is TargetVerdict.PARTIAL)
 
     @property
-    def kept(self) -> tuple[Node, ...]:
-        return tuple(t.node for t in self.targets if t.verdict is not TargetVerdict.DRAINS)
+    def kept_nodes(self) -> tuple[Node, ...]:
+        return tuple(target.node for target in self.targets if target.verdict is not TargetVerdict.DRAINS)
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the drain empties every node of the group."""
-        return len(self.emptied) == len(self.members)
+        return len(self.emptied_nodes) == len(self.members)
 
     @property
-    def others(self) -> int:
+    def other_count(self) -> int:
         """How many nodes of the group are no targets."""
         return len(self.members) - len(self.targets)
 
@@ -162,70 +162,70 @@ class NodeGroupRemoval:
         return tuple(sorted({node.zone for node in self.members} - {""}))
 
     @property
-    def on_al2(self) -> bool:
+    def runs_al2(self) -> bool:
         return any(family_of_os(node.os_image) is AmiFamily.AL2 for node in self.members)
 
     @property
-    def own_template(self) -> bool:
+    def has_launch_template(self) -> bool:
         """Whether the group has a launch template, which may name an AMI."""
-        return any(LAUNCH_TEMPLATE in node.labels for node in self.members)
+        return any(LAUNCH_TEMPLATE_LABEL in node.labels for node in self.members)
 
     @property
-    def without_ami(self) -> str:
+    def missing_ami(self) -> str:
         """See `amis.without_ami`."""
-        return without_ami((node.os_image for node in self.members), self.cluster)
+        return no_ami_reason((node.os_image for node in self.members), self.cluster)
 
     @property
     def cluster_word(self) -> str:
-        return word(self.cluster.identity.cluster, CLUSTER)
+        return shell_word(self.cluster.identity.cluster, CLUSTER_PLACEHOLDER)
 
     @property
     def region_word(self) -> str:
         """The identity's region, else the one that the labels of all nodes agree on."""
         regions = {node.region for node in self.members} - {""}
-        return word(self.cluster.identity.region or (regions.pop() if len(regions) == 1 else ""), REGION)
+        return shell_word(self.cluster.identity.region or (regions.pop() if len(regions) == 1 else ""), REGION_PLACEHOLDER)
 
     @property
     def group_word(self) -> str:
-        return word(self.group, "GROUP")
+        return shell_word(self.group, "GROUP")
 
     @property
-    def at(self) -> str:
+    def region_flag(self) -> str:
         """The flag at the end of every AWS command here, so that no profile's default region is used."""
         return f"--region {self.region_word}"
 
-    def aws_group(self, command: str, more: str = "") -> str:
+    def nodegroup_command(self, command: str, arguments: str = "") -> str:
         """``aws eks COMMAND`` on this managed group."""
-        parts = (f"aws eks {command} --cluster-name {self.cluster_word} --nodegroup-name {self.group_word}", more)
-        return " ".join(part for part in (*parts, self.at) if part)
+        parts = (f"aws eks {command} --cluster-name {self.cluster_word} --nodegroup-name {self.group_word}", arguments)
+        return " ".join(part for part in (*parts, self.region_flag) if part)
 
-    def end_by_id(self) -> ReplacementStep:
+    def terminate_step(self) -> ReplacementStep:
         """Terminate each emptied instance and lower the desired size with it; nodes without an instance id are
         named."""
-        found, at = {node.name: instance_id(node) for node in self.emptied}, self.at
+        instances, region_flag = {node.name: instance_id(node) for node in self.emptied_nodes}, self.region_flag
         commands = tuple(
             f"aws autoscaling terminate-instance-in-auto-scaling-group --instance-id {instance} "
-            f"--should-decrement-desired-capacity {at}"
-            for instance in found.values()
+            f"--should-decrement-desired-capacity {region_flag}"
+            for instance in instances.values()
             if instance
         )
-        lacking = [name for name, instance in found.items() if not instance]
+        without_id = [name for name, instance in instances.items() if not instance]
         text = "End each emptied node by its instance id and lower the desired size with it: then nothing else chooses."
-        if lacking:
-            text += f" No EC2 instance id is known of {', '.join(lacking[:6])}" + (" …." if len(lacking) > 6 else ".")
+        if without_id:
+            text += f" No EC2 instance id is known of {', '.join(without_id[:6])}" + (" …." if len(without_id) > 6 else ".")
         return ReplacementStep(text, commands)
 
 
 def instance_id(node: Node) -> str:
     """``i-0abc`` of ``aws:///zone/i-0abc`` (the cloud provider's form), "" where the provider id has another form."""
-    match = _INSTANCE.match(node.provider_id)
+    match = _INSTANCE_PATTERN.match(node.provider_id)
     return match[1] if match else ""
 
 
-def word(text: str, placeholder: str) -> str:
+def shell_word(text: str, placeholder: str) -> str:
     """`text` if a shell takes it as one plain word, else the placeholder: pasted commands must be safe."""
-    return text if _WORD.match(text) else placeholder
+    return text if _WORD_PATTERN.match(text) else placeholder
 
 
-def unsure(text: str, confidence: str = "medium") -> str:
+def with_confidence(text: str, confidence: str = "medium") -> str:
     return f"{text} (confidence: {confidence})"

@@ -14,113 +14,113 @@ from kubectl_eksdoc.kubernetes.scheduling.refusals import TOO_MANY_PODS, NodeFil
 from kubectl_eksdoc.kubernetes.scheduling.volumes import NO_VOLUMES, Storage, VolumeDemand
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, Requests
+from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceRequests
 
-from .new_nodes import EmptiestNodes, cordoned, fitting
+from .new_nodes import EmptiestNodes, cordoned_copy, fits_requests
 from .nodes import DrainContext
 
 # Why no node takes a pod, counted over all nodes; fast, as there may be thousands of nodes and classes of pods.
 
 
-Reasons = tuple[tuple[str, int], ...]
+RefusalReasons = tuple[tuple[str, int], ...]
 
 
-class WhyNot:
+class RefusalCounter:
     """Counts refusals for the `occupancy` as it is now: create a new counter when it has changed."""
 
     def __init__(self, occupancy: Occupancy) -> None:
         self._occupancy = occupancy
-        self._behind: dict[NodeFilter, _Behind] = {}
-        self._known: dict[object, Reasons] = {}
+        self._filtered: dict[NodeFilter, _FilteredNodes] = {}
+        self._reasons: dict[object, RefusalReasons] = {}
         self._takers: dict[object, int] = {}  # classes for which every node was checked
 
-    def reasons(self, kind: PodClass) -> Reasons:
+    def reasons(self, pod_class: PodClass) -> RefusalReasons:
         """The scheduler's reasons, each with the number of nodes that give it, the most frequent first."""
-        like = self._likeness(kind)
-        if like not in self._known:
-            found = self._count(kind)
-            self._known[like] = tuple(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-        return self._known[like]
+        class_key = self._class_key(pod_class)
+        if class_key not in self._reasons:
+            counts = self._count_reasons(pod_class)
+            self._reasons[class_key] = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        return self._reasons[class_key]
 
-    def _likeness(self, kind: PodClass) -> object:
+    def _class_key(self, pod_class: PodClass) -> object:
         """A key that classes share if they are refused for the same reasons; the class itself where it is special."""
-        asked = kind.placement.requests
-        if kind.alone:
-            return (kind.fence, kind.volumes, asked)
-        if kind.attaches is None or kind.placement.ports or kind.company or kind.own or kind.limits or kind.meaning:
-            return kind
+        requests = pod_class.placement.requests
+        if pod_class.needs_only_room:
+            return (pod_class.node_filter, pod_class.volumes, requests)
+        if pod_class.attaches is None or pod_class.placement.ports or pod_class.affinity or pod_class.anti_affinity or pod_class.limits or pod_class.matching_terms:
+            return pod_class
         # Other volumes of the same drivers: it differs which are attached already, but no node has room for more.
-        drivers = Counter(volume.driver for volume in kind.attaches.shared)
-        return (kind.fence, kind.volumes, asked, tuple(sorted(drivers.items())), kind.attaches.own)
+        drivers = Counter(volume.driver for volume in pod_class.attaches.shared)
+        return (pod_class.node_filter, pod_class.volumes, requests, tuple(sorted(drivers.items())), pod_class.attaches.own)
 
-    def takers(self, kind: PodClass) -> int:
+    def count_takers(self, pod_class: PodClass) -> int:
         """How many nodes take such a pod; fast after `reasons`, unless only room decides."""
-        if kind not in self._takers:
-            self._takers[kind] = self._asked(kind).count(None)
-        return self._takers[kind]
+        if pod_class not in self._takers:
+            self._takers[pod_class] = self._refusals(pod_class).count(None)
+        return self._takers[pod_class]
 
-    def _behind_of(self, kind: PodClass) -> _Behind:
-        if kind.fence not in self._behind:
-            self._behind[kind.fence] = _Behind(kind.fence, self._occupancy.seats.values())
-        return self._behind[kind.fence]
+    def _filtered_nodes(self, pod_class: PodClass) -> _FilteredNodes:
+        if pod_class.node_filter not in self._filtered:
+            self._filtered[pod_class.node_filter] = _FilteredNodes(pod_class.node_filter, self._occupancy.by_node.values())
+        return self._filtered[pod_class.node_filter]
 
-    def _asked(self, kind: PodClass) -> list[SchedulingRefusal | None]:
+    def _refusals(self, pod_class: PodClass) -> list[SchedulingRefusal | None]:
         """The answers of the nodes that pass the node filter and have room."""
-        behind = self._behind_of(kind)
-        seats = behind.open if kind.placement.ports else behind.roomy(kind.placement.requests)
-        return [self._occupancy.refusal(kind, seat.node.name) for seat in seats]
+        filtered = self._filtered_nodes(pod_class)
+        candidates = filtered.accepting if pod_class.placement.ports else filtered.with_room(pod_class.placement.requests)
+        return [self._occupancy.refusal(pod_class, node_room.node.name) for node_room in candidates]
 
-    def _count(self, kind: PodClass) -> Counter[str]:
-        behind, asked = self._behind_of(kind), kind.placement.requests
-        if kind.alone and kind.volumes == NO_VOLUMES:
-            return behind.kept_out + behind.too_full(asked)
-        refused = self._asked(kind)
-        self._takers[kind] = refused.count(None)
-        said = Counter(reason for each in refused if each is not None for reason in each.reasons)
+    def _count_reasons(self, pod_class: PodClass) -> Counter[str]:
+        filtered, requests = self._filtered_nodes(pod_class), pod_class.placement.requests
+        if pod_class.needs_only_room and pod_class.volumes == NO_VOLUMES:
+            return filtered.refused_reasons + filtered.insufficient(requests)
+        refusals = self._refusals(pod_class)
+        self._takers[pod_class] = refusals.count(None)
+        reasons = Counter(reason for each in refusals if each is not None for reason in each.reasons)
         # The scheduler checks ports before room, and all else after it.
-        return behind.kept_out + said + (Counter() if kind.placement.ports else behind.too_full(asked))
+        return filtered.refused_reasons + reasons + (Counter() if pod_class.placement.ports else filtered.insufficient(requests))
 
 
-class _Behind:
+class _FilteredNodes:
     """The nodes that a node filter refuses, with its reasons, and the free room of the nodes that it accepts."""
 
-    def __init__(self, fence: NodeFilter, seats: Iterable[NodeOccupancy]) -> None:
-        self.kept_out: Counter[str] = Counter()
-        self.open = []
-        for seat in seats:
-            refusal = fence.refusal(seat.node)
+    def __init__(self, fence: NodeFilter, node_rooms: Iterable[NodeOccupancy]) -> None:
+        self.refused_reasons: Counter[str] = Counter()
+        self.accepting = []
+        for node_room in node_rooms:
+            refusal = fence.refusal(node_room.node)
             if refusal is None:
-                self.open.append(seat)
+                self.accepting.append(node_room)
             else:
-                self.kept_out.update(refusal.reasons)
-        self.open.sort(key=lambda seat: seat.room.cpu)
-        rooms = [seat.room for seat in self.open]
+                self.refused_reasons.update(refusal.reasons)
+        self.accepting.sort(key=lambda node_room: node_room.room.cpu)
+        rooms = [node_room.room for node_room in self.accepting]
         self._cpu = [room.cpu for room in rooms]
         self._memory = sorted(room.memory for room in rooms)
         self._ephemeral = sorted(room.ephemeral for room in rooms)
-        self._full = sum(room.pods <= 0 for room in rooms)
-        self._roomy: dict[Requests, list[NodeOccupancy]] = {}
+        self._full_count = sum(room.pods <= 0 for room in rooms)
+        self._roomy: dict[ResourceRequests, list[NodeOccupancy]] = {}
 
-    def roomy(self, asked: Requests) -> list[NodeOccupancy]:
+    def with_room(self, requests: ResourceRequests) -> list[NodeOccupancy]:
         """The nodes with room for the requests."""
-        found = self._roomy.get(asked)
-        if found is None:
-            first = bisect_left(self._cpu, asked.cpu) if asked.cpu else 0
-            found = self._roomy[asked] = list(filter(fitting(asked), self.open[first:]))
-        return found
+        fitting_nodes = self._roomy.get(requests)
+        if fitting_nodes is None:
+            first = bisect_left(self._cpu, requests.cpu) if requests.cpu else 0
+            fitting_nodes = self._roomy[requests] = list(filter(fits_requests(requests), self.accepting[first:]))
+        return fitting_nodes
 
-    def too_full(self, asked: Requests) -> Counter[str]:
+    def insufficient(self, requests: ResourceRequests) -> Counter[str]:
         """Reasons of NodeResourcesFit: a resource that is not requested is never insufficient."""
-        found = {TOO_MANY_PODS: self._full}
-        for name, amount, left in (
-            (CPU, asked.cpu, self._cpu),
-            (MEMORY, asked.memory, self._memory),
-            (EPHEMERAL_STORAGE, asked.ephemeral, self._ephemeral),
+        counts = {TOO_MANY_PODS: self._full_count}
+        for name, amount, free in (
+            (CPU, requests.cpu, self._cpu),
+            (MEMORY, requests.memory, self._memory),
+            (EPHEMERAL_STORAGE, requests.ephemeral, self._ephemeral),
         ):
-            found[f"Insufficient {name}"] = bisect_left(left, amount) if amount else 0
-        for name, amount in asked.others:
-            found[f"Insufficient {name}"] = sum(seat.room.left(name) < amount for seat in self.open) if amount else 0
-        return +Counter(found)
+            counts[f"Insufficient {name}"] = bisect_left(free, amount) if amount else 0
+        for name, amount in requests.others:
+            counts[f"Insufficient {name}"] = sum(node_room.room.remaining(name) < amount for node_room in self.accepting) if amount else 0
+        return +Counter(counts)
 
 
 class PlacementRoom:
@@ -129,22 +129,22 @@ class PlacementRoom:
     Mutable; every change since `mark` can be undone.
     """
 
-    def __init__(self, world: DrainContext) -> None:
-        cluster = world.cluster
-        targets = {node.name for node in world.targets}
-        nodes = [cordoned(n) if n.name in targets else n for n in cluster.nodes]
-        storage = Storage.observed(cluster)
-        spaces = None if cluster.unread(kinds.NAMESPACES) else {n.name: n.labels for n in cluster.namespaces}
-        self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage, targets)
-        self._daemons_on = world.daemons_on
-        self._rings: dict[tuple[NodeFilter, VolumeDemand], EmptiestNodes] = {}
-        self._ways: dict[PodClass, _Way] = {}
-        self._log: list[_Step] = []
-        self._joined: list[NodeOccupancy] = []
-        self.free = _Free()  # lower bound: on all nodes that are not cordoned
-        for seat in self._occupancy.seats.values():
-            if not seat.node.unschedulable:
-                self.free.add(seat)
+    def __init__(self, context: DrainContext) -> None:
+        cluster = context.cluster
+        targets = {node.name for node in context.targets}
+        nodes = [cordoned_copy(n) if n.name in targets else n for n in cluster.nodes]
+        storage = Storage.of_cluster(cluster)
+        namespaces = None if cluster.not_read(kinds.NAMESPACES) else {n.name: n.labels for n in cluster.namespaces}
+        self._occupancy = Occupancy.of(nodes, cluster.pods, namespaces, storage, targets)
+        self._daemon_pods_on = context.daemon_pods_on
+        self._emptiest_nodes: dict[tuple[NodeFilter, VolumeDemand], EmptiestNodes] = {}
+        self._placement_paths: dict[PodClass, _PlacementPath] = {}
+        self._undo_log: list[_UndoStep] = []
+        self._joined_nodes: list[NodeOccupancy] = []
+        self.free_resources = _FreeResources()  # lower bound: on all nodes that are not cordoned
+        for node_room in self._occupancy.by_node.values():
+            if not node_room.node.unschedulable:
+                self.free_resources.add(node_room)
 
     def classes_of(self, pod: Pod) -> tuple[PodClass, PodClass]:
         """The scheduling class of the pod, and that of its replacement."""
@@ -152,188 +152,188 @@ class PlacementRoom:
 
     def mark(self) -> int:
         """A position for `undo_to`."""
-        return len(self._log)
+        return len(self._undo_log)
 
-    def refresh(self) -> None:
+    def reorder_filled(self) -> None:
         """Update the order of nodes that were filled since the last time, and may have been emptied again: otherwise
         they are tried as late as full nodes."""
-        for ring in self._rings.values():
-            ring.refresh()
+        for emptiest in self._emptiest_nodes.values():
+            emptiest.reorder_filled()
 
-    def back_to(self, mark: int) -> None:
+    def undo_to(self, mark: int) -> None:
         """Undo all changes since `mark`."""
-        while len(self._log) > mark:
-            step = self._log.pop()
+        while len(self._undo_log) > mark:
+            step = self._undo_log.pop()
             if isinstance(step, tuple):
-                seat, kind = step
-                seat.room.take(kind.placement.requests, -1)
+                node_room, pod_class = step
+                node_room.room.take(pod_class.placement.requests, -1)
             else:
                 step()
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Return to the initial state, so that the same questions get the same answers."""
-        self.back_to(0)
-        self.settle()
+        self.undo_to(0)
+        self.reorder_nodes()
 
-    def settle(self) -> None:
+    def reorder_nodes(self) -> None:
         """Put the emptiest nodes first again, however they were filled and emptied before."""
-        for ring in self._rings.values():
-            ring.settle()
+        for emptiest in self._emptiest_nodes.values():
+            emptiest.reorder_all()
 
-    def leave(self, kind: PodClass, node: str) -> None:
+    def remove(self, pod_class: PodClass, node: str) -> None:
         """A pod leaves its node. The node is cordoned, so its room is of no use to others."""
-        if not kind.counted:
+        if not pod_class.is_counted:
             return
-        self._occupancy.take(kind, node)
-        self._log.append(partial(self._occupancy.put, kind, node))
+        self._occupancy.take(pod_class, node)
+        self._undo_log.append(partial(self._occupancy.put, pod_class, node))
 
-    def place(self, kind: PodClass, thorough: bool = True) -> str:
+    def place(self, pod_class: PodClass, thorough: bool = True) -> str:
         """Put one such pod on the emptiest node that can take it; returns the node's name, "" if there is none.
 
         If not `thorough`, only a few nodes are tried: there may be a place that is not found.
         """
-        ring, asked, plain = self._ways.get(kind) or self._way(kind)
-        if plain:  # most pods
-            seat = ring.take(asked, thorough)
-            if seat is None:
+        emptiest, requests, is_plain = self._placement_paths.get(pod_class) or self._placement_path(pod_class)
+        if is_plain:  # most pods
+            node_room = emptiest.take(requests, thorough)
+            if node_room is None:
                 return ""
-            self._log.append((seat, kind))
-            return seat.node.name
-        if ring.is_too_large(asked):
+            self._undo_log.append((node_room, pod_class))
+            return node_room.node.name
+        if emptiest.is_too_large(requests):
             return ""
-        has_place = self._occupancy.has_place
-        seat = ring.first(lambda seat: has_place(kind, seat), thorough)
-        if seat is None:
+        has_place = self._occupancy.fits_now
+        node_room = emptiest.find(lambda node_room: has_place(pod_class, node_room), thorough)
+        if node_room is None:
             return ""
-        self._put(kind, seat)
-        return seat.node.name
+        self._place_on(pod_class, node_room)
+        return node_room.node.name
 
-    def use(self, cpu: int, memory: int, pods: int) -> None:
+    def use_free(self, cpu: int, memory: int, pods: int) -> None:
         """Reduce the free resources by the total requests of pods that have their places."""
-        self.free.take(cpu, memory, pods)
-        self._log.append(partial(self.free.take, -cpu, -memory, -pods))
+        self.free_resources.take(cpu, memory, pods)
+        self._undo_log.append(partial(self.free_resources.take, -cpu, -memory, -pods))
 
-    def forget(self) -> None:
+    def forget_maxima(self) -> None:
         """Undo `remember_maxima`: there is more room again."""
-        for ring in self._rings.values():
-            ring.forget()
+        for emptiest in self._emptiest_nodes.values():
+            emptiest.forget_maxima()
 
     @property
-    def joined(self) -> int:
+    def joined_count(self) -> int:
         """How many new nodes have joined."""
-        return len(self._joined)
+        return len(self._joined_nodes)
 
-    def may_have_place(self, kind: PodClass, since: int) -> bool:
+    def may_have_place(self, pod_class: PodClass, since: int) -> bool:
         """Whether one of the few emptiest nodes takes such a pod, which found no place when `since` new nodes had
         joined."""
-        if kind.alone:  # the other nodes have only filled up
-            return any(self.fits(kind, seat.node.name) for seat in self._joined[since:])
-        ring, asked, _ = self._way(kind)
-        has_place = self._occupancy.has_place
-        return not ring.is_too_large(asked) and ring.first(lambda s: has_place(kind, s), False) is not None
+        if pod_class.needs_only_room:  # the other nodes have only filled up
+            return any(self.fits(pod_class, node_room.node.name) for node_room in self._joined_nodes[since:])
+        emptiest, requests, _ = self._placement_path(pod_class)
+        has_place = self._occupancy.fits_now
+        return not emptiest.is_too_large(requests) and emptiest.find(lambda candidate: has_place(pod_class, candidate), False) is not None
 
-    def remember(self, kind: PodClass) -> None:
+    def remember_maxima(self, pod_class: PodClass) -> None:
         """Remember the room that such pods have now: it only shrinks until a node joins, or pods are removed again."""
-        ring, asked, _ = self._way(kind)
-        if not ring.is_too_large(asked):
-            ring.look()
+        emptiest, requests, _ = self._placement_path(pod_class)
+        if not emptiest.is_too_large(requests):
+            emptiest.remember_maxima()
 
-    def is_tight(self, kind: PodClass) -> bool:
+    def is_tight(self, pod_class: PodClass) -> bool:
         """Whether none of the few emptiest nodes that accept such a pod has room for one more."""
-        ring, asked, _ = self._way(kind)
-        return ring.is_too_large(asked) or ring.first(fitting(asked), thorough=False) is None
+        emptiest, requests, _ = self._placement_path(pod_class)
+        return emptiest.is_too_large(requests) or emptiest.find(fits_requests(requests), thorough=False) is None
 
-    def put(self, kind: PodClass, name: str) -> None:
+    def place_on(self, pod_class: PodClass, name: str) -> None:
         """Put one such pod on the node of that name."""
-        self._put(kind, self._occupancy.seats[name])
+        self._place_on(pod_class, self._occupancy.by_node[name])
 
-    def _put(self, kind: PodClass, seat: NodeOccupancy) -> None:
-        if not kind.counted:
-            seat.room.take(kind.placement.requests)
-            self._log.append((seat, kind))
+    def _place_on(self, pod_class: PodClass, node_room: NodeOccupancy) -> None:
+        if not pod_class.is_counted:
+            node_room.room.take(pod_class.placement.requests)
+            self._undo_log.append((node_room, pod_class))
             return
-        self._log.append(self._count(kind, seat.node.name))
+        self._undo_log.append(self._place_counted(pod_class, node_room.node.name))
 
-    def _count(self, kind: PodClass, name: str) -> Callable[[], object]:
+    def _place_counted(self, pod_class: PodClass, name: str) -> Callable[[], object]:
         """Put the pod on the node so that it is counted by class, too; returns the function that undoes it."""
-        self._occupancy.put(kind, name)
-        return partial(self._occupancy.take, kind, name)
+        self._occupancy.put(pod_class, name)
+        return partial(self._occupancy.take, pod_class, name)
 
     def count_all(self) -> None:
         """From now on any pod can be removed from its node, including pods of which only the requests were counted."""
-        for i, step in enumerate(self._log):
+        for i, step in enumerate(self._undo_log):
             if isinstance(step, tuple):
-                seat, kind = step
-                seat.room.take(kind.placement.requests, -1)
-                self._log[i] = self._count(kind, seat.node.name)
+                node_room, pod_class = step
+                node_room.room.take(pod_class.placement.requests, -1)
+                self._undo_log[i] = self._place_counted(pod_class, node_room.node.name)
 
-    def fits(self, kind: PodClass, name: str) -> bool:
+    def fits(self, pod_class: PodClass, name: str) -> bool:
         """Whether the node of that name takes such a pod."""
-        seat = self._occupancy.seats[name]
-        return self._occupancy.has_place(kind, seat) and _lets_in(kind, seat)
+        node_room = self._occupancy.by_node[name]
+        return self._occupancy.fits_now(pod_class, node_room) and _accepts_class(pod_class, node_room)
 
-    def join(self, node: Node, like: str) -> None:
+    def join(self, node: Node, model_name: str) -> None:
         """Add a new node, with the DaemonSet pods that run on the node `model_name`."""
-        self._occupancy.add_node(node, like)
-        for pod in self._daemons_on.get(like, ()):
+        self._occupancy.add_node(node, model_name)
+        for pod in self._daemon_pods_on.get(model_name, ()):
             self._occupancy.put(self._occupancy.successor_of(pod), node.name)
-        seat = self._occupancy.seats[node.name]
-        self._joined.append(seat)
-        self.free.add(seat)
-        for (fence, bound), ring in self._rings.items():
-            if fence.refusal(node) is None and volumes.refusal(bound, node) is None:
-                ring.add(seat)
+        node_room = self._occupancy.by_node[node.name]
+        self._joined_nodes.append(node_room)
+        self.free_resources.add(node_room)
+        for (fence, volume_demand), emptiest in self._emptiest_nodes.items():
+            if fence.refusal(node) is None and volumes.volume_refusal(volume_demand, node) is None:
+                emptiest.add(node_room)
 
         def undo() -> None:
-            self._joined.pop()
-            self.free.add(seat, -1)
-            self._occupancy.drop_node(node.name)
-            self._rings.clear()
-            self._ways.clear()
+            self._joined_nodes.pop()
+            self.free_resources.add(node_room, -1)
+            self._occupancy.remove_node(node.name)
+            self._emptiest_nodes.clear()
+            self._placement_paths.clear()
 
-        self._log.append(undo)
+        self._undo_log.append(undo)
 
     @property
     def occupancy(self) -> Occupancy:
         """The current pods of all nodes; a caller that changes it must restore it."""
         return self._occupancy
 
-    def unknown(self, kind: PodClass) -> tuple[str, ...]:
-        return self._occupancy.unknown(kind)
+    def unknown_reasons(self, pod_class: PodClass) -> tuple[str, ...]:
+        return self._occupancy.uncertainties(pod_class)
 
-    def why_not(self) -> WhyNot:
+    def refusal_counter(self) -> RefusalCounter:
         """Tells why no node takes a pod class now: as FailedScheduling events do, with numbers of nodes."""
-        return WhyNot(self._occupancy)
+        return RefusalCounter(self._occupancy)
 
-    def _way(self, kind: PodClass) -> _Way:
-        found = self._ways.get(kind)
-        if found is None:
-            key = (kind.fence, kind.volumes)
-            ring = self._rings.get(key)
-            if ring is None:
-                seats = self._occupancy.seats.values()
-                ring = self._rings[key] = EmptiestNodes(seat for seat in seats if _lets_in(kind, seat))
+    def _placement_path(self, pod_class: PodClass) -> _PlacementPath:
+        path = self._placement_paths.get(pod_class)
+        if path is None:
+            key = (pod_class.node_filter, pod_class.volumes)
+            emptiest = self._emptiest_nodes.get(key)
+            if emptiest is None:
+                node_rooms = self._occupancy.by_node.values()
+                emptiest = self._emptiest_nodes[key] = EmptiestNodes(node_room for node_room in node_rooms if _accepts_class(pod_class, node_room))
             # All classes are known when the first pod is placed: a replacement has no scheduling term that its pod did
             # not have.
-            plain = kind.alone and not kind.counted
-            found = self._ways[kind] = ring, kind.placement.requests, plain
-        return found
+            is_plain = pod_class.needs_only_room and not pod_class.is_counted
+            path = self._placement_paths[pod_class] = emptiest, pod_class.placement.requests, is_plain
+        return path
 
 
-def _lets_in(kind: PodClass, seat: NodeOccupancy) -> bool:
+def _accepts_class(pod_class: PodClass, node_room: NodeOccupancy) -> bool:
     """Whether the node itself, without its pods, accepts such pods."""
-    return kind.fence.refusal(seat.node) is None and volumes.refusal(kind.volumes, seat.node) is None
+    return pod_class.node_filter.refusal(node_room.node) is None and volumes.volume_refusal(pod_class.volumes, node_room.node) is None
 
 
-_Way = tuple[EmptiestNodes, Requests, bool]
+_PlacementPath = tuple[EmptiestNodes, ResourceRequests, bool]
 """How a place is found for one pod class: the nodes that accept it, its requests, and whether only the requests
 decide."""
 
-_Step = Callable[[], object] | tuple[NodeOccupancy, PodClass]
+_UndoStep = Callable[[], object] | tuple[NodeOccupancy, PodClass]
 """Undoes one change: a function to call, or the node and class of a pod whose requests are released."""
 
 
-class _Free:
+class _FreeResources:
     """The total free resources of some nodes."""
 
     __slots__ = ("cpu", "memory", "pods")
@@ -341,10 +341,10 @@ class _Free:
     def __init__(self) -> None:
         self.cpu = self.memory = self.pods = 0
 
-    def add(self, seat: NodeOccupancy, count: int = 1) -> None:
-        self.cpu += count * max(0, seat.room.cpu)
-        self.memory += count * max(0, seat.room.memory)
-        self.pods += count * max(0, seat.room.pods)
+    def add(self, node_room: NodeOccupancy, count: int = 1) -> None:
+        self.cpu += count * max(0, node_room.room.cpu)
+        self.memory += count * max(0, node_room.room.memory)
+        self.pods += count * max(0, node_room.room.pods)
 
     def take(self, cpu: int, memory: int, pods: int) -> None:
         self.cpu -= cpu

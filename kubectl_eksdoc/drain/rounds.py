@@ -16,14 +16,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.budgets import scaled
+from kubectl_eksdoc.kubernetes.budgets import scale_amount
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 
-from .course import made
+from .course import build_tuple
 from .nodes import DrainContext
-from .policy import EVICTED, DrainPolicy, EvictionMode
+from .policy import PLAIN_EVICTION, DrainPolicy, EvictionMode
 
 
 class EvictionTier(IntEnum):
@@ -31,7 +31,7 @@ class EvictionTier(IntEnum):
 
     ORDINARY = 0
     CRITICAL = 1
-    FOR_GOOD = 2
+    PERMANENT = 2
 
 
 class Task(NamedTuple):
@@ -45,37 +45,37 @@ class Task(NamedTuple):
 
     pod: Pod
     limits: tuple[str, ...] = ()
-    for_good: tuple[str, ...] = ()
-    late: str = ""
-    after: Replacement = Replacement.AT_ONCE
+    permanent_limits: tuple[str, ...] = ()
+    late_reason: str = ""
+    replacement: Replacement = Replacement.AT_ONCE
     tier: EvictionTier = EvictionTier.ORDINARY
-    manner: EvictionMode = EVICTED
+    eviction_mode: EvictionMode = PLAIN_EVICTION
 
     @property
-    def comes_again(self) -> bool:
+    def needs_new_place(self) -> bool:
         """Whether its replacement needs a place on another node."""
-        return self.after is not Replacement.NEVER and self.after is not Replacement.SAME_NODE
+        return self.replacement is not Replacement.NEVER and self.replacement is not Replacement.SAME_NODE
 
 
-def coming_again(tasks: Iterable[Task]) -> list[Pod]:
+def pods_needing_place(tasks: Iterable[Task]) -> list[Pod]:
     """The pods of `tasks` whose replacements need a place on another node (see `Task.needs_new_place`)."""
     never, same_node = Replacement.NEVER, Replacement.SAME_NODE
-    return [pod for pod, _, _, _, after, _, _ in tasks if after is not never and after is not same_node]
+    return [pod for pod, _, _, _, replacement, _, _ in tasks if replacement is not never and replacement is not same_node]
 
 
-def task_of(
+def build_task(
     pod: Pod,
     limits: tuple[str, ...] = (),
-    for_good: tuple[str, ...] = (),
-    late: str = "",
-    after: Replacement = Replacement.AT_ONCE,
-    manner: EvictionMode = EVICTED,
+    permanent_limits: tuple[str, ...] = (),
+    late_reason: str = "",
+    replacement: Replacement = Replacement.AT_ONCE,
+    eviction_mode: EvictionMode = PLAIN_EVICTION,
 ) -> Task:
     """The task with its tier."""
     tier = (
-        EvictionTier.FOR_GOOD if for_good else EvictionTier.CRITICAL if pod.system_critical else EvictionTier.ORDINARY
+        EvictionTier.PERMANENT if permanent_limits else EvictionTier.CRITICAL if pod.is_system_critical else EvictionTier.ORDINARY
     )
-    return made(Task, (pod, limits, for_good, late, after, tier, manner))
+    return build_tuple(Task, (pod, limits, permanent_limits, late_reason, replacement, tier, eviction_mode))
 
 
 class BudgetBooking(NamedTuple):
@@ -101,48 +101,48 @@ class EvictionOrder:
 
     nodes: tuple[str, ...]
     bookings: tuple[BudgetBooking, ...]
-    finish: Mapping[str, int]
-    wave: Mapping[str, int] = field(default_factory=dict)
-    gated: bool = False
-    refused: tuple[tuple[Task, str], ...] = ()
+    finish_round: Mapping[str, int]
+    wave_of: Mapping[str, int] = field(default_factory=dict)
+    is_gated: bool = False
+    refused_tasks: tuple[tuple[Task, str], ...] = ()
 
 
-class _Book:
+class _RoundBook:
     """The free units of each limit in each round. Mutable, and private to one call of `arrange_rounds`."""
 
     def __init__(self, per_round: Mapping[str, int]) -> None:
         self._per_round = per_round
         self._used: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-        self._lasting: dict[str, list[int]] = defaultdict(list)  # rounds from which on a unit is permanently used
-        self._open: dict[str, int] = defaultdict(lambda: 1)  # earlier rounds are full
+        self._permanent: dict[str, list[int]] = defaultdict(list)  # rounds from which on a unit is permanently used
+        self._first_open: dict[str, int] = defaultdict(lambda: 1)  # earlier rounds are full
 
-    def exhausted(self, task: Task) -> str:
+    def exhausted_limit(self, task: Task) -> str:
         """The limit of `task` that is used up from some round on, "" if there is none."""
-        return next((x for x in task.limits if len(self._lasting[x]) >= self._per_round[x]), "")
+        return next((limit for limit in task.limits if len(self._permanent[limit]) >= self._per_round[limit]), "")
 
     def book(self, task: Task, not_before: int) -> int:
         """Give `task` the first round, from `not_before` on, that has room in all of its limits."""
         number = not_before
         for limit in task.limits:
-            number = max(number, self._open[limit])
-            if task.late or limit in task.for_good:
+            number = max(number, self._first_open[limit])
+            if task.late_reason or limit in task.permanent_limits:
                 # A late task goes after all earlier ones; a task that uses a limit permanently must leave the others
                 # their units.
                 number = max(number, 1 + max(self._used[limit], default=0))
-        while any(self._free(limit, number) <= 0 for limit in task.limits):
+        while any(self._free_units(limit, number) <= 0 for limit in task.limits):
             number += 1
         for limit in task.limits:
-            if limit in task.for_good:
-                self._lasting[limit].append(number)
+            if limit in task.permanent_limits:
+                self._permanent[limit].append(number)
             else:
                 self._used[limit][number] += 1
-            while self._used[limit].get(self._open[limit], 0) >= self._per_round[limit]:
-                self._open[limit] += 1
+            while self._used[limit].get(self._first_open[limit], 0) >= self._per_round[limit]:
+                self._first_open[limit] += 1
         return number
 
-    def _free(self, limit: str, number: int) -> int:
-        gone = sum(1 for since in self._lasting[limit] if since <= number) if limit in self._lasting else 0
-        return self._per_round[limit] - gone - self._used[limit].get(number, 0)
+    def _free_units(self, limit: str, number: int) -> int:
+        permanent_count = sum(1 for since in self._permanent[limit] if since <= number) if limit in self._permanent else 0
+        return self._per_round[limit] - permanent_count - self._used[limit].get(number, 0)
 
 
 @frozen
@@ -151,18 +151,18 @@ class NodeWaves:
     starts when there is room for its pods. Within a wave the nodes of a smaller generation have their rounds first, as
     the others need that they are drained (see `assign_generations`)."""
 
-    of: Mapping[str, int]
-    generation: Mapping[str, int] = field(default_factory=dict)
-    gated: bool = False
+    wave_of: Mapping[str, int]
+    generation_of: Mapping[str, int] = field(default_factory=dict)
+    is_gated: bool = False
 
 
-def arrange(
+def arrange_rounds(
     tasks: Mapping[str, Sequence[Task]],
     per_round: Mapping[str, int],
     nodes: Sequence[str],
     waves: NodeWaves,
     *,
-    as_given: bool = False,
+    keep_node_order: bool = False,
 ) -> EvictionOrder:
     """Give every task a round, from 1.
 
@@ -172,22 +172,22 @@ def arrange(
         nodes: the nodes of `tasks`; of two that want the same turn the first gets it.
         keep_node_order: the order of `nodes` is kept, also where a node is empty before earlier ones.
     """
-    rounds = assign(tasks, per_round, nodes, waves)
-    finish, wave = rounds.finish, waves.of
+    rounds = assign_rounds(tasks, per_round, nodes, waves)
+    finish_round, wave_of = rounds.finish_round, waves.wave_of
     # Nodes that wait for others are emptied after them.
-    shown = sorted(nodes, key=lambda node: (wave[node], 0 if as_given else finish[node]))
-    return EvictionOrder(tuple(shown), _numbered(rounds.placed, shown), finish, wave, waves.gated, rounds.refused)
+    ordered = sorted(nodes, key=lambda node: (wave_of[node], 0 if keep_node_order else finish_round[node]))
+    return EvictionOrder(tuple(ordered), _with_turns(rounds.placed, ordered), finish_round, wave_of, waves.is_gated, rounds.refused_tasks)
 
 
 class Rounds(NamedTuple):
     """`placed`: each task with its node and round; `finish_round`: node → round after which it is empty, 0 at once."""
 
     placed: list[tuple[Task, str, int]]
-    finish: dict[str, int]
-    refused: tuple[tuple[Task, str], ...]
+    finish_round: dict[str, int]
+    refused_tasks: tuple[tuple[Task, str], ...]
 
 
-def assign(
+def assign_rounds(
     tasks: Mapping[str, Sequence[Task]],
     per_round: Mapping[str, int],
     nodes: Sequence[str],
@@ -195,16 +195,16 @@ def assign(
     plain: Collection[str] | None = None,
 ) -> Rounds:
     """The rounds of `arrange_rounds`, without the order; `plain`: `plain_limits(tasks)` where that is known."""
-    booking = _Booking(tasks, per_round, plain_limits(tasks) if plain is None else plain)
-    together: dict[tuple[int, int], list[str]] = defaultdict(list)
+    booker = _RoundBooker(tasks, per_round, plain_limits(tasks) if plain is None else plain)
+    groups: dict[tuple[int, int], list[str]] = defaultdict(list)
     for node in nodes:
-        together[waves.of[node], waves.generation.get(node, 0)].append(node)
-    for which in sorted(together):
-        booking.add(together[which])
-    return Rounds(booking.placed, booking.finish, tuple(booking.refused))
+        groups[waves.wave_of[node], waves.generation_of.get(node, 0)].append(node)
+    for group in sorted(groups):
+        booker.book_wave(groups[group])
+    return Rounds(booker.placed, booker.finish_round, tuple(booker.refused_tasks))
 
 
-class _Booking:
+class _RoundBooker:
     """Books wave after wave. Mutable, and private to one call of `assign_rounds`."""
 
     def __init__(
@@ -212,102 +212,102 @@ class _Booking:
     ) -> None:
         self._tasks = tasks
         self._per_round = per_round
-        self._book = _Book(per_round)
+        self._book = _RoundBook(per_round)
         self._plain = plain
-        self._after = 0  # the last round of the waves so far
+        self._last_round = 0  # the last round of the waves so far
         self.placed: list[tuple[Task, str, int]] = []
-        self.finish: dict[str, int] = {}
-        self.refused: list[tuple[Task, str]] = []
+        self.finish_round: dict[str, int] = {}
+        self.refused_tasks: list[tuple[Task, str]] = []
 
-    def add(self, nodes: Sequence[str]) -> None:
+    def book_wave(self, nodes: Sequence[str]) -> None:
         """Book one wave, in passes over all of its nodes.
 
         System-critical pods go after the others of their node are gone; in both tiers late tasks go after the others
         have their rounds; tasks that use a budget permanently go last.
         """
-        first = self._after + 1
-        last = dict.fromkeys(nodes, first)
+        first_round = self._last_round + 1
+        last_round = dict.fromkeys(nodes, first_round)
         queues: dict[tuple[EvictionTier, bool], list[tuple[str, Task]]] = defaultdict(list)
-        self._first_pass(nodes, first, last, queues)
+        self._book_ordinary(nodes, first_round, last_round, queues)
         for tier in EvictionTier:
-            since = dict(last)
-            for late in (False, True):
-                for node, task in queues[tier, late]:
-                    limit = self._book.exhausted(task)
-                    if limit:
-                        self.refused.append((task, limit))
+            earliest = dict(last_round)
+            for is_late in (False, True):
+                for node, task in queues[tier, is_late]:
+                    exhausted = self._book.exhausted_limit(task)
+                    if exhausted:
+                        self.refused_tasks.append((task, exhausted))
                         continue
-                    number = self._book.book(task, since[node])
-                    last[node] = max(last[node], number)
+                    number = self._book.book(task, earliest[node])
+                    last_round[node] = max(last_round[node], number)
                     self.placed.append((task, node, number))
-                    self.finish[node] = max(self.finish[node], number)
-        self._after = max([self._after, *(self.finish[node] for node in nodes)])
+                    self.finish_round[node] = max(self.finish_round[node], number)
+        self._last_round = max([self._last_round, *(self.finish_round[node] for node in nodes)])
 
-    def _first_pass(
+    def _book_ordinary(
         self,
         nodes: Sequence[str],
-        first: int,
-        last: dict[str, int],
+        first_round: int,
+        last_round: dict[str, int],
         queues: dict[tuple[EvictionTier, bool], list[tuple[str, Task]]],
     ) -> None:
         """Book ordinary tasks. Most have one limit that only tasks like them use: their rounds are found by
         counting."""
         plain, per_round, placed = self._plain, self._per_round, self.placed
-        taken: dict[str, int] = defaultdict(int)
+        used_units: dict[str, int] = defaultdict(int)
         for node in nodes:
-            end = 0
+            node_end = 0
             for task in self._tasks[node]:
                 limits = task.limits
-                if task.late or task.tier:
-                    queues[task.tier, bool(task.late)].append((node, task))
+                if task.late_reason or task.tier:
+                    queues[task.tier, bool(task.late_reason)].append((node, task))
                     continue
                 if not limits:
-                    number = first
+                    number = first_round
                 elif limits[0] in plain:
-                    number = first + taken[limits[0]] // per_round[limits[0]]
-                    taken[limits[0]] += 1
+                    number = first_round + used_units[limits[0]] // per_round[limits[0]]
+                    used_units[limits[0]] += 1
                 else:
-                    limit = self._book.exhausted(task)
+                    limit = self._book.exhausted_limit(task)
                     if limit:
-                        self.refused.append((task, limit))
+                        self.refused_tasks.append((task, limit))
                         continue
-                    number = self._book.book(task, first)
+                    number = self._book.book(task, first_round)
                 placed.append((task, node, number))
-                if number > end:
-                    end = number
-            self.finish[node] = end
-            last[node] = max(first, end)
+                if number > node_end:
+                    node_end = number
+            self.finish_round[node] = node_end
+            last_round[node] = max(first_round, node_end)
 
 
 def plain_limits(tasks: Mapping[str, Sequence[Task]]) -> set[str]:
     """The limits that only ordinary tasks with no other limit use: their turns depend on nothing else."""
     used: set[str] = set()
     mixed: set[str] = set()
-    for given in tasks.values():
-        for task in given:
+    for node_tasks in tasks.values():
+        for task in node_tasks:
             used.update(task.limits)
-            if len(task.limits) > 1 or task.late or task.tier:
+            if len(task.limits) > 1 or task.late_reason or task.tier:
                 mixed.update(task.limits)
     return used - mixed
 
 
-def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> tuple[BudgetBooking, ...]:
+def _with_turns(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> tuple[BudgetBooking, ...]:
     """Sorted by round, tier and node, each with its turn among the users of its first limit."""
     rank = {node: i for i, node in enumerate(nodes)}
     tiers, size = len(EvictionTier), len(rank)
     # One number for round, tier and rank: sorting by a tuple of the three takes twice as long.
-    ordered = sorted(placed, key=lambda each: (each[2] * tiers + each[0].tier) * size + rank[each[1]])
-    turns = Counter([task.limits[0] for task, _, _ in ordered if task.limits])
-    seen: dict[str, int] = defaultdict(int)
-    numbered = []
-    for task, node, number in ordered:
+    sorted_rows = sorted(placed, key=lambda each: (each[2] * tiers + each[0].tier) * size + rank[each[1]])
+    turns = Counter([task.limits[0] for task, _, _ in sorted_rows if task.limits])
+    turn_count: dict[str, int] = defaultdict(int)
+    bookings = []
+    for task, node, number in sorted_rows:
         if not task.limits:
-            numbered.append(made(BudgetBooking, (task, node, number, 0, 0)))
+            bookings.append(build_tuple(BudgetBooking, (task, node, number, 0, 0)))
             continue
         limit = task.limits[0]
-        turn = seen[limit] = seen[limit] + 1
-        numbered.append(made(BudgetBooking, (task, node, number, turn, turns[limit])))
-    return tuple(numbered)
+        turn = turn_count[limit] = turn_count[limit] + 1
+        bookings.append(build_tuple(BudgetBooking, (task, node, number, turn, turns[limit])))
+    return tuple(bookings)
 
 
 # Waves: nodes that are drained together, each wave started when the one before is done.
@@ -318,7 +318,7 @@ def domains_of(node: Node) -> tuple[str, ...]:
     return (ALL, f"{ZONE} {node.zone}", f"{NODEGROUP} {node.group}")
 
 
-def at_once(policy: DrainPolicy, nodes: Iterable[Node]) -> dict[str, int]:
+def nodes_at_once(policy: DrainPolicy, nodes: Iterable[Node]) -> dict[str, int]:
     """Domain → how many of `nodes` may be under way; only limited domains.
 
     A percentage is of the nodes of that domain, rounded down, as EKS does for a node group; one node may always go.
@@ -326,65 +326,65 @@ def at_once(policy: DrainPolicy, nodes: Iterable[Node]) -> dict[str, int]:
     members = Counter(domain for node in nodes for domain in domains_of(node))
     limits = dict(policy.max_unavailable)
     return {
-        domain: max(1, scaled(limits[kind], count, round_up=False))
+        domain: max(1, scale_amount(limits[kind], count, round_up=False))
         for domain, count in members.items()
         if (kind := domain.split(" ")[0]) in limits
     }
 
 
-def in_waves(
-    order: Sequence[str], domains: Mapping[str, Sequence[str]], room: Mapping[str, int], pins: Mapping[str, int]
+def assign_waves(
+    order: Sequence[str], domains: Mapping[str, Sequence[str]], max_nodes: Mapping[str, int], pins: Mapping[str, int]
 ) -> dict[str, int]:
     """Give every node of `order` the first wave, from 1, that has room in all of its domains.
 
     Nodes of `pins` have their wave whether it has room or not. Waves without a node are not counted.
     """
-    taken: dict[str, Counter[int]] = defaultdict(Counter)
+    node_count: dict[str, Counter[int]] = defaultdict(Counter)
     wave = {node: number for node, number in pins.items() if node in domains}
     for node, number in wave.items():
         for domain in domains[node]:
-            taken[domain][number] += 1
-    full: dict[str, int] = defaultdict(lambda: 1)  # earlier waves are full
+            node_count[domain][number] += 1
+    first_open: dict[str, int] = defaultdict(lambda: 1)  # earlier waves are full
     for node in order:
         if node in wave:
             continue
-        limited = [domain for domain in domains[node] if domain in room]
-        number = max((full[domain] for domain in limited), default=1)
-        while any(taken[domain][number] >= room[domain] for domain in limited):
+        limited = [domain for domain in domains[node] if domain in max_nodes]
+        number = max((first_open[domain] for domain in limited), default=1)
+        while any(node_count[domain][number] >= max_nodes[domain] for domain in limited):
             number += 1
         wave[node] = number
         for domain in limited:
-            taken[domain][number] += 1
-            while taken[domain][full[domain]] >= room[domain]:
-                full[domain] += 1
-    place = {number: i for i, number in enumerate(sorted(set(wave.values())), 1)}
-    return {node: place[number] for node, number in wave.items()}
+            node_count[domain][number] += 1
+            while node_count[domain][first_open[domain]] >= max_nodes[domain]:
+                first_open[domain] += 1
+    consecutive = {number: i for i, number in enumerate(sorted(set(wave.values())), 1)}
+    return {node: consecutive[number] for node, number in wave.items()}
 
 
-def generations(order: Iterable[str], needs: Mapping[str, Sequence[str]]) -> dict[str, int]:
+def assign_generations(order: Iterable[str], needs: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """Node → generation, from 1: a node that needs the new nodes of others is of the generation after theirs.
 
     `order` names every node after those it needs.
     """
-    found: dict[str, int] = {}
+    generation_of: dict[str, int] = {}
     for node in order:
-        found[node] = 1 + max((found[other] for other in needs.get(node, ())), default=0)
-    return found
+        generation_of[node] = 1 + max((generation_of[other] for other in needs.get(node, ())), default=0)
+    return generation_of
 
 
-def gates(
-    world: DrainContext, order: Sequence[str], kept: Mapping[str, int] = MappingProxyType({}), more: str = ""
+def gated_waves(
+    context: DrainContext, order: Sequence[str], fixed_waves: Mapping[str, int] = MappingProxyType({}), extra_domain: str = ""
 ) -> dict[str, int]:
     """Node → wave, from 1, for the nodes of `order`; empty where no node has to wait for another.
 
     Nodes of `fixed_waves` keep their wave: their places were reserved in these waves. `extra_domain`: a domain of which
     one node more may be under way than the policy says.
     """
-    policy = world.policy
-    known = {node.name: node for node in world.targets}
-    room = at_once(policy, [known[name] for name in order])
-    if not room and not policy.pins:
+    policy = context.policy
+    nodes_by_name = {node.name: node for node in context.targets}
+    max_nodes = nodes_at_once(policy, [nodes_by_name[name] for name in order])
+    if not max_nodes and not policy.pins:
         return {}
-    if more in room:
-        room[more] += 1
-    return in_waves(order, {name: domains_of(known[name]) for name in order}, room, {**dict(policy.pins), **kept})
+    if extra_domain in max_nodes:
+        max_nodes[extra_domain] += 1
+    return assign_waves(order, {name: domains_of(nodes_by_name[name]) for name in order}, max_nodes, {**dict(policy.pins), **fixed_waves})

@@ -20,18 +20,18 @@ from kubectl_eksdoc.kubernetes.replacement import Replacement
 
 from .course import (
     DrainTerms,
-    Move,
+    PodMove,
     NodeActivation,
-    PlacementGround,
+    PlacementAdmission,
     ReplacedPod,
-    Span,
+    NodeSpan,
     Timeline,
-    hold_s,
-    made,
+    slot_hold_s,
+    build_tuple,
 )
 
 
-class _Entry(NamedTuple):
+class _QueueEntry(NamedTuple):
     """A move with its place in the queue: by turn, late ones last, nodes that come earlier first.
 
     `limits`: those of the move that can make it wait.
@@ -42,7 +42,7 @@ class _Entry(NamedTuple):
     rank: int
     number: int
     node: str
-    move: Move
+    move: PodMove
     limits: tuple[str, ...]
 
 
@@ -57,11 +57,11 @@ class _Tier:
 
 
 def simulate(
-    nodes: Sequence[tuple[str, Sequence[Move]]],
+    nodes: Sequence[tuple[str, Sequence[PodMove]]],
     terms: DrainTerms,
-    ground: PlacementGround | None = None,
+    admission: PlacementAdmission | None = None,
     *,
-    brief: bool = False,
+    spans_only: bool = False,
 ) -> Timeline:
     """Simulate the drain of `nodes` (name, pods to evict) in that order to its end, with `admission` for this run
     alone.
@@ -70,257 +70,257 @@ def simulate(
     """
     if terms.waves:
         nodes = sorted(nodes, key=lambda item: terms.waves.get(item[0], 0))
-    return _Run(nodes, terms, ground, brief).to_the_end()
+    return _Simulation(nodes, terms, admission, spans_only).run_to_end()
 
 
-class _Run:
+class _Simulation:
     """One simulation. Mutable, and private to one call of `simulate`."""
 
     def __init__(
         self,
-        nodes: Sequence[tuple[str, Sequence[Move]]],
+        nodes: Sequence[tuple[str, Sequence[PodMove]]],
         terms: DrainTerms,
-        ground: PlacementGround | None,
-        brief: bool,
+        admission: PlacementAdmission | None,
+        spans_only: bool,
     ) -> None:
-        self._brief = brief
+        self._spans_only = spans_only
         self._terms = terms
-        self._free = dict(terms.slots)
-        self._waiting: dict[str, list[_Entry]] = defaultdict(list)  # by the limit that has no slot
+        self._free_slots = dict(terms.slots)
+        self._waiting: dict[str, list[_QueueEntry]] = defaultdict(list)  # by the limit that has no slot
         self._events: list[tuple[float, int, Callable[[Any], None], object]] = []  # time, tick, action, subject
         self._tick = 0
         self._now = 0.0
         self._next_eviction = 0.0
-        self._paced: list[tuple[float, _Entry]] = []  # they have their slots: the longest chain goes first
-        self._chains = self._time_left(nodes) if terms.between_s else {}
+        self._paced_queue: list[tuple[float, _QueueEntry]] = []  # they have their slots: the longest chain goes first
+        self._remaining_s = self._remaining_seconds(nodes) if terms.eviction_interval_s else {}
         self._rank = {node: rank for rank, (node, _) in enumerate(nodes)}
         self._moves = dict(nodes)
         names = [node for node, _ in nodes]
-        self._coming = NodeActivation(names, terms.waves, terms.at_once, terms.domains, ground)
-        wanted: dict[str, int] = defaultdict(int)
-        for _, given in nodes:
-            for move in given:
+        self._activation = NodeActivation(names, terms.waves, terms.nodes_at_once, terms.domains, admission)
+        limit_users: dict[str, int] = defaultdict(int)
+        for _, node_moves in nodes:
+            for move in node_moves:
                 for limit in move.limits:
-                    wanted[limit] += 1
-        self._crowded = {x for x, number in wanted.items() if number > terms.slots[x] or x in terms.strict}
+                    limit_users[limit] += 1
+        self._contended_limits = {x for x, user_count in limit_users.items() if user_count > terms.slots[x] or x in terms.strict_limits}
         self._tiers: dict[str, _Tier] = {}  # node → its current tier
-        self._held: dict[str, list[Move]] = {}  # system-critical pods that still wait
-        self._started: dict[str, float] = {}
-        self._new_nodes: dict[str, float] = {}  # when new nodes are there
-        self._moved: list[ReplacedPod] = []
+        self._critical_moves: dict[str, list[PodMove]] = {}  # system-critical pods that still wait
+        self._started_s: dict[str, float] = {}
+        self._new_node_ready_s: dict[str, float] = {}  # when new nodes are there
+        self._replaced_pods: list[ReplacedPod] = []
         self._never_away: set[str] = set()
-        self._spans: dict[str, Span] = {}
-        self._line = _lines(nodes, terms.strict)  # strict limit → remaining turns, next one last
-        self._unserved: list[str] = []  # limits with a released slot or turn
+        self._node_spans: dict[str, NodeSpan] = {}
+        self._turns = _turns_by_limit(nodes, terms.strict_limits)  # strict limit → remaining turns, next one last
+        self._freed_limits: list[str] = []  # limits with a released slot or turn
 
-    def to_the_end(self) -> Timeline:
-        self._activate(self._coming.begin())
+    def run_to_end(self) -> Timeline:
+        self._activate_nodes(self._activation.next_nodes())
         while True:
             while self._events:
-                self._now, _, happens, subject = heapq.heappop(self._events)
-                happens(subject)
-                if self._unserved:
-                    self._serve()
-            self._activate(self._coming.begin(thorough=True))
+                self._now, _, action, subject = heapq.heappop(self._events)
+                action(subject)
+                if self._freed_limits:
+                    self._serve_waiting()
+            self._activate_nodes(self._activation.next_nodes(thorough=True))
             if not self._events:
-                self._activate(self._coming.begin(thorough=True, partly=True))
+                self._activate_nodes(self._activation.next_nodes(thorough=True, partly=True))
             if not self._events:
                 break
-        stuck = {entry.move.uid for queue in self._waiting.values() for entry in queue}
-        stuck |= {move.uid for held in self._held.values() for move in held}
-        stuck |= {move.uid for node in self._coming.left for move in self._moves[node]}
-        spans = sorted(self._spans.values(), key=lambda span: (span.start_s, span.node))
-        refused = tuple(self._coming.left)
-        return Timeline(tuple(self._moved), tuple(spans), tuple(sorted(stuck)), self._peak(), refused)
+        never_evicted = {entry.move.uid for queue in self._waiting.values() for entry in queue}
+        never_evicted |= {move.uid for critical_moves in self._critical_moves.values() for move in critical_moves}
+        never_evicted |= {move.uid for node in self._activation.not_activated for move in self._moves[node]}
+        spans = sorted(self._node_spans.values(), key=lambda span: (span.start_s, span.node))
+        refused_nodes = tuple(self._activation.not_activated)
+        return Timeline(tuple(self._replaced_pods), tuple(spans), tuple(sorted(never_evicted)), self._peak_away(), refused_nodes)
 
-    def _done(self, node: str) -> None:
-        self._coming.done(node)
-        if self._terms.renewed_after_s is not None:
-            self._at(self._now + self._terms.renewed_after_s, self._renewed, node)
-        if self._coming:
-            self._activate(self._coming.begin())
+    def _node_done(self, node: str) -> None:
+        self._activation.node_done(node)
+        if self._terms.replaced_after_s is not None:
+            self._schedule(self._now + self._terms.replaced_after_s, self._node_replaced, node)
+        if self._activation:
+            self._activate_nodes(self._activation.next_nodes())
 
-    def _renewed(self, node: str) -> None:
+    def _node_replaced(self, node: str) -> None:
         """A new node has joined in the place of `node`, which is done."""
-        self._coming.renewed(node)
-        if self._coming:
-            self._activate(self._coming.begin())
+        self._activation.node_replaced(node)
+        if self._activation:
+            self._activate_nodes(self._activation.next_nodes())
 
-    def _activate(self, nodes: Iterable[str]) -> None:
+    def _activate_nodes(self, nodes: Iterable[str]) -> None:
         for node in nodes:
-            self._begin(self._rank[node], node, self._moves[node])
-        self._serve()
+            self._start_node(self._rank[node], node, self._moves[node])
+        self._serve_waiting()
 
-    def _begin(self, rank: int, node: str, given: Sequence[Move]) -> None:
-        self._started[node] = self._now
-        ordinary = [move for move in given if not move.critical]
-        if len(ordinary) < len(given):
-            self._held[node] = [move for move in given if move.critical]
-        if given:
-            self._go(rank, node, ordinary or self._held.pop(node))
+    def _start_node(self, rank: int, node: str, moves: Sequence[PodMove]) -> None:
+        self._started_s[node] = self._now
+        ordinary = [move for move in moves if not move.critical]
+        if len(ordinary) < len(moves):
+            self._critical_moves[node] = [move for move in moves if move.critical]
+        if moves:
+            self._evict_tier(rank, node, ordinary or self._critical_moves.pop(node))
         else:
-            self._empty(node)
+            self._node_empty(node)
 
-    def _go(self, rank: int, node: str, moves: Sequence[Move]) -> None:
+    def _evict_tier(self, rank: int, node: str, moves: Sequence[PodMove]) -> None:
         """Evict the pods of one tier of a node, or let them wait."""
         tier = self._tiers[node] = _Tier(len(moves))
-        crowded, paced, started = self._crowded, bool(self._terms.between_s), self._started[node]
+        contended_limits, is_paced, started_s = self._contended_limits, bool(self._terms.eviction_interval_s), self._started_s[node]
         waiting = []
         for number, move in enumerate(moves):
             limits = move.limits
-            if limits and not crowded.issuperset(limits):
-                limits = tuple([x for x in limits if x in crowded])
-            if limits or (paced and move.uid) or move.waits_s:
-                waiting.append(made(_Entry, (move.turn, move.late, rank, number, node, move, limits)))
+            if limits and not contended_limits.issuperset(limits):
+                limits = tuple([limit for limit in limits if limit in contended_limits])
+            if limits or (is_paced and move.uid) or move.waits_s:
+                waiting.append(build_tuple(_QueueEntry, (move.turn, move.late, rank, number, node, move, limits)))
             else:
-                tier.gone_s = max(tier.gone_s, self._goes(move, node)[0])
+                tier.gone_s = max(tier.gone_s, self._record_eviction(move, node)[0])
         tier.left = len(waiting)
         if not waiting:
-            self._at(tier.gone_s, self._gone, node)
+            self._schedule(tier.gone_s, self._tier_gone, node)
         for entry in waiting:
-            since = started + entry.move.waits_s
-            if since > self._now:
-                self._at(since, self._ask, entry)
+            earliest_s = started_s + entry.move.waits_s
+            if earliest_s > self._now:
+                self._schedule(earliest_s, self._request_slots, entry)
             else:
-                self._ask(entry)
+                self._request_slots(entry)
 
-    def _ask(self, entry: _Entry) -> None:
+    def _request_slots(self, entry: _QueueEntry) -> None:
         """Evict, or wait at the first limit that has no slot for it."""
-        free, line = self._free, self._line
+        free_slots, turns = self._free_slots, self._turns
         for limit in entry.limits:
-            if free[limit] <= 0 or (line and not self._has_turn(limit, entry)):
+            if free_slots[limit] <= 0 or (turns and not self._has_turn(limit, entry)):
                 heapq.heappush(self._waiting[limit], entry)
                 return
         for limit in entry.limits:
-            free[limit] -= 1
-            if limit in line:
-                line[limit].pop()
-                self._unserved.append(limit)
-        if not (self._terms.between_s and entry.move.uid):
-            self._evict(entry.move, entry.node, entry.limits)
+            free_slots[limit] -= 1
+            if limit in turns:
+                turns[limit].pop()
+                self._freed_limits.append(limit)
+        if not (self._terms.eviction_interval_s and entry.move.uid):
+            self._evict_pod(entry.move, entry.node, entry.limits)
             return
-        if not self._paced:
-            self._at(max(self._now, self._next_eviction), self._take_turn, None)
-        longest = max((self._chains[limit] for limit in entry.limits), default=0.0)
-        heapq.heappush(self._paced, (-longest, entry))
+        if not self._paced_queue:
+            self._schedule(max(self._now, self._next_eviction), self._evict_paced, None)
+        longest = max((self._remaining_s[limit] for limit in entry.limits), default=0.0)
+        heapq.heappush(self._paced_queue, (-longest, entry))
 
-    def _time_left(self, nodes: Sequence[tuple[str, Sequence[Move]]]) -> dict[str, float]:
+    def _remaining_seconds(self, nodes: Sequence[tuple[str, Sequence[PodMove]]]) -> dict[str, float]:
         """Seconds that each limit needs for its evictions if its slots are never idle."""
-        left: dict[str, float] = defaultdict(float)
-        for _, given in nodes:
-            for move in given:
+        remaining_s: dict[str, float] = defaultdict(float)
+        for _, node_moves in nodes:
+            for move in node_moves:
                 for limit in move.limits:
-                    left[limit] += self._share(move, limit)
-        return left
+                    remaining_s[limit] += self._slot_seconds(move, limit)
+        return remaining_s
 
-    def _share(self, move: Move, limit: str) -> float:
-        hold = hold_s(move, self._terms.lag_s)
-        return 0.0 if hold == inf else hold / self._terms.slots[limit]
+    def _slot_seconds(self, move: PodMove, limit: str) -> float:
+        hold_seconds = slot_hold_s(move, self._terms.budget_lag_s)
+        return 0.0 if hold_seconds == inf else hold_seconds / self._terms.slots[limit]
 
-    def _take_turn(self, _: object) -> None:
+    def _evict_paced(self, _: object) -> None:
         """Evict the next pod after the eviction interval."""
-        entry = heapq.heappop(self._paced)[1]
+        entry = heapq.heappop(self._paced_queue)[1]
         for limit in entry.limits:
-            self._chains[limit] -= self._share(entry.move, limit)
-        self._next_eviction = self._now + self._terms.between_s
-        self._evict(entry.move, entry.node, entry.limits)
-        if self._paced:
-            self._at(self._next_eviction, self._take_turn, None)
+            self._remaining_s[limit] -= self._slot_seconds(entry.move, limit)
+        self._next_eviction = self._now + self._terms.eviction_interval_s
+        self._evict_pod(entry.move, entry.node, entry.limits)
+        if self._paced_queue:
+            self._schedule(self._next_eviction, self._evict_paced, None)
 
-    def _has_turn(self, limit: str, entry: _Entry) -> bool:
-        return limit not in self._line or self._line[limit][-1] == entry.turn
+    def _has_turn(self, limit: str, entry: _QueueEntry) -> bool:
+        return limit not in self._turns or self._turns[limit][-1] == entry.turn
 
-    def _serve(self) -> None:
+    def _serve_waiting(self) -> None:
         """Serve evictions that wait for released limits; they may then wait at another of their limits."""
-        while self._unserved:
-            limit = self._unserved.pop()
+        while self._freed_limits:
+            limit = self._freed_limits.pop()
             queue = self._waiting.get(limit)
-            while queue and self._free[limit] > 0 and self._has_turn(limit, queue[0]):
-                self._ask(heapq.heappop(queue))
+            while queue and self._free_slots[limit] > 0 and self._has_turn(limit, queue[0]):
+                self._request_slots(heapq.heappop(queue))
 
-    def _evict(self, move: Move, node: str, limits: tuple[str, ...]) -> None:
-        gone_s, ready_s = self._goes(move, node)
+    def _evict_pod(self, move: PodMove, node: str, limits: tuple[str, ...]) -> None:
+        gone_s, ready_s = self._record_eviction(move, node)
         if limits and ready_s is not None:
-            self._at(ready_s + self._terms.lag_s, self._give_back, limits)
+            self._schedule(ready_s + self._terms.budget_lag_s, self._release_slots, limits)
         tier = self._tiers[node]
         tier.left -= 1
         if gone_s > tier.gone_s:
             tier.gone_s = gone_s
         if not tier.left:
-            self._at(tier.gone_s, self._gone, node)
+            self._schedule(tier.gone_s, self._tier_gone, node)
 
-    def _goes(self, move: Move, node: str) -> tuple[float, float | None]:
+    def _record_eviction(self, move: PodMove, node: str) -> tuple[float, float | None]:
         """Record the eviction; returns when the pod is gone, and when its replacement is Ready (None: never)."""
-        at, stop_s, start_s, after, waits_for = self._now, move.stop_s, move.start_s, move.after, move.waits_for
-        gone = at + stop_s
-        if after is Replacement.NEVER:
-            ready = None
+        now_s, stop_s, start_s, replacement, new_node = self._now, move.stop_s, move.start_s, move.replacement, move.new_node
+        gone_at_s = now_s + stop_s
+        if replacement is Replacement.NEVER:
+            ready_at_s = None
         else:
-            ready = (gone if after is Replacement.AFTER_GONE else at) + start_s
-            if waits_for:
-                created = ready - start_s
-                there = self._new_nodes.setdefault(waits_for, created + self._terms.new_node_s)
-                ready = max(created, there) + start_s
-                if after is Replacement.FIRST:
-                    gone = ready + stop_s - start_s
-        if not self._brief:
-            self._moved.append(made(ReplacedPod, (move.uid, node, at, gone, ready)))
-            if after is Replacement.FIRST:
+            ready_at_s = (gone_at_s if replacement is Replacement.AFTER_GONE else now_s) + start_s
+            if new_node:
+                created_s = ready_at_s - start_s
+                node_ready_s = self._new_node_ready_s.setdefault(new_node, created_s + self._terms.provisioning_s)
+                ready_at_s = max(created_s, node_ready_s) + start_s
+                if replacement is Replacement.SURGE:
+                    gone_at_s = ready_at_s + stop_s - start_s
+        if not self._spans_only:
+            self._replaced_pods.append(build_tuple(ReplacedPod, (move.uid, node, now_s, gone_at_s, ready_at_s)))
+            if replacement is Replacement.SURGE:
                 self._never_away.add(move.uid)
-        return gone, ready
+        return gone_at_s, ready_at_s
 
-    def _give_back(self, limits: tuple[str, ...]) -> None:
+    def _release_slots(self, limits: tuple[str, ...]) -> None:
         """A replacement is Ready and the budget's status shows it."""
         for limit in reversed(limits):
-            self._free[limit] += 1
+            self._free_slots[limit] += 1
             if self._waiting.get(limit):
-                self._unserved.append(limit)
+                self._freed_limits.append(limit)
 
-    def _gone(self, node: str) -> None:
+    def _tier_gone(self, node: str) -> None:
         """The last pod of the node's tier is gone."""
-        held = self._held.pop(node, ())
-        if held:
-            self._go(self._rank[node], node, held)
+        critical_moves = self._critical_moves.pop(node, ())
+        if critical_moves:
+            self._evict_tier(self._rank[node], node, critical_moves)
         else:
-            self._empty(node)
+            self._node_empty(node)
 
-    def _empty(self, node: str) -> None:
-        settle_s = self._terms.settle_s
+    def _node_empty(self, node: str) -> None:
+        settle_s = self._terms.node_settle_s
         if self._terms.empty_for_s:
             settle_s = max(0.0, settle_s - self._terms.empty_for_s.get(node, 0.0))
         done = self._now + settle_s
-        self._spans[node] = Span(node, self._started[node], self._now, done)
-        self._at(done, self._done, node)
+        self._node_spans[node] = NodeSpan(node, self._started_s[node], self._now, done)
+        self._schedule(done, self._node_done, node)
 
-    def _peak(self) -> int:
+    def _peak_away(self) -> int:
         """The most pods that are away at any moment."""
-        without = self._never_away
-        return _peak([moved for moved in self._moved if moved.uid not in without] if without else self._moved)
+        never_away = self._never_away
+        return _peak_of([moved for moved in self._replaced_pods if moved.uid not in never_away] if never_away else self._replaced_pods)
 
-    def _at(self, when: float, happens: Callable[[Any], None], subject: object) -> None:
+    def _schedule(self, when: float, action: Callable[[Any], None], subject: object) -> None:
         self._tick += 1
-        heapq.heappush(self._events, (when, self._tick, happens, subject))
+        heapq.heappush(self._events, (when, self._tick, action, subject))
 
 
-def _lines(nodes: Sequence[tuple[str, Sequence[Move]]], strict: frozenset[str]) -> dict[str, list[int]]:
+def _turns_by_limit(nodes: Sequence[tuple[str, Sequence[PodMove]]], strict: frozenset[str]) -> dict[str, list[int]]:
     if not strict:
         return {}
-    lines: dict[str, list[int]] = {limit: [] for limit in strict}
-    for _, given in nodes:
-        for move in given:
+    turns: dict[str, list[int]] = {limit: [] for limit in strict}
+    for _, node_moves in nodes:
+        for move in node_moves:
             for limit in strict.intersection(move.limits):
-                lines[limit].append(move.turn)
-    for line in lines.values():
-        line.sort(reverse=True)
-    return lines
+                turns[limit].append(move.turn)
+    for queue in turns.values():
+        queue.sort(reverse=True)
+    return turns
 
 
-def _peak(moved: Sequence[ReplacedPod]) -> int:
+def _peak_of(replaced_pods: Sequence[ReplacedPod]) -> int:
     """The most of `replaced_pods`, sorted by time of eviction, that are away at any moment."""
-    ready = sorted([m.ready_s for m in moved if m.ready_s is not None])
-    back = peak = 0
-    for gone, m in enumerate(moved, 1):
-        while back < len(ready) and ready[back] <= m.evicted_s:
-            back += 1
-        peak = max(peak, gone - back)
+    ready = sorted([pod.ready_s for pod in replaced_pods if pod.ready_s is not None])
+    replaced_count = peak = 0
+    for evicted_count, pod in enumerate(replaced_pods, 1):
+        while replaced_count < len(ready) and ready[replaced_count] <= pod.evicted_s:
+            replaced_count += 1
+        peak = max(peak, evicted_count - replaced_count)
     return peak

@@ -14,11 +14,11 @@ from kubectl_eksdoc.kubernetes.api.resources import (
     GROUP_PRIORITIES,
     READ_AND_WRITE,
     AnnouncedGroupVersion,
-    Served,
+    ServedResource,
     Subresource,
 )
 from kubectl_eksdoc.model import quantities as versions
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 
 # Version order of a group, and its preferred version.
 
@@ -51,20 +51,20 @@ _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "updat
 _VERBS_WHILE_TERMINATING = ("delete", "deletecollection", "get", "list", "watch")
 
 
-def missing(definition: Doc) -> tuple[str, ...]:
+def missing_definition_fields(definition: Doc) -> tuple[str, ...]:
     """Return the required fields that a definition lacks, as ``spec.names.kind``; without any it can be served.
 
     Source: apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go.
     """
     paths = (("spec", "group"), ("spec", "scope"), ("spec", "names", "plural"), ("spec", "names", "kind"))
-    lacking = [".".join(path) for path in (*paths, ("spec", "versions")) if not at(definition, *path)]
-    for i, version in enumerate(at(definition, "spec", "versions") or ()):
+    lacking = [".".join(path) for path in (*paths, ("spec", "versions")) if not nested_field(definition, *path)]
+    for i, version in enumerate(nested_field(definition, "spec", "versions") or ()):
         if not (version or {}).get("name"):
             lacking.append(f"spec.versions[{i}].name")
     return tuple(lacking)
 
 
-def from_definition(definition: Doc) -> tuple[Served, ...]:
+def resources_from_definition(definition: Doc) -> tuple[ServedResource, ...]:
     """Return the resources of a CustomResourceDefinition: one for each served version.
 
     As apiextensions-apiserver announces them (customresource_discovery_controller.go): under the accepted names, once
@@ -77,12 +77,12 @@ def from_definition(definition: Doc) -> tuple[Served, ...]:
     spec, status = definition.get("spec") or {}, definition.get("status") or {}
     if status.get("conditions") and not _condition(definition, "Established"):
         return ()
-    names = at(status, "acceptedNames") or {}
+    names = nested_field(status, "acceptedNames") or {}
     if not names.get("plural"):
         names = spec["names"]
     verbs = _VERBS_WHILE_TERMINATING if _condition(definition, "Terminating") else _VERBS
     return tuple(
-        Served(
+        ServedResource(
             group=spec["group"],
             version=version["name"],
             plural=names["plural"],
@@ -94,8 +94,8 @@ def from_definition(definition: Doc) -> tuple[Served, ...]:
             categories=tuple(names.get("categories") or ()),
             subresources=_subresources(names["kind"], version.get("subresources") or {}),
             custom=True,
-            has_status=at(version, "subresources", "status") is not None,
-            counts=True,
+            has_status=nested_field(version, "subresources", "status") is not None,
+            has_generation=True,
         )
         for version in spec["versions"]
         if version.get("served")
@@ -108,15 +108,15 @@ def _subresources(kind: str, declared: Doc) -> tuple[Subresource, ...]:
     return status + scale if declared.get("scale") is not None else status
 
 
-def schema_in(definition: Doc, version: str) -> Doc | None:
+def version_schema(definition: Doc, version: str) -> Doc | None:
     """Return the structural schema of one version, None if there is none."""
-    versions: list[Doc] = at(definition, "spec", "versions") or []
-    found = next((each for each in versions if each.get("name") == version), {})
-    schema: Doc | None = at(found, "schema", "openAPIV3Schema")
+    versions: list[Doc] = nested_field(definition, "spec", "versions") or []
+    version_entry = next((each for each in versions if each.get("name") == version), {})
+    schema: Doc | None = nested_field(version_entry, "schema", "openAPIV3Schema")
     return schema
 
 
-def from_api_service(service: Doc) -> AnnouncedGroupVersion:
+def announced_group_version(service: Doc) -> AnnouncedGroupVersion:
     """Return the group version of an APIService; without `spec.service` this server serves it."""
     spec = service.get("spec") or {}
     return AnnouncedGroupVersion(
@@ -130,7 +130,7 @@ def from_api_service(service: Doc) -> AnnouncedGroupVersion:
 
 def _condition(document: Doc, kind: str) -> bool:
     """Whether the condition `kind` exists and is true."""
-    conditions = at(document, "status", "conditions") or ()
+    conditions = nested_field(document, "status", "conditions") or ()
     return any(c.get("type") == kind and c.get("status") == "True" for c in conditions)
 
 
@@ -145,24 +145,24 @@ _Key = tuple[str, str, str]
 class Catalogue:
     """A value: when a definition is created or deleted, make a new one with `build_catalogue`."""
 
-    served: tuple[Served, ...] = BUILT_IN
+    served: tuple[ServedResource, ...] = BUILT_IN
     announced: tuple[AnnouncedGroupVersion, ...] = ()
-    _found: dict[_Key, Served] = field(init=False, repr=False, compare=False)
+    _by_key: dict[_Key, ServedResource] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        found = {(s.group, s.version, s.plural): s for s in reversed(self.served)}
-        object.__setattr__(self, "_found", found)
+        by_key = {(s.group, s.version, s.plural): s for s in reversed(self.served)}
+        object.__setattr__(self, "_found", by_key)
 
-    def find(self, group: str, version: str, plural: str) -> Served | None:
+    def find(self, group: str, version: str, plural: str) -> ServedResource | None:
         """Return the resource of ``/apis/{group}/{version}/{plural}``, or of ``/api/…`` if the group is empty."""
-        return self._found.get((group, version, plural))
+        return self._by_key.get((group, version, plural))
 
     def groups(self) -> tuple[str, ...]:
         """Return the named groups in the order of ``/apis``: by priority, then by name."""
         priorities = {s.group: GROUP_PRIORITIES.get(s.group, _CUSTOM_GROUP_PRIORITY) for s in self.served if s.group}
-        for one in self.announced:
-            if one.remote and one.group not in GROUP_PRIORITIES:
-                priorities[one.group] = max(one.group_priority, priorities.get(one.group, 0))
+        for announced in self.announced:
+            if announced.remote and announced.group not in GROUP_PRIORITIES:
+                priorities[announced.group] = max(announced.group_priority, priorities.get(announced.group, 0))
         return tuple(sorted(priorities, key=lambda group: (-priorities[group], group)))
 
     def versions(self, group: str) -> tuple[str, ...]:
@@ -171,31 +171,31 @@ class Catalogue:
         priorities |= {a.version: a.version_priority for a in self.announced if a.group == group and a.remote}
         return tuple(sorted(priorities, key=lambda version: (-priorities[version], preference(version))))
 
-    def resources(self, group: str, version: str) -> tuple[Served, ...]:
+    def resources(self, group: str, version: str) -> tuple[ServedResource, ...]:
         """Return the resources of a group version, by name."""
-        mine = (s for s in self._found.values() if (s.group, s.version) == (group, version))
-        return tuple(sorted(mine, key=lambda s: s.plural))
+        resources = (s for s in self._by_key.values() if (s.group, s.version) == (group, version))
+        return tuple(sorted(resources, key=lambda s: s.plural))
 
-    def unanswered(self, group: str, version: str) -> bool:
+    def is_unserved(self, group: str, version: str) -> bool:
         """Whether the group version is announced and not served: its requests get 503."""
         claimed = any((a.group, a.version, a.remote) == (group, version, True) for a in self.announced)
         return claimed and not self.resources(group, version)
 
 
-def of(definitions: Iterable[Doc] = (), api_services: Iterable[Doc] = ()) -> Catalogue:
+def build_catalogue(definitions: Iterable[Doc] = (), api_services: Iterable[Doc] = ()) -> Catalogue:
     """Return the built-in resources and those of these CustomResourceDefinitions and APIServices.
 
     A definition that claims a built-in name adds nothing: the first one to serve a name keeps it.
     """
-    custom = (served for definition in definitions for served in from_definition(definition))
-    return Catalogue((*BUILT_IN, *custom), tuple(map(from_api_service, api_services)))
+    custom = (served for definition in definitions for served in resources_from_definition(definition))
+    return Catalogue((*BUILT_IN, *custom), tuple(map(announced_group_version, api_services)))
 
 
 # Requested form of a response: ``application/json;as=Table;v=v1;g=meta.k8s.io,application/json``.
 
 
 @frozen
-class AnswerForm:
+class ResponseForm:
     """The form into which a response is converted; `PLAIN` leaves it unchanged."""
 
     kind: str = ""
@@ -207,13 +207,13 @@ class AnswerForm:
         return f"{self.group}/{self.version}"
 
 
-PLAIN = AnswerForm()
-TABLE = AnswerForm("Table", "meta.k8s.io", "v1")
-PARTIAL = AnswerForm("PartialObjectMetadata", "meta.k8s.io", "v1")
-PARTIAL_LIST = AnswerForm("PartialObjectMetadataList", "meta.k8s.io", "v1")
+PLAIN = ResponseForm()
+TABLE = ResponseForm("Table", "meta.k8s.io", "v1")
+PARTIAL = ResponseForm("PartialObjectMetadata", "meta.k8s.io", "v1")
+PARTIAL_LIST = ResponseForm("PartialObjectMetadataList", "meta.k8s.io", "v1")
 
 
-def choose(accept: str, offered: Collection[AnswerForm]) -> AnswerForm | None:
+def choose_form(accept: str, offered: Collection[ResponseForm]) -> ResponseForm | None:
     """Return the client's preferred form out of `offered` (`PLAIN` always is); None if it accepts none: 406.
 
     As apiserver negotiates (endpoints/handlers/negotiation), in the order of the header (none of its clients gives
@@ -221,19 +221,19 @@ def choose(accept: str, offered: Collection[AnswerForm]) -> AnswerForm | None:
     """
     if not accept.strip():
         return PLAIN
-    for form in _wanted(accept):
+    for form in _accepted_forms(accept):
         if form == PLAIN or form in offered:
             return form
     return None
 
 
-def _wanted(accept: str) -> Iterator[AnswerForm]:
-    for media_type, parameters in map(_clause, accept.split(",")):
+def _accepted_forms(accept: str) -> Iterator[ResponseForm]:
+    for media_type, parameters in map(_parse_clause, accept.split(",")):
         if media_type in ("application/json", "application/*", "*/*"):
-            yield AnswerForm(parameters.get("as", ""), parameters.get("g", ""), parameters.get("v", ""))
+            yield ResponseForm(parameters.get("as", ""), parameters.get("g", ""), parameters.get("v", ""))
 
 
-def _clause(text: str) -> tuple[str, dict[str, str]]:
+def _parse_clause(text: str) -> tuple[str, dict[str, str]]:
     media_type, *parameters = (part.strip() for part in text.split(";"))
     named = (parameter.partition("=") for parameter in parameters)
     return media_type.lower(), {name.strip().lower(): value.strip() for name, _, value in named}
@@ -254,13 +254,13 @@ class Build:
     go_version: str = ""
 
 
-def version(build: Build) -> Doc:
+def version_document(build: Build) -> Doc:
     """Return the body of ``/version``.
 
     Raises:
         ValueError: `git_version` is not a Kubernetes version.
     """
-    parsed = versions.parse(build.git_version)
+    parsed = versions.parse_version(build.git_version)
     if parsed is None:
         raise ValueError(f"{build.git_version!r} is not a version of Kubernetes")
     major, minor = str(parsed.major), str(parsed.minor)
@@ -281,19 +281,19 @@ def version(build: Build) -> Doc:
     }
 
 
-def api_versions(server_address: str) -> Doc:
+def api_versions_document(server_address: str) -> Doc:
     """Return the body of ``/api``; `server_address` as ``192.0.2.2:6443``."""
     addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}]
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses}
 
 
-def group_list(catalogue: Catalogue) -> Doc:
+def group_list_document(catalogue: Catalogue) -> Doc:
     """Return the body of ``/apis``, including groups of servers that cannot be reached."""
     groups = [_group(catalogue, name) for name in catalogue.groups()]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
-def group(catalogue: Catalogue, name: str) -> Doc | None:
+def group_document(catalogue: Catalogue, name: str) -> Doc | None:
     """Return the body of ``/apis/{name}``; None if there is no such group."""
     if not name or not catalogue.versions(name):
         return None
@@ -301,25 +301,25 @@ def group(catalogue: Catalogue, name: str) -> Doc | None:
 
 
 def _group(catalogue: Catalogue, name: str) -> Doc:
-    found = [{"groupVersion": f"{name}/{version}", "version": version} for version in catalogue.versions(name)]
-    return {"name": name, "versions": found, "preferredVersion": found[0]}
+    versions = [{"groupVersion": f"{name}/{version}", "version": version} for version in catalogue.versions(name)]
+    return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
 
-def resource_list(catalogue: Catalogue, group: str, version: str) -> Doc | None:
+def resource_list_document(catalogue: Catalogue, group: str, version: str) -> Doc | None:
     """Return the body of ``/api/v1`` (the empty group) or ``/apis/{group}/{version}``.
 
     None if it is not served, or only announced: see `Catalogue.is_unserved`.
     """
-    found = catalogue.resources(group, version)
-    if not found:
+    resources_found = catalogue.resources(group, version)
+    if not resources_found:
         return None
     # Only the core group's response has no apiVersion: older code writes it.
     head = {"kind": "APIResourceList", "apiVersion": "v1"} if group else {"kind": "APIResourceList"}
-    resources = [entry for served in found for entry in _entries(served)]
+    resources = [entry for served in resources_found for entry in _entries(served)]
     return {**head, "groupVersion": f"{group}/{version}" if group else version, "resources": resources}
 
 
-def _entries(served: Served) -> Iterator[Doc]:
+def _entries(served: ServedResource) -> Iterator[Doc]:
     entry: Doc = {
         "name": served.plural,
         "singularName": served.singular,
@@ -336,7 +336,7 @@ def _entries(served: Served) -> Iterator[Doc]:
         yield _subresource_entry(served, subresource)
 
 
-def _subresource_entry(served: Served, subresource: Subresource) -> Doc:
+def _subresource_entry(served: ServedResource, subresource: Subresource) -> Doc:
     entry: Doc = {
         "name": f"{served.plural}/{subresource.name}",
         "singularName": "",
@@ -368,7 +368,7 @@ PARAMETERS = {
 _OTHER_PATHS = (".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version")
 
 
-def index(catalogue: Catalogue) -> Doc:
+def openapi_index(catalogue: Catalogue) -> Doc:
     """Return the body of ``/openapi/v3``: the address of each document.
 
     An address changes with the content of its document: clients cache a document while its address stays the same.
@@ -376,7 +376,7 @@ def index(catalogue: Catalogue) -> Doc:
     return {"paths": {path: {"serverRelativeURL": _address(catalogue, path)} for path in sorted(_paths(catalogue))}}
 
 
-def document(catalogue: Catalogue, path: str) -> Doc | None:
+def openapi_document(catalogue: Catalogue, path: str) -> Doc | None:
     """Return the body of ``/openapi/v3/{path}``, as ``apis/apps/v1``; None if `openapi_index` does not have it."""
     if path not in _paths(catalogue):
         return None
@@ -403,16 +403,16 @@ def _group_version(path: str) -> tuple[str, str]:
 
 
 def _address(catalogue: Catalogue, path: str) -> str:
-    digest = hashlib.sha512(repr(document(catalogue, path)).encode()).hexdigest().upper()
+    digest = hashlib.sha512(repr(openapi_document(catalogue, path)).encode()).hexdigest().upper()
     return f"/openapi/v3/{path}?hash={digest}"
 
 
-def object_path(served: Served) -> str:
+def object_path(served: ServedResource) -> str:
     """Return the path of a resource's objects, with the names of its parameters."""
     return f"{served.root}/{'namespaces/{namespace}/' if served.namespaced else ''}{served.plural}/{{name}}"
 
 
-def _operations(served: Served) -> Doc:
+def _operations(served: ServedResource) -> Doc:
     in_path = ["name", "namespace"] if served.namespaced else ["name"]
     return {
         "parameters": [

@@ -9,17 +9,17 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from typing import Any
 
-from kubectl_eksdoc.errors import UsageError, maybe
+from kubectl_eksdoc.errors import UsageError, did_you_mean
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import knowledge
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import go_duration
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.chance import Chance, of_text
-from kubectl_eksdoc.simulator.faults import Note, Slower, TimedMishap
+from kubectl_eksdoc.simulator.chance import RandomStream, text_fraction
+from kubectl_eksdoc.simulator.faults import FaultNote, SlowerKubeletTimes, InjectedFault
 from kubectl_eksdoc.simulator.kubelets import NEVER
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import NODES, PODS, Key
+from kubectl_eksdoc.simulator.store import NODES, PODS, ObjectKey
 
 from .serving import faults
 from .serving.faults import (
@@ -60,9 +60,9 @@ class FaultValueKind(Enum):
     NODE = ("NODE", "the name of a node")
     PODS = ("PODS", "pods as NAMESPACE/NAME, with * for any text")
 
-    def __init__(self, shown: str, words: str) -> None:
-        self.shown = shown
-        self.words = words
+    def __init__(self, syntax: str, description: str) -> None:
+        self.syntax = syntax
+        self.description = description
 
 
 class ShareOf(Enum):
@@ -75,7 +75,7 @@ class ShareOf(Enum):
     MINUTES = "virtual minutes"
 
     @property
-    def timed(self) -> bool:
+    def may_be_timed(self) -> bool:
         return self is ShareOf.MINUTES
 
 
@@ -91,7 +91,7 @@ class FaultParameters:
     seed: int = 0
 
 
-MakeFault = Callable[[FaultParameters], "Fault | TimedMishap"]
+FaultFactory = Callable[[FaultParameters], "Fault | InjectedFault"]
 
 
 @frozen
@@ -106,19 +106,19 @@ class FaultName:
     rehearsed_only: bool = False
 
     @property
-    def shown(self) -> str:
+    def syntax(self) -> str:
         """As typed: ``slow[=SECONDS]``."""
-        return f"{self.name}[={self.takes.shown}]" if self.takes.shown else self.name
+        return f"{self.name}[={self.takes.syntax}]" if self.takes.syntax else self.name
 
     @property
-    def default_shown(self) -> str:
+    def default_text(self) -> str:
         """The default value; "" if there is none."""
         if isinstance(self.default, float):
             return f"{self.default:g}{'s' if self.takes is FaultValueKind.SECONDS else ''}"
         return "" if self.takes is FaultValueKind.NOTHING else self.default or "any"
 
     @property
-    def of_requests(self) -> bool:
+    def is_request_fault(self) -> bool:
         """Whether clients meet it, and not the cluster."""
         return self.of is ShareOf.REQUESTS
 
@@ -127,8 +127,8 @@ class FaultName:
 class FaultRequest:
     """A requested fault; `text` as the user wrote it."""
 
-    named: FaultName
-    given: FaultParameters
+    fault: FaultName
+    parameters: FaultParameters
     text: str
 
 
@@ -139,118 +139,118 @@ CONTROL_PLANE = "control plane"
 # Faults of the cluster itself: pods that hang, nodes that are lost, controllers that crash, other clients.
 
 
-def _is(given: FaultParameters, namespace: str, name: str) -> bool:
+def _is_selected(parameters: FaultParameters, namespace: str, name: str) -> bool:
     key = f"{namespace}/{name}"
-    return fnmatchcase(key, given.text or "*") and of_text(given.seed, key) < given.share
+    return fnmatchcase(key, parameters.text or "*") and text_fraction(parameters.seed, key) < parameters.share
 
 
-def _some(given: FaultParameters) -> Callable[[Pod], bool]:
+def _pod_filter(parameters: FaultParameters) -> Callable[[Pod], bool]:
     """Return a filter of the selected pods, reduced to the share: by hash of their names, so that it is the same in
     every run."""
-    return lambda pod: _is(given, pod.namespace, pod.name)
+    return lambda pod: _is_selected(parameters, pod.namespace, pod.name)
 
 
-def _hanging(start_s: float = 0.0, stop_s: float = 0.0) -> Callable[[FaultParameters], TimedMishap]:
-    return lambda given: TimedMishap(paced=lambda pace: Slower(pace, _some(given), start_s, stop_s))
+def _hanging(start_s: float = 0.0, stop_s: float = 0.0) -> Callable[[FaultParameters], InjectedFault]:
+    return lambda given: InjectedFault(adjust_times=lambda pace: SlowerKubeletTimes(pace, _pod_filter(given), start_s, stop_s))
 
 
-def _slow(given: FaultParameters) -> TimedMishap:
-    return TimedMishap(paced=lambda pace: Slower(pace, _some(given), given.number))
+def _slow(parameters: FaultParameters) -> InjectedFault:
+    return InjectedFault(adjust_times=lambda pace: SlowerKubeletTimes(pace, _pod_filter(parameters), parameters.number))
 
 
-def _held(given: FaultParameters) -> TimedMishap:
+def _finalizer_fault(parameters: FaultParameters) -> InjectedFault:
     """Add a finalizer to pods that exist at the start; later pods are left to their controllers."""
 
-    def hold(plane: ControlPlane, chance: Chance, note: Note) -> None:
-        meant = [pod for pod in plane.store.list(PODS) if _is(given, *pod.key)]
-        held = [pod for pod in meant if mishaps.hold(plane, pod, FINALIZER)]
-        if len(held) == 1:
-            note(_pod(held[0].key), f"has the finalizer {FINALIZER}")
-        elif held:
-            note(f"{len(held)} pods", f"have the finalizer {FINALIZER}")
+    def hold(plane: ControlPlane, chance: RandomStream, note: FaultNote) -> None:
+        selected = [pod for pod in plane.store.list(PODS) if _is_selected(parameters, *pod.key)]
+        changed = [pod for pod in selected if mishaps.add_finalizer(plane, pod, FINALIZER)]
+        if len(changed) == 1:
+            note(_pod(changed[0].key), f"has the finalizer {FINALIZER}")
+        elif changed:
+            note(f"{len(changed)} pods", f"have the finalizer {FINALIZER}")
 
-    return TimedMishap(hold, at_s=0.0)
-
-
-def _late(given: FaultParameters) -> TimedMishap:
-    chance = Chance(given.seed)
-    return TimedMishap(late_s=lambda: given.number if chance.next() < given.share else 0.0)
+    return InjectedFault(hold, at_s=0.0)
 
 
-def _absent(given: FaultParameters) -> TimedMishap:
-    chance = Chance(given.seed)
-    return TimedMishap(joins=lambda: chance.next() >= given.share)
+def _late_budgets(parameters: FaultParameters) -> InjectedFault:
+    chance = RandomStream(parameters.seed)
+    return InjectedFault(extra_delay_s=lambda: parameters.number if chance.next_fraction() < parameters.share else 0.0)
 
 
-def _to_a_node(do: Callable[[ControlPlane, str, Note], object]) -> Callable[[FaultParameters], TimedMishap]:
+def _no_new_nodes(parameters: FaultParameters) -> InjectedFault:
+    chance = RandomStream(parameters.seed)
+    return InjectedFault(joins=lambda: chance.next_fraction() >= parameters.share)
+
+
+def _node_fault(apply: Callable[[ControlPlane, str, FaultNote], object]) -> Callable[[FaultParameters], InjectedFault]:
     """Apply a fault to the given node, or to a random one."""
 
-    def make(given: FaultParameters) -> TimedMishap:
-        def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
-            names = [given.text] if given.text else [item.key[1] for item in plane.store.list(NODES)]
+    def make(parameters: FaultParameters) -> InjectedFault:
+        def happen(plane: ControlPlane, chance: RandomStream, note: FaultNote) -> None:
+            names = [parameters.text] if parameters.text else [item.key[1] for item in plane.store.list(NODES)]
             if names:
-                do(plane, chance.one_of(names), note)
+                apply(plane, chance.choose(names), note)
 
-        return TimedMishap(happen, given.at_s, given.share)
+        return InjectedFault(happen, parameters.at_s, parameters.share)
 
     return make
 
 
-def _on_a_node(do: Callable[[ControlPlane, str], bool], what: str) -> Callable[[FaultParameters], TimedMishap]:
-    def happen(plane: ControlPlane, node: str, note: Note) -> None:
-        if do(plane, node):
-            note(node, what)
+def _noted_node_fault(apply: Callable[[ControlPlane, str], bool], note_text: str) -> Callable[[FaultParameters], InjectedFault]:
+    def happen(plane: ControlPlane, node: str, note: FaultNote) -> None:
+        if apply(plane, node):
+            note(node, note_text)
 
-    return _to_a_node(happen)
+    return _node_fault(happen)
 
 
-def _add(plane: ControlPlane, like: str, note: Note) -> None:
-    name = mishaps.add(plane, like)
+def _add_node(plane: ControlPlane, like: str, note: FaultNote) -> None:
+    name = mishaps.autoscaler_add(plane, like)
     if name:
         note(name, f"was added by an autoscaler, like {like}")
 
 
-def _deleted(given: FaultParameters) -> TimedMishap:
-    def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
-        pods = [pod.key for pod in plane.store.list(PODS) if fnmatchcase(_pod(pod.key), given.text or "*")]
-        if pods and mishaps.delete(plane, *(key := chance.one_of(pods))):
+def _pod_deletion(parameters: FaultParameters) -> InjectedFault:
+    def happen(plane: ControlPlane, chance: RandomStream, note: FaultNote) -> None:
+        pods = [pod.key for pod in plane.store.list(PODS) if fnmatchcase(_pod(pod.key), parameters.text or "*")]
+        if pods and mishaps.delete_pod(plane, *(key := chance.choose(pods))):
             note(_pod(key), "was deleted by another client")
 
-    return TimedMishap(happen, given.at_s, given.share)
+    return InjectedFault(happen, parameters.at_s, parameters.share)
 
 
-def _restarted(given: FaultParameters) -> TimedMishap:
-    def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
+def _controller_restart(parameters: FaultParameters) -> InjectedFault:
+    def happen(plane: ControlPlane, chance: RandomStream, note: FaultNote) -> None:
         plane.restart()
         note(CONTROL_PLANE, "has crashed and restarted")
 
-    return TimedMishap(happen, given.at_s, given.share)
+    return InjectedFault(happen, parameters.at_s, parameters.share)
 
 
-def _pod(key: Key) -> str:
+def _pod(key: ObjectKey) -> str:
     return f"{key[0]}/{key[1]}"
 
 
-CLUSTERS: Mapping[str, MakeFault] = {
+CLUSTER_FAULTS: Mapping[str, FaultFactory] = {
     "silent-pods": _hanging(stop_s=NEVER),
-    "stuck-pods": lambda given: TimedMishap(stuck=_some(given)),
-    "stuck-finalizers": _held,
+    "stuck-pods": lambda given: InjectedFault(is_stuck=_pod_filter(given)),
+    "stuck-finalizers": _finalizer_fault,
     "slow-pods": _slow,
     "endless-pulls": _hanging(start_s=NEVER),
-    "budgets-late": _late,
-    "same-name-hold": lambda given: TimedMishap(missed=_some(given)),
-    "no-new-nodes": _absent,
-    "node-not-ready": _on_a_node(mishaps.lose, "is NotReady: its kubelet is not heard of"),
-    "node-gone": _on_a_node(mishaps.disappear, "is gone with its instance"),
-    "autoscaler-adds": _to_a_node(_add),
-    "autoscaler-removes": _to_a_node(
-        lambda plane, node, note: mishaps.remove(plane, node, lambda what: note(node, what))
+    "budgets-late": _late_budgets,
+    "same-name-hold": lambda given: InjectedFault(misses_deletion=_pod_filter(given)),
+    "no-new-nodes": _no_new_nodes,
+    "node-not-ready": _noted_node_fault(mishaps.mark_unreachable, "is NotReady: its kubelet is not heard of"),
+    "node-gone": _noted_node_fault(mishaps.delete_node, "is gone with its instance"),
+    "autoscaler-adds": _node_fault(_add_node),
+    "autoscaler-removes": _node_fault(
+        lambda plane, node, note: mishaps.autoscaler_remove(plane, node, lambda what: note(node, what))
     ),
-    "controllers-restart": _restarted,
-    "other-cordons": _on_a_node(mishaps.cordon, "was cordoned by another client"),
-    "other-uncordons": _on_a_node(mishaps.uncordon, "was uncordoned by another client"),
-    "other-drains": _on_a_node(mishaps.drain, "was drained by another client"),
-    "pod-deleted": _deleted,
+    "controllers-restart": _controller_restart,
+    "other-cordons": _noted_node_fault(mishaps.set_cordon, "was cordoned by another client"),
+    "other-uncordons": _noted_node_fault(mishaps.uncordon, "was uncordoned by another client"),
+    "other-drains": _noted_node_fault(mishaps.drain_node, "was drained by another client"),
+    "pod-deleted": _pod_deletion,
 }
 
 
@@ -258,64 +258,64 @@ UPDATES = "PUT|PATCH"
 WRITES = "POST|PUT|PATCH|DELETE"
 
 
-def _any(
+def _any_request(
     effect: Callable[[FaultParameters], Effect | Callable[[ServedRequest], Effect | None]],
 ) -> Callable[[FaultParameters], Fault]:
     return lambda given: Fault(effect(given), share=given.share)
 
 
-def _evicting(effect: Callable[[FaultParameters], Effect]) -> Callable[[FaultParameters], Fault]:
+def _eviction_fault(effect: Callable[[FaultParameters], Effect]) -> Callable[[FaultParameters], Fault]:
     return lambda given: Fault(effect(given), EVICTIONS, "POST", share=given.share)
 
 
-def _writing(effect: Callable[[FaultParameters], Effect]) -> Callable[[FaultParameters], Fault]:
+def _write_fault(effect: Callable[[FaultParameters], Effect]) -> Callable[[FaultParameters], Fault]:
     return lambda given: Fault(effect(given), method=WRITES, share=given.share)
 
 
-REQUESTS: Mapping[str, MakeFault] = {
-    "throttled": _any(lambda given: faults.throttled(max(1, round(given.number)))),
-    "over-budget": _evicting(lambda given: faults.over_budget(given.text)),
-    "budget-unseen": _evicting(lambda given: faults.processing(given.text)),
-    "server-error": _any(lambda given: faults.broken()),
-    "unavailable": _any(lambda given: faults.broken(503)),
-    "server-timeout": _any(lambda given: faults.timed_out()),
-    "conflict": lambda given: Fault(faults.conflicting, method=UPDATES, share=given.share),
-    "list-expired": lambda given: Fault(faults.expiring_answer, method="GET", watches=False, share=given.share),
-    "forbidden": _any(lambda given: faults.forbidding(given.text)),
-    "denied": _writing(lambda given: faults.denied(given.text, "not today")),
-    "webhook-down": _writing(lambda given: faults.webhook_down(given.text)),
-    "slow": _any(lambda given: Delayed(given.number)),
-    "unanswered": _any(lambda given: Dropped()),
-    "reset": _any(lambda given: BrokenConnection()),
-    "answer-lost": _any(lambda given: BrokenConnection(FaultMoment.AFTER)),
-    "cut-short": _any(lambda given: CutShort()),
-    "repeated": _writing(lambda given: DuplicatedRequest()),
-    "swallowed": _evicting(lambda given: SwallowedEviction()),
+REQUEST_FAULTS: Mapping[str, FaultFactory] = {
+    "throttled": _any_request(lambda given: faults.throttled_response(max(1, round(given.number)))),
+    "over-budget": _eviction_fault(lambda given: faults.budget_response(given.text)),
+    "budget-unseen": _eviction_fault(lambda given: faults.budget_processing(given.text)),
+    "server-error": _any_request(lambda given: faults.server_error()),
+    "unavailable": _any_request(lambda given: faults.server_error(503)),
+    "server-timeout": _any_request(lambda given: faults.timeout_response()),
+    "conflict": lambda given: Fault(faults.conflict_for, method=UPDATES, share=given.share),
+    "list-expired": lambda given: Fault(faults.expired_list_for, method="GET", watches=False, share=given.share),
+    "forbidden": _any_request(lambda given: faults.forbidden_for(given.text)),
+    "denied": _write_fault(lambda given: faults.webhook_denial(given.text, "not today")),
+    "webhook-down": _write_fault(lambda given: faults.webhook_failure(given.text)),
+    "slow": _any_request(lambda given: Delayed(given.number)),
+    "unanswered": _any_request(lambda given: Dropped()),
+    "reset": _any_request(lambda given: BrokenConnection()),
+    "answer-lost": _any_request(lambda given: BrokenConnection(FaultMoment.AFTER)),
+    "cut-short": _any_request(lambda given: CutShort()),
+    "repeated": _write_fault(lambda given: DuplicatedRequest()),
+    "swallowed": _eviction_fault(lambda given: SwallowedEviction()),
 }
 
 
 # Faults of watches.
 
 
-def _watching(effect: Callable[[FaultParameters], Effect]) -> Callable[[FaultParameters], Fault]:
+def _watch_fault(effect: Callable[[FaultParameters], Effect]) -> Callable[[FaultParameters], Fault]:
     return lambda given: Fault(effect(given), watches=True, share=given.share)
 
 
-WATCHES: Mapping[str, MakeFault] = {
-    "watch-cut": _watching(lambda given: WatchCut(int(given.number))),
-    "watch-expired": _watching(lambda given: WatchExpired(int(given.number))),
-    "watch-late": _watching(lambda given: WatchDelayed(given.number)),
-    "watch-doubled": _watching(lambda given: WatchDoubled()),
-    "watch-silent": _watching(lambda given: WatchSilent()),
+WATCH_FAULTS: Mapping[str, FaultFactory] = {
+    "watch-cut": _watch_fault(lambda given: WatchCut(int(given.number))),
+    "watch-expired": _watch_fault(lambda given: WatchExpired(int(given.number))),
+    "watch-late": _watch_fault(lambda given: WatchDelayed(given.number)),
+    "watch-doubled": _watch_fault(lambda given: WatchDoubled()),
+    "watch-silent": _watch_fault(lambda given: WatchSilent()),
 }
 
 
 # All faults by name, and the parser of requested faults: ``NAME[=VALUE][@SHARE or @TIME]``.
 
 
-_MAKES = {**REQUESTS, **WATCHES, **CLUSTERS}
-ALL = tuple(knowledge.made(FaultName, each) for each in knowledge.file("faults")["records"])
-BY_NAME = {named.name: named for named in ALL}
+_FACTORIES = {**REQUEST_FAULTS, **WATCH_FAULTS, **CLUSTER_FAULTS}
+ALL_FAULTS = tuple(knowledge.from_json(FaultName, each) for each in knowledge.knowledge_file("faults")["records"])
+FAULTS_BY_NAME = {named.name: named for named in ALL_FAULTS}
 
 HINT = "All of them: kubectl eksdoc rehearse --fault list"
 
@@ -334,95 +334,95 @@ class FaultSet:
     """The requested faults, built: those of requests, and those of the cluster."""
 
     requests: tuple[Fault, ...] = ()
-    cluster: tuple[TimedMishap, ...] = ()
+    cluster: tuple[InjectedFault, ...] = ()
 
 
-def parse(text: str) -> FaultRequest:
+def parse_fault(text: str) -> FaultRequest:
     """Parse one fault.
 
     Raises:
         UsageError: there is no such fault, or its value is invalid.
     """
-    head, at, when = text.partition("@")
+    head, separator, share_or_time = text.partition("@")
     name, equals, value = head.partition("=")
-    named = BY_NAME.get(name)
+    named = FAULTS_BY_NAME.get(name)
     if named is None:
-        raise UsageError(f"{name!r} is no fault{_near(name)}", HINT)
-    given = FaultParameters(at_s=ONCE_AT_S if named.of.timed else None)
+        raise UsageError(f"{name!r} is no fault{_similar_names(name)}", HINT)
+    parameters = FaultParameters(at_s=ONCE_AT_S if named.of.may_be_timed else None)
     if equals:
-        given = _with_value(named, given, value)
+        parameters = _with_value(named, parameters, value)
     else:
-        given = _by_default(named, given)
-    return FaultRequest(named, _when(named, given, when) if at else given, text)
+        parameters = _with_default(named, parameters)
+    return FaultRequest(named, _with_share_or_time(named, parameters, share_or_time) if separator else parameters, text)
 
 
-def made(asked: Sequence[FaultRequest], seed: int) -> FaultSet:
+def build_faults(requests: Sequence[FaultRequest], seed: int) -> FaultSet:
     """Build the faults, each with its own random sequence, which depends on `seed` and its position."""
-    effects = [_MAKES[each.named.name](replace(each.given, seed=seed * 1000 + i)) for i, each in enumerate(asked)]
+    effects = [_FACTORIES[each.fault.name](replace(each.parameters, seed=seed * 1000 + i)) for i, each in enumerate(requests)]
     return FaultSet(
         tuple(each for each in effects if isinstance(each, Fault)),
-        tuple(each for each in effects if isinstance(each, TimedMishap)),
+        tuple(each for each in effects if isinstance(each, InjectedFault)),
     )
 
 
-def check_nodes(asked: Iterable[FaultRequest], nodes: Collection[str]) -> None:
+def check_nodes(requests: Iterable[FaultRequest], nodes: Collection[str]) -> None:
     """Check the nodes that faults name.
 
     Raises:
         UsageError: a fault names a node that does not exist.
     """
-    for each in asked:
-        node = each.given.text
-        if each.named.takes is FaultValueKind.NODE and node and node not in nodes:
-            raise UsageError(f"--fault {each.text}: there is no node {node!r}{maybe(node, nodes)}")
+    for request in requests:
+        node = request.parameters.text
+        if request.fault.takes is FaultValueKind.NODE and node and node not in nodes:
+            raise UsageError(f"--fault {request.text}: there is no node {node!r}{did_you_mean(node, nodes)}")
 
 
-def _near(name: str) -> str:
+def _similar_names(name: str) -> str:
     """Suggest similar names; for a status code the faults that respond with it."""
-    answering = [each.name for each in ALL if name and each.about.startswith(name)]
-    return f" (did you mean {' or '.join(answering)}?)" if answering else maybe(name, BY_NAME)
+    answering = [each.name for each in ALL_FAULTS if name and each.about.startswith(name)]
+    return f" (did you mean {' or '.join(answering)}?)" if answering else did_you_mean(name, FAULTS_BY_NAME)
 
 
-def _by_default(named: FaultName, given: FaultParameters) -> FaultParameters:
+def _with_default(named: FaultName, parameters: FaultParameters) -> FaultParameters:
     if isinstance(named.default, str):
-        return replace(given, text=named.default)
-    return replace(given, number=named.default)
+        return replace(parameters, text=named.default)
+    return replace(parameters, number=named.default)
 
 
-def _with_value(named: FaultName, given: FaultParameters, value: str) -> FaultParameters:
-    takes = named.takes
-    if takes is FaultValueKind.NOTHING:
+def _with_value(named: FaultName, parameters: FaultParameters, value: str) -> FaultParameters:
+    value_kind = named.takes
+    if value_kind is FaultValueKind.NOTHING:
         raise UsageError(f"{named.name} takes no value, and {value!r} is one", HINT)
-    wanted = UsageError(f"{named.name} takes {takes.words}, not {value!r}", HINT)
-    if takes is FaultValueKind.EVENTS:
+    usage_error = UsageError(f"{named.name} takes {value_kind.description}, not {value!r}", HINT)
+    if value_kind is FaultValueKind.EVENTS:
         if not re.fullmatch(r"[0-9]{1,9}", value):
-            raise wanted
-        return replace(given, number=float(value))
-    if takes is FaultValueKind.SECONDS:
-        return replace(given, number=_seconds(value, wanted))
-    if not _TEXTS[takes].fullmatch(value):
-        raise wanted
-    return replace(given, text=value)
+            raise usage_error
+        return replace(parameters, number=float(value))
+    if value_kind is FaultValueKind.SECONDS:
+        return replace(parameters, number=_seconds(value, usage_error))
+    if not _TEXTS[value_kind].fullmatch(value):
+        raise usage_error
+    return replace(parameters, text=value)
 
 
-def _when(named: FaultName, given: FaultParameters, when: str) -> FaultParameters:
+def _with_share_or_time(named: FaultName, parameters: FaultParameters, text: str) -> FaultParameters:
     """Parse a share, or the time of a cluster fault."""
-    or_time = " or a time such as @90s" if named.of.timed else ""
-    wanted = UsageError(f"{named.name} takes a share of {named.of.value} as @5%{or_time}, not @{when}", HINT)
-    if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?%", when):
-        share = float(when[:-1]) / 100
+    or_time = " or a time such as @90s" if named.of.may_be_timed else ""
+    usage_error = UsageError(f"{named.name} takes a share of {named.of.value} as @5%{or_time}, not @{text}", HINT)
+    if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?%", text):
+        share = float(text[:-1]) / 100
         if share > 1:
-            raise wanted
-        return replace(given, share=share, at_s=None)
-    if not named.of.timed:
-        raise wanted
-    return replace(given, at_s=_seconds(when, wanted))
+            raise usage_error
+        return replace(parameters, share=share, at_s=None)
+    if not named.of.may_be_timed:
+        raise usage_error
+    return replace(parameters, at_s=_seconds(text, usage_error))
 
 
-def _seconds(text: str, wanted: UsageError) -> float:
+def _seconds(text: str, usage_error: UsageError) -> float:
     """Parse ``5``, ``30s``, ``2m``: a bare number is in seconds."""
     bare = re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text)
-    found = go_duration(f"{text}s" if bare else text)
-    if found is None or not 0 <= found.total_seconds() <= _LONGEST_S:
-        raise wanted
-    return found.total_seconds()
+    parsed_duration = go_duration(f"{text}s" if bare else text)
+    if parsed_duration is None or not 0 <= parsed_duration.total_seconds() <= _LONGEST_S:
+        raise usage_error
+    return parsed_duration.total_seconds()

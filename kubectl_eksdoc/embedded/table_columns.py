@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.schedules import parsed
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.kubernetes.schedules import parse_time
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.selectors import Selector, from_document
 
 
@@ -43,58 +43,58 @@ def wide(column: Column) -> Column:
     return replace(column, priority=1)
 
 
-def column(name: str, say: Callable[[Doc], Any], type_: str = "string") -> Column:
-    return Column(name, lambda document, _: say(document), type_)
+def column(name: str, value_of: Callable[[Doc], Any], type_: str = "string") -> Column:
+    return Column(name, lambda document, _: value_of(document), type_)
 
 
 def text_column(name: str, path: str, missing: str = "") -> Column:
     """Return a column with the text at a path like ``spec.nodeName``."""
     steps = path.split(".")
-    return column(name, lambda document: text(document, *steps) or missing)
+    return column(name, lambda document: text_at(document, *steps) or missing)
 
 
 def number_column(name: str, path: str) -> Column:
-    return column(name, lambda document: number(document, *path.split(".")), "integer")
+    return column(name, lambda document: number_at(document, *path.split(".")), "integer")
 
 
 def name(document: Doc) -> str:
-    return text(document, "metadata", "name")
+    return text_at(document, "metadata", "name")
 
 
-def text(document: Doc, *path: str) -> str:
+def text_at(document: Doc, *path: str) -> str:
     """Return the text at `path`; numbers, which quantities may be, as text."""
-    found = at(document, *path)
-    return "" if found is None else str(found)
+    value = nested_field(document, *path)
+    return "" if value is None else str(value)
 
 
-def number(document: Doc, *path: str) -> int:
-    found = at(document, *path)
-    return found if isinstance(found, int) else 0
+def number_at(document: Doc, *path: str) -> int:
+    value = nested_field(document, *path)
+    return value if isinstance(value, int) else 0
 
 
-def listed(document: Doc, *path: str) -> list[Any]:
-    found = at(document, *path)
-    return found if isinstance(found, list) else []
+def list_at(document: Doc, *path: str) -> list[Any]:
+    value = nested_field(document, *path)
+    return value if isinstance(value, list) else []
 
 
-def mapped(document: Doc, *path: str) -> dict[str, Any]:
-    found = at(document, *path)
-    return found if isinstance(found, dict) else {}
+def mapping_at(document: Doc, *path: str) -> dict[str, Any]:
+    value = nested_field(document, *path)
+    return value if isinstance(value, dict) else {}
 
 
-def going(document: Doc) -> bool:
+def is_deleting(document: Doc) -> bool:
     """Whether the object is being deleted."""
-    return at(document, "metadata", "deletionTimestamp") is not None
+    return nested_field(document, "metadata", "deletionTimestamp") is not None
 
 
 def condition(document: Doc, kind: str) -> Doc | None:
     """Return the condition `kind` of the object's status."""
-    return next((c for c in listed(document, "status", "conditions") if c.get("type") == kind), None)
+    return next((c for c in list_at(document, "status", "conditions") if c.get("type") == kind), None)
 
 
 def is_true(document: Doc, kind: str) -> bool:
-    found = condition(document, kind)
-    return found is not None and found.get("status") == "True"
+    found_condition = condition(document, kind)
+    return found_condition is not None and found_condition.get("status") == "True"
 
 
 # Ages, as kubectl writes them: ``45s``, ``5m20s``, ``3h15m``, ``2d4h``, ``400d``, ``3y40d``.
@@ -105,16 +105,16 @@ UNKNOWN = "<unknown>"
 
 def age(document: Doc, now: datetime) -> str:
     """Return the age of an object."""
-    return since(at(document, "metadata", "creationTimestamp"), now)
+    return since(nested_field(document, "metadata", "creationTimestamp"), now)
 
 
 def since(time: str | None, now: datetime) -> str:
     """Return the time from the RFC 3339 `time` to `now`; ``<unknown>`` without one."""
-    moment = parsed(time)
-    return UNKNOWN if moment is None else human((now - moment).total_seconds())
+    parsed_time = parse_time(time)
+    return UNKNOWN if parsed_time is None else format_duration((now - parsed_time).total_seconds())
 
 
-def human(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format with two units at most, the smaller one only if it matters (apimachinery, ``duration.HumanDuration``).
 
     Up to two seconds in the future count as now: clocks differ.
@@ -126,23 +126,23 @@ def human(seconds: float) -> str:
         return f"{max(total, 0)}s"
     minutes, hours, days = total // 60, total // 3600, total // 86400
     if minutes < 10:
-        return _two(minutes, "m", total % 60, "s")
+        return _two_units(minutes, "m", total % 60, "s")
     if minutes < 3 * 60:
         return f"{minutes}m"
     if hours < 8:
-        return _two(hours, "h", minutes % 60, "m")
+        return _two_units(hours, "h", minutes % 60, "m")
     if hours < 2 * 24:
         return f"{hours}h"
     if days < 8:
-        return _two(days, "d", hours % 24, "h")
+        return _two_units(days, "d", hours % 24, "h")
     if days < 2 * 365:
         return f"{days}d"
     if days < 8 * 365:
-        return _two(days // 365, "y", days % 365, "d")
+        return _two_units(days // 365, "y", days % 365, "d")
     return f"{days // 365}y"
 
 
-def _two(large: int, unit: str, small: int, small_unit: str) -> str:
+def _two_units(large: int, unit: str, small: int, small_unit: str) -> str:
     return f"{large}{unit}{small}{small_unit}" if small else f"{large}{unit}"
 
 
@@ -152,26 +152,26 @@ def _two(large: int, unit: str, small: int, small_unit: str) -> str:
 NONE = "<none>"
 
 
-def labels(found: dict[str, Any]) -> str:
+def labels(label_map: dict[str, Any]) -> str:
     """Return ``a=b,c=d``, by key (apimachinery, ``labels.FormatLabels``)."""
-    return ",".join(f"{key}={value}" for key, value in sorted(found.items())) or NONE
+    return ",".join(f"{key}={value}" for key, value in sorted(label_map.items())) or NONE
 
 
-def selector(found: Doc | None) -> str:
+def selector(label_selector: Doc | None) -> str:
     """Return a label selector as text, by key: ``app=web,!old,tier in (a,b)`` (``labels.Selector.String``)."""
-    terms = sorted(from_document(found or {}).requirements, key=lambda term: term.key)
+    terms = sorted(from_document(label_selector or {}).requirements, key=lambda term: term.key)
     return ",".join(str(Selector((term,))) for term in terms)
 
 
 NAME = Column("Name", lambda document, _: name(document), format="name")
 AGE = Column("Age", age)
 CONTAINERS_AND_IMAGES = tuple(
-    wide(column(title, lambda document, field=field: _of_containers(document, field)))  # type: ignore[misc]
+    wide(column(title, lambda document, field=field: _container_values(document, field)))  # type: ignore[misc]
     for title, field in (("Containers", "name"), ("Images", "image"))
 )
-SELECTOR = wide(column("Selector", lambda document: selector(at(document, "spec", "selector")) or NONE))
+SELECTOR = wide(column("Selector", lambda document: selector(nested_field(document, "spec", "selector")) or NONE))
 
 
-def _of_containers(document: Doc, field: str) -> str:
-    found = listed(document, "spec", "template", "spec", "containers")
-    return ",".join(str(container.get(field) or "") for container in found)
+def _container_values(document: Doc, field: str) -> str:
+    containers = list_at(document, "spec", "template", "spec", "containers")
+    return ",".join(str(container.get(field) or "") for container in containers)

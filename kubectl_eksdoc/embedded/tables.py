@@ -7,9 +7,9 @@ from datetime import datetime, timezone
 from typing import Literal
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import Served
-from kubectl_eksdoc.kubernetes.schedules import parsed
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.kubernetes.api.resources import ServedResource
+from kubectl_eksdoc.kubernetes.schedules import parse_time
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 
 from . import table_columns as fields
 from .catalogue import PARTIAL, PARTIAL_LIST, TABLE
@@ -24,14 +24,14 @@ from .table_columns import (
     Columns,
     column,
     condition,
-    going,
+    is_deleting,
     is_true,
     labels,
-    listed,
-    mapped,
-    number,
+    list_at,
+    mapping_at,
+    number_at,
     number_column,
-    text,
+    text_at,
     text_column,
     wide,
 )
@@ -49,23 +49,23 @@ _ROLE = "kubernetes.io/role"
 def _node_status(node: Doc) -> str:
     ready = condition(node, "Ready")
     word = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
-    return f"{word},SchedulingDisabled" if at(node, "spec", "unschedulable") else word
+    return f"{word},SchedulingDisabled" if nested_field(node, "spec", "unschedulable") else word
 
 
 def _roles(node: Doc) -> str:
-    found = mapped(node, "metadata", "labels")
-    roles = {key[len(_ROLE_PREFIX) :] for key in found if key.startswith(_ROLE_PREFIX)} | {found.get(_ROLE, "")}
+    node_labels = mapping_at(node, "metadata", "labels")
+    roles = {key[len(_ROLE_PREFIX) :] for key in node_labels if key.startswith(_ROLE_PREFIX)} | {node_labels.get(_ROLE, "")}
     return ",".join(sorted(roles - {""})) or NONE
 
 
 def _address(node: Doc, kind: str) -> str:
-    found = (a for a in listed(node, "status", "addresses") if a.get("type") == kind)
-    return next((text(a, "address") for a in found), NONE)
+    addresses = (a for a in list_at(node, "status", "addresses") if a.get("type") == kind)
+    return next((text_at(a, "address") for a in addresses), NONE)
 
 
 def _kernel(node: Doc) -> str:
-    info = mapped(node, "status", "nodeInfo")
-    kernel, architecture = text(info, "kernelVersion") or UNKNOWN, text(info, "architecture")
+    info = mapping_at(node, "status", "nodeInfo")
+    kernel, architecture = text_at(info, "kernelVersion") or UNKNOWN, text_at(info, "architecture")
     return f"{kernel} ({architecture})" if architecture else kernel
 
 
@@ -102,7 +102,7 @@ class _Restarts:
     def cell(self, now: datetime) -> str:
         if not self.count or self.last == _NEVER:
             return str(self.count)
-        return f"{self.count} ({fields.human((now - self.last).total_seconds())} ago)"
+        return f"{self.count} ({fields.format_duration((now - self.last).total_seconds())} ago)"
 
 
 @frozen
@@ -116,45 +116,45 @@ class _Progress:
 
 
 def _restarts(status: Doc) -> _Restarts:
-    finished = parsed(at(status, "lastState", "terminated", "finishedAt"))
-    return _Restarts(number(status, "restartCount"), finished or _NEVER)
+    finished = parse_time(nested_field(status, "lastState", "terminated", "finishedAt"))
+    return _Restarts(number_at(status, "restartCount"), finished or _NEVER)
 
 
 def _sidecars(pod: Doc) -> set[str]:
     """Return init containers that keep running: they count among the pod's containers."""
-    found = listed(pod, "spec", "initContainers")
-    return {text(c, "name") for c in found if c.get("restartPolicy") == "Always"}
+    init_containers = list_at(pod, "spec", "initContainers")
+    return {text_at(c, "name") for c in init_containers if c.get("restartPolicy") == "Always"}
 
 
 def _initialization(pod: Doc) -> _Progress:
     """Evaluate the init containers, up to the first that has not finished; only such a container gives a word."""
-    sidecars, statuses = _sidecars(pod), listed(pod, "status", "initContainerStatuses")
+    sidecars, statuses = _sidecars(pod), list_at(pod, "status", "initContainerStatuses")
     ready, restarts, sidecar_restarts = 0, _Restarts(), _Restarts()
     for index, status in enumerate(statuses):
         is_sidecar = status.get("name") in sidecars
         restarts += _restarts(status)
         if is_sidecar:
             sidecar_restarts += _restarts(status)
-        terminated = at(status, "state", "terminated")
+        terminated = nested_field(status, "state", "terminated")
         if terminated is not None and not terminated.get("exitCode"):
             continue
         if is_sidecar and status.get("started"):
             ready += bool(status.get("ready"))
             continue
-        word = _init_word(status, index, len(listed(pod, "spec", "initContainers")))
+        word = _init_word(status, index, len(list_at(pod, "spec", "initContainers")))
         return _Progress(word, ready, restarts, sidecar_restarts)
     return _Progress("", ready, restarts, sidecar_restarts)
 
 
 def _init_word(status: Doc, index: int, count: int) -> str:
-    terminated = at(status, "state", "terminated")
+    terminated = nested_field(status, "state", "terminated")
     if terminated is not None:
-        return f"Init:{_end(terminated)}"
-    waiting = text(status, "state", "waiting", "reason")
+        return f"Init:{_end_reason(terminated)}"
+    waiting = text_at(status, "state", "waiting", "reason")
     return f"Init:{waiting}" if waiting not in ("", "PodInitializing") else f"Init:{index}/{count}"
 
 
-def _end(terminated: Doc) -> str:
+def _end_reason(terminated: Doc) -> str:
     """Return why a container ended: its reason, else the signal, else the exit code."""
     if terminated.get("reason"):
         return str(terminated["reason"])
@@ -166,26 +166,26 @@ def _end(terminated: Doc) -> str:
 def _running(pod: Doc, word: str) -> _Progress:
     """Evaluate the containers, last to first, so that the first container with a reason decides the word."""
     ready, failed, restarts = 0, "", _Restarts()
-    for status in reversed(listed(pod, "status", "containerStatuses")):
+    for status in reversed(list_at(pod, "status", "containerStatuses")):
         restarts += _restarts(status)
-        terminated = at(status, "state", "terminated")
-        if text(status, "state", "waiting", "reason"):
-            word = text(status, "state", "waiting", "reason")
+        terminated = nested_field(status, "state", "terminated")
+        if text_at(status, "state", "waiting", "reason"):
+            word = text_at(status, "state", "waiting", "reason")
         elif terminated is not None:
-            word = _end(terminated)
+            word = _end_reason(terminated)
             failed = word if terminated.get("exitCode") else failed
-        elif status.get("ready") and at(status, "state", "running") is not None:
+        elif status.get("ready") and nested_field(status, "state", "running") is not None:
             ready += 1
     if word == "Completed":
         word = _completed(pod, bool(ready), failed)
     return _Progress(word, ready, restarts)
 
 
-def _completed(pod: Doc, some_run: bool, failed: str) -> str:
+def _completed(pod: Doc, some_running: bool, failed: str) -> str:
     """A pod is not completed if only some of its containers are."""
-    if some_run and is_true(pod, "Ready"):
+    if some_running and is_true(pod, "Ready"):
         return "Running"
-    return failed or ("NotReady" if some_run else "Completed")
+    return failed or ("NotReady" if some_running else "Completed")
 
 
 def _progress(pod: Doc) -> _Progress:
@@ -193,46 +193,46 @@ def _progress(pod: Doc) -> _Progress:
 
     While init containers run, their restarts are shown; afterwards those of the containers and the sidecars.
     """
-    word = text(pod, "status", "reason") or text(pod, "status", "phase")
+    word = text_at(pod, "status", "reason") or text_at(pod, "status", "phase")
     scheduled = condition(pod, "PodScheduled")
     if scheduled is not None and scheduled.get("reason") == "SchedulingGated":
         word = "SchedulingGated"
-    before = _initialization(pod)
-    word = before.word or word
-    if before.word and not is_true(pod, "Initialized"):
-        return _Progress(word, before.ready, before.restarts)
-    after = _running(pod, word)
-    return _Progress(after.word, before.ready + after.ready, before.sidecar_restarts + after.restarts)
+    init_progress = _initialization(pod)
+    word = init_progress.word or word
+    if init_progress.word and not is_true(pod, "Initialized"):
+        return _Progress(word, init_progress.ready, init_progress.restarts)
+    run_progress = _running(pod, word)
+    return _Progress(run_progress.word, init_progress.ready + run_progress.ready, init_progress.sidecar_restarts + run_progress.restarts)
 
 
 def status(pod: Doc) -> str:
     """Return the STATUS word: of containers that are not simply running, else the phase; deletion comes last."""
-    if going(pod) and text(pod, "status", "reason") == "NodeLost":
+    if is_deleting(pod) and text_at(pod, "status", "reason") == "NodeLost":
         return "Unknown"
-    if going(pod) and text(pod, "status", "phase") not in ("Succeeded", "Failed"):
+    if is_deleting(pod) and text_at(pod, "status", "phase") not in ("Succeeded", "Failed"):
         return "Terminating"
     return _progress(pod).word
 
 
 def _gates(pod: Doc) -> str:
-    gates = listed(pod, "spec", "readinessGates")
-    passed = sum(is_true(pod, gate.get("conditionType", "")) for gate in gates)
-    return f"{passed}/{len(gates)}" if gates else NONE
+    gates = list_at(pod, "spec", "readinessGates")
+    ready_gates = sum(is_true(pod, gate.get("conditionType", "")) for gate in gates)
+    return f"{ready_gates}/{len(gates)}" if gates else NONE
 
 
 def _addresses(pod: Doc) -> Iterator[str]:
-    yield from (text(one, "ip") for one in listed(pod, "status", "podIPs"))
-    yield text(pod, "status", "podIP")
+    yield from (text_at(pod_ip, "ip") for pod_ip in list_at(pod, "status", "podIPs"))
+    yield text_at(pod, "status", "podIP")
 
 
 def _ready(pod: Doc) -> str:
-    return f"{_progress(pod).ready}/{len(listed(pod, 'spec', 'containers')) + len(_sidecars(pod))}"
+    return f"{_progress(pod).ready}/{len(list_at(pod, 'spec', 'containers')) + len(_sidecars(pod))}"
 
 
 def conditions(pod: Doc) -> list[Doc]:
     """Return a condition for a finished pod: clients may show it less prominently."""
     messages = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
-    phase = text(pod, "status", "phase")
+    phase = text_at(pod, "status", "phase")
     if phase not in messages:
         return []
     return [{"type": "Completed", "status": "True", "reason": phase, "message": messages[phase]}]
@@ -251,7 +251,7 @@ PODS = (
 )
 
 
-_READY = column("Ready", lambda d: f"{number(d, 'status', 'readyReplicas')}/{number(d, 'spec', 'replicas')}")
+_READY = column("Ready", lambda d: f"{number_at(d, 'status', 'readyReplicas')}/{number_at(d, 'spec', 'replicas')}")
 _TEMPLATE = (AGE, *CONTAINERS_AND_IMAGES)
 DEPLOYMENTS = (
     NAME,
@@ -277,7 +277,7 @@ DAEMON_SETS = (
     number_column("Ready", "status.numberReady"),
     number_column("Up-to-date", "status.updatedNumberScheduled"),
     number_column("Available", "status.numberAvailable"),
-    column("Node Selector", lambda d: labels(mapped(d, "spec", "template", "spec", "nodeSelector"))),
+    column("Node Selector", lambda d: labels(mapping_at(d, "spec", "template", "spec", "nodeSelector"))),
     *_TEMPLATE,
     SELECTOR,
 )
@@ -302,7 +302,7 @@ _COLUMNS: dict[str, Columns] = {
 }
 """Columns of the kinds that matter for a drain."""
 
-_CREATED_AT = (NAME, Column("Created At", lambda document, _: text(document, "metadata", "creationTimestamp"), "date"))
+_CREATED_AT = (NAME, Column("Created At", lambda document, _: text_at(document, "metadata", "creationTimestamp"), "date"))
 """The default of apiserver (registry/rest/table.go), used for all other kinds here."""
 
 
@@ -325,7 +325,7 @@ IncludeObject = Literal["Metadata", "Object", "None"]
 
 
 def table(
-    served: Served,
+    served: ServedResource,
     docs: Sequence[Doc],
     now: datetime,
     include_object: IncludeObject = "Metadata",
@@ -343,21 +343,21 @@ def table(
     return {
         "kind": TABLE.kind,
         "apiVersion": TABLE.api_version,
-        "metadata": _of_one(docs) if list_meta is None else list_meta,
+        "metadata": _single_metadata(docs) if list_meta is None else list_meta,
         "columnDefinitions": [column.document() for column in columns] if headers else None,
         "rows": [_row(columns, doc, now, include_object) for doc in docs],
     }
 
 
-def _of_one(docs: Sequence[Doc]) -> Doc:
+def _single_metadata(docs: Sequence[Doc]) -> Doc:
     metadata = docs[0].get("metadata") or {} if len(docs) == 1 else {}
     return {"resourceVersion": metadata["resourceVersion"]} if metadata.get("resourceVersion") else {}
 
 
 def _row(columns: Columns, doc: Doc, now: datetime, include_object: IncludeObject) -> Doc:
     row: Doc = {"cells": [column.cell(doc, now) for column in columns]}
-    if columns is PODS and (found := conditions(doc)):
-        row["conditions"] = found
+    if columns is PODS and (row_conditions := conditions(doc)):
+        row["conditions"] = row_conditions
     return {**row, "object": _object(doc, include_object)}
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
 
-from kubectl_eksdoc.errors import UsageError, maybe
+from kubectl_eksdoc.errors import UsageError, did_you_mean
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
+from kubectl_eksdoc.model.cluster import JudgedMember, FleetMember, MemberFinding, MemberOutcome, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
 
 # Clusters of a fleet: from the value of a flag, or from the entries of a file.
@@ -31,15 +31,15 @@ KEYS = {
 }
 """Keys of an entry in a file, and the fields of a member that they fill."""
 
-WANTED = (
+VALUE_HINT = (
     f"{FLAG} takes names of contexts with commas between them, a pattern such as 'prod-*', or a file: a list of names, "
     f"or of entries with {', '.join(KEYS)}."
 )
 _GLOB = re.compile(r"[*?\[]")
-_SHOWN = 10
+_MAX_SHOWN = 10
 
 
-def named(text: str, contexts: Sequence[str]) -> tuple[Member, ...]:
+def members_by_name(text: str, contexts: Sequence[str]) -> tuple[FleetMember, ...]:
     """Return the clusters of comma-separated contexts and patterns: ``prod-eu,prod-us``, ``prod-*``. Matches of a
     pattern are sorted; a context that several patterns match appears once. A context with commas in its name is one
     context.
@@ -48,19 +48,19 @@ def named(text: str, contexts: Sequence[str]) -> tuple[Member, ...]:
         UsageError: nothing is named, something is named twice, or there is no such context.
     """
     names = [text] if text in contexts else [part.strip() for part in text.split(",")]
-    given = [name for name in names if name]
-    if not given:
-        raise UsageError(f"{FLAG} names no cluster", WANTED)
-    found = _Members()
-    for name in given:
+    values = [name for name in names if name]
+    if not values:
+        raise UsageError(f"{FLAG} names no cluster", VALUE_HINT)
+    members = _ChosenMembers()
+    for name in values:
         if name not in contexts and not _GLOB.search(name):
-            what = "no context, and no file here," if len(given) == 1 else "no context"
-            raise UsageError(f"{FLAG}: {what} is called {name!r}{maybe(name, contexts)}", _known(contexts))
-        found.add_text(name, FLAG, contexts)
-    return found.all
+            problem = "no context, and no file here," if len(values) == 1 else "no context"
+            raise UsageError(f"{FLAG}: {problem} is called {name!r}{did_you_mean(name, contexts)}", _contexts_hint(contexts))
+        members.add_text(name, FLAG, contexts)
+    return members.members
 
 
-def listed(entries: Sequence[object], contexts: Sequence[str], where: str) -> tuple[Member, ...]:
+def members_from_entries(entries: Sequence[object], contexts: Sequence[str], source: str) -> tuple[FleetMember, ...]:
     """Return the clusters of the entries of a file, each a name, a pattern, or an object with `KEYS`. A context that is
     not in the kubeconfig is still a member: its row says that the cluster cannot be reached. `source`: the source for
     errors, as ``--fleet prod.yaml``.
@@ -68,83 +68,83 @@ def listed(entries: Sequence[object], contexts: Sequence[str], where: str) -> tu
     Raises:
         UsageError: there is no entry, a cluster is named twice, or an entry is invalid; the error names it.
     """
-    found = _Members()
+    members = _ChosenMembers()
     for number, entry in enumerate(entries, 1):
-        at = f"{where}, entry {number}"
+        location = f"{source}, entry {number}"
         if isinstance(entry, str) and entry.strip():
-            found.add_text(entry.strip(), at, contexts)
+            members.add_text(entry.strip(), location, contexts)
         elif isinstance(entry, Mapping):
-            found.add(_member(entry, at), at)
+            members.add(_member(entry, location), location)
         else:
-            raise UsageError(f"{at} is neither a name nor an object", WANTED)
-    if not found.all:
-        raise UsageError(f"{where} names no cluster", WANTED)
-    return found.all
+            raise UsageError(f"{location} is neither a name nor an object", VALUE_HINT)
+    if not members.members:
+        raise UsageError(f"{source} names no cluster", VALUE_HINT)
+    return members.members
 
 
-class _Members:
+class _ChosenMembers:
     """Mutable: the clusters chosen so far, by name."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, Member] = {}
+        self._by_name: dict[str, FleetMember] = {}
         self._matched: set[str] = set()
 
     @property
-    def all(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[FleetMember, ...]:
         return tuple(self._by_name.values())
 
-    def add_text(self, text: str, at: str, contexts: Sequence[str]) -> None:
+    def add_text(self, text: str, location: str, contexts: Sequence[str]) -> None:
         """Add a context, or the matches of a pattern."""
         if text in contexts or not _GLOB.search(text):
-            self.add(Member(text, text), at)
+            self.add(FleetMember(text, text), location)
             return
         matching = sorted(name for name in contexts if fnmatchcase(name, text))
         if not matching:
             plain = re.sub(r"[*?\[\]]", "", text)
-            raise UsageError(f"{at}: no context matches {text!r}{maybe(plain, contexts)}", _known(contexts))
+            raise UsageError(f"{location}: no context matches {text!r}{did_you_mean(plain, contexts)}", _contexts_hint(contexts))
         for name in matching:
-            self._by_name.setdefault(name, Member(name, name))
+            self._by_name.setdefault(name, FleetMember(name, name))
         self._matched.update(matching)
 
-    def add(self, member: Member, at: str) -> None:
+    def add(self, member: FleetMember, location: str) -> None:
         """Add a named cluster; if a pattern matches it as well, it is still one."""
-        there = self._by_name.get(member.name)
-        if there is not None and (there != member or member.name not in self._matched):
-            raise UsageError(f"{at}: {member.name!r} is named twice", "Name it once, or give one of them another name.")
+        existing = self._by_name.get(member.name)
+        if existing is not None and (existing != member or member.name not in self._matched):
+            raise UsageError(f"{location}: {member.name!r} is named twice", "Name it once, or give one of them another name.")
         self._by_name[member.name] = member
         self._matched.discard(member.name)
 
 
-def _member(entry: Mapping[object, object], at: str) -> Member:
-    strange = [str(key) for key in entry if key not in KEYS]
-    if strange:
-        raise UsageError(f"{at} has {strange[0][:60]!r}, which is not known{maybe(strange[0], KEYS)}", WANTED)
-    fields = {field: _text(entry, key, at) for key, field in KEYS.items() if key in entry}
+def _member(entry: Mapping[object, object], location: str) -> FleetMember:
+    unknown_keys = [str(key) for key in entry if key not in KEYS]
+    if unknown_keys:
+        raise UsageError(f"{location} has {unknown_keys[0][:60]!r}, which is not known{did_you_mean(unknown_keys[0], KEYS)}", VALUE_HINT)
+    fields = {field: _text(entry, key, location) for key, field in KEYS.items() if key in entry}
     if not (fields.keys() & {"context", "kubeconfig", "snapshot"}):
-        raise UsageError(f"{at} says neither context nor snapshot", "Say which context of the kubeconfig it is.")
-    beside = [key for key, field in KEYS.items() if field in fields and field not in ("name", "snapshot")]
-    if "snapshot" in fields and beside:
-        raise UsageError(f"{at} has {beside[0]} beside snapshot, and of a snapshot no cluster is asked")
+        raise UsageError(f"{location} says neither context nor snapshot", "Say which context of the kubeconfig it is.")
+    conflicting = [key for key, field in KEYS.items() if field in fields and field not in ("name", "snapshot")]
+    if "snapshot" in fields and conflicting:
+        raise UsageError(f"{location} has {conflicting[0]} beside snapshot, and of a snapshot no cluster is asked")
     name = next(fields[key] for key in ("name", "context", "snapshot", "kubeconfig") if key in fields)
-    return Member(**{"name": name, **fields})
+    return FleetMember(**{"name": name, **fields})
 
 
-def _text(entry: Mapping[object, object], key: str, at: str) -> str:
+def _text(entry: Mapping[object, object], key: str, location: str) -> str:
     value = entry[key]
     if not isinstance(value, str) or not value.strip():
         quote = " (put it in quotes)" if isinstance(value, (int, float)) else ""
-        raise UsageError(f"{at}: {key} is no text{quote}", WANTED)
+        raise UsageError(f"{location}: {key} is no text{quote}", VALUE_HINT)
     if "\0" in value:
-        raise UsageError(f"{at}: {key} has a character in it that no name has (NUL)", WANTED)
+        raise UsageError(f"{location}: {key} has a character in it that no name has (NUL)", VALUE_HINT)
     return value.strip()
 
 
-def _known(contexts: Iterable[str]) -> str:
+def _contexts_hint(contexts: Iterable[str]) -> str:
     names = sorted(contexts)
     if not names:
         return "The kubeconfig has no contexts: get one with aws eks update-kubeconfig --name CLUSTER --region REGION."
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"Contexts: {', '.join(names[:_SHOWN])}{more}"
+    more_text = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
+    return f"Contexts: {', '.join(names[:_MAX_SHOWN])}{more_text}"
 
 
 # Standing of one cluster of a fleet.
@@ -163,7 +163,7 @@ _STANDING = {0: Standing.CLEAN, 1: Standing.FAILS, 5: Standing.UNKNOWN}
 _STANDINGS = {each: rank for rank, each in enumerate(Standing)}
 _GATES = {"before-control-plane": 0, "before-nodes": 1, "after": 2}
 """The steps of an upgrade, in their order: blockers of the first step come first."""
-_NO_GATE = len(_GATES)
+_LAST_GATE = len(_GATES)
 
 
 @frozen
@@ -171,9 +171,9 @@ class Row:
     """A cluster and the outcome of its check. `min_severity`: findings of lower severity do not count
     (``--fail-on``)."""
 
-    member: Member
-    outcome: Outcome
-    least: Severity = Severity.INFO
+    member: FleetMember
+    outcome: MemberOutcome
+    min_severity: Severity = Severity.INFO
 
     @property
     def standing(self) -> Standing:
@@ -186,22 +186,22 @@ class Row:
     @property
     def fails(self) -> Mapping[Severity, int]:
         """Number of failing findings by severity, including 0."""
-        found = [each.severity for each in self.findings if each.status is Status.FAIL]
-        return {each: found.count(each) for each in Severity}
+        severities = [each.severity for each in self.findings if each.status is Status.FAIL]
+        return {each: severities.count(each) for each in Severity}
 
     @property
     def unknown(self) -> int:
         return sum(each.status is Status.UNKNOWN for each in self.findings)
 
     @property
-    def first(self) -> MemberFinding | None:
+    def first_obstacle(self) -> MemberFinding | None:
         """The first obstacle: of the findings that cause the standing, by upgrade step and severity."""
-        of = {Standing.FAILS: Status.FAIL, Standing.UNKNOWN: Status.UNKNOWN}.get(self.standing)
-        found = (e for e in self.findings if e.status is of and e.severity.rank <= self.least.rank)
-        return min(found, key=lambda each: (_GATES.get(each.gate, _NO_GATE), each.severity.rank), default=None)
+        decisive_status = {Standing.FAILS: Status.FAIL, Standing.UNKNOWN: Status.UNKNOWN}.get(self.standing)
+        candidates = (e for e in self.findings if e.status is decisive_status and e.severity.rank <= self.min_severity.rank)
+        return min(candidates, key=lambda each: (_GATES.get(each.gate, _LAST_GATE), each.severity.rank), default=None)
 
     @property
-    def rank(self) -> tuple[object, ...]:
+    def sort_key(self) -> tuple[object, ...]:
         """Sort key of rows, the worst first."""
         fails = self.fails
         return (_STANDINGS[self.standing], *(-fails[each] for each in Severity), -self.unknown, self.member.name)
@@ -210,7 +210,7 @@ class Row:
 # Summary of a fleet: rows, one exit code.
 
 
-WORST_FIRST = (70, 3, 4, 2, 1, 5, 0)
+EXIT_CODE_ORDER = (70, 3, 4, 2, 1, 5, 0)
 """The fleet's exit code is the first of these that a cluster has: a bug, a cluster or AWS that could not be reached, a
 command line that one cluster did not accept; then, when all clusters were judged, the findings."""
 
@@ -225,23 +225,23 @@ class FleetPlan:
     def exit_code(self) -> int:
         return min(
             (row.outcome.exit_code for row in self.rows),
-            key=lambda code: WORST_FIRST.index(code) if code in WORST_FIRST else 0,
+            key=lambda code: EXIT_CODE_ORDER.index(code) if code in EXIT_CODE_ORDER else 0,
             default=0,
         )
 
-    def standing(self, as_this: Standing) -> int:
+    def standing_count(self, standing: Standing) -> int:
         """Return how many clusters have this standing."""
-        return sum(row.standing is as_this for row in self.rows)
+        return sum(row.standing is standing for row in self.rows)
 
     @property
     def observed_at(self) -> str:
         """The oldest observation, "" if no cluster answered."""
-        seen = (row.outcome.observed_at for row in self.rows if isinstance(row.outcome, JudgedMember))
-        return min(filter(None, seen), default="")
+        observed = (row.outcome.observed_at for row in self.rows if isinstance(row.outcome, JudgedMember))
+        return min(filter(None, observed), default="")
 
 
-def summed(outcomes: Iterable[tuple[Member, Outcome]], least: Severity = Severity.INFO) -> FleetPlan:
+def summarize(outcomes: Iterable[tuple[FleetMember, MemberOutcome]], min_severity: Severity = Severity.INFO) -> FleetPlan:
     """Return the plan of a fleet, independent of the order of `outcomes`. `min_severity`: findings of lower severity do
     not count."""
-    rows = (Row(member, outcome, least) for member, outcome in outcomes)
-    return FleetPlan(tuple(sorted(rows, key=lambda row: row.rank)))
+    rows = (Row(member, outcome, min_severity) for member, outcome in outcomes)
+    return FleetPlan(tuple(sorted(rows, key=lambda row: row.sort_key)))

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.parser import add_flag, flag_of
+from kubectl_eksdoc.cli.parser import add_flag, flag_name
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.report.text import cut, listing, shown
+from kubectl_eksdoc.report.text import truncate, list_names, printable
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not load facts
-    from kubectl_eksdoc.model.cluster import Identity, Member
+    from kubectl_eksdoc.model.cluster import Identity, FleetMember
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.findings import Severity
 
-    from .members import Members
+    from .members import MemberRunner
 
 
 # Contexts of the kubeconfig, entries of a file, and the processes that check the clusters.
@@ -41,55 +41,55 @@ def kubeconfig_contexts(connection: Connection) -> tuple[str, ...]:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube import kubeconfig
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.target import process_credential_context
 
-    return tuple(sorted(filter(None, kubeconfig.load(connection.kubeconfig, of_this_process()).contexts)))
+    return tuple(sorted(filter(None, kubeconfig.load(connection.kubeconfig, process_credential_context()).contexts)))
 
 
-def whose(member: Member, connection: Connection) -> Identity:
+def identity_of(member: FleetMember, connection: Connection) -> Identity:
     """Return the identity from the kubeconfig; no request is sent, and no credential plugin runs."""
     from kubectl_eksdoc.errors import ConfigError
-    from kubectl_eksdoc.kube.identity import identify
-    from kubectl_eksdoc.kube.kubeconfig import choose
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.identity import identify_cluster
+    from kubectl_eksdoc.kube.kubeconfig import choose_target
+    from kubectl_eksdoc.kube.target import process_credential_context
     from kubectl_eksdoc.model.cluster import Identity
 
-    around = of_this_process()
-    found = Identity(member.context)
+    target = process_credential_context()
+    identity = Identity(member.context)
     if not member.snapshot:
         with suppress(ConfigError):  # its own process reports that
-            found = identify(choose(connection, around), around.environ).identity
-    return found.called(member.cluster, member.region)
+            identity = identify_cluster(choose_target(connection, target), target.environ).identity
+    return identity.with_names(member.cluster, member.region)
 
 
 def open_members(
-    words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
-) -> Members:
+    arguments: Callable[[FleetMember], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
+) -> MemberRunner:
     """`arguments`: the command line for one cluster, without the program; `kind`: of the document it prints."""
-    from kubectl_eksdoc.host.fleet import MemberProcess, MemberProcesses, environment_of, own_program
+    from kubectl_eksdoc.host.fleet import MemberProcessSettings, MemberProcesses, member_environment, own_program
 
-    def environment(member: Member) -> dict[str, str]:
-        return environment_of(member, environ, _source(member.profile))
+    def environment(member: FleetMember) -> dict[str, str]:
+        return member_environment(member, environ, _source_profile(member.profile))
 
-    return MemberProcesses(MemberProcess(words, kind, environment, timeout_s, own_program()))
+    return MemberProcesses(MemberProcessSettings(arguments, kind, environment, timeout_s, own_program()))
 
 
-def _source(profile: str) -> str:
+def _source_profile(profile: str) -> str:
     if not profile:
         return ""
-    from kubectl_eksdoc.aws.sessions import source_of
+    from kubectl_eksdoc.aws.sessions import credential_source
 
-    return source_of(profile)
+    return credential_source(profile)
 
 
 # Flags of a fleet, and flags that conflict with them.
 
 
-AT_ONCE = 8
-MOST_AT_ONCE = 64
-TIMEOUT_S = 180.0
+DEFAULT_PARALLEL = 8
+MAX_PARALLEL = 64
+DEFAULT_TIMEOUT_S = 180.0
 
-_OF_ONE = (
+_SINGLE_CLUSTER_FIELDS = (
     "context",
     "cluster",
     "user",
@@ -109,15 +109,15 @@ class FleetChoice:
     """`text`: the chosen clusters, as given."""
 
     text: str
-    at_once: int = AT_ONCE
-    timeout_s: float = TIMEOUT_S
+    parallel: int = DEFAULT_PARALLEL
+    timeout_s: float = DEFAULT_TIMEOUT_S
 
     @property
-    def given(self) -> dict[str, object]:
+    def options(self) -> dict[str, object]:
         """The options by the names of flags."""
-        more = {"parallel": self.at_once} if self.at_once != AT_ONCE else {}
-        late = {"fleet-timeout": values.duration_text(self.timeout_s)} if self.timeout_s != TIMEOUT_S else {}
-        return {"fleet": self.text, **more, **late}
+        parallel_option = {"parallel": self.parallel} if self.parallel != DEFAULT_PARALLEL else {}
+        timeout_option = {"fleet-timeout": values.format_duration(self.timeout_s)} if self.timeout_s != DEFAULT_TIMEOUT_S else {}
+        return {"fleet": self.text, **parallel_option, **timeout_option}
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -130,24 +130,24 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "@FILE): names, or entries with name, context, kubeconfig, cluster-name, region, profile, "
         "snapshot. The worst result sets the exit code",
     )
-    add_flag(group, "--parallel", "N", f"clusters to check in parallel; default: {AT_ONCE}", _at_once)
+    add_flag(group, "--parallel", "N", f"clusters to check in parallel; default: {DEFAULT_PARALLEL}", _parallel_count)
     add_flag(
         group,
         "--fleet-timeout",
         "TIME",
-        f"timeout for one cluster; default: {values.duration_text(TIMEOUT_S)}",
+        f"timeout for one cluster; default: {values.format_duration(DEFAULT_TIMEOUT_S)}",
         values.some_seconds,
     )
 
 
-def _at_once(text: str) -> int:
-    found = values.count(text)
-    if not 1 <= found <= MOST_AT_ONCE:
-        raise argparse.ArgumentTypeError(f"{text} is no number of clusters from 1 to {MOST_AT_ONCE}")
-    return found
+def _parallel_count(text: str) -> int:
+    number = values.count(text)
+    if not 1 <= number <= MAX_PARALLEL:
+        raise argparse.ArgumentTypeError(f"{text} is no number of clusters from 1 to {MAX_PARALLEL}")
+    return number
 
 
-def fleet_from(args: argparse.Namespace, around: CommandContext, beside: Iterable[str]) -> FleetChoice | None:
+def fleet_from(args: argparse.Namespace, context: CommandContext, single_cluster_flags: Iterable[str]) -> FleetChoice | None:
     """Return the choice; None: one cluster is checked. `single_cluster_flags`: the command's flags that apply to one
     cluster only, by their names in the arguments.
 
@@ -158,28 +158,28 @@ def fleet_from(args: argparse.Namespace, around: CommandContext, beside: Iterabl
         for dest in ("parallel", "fleet_timeout"):
             if getattr(args, dest) is not None:
                 raise UsageError(
-                    f"{flag_of(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters."
+                    f"{flag_name(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters."
                 )
         return None
-    if not around.source.live:
-        flag = "--demo" if around.source.demo else "--snapshot"
+    if not context.source.live:
+        flag = "--demo" if context.source.demo else "--snapshot"
         raise UsageError(
             f"{flag} is one cluster, and --fleet names many",
             "A file for --fleet may name snapshots: entries with name and snapshot.",
         )
-    of_one = [name for name in _OF_ONE if getattr(around.connection, name)]
-    of_one += ["cluster_name"] if around.options.cluster_name else []
-    if of_one:
+    single_cluster = [name for name in _SINGLE_CLUSTER_FIELDS if getattr(context.connection, name)]
+    single_cluster += ["cluster_name"] if context.options.cluster_name else []
+    if single_cluster:
         raise UsageError(
-            f"{flag_of(of_one[0])} is of one cluster, and --fleet names many",
+            f"{flag_name(single_cluster[0])} is of one cluster, and --fleet names many",
             "Leave it out; a file for --fleet may say more of each cluster.",
         )
-    for dest in beside:
+    for dest in single_cluster_flags:
         if getattr(args, dest) != args.leaf.get_default(dest):
             raise UsageError(
-                f"{flag_of(dest)} is for one cluster at a time, and --fleet names many", "Give --context instead."
+                f"{flag_name(dest)} is for one cluster at a time, and --fleet names many", "Give --context instead."
             )
-    return FleetChoice(args.fleet, args.parallel or AT_ONCE, args.fleet_timeout or TIMEOUT_S)
+    return FleetChoice(args.fleet, args.parallel or DEFAULT_PARALLEL, args.fleet_timeout or DEFAULT_TIMEOUT_S)
 
 
 # Command line for each cluster of a fleet.
@@ -192,60 +192,60 @@ class MemberFlags:
 
     command: str
     kind: str
-    given: Mapping[str, object]
-    named: tuple[str, ...] = ()
-    joined: tuple[str, ...] = ()
+    options: Mapping[str, object]
+    positional: tuple[str, ...] = ()
+    comma_separated: tuple[str, ...] = ()
 
-    def words(self, around: CommandContext, member: Member) -> tuple[str, ...]:
+    def arguments(self, context: CommandContext, member: FleetMember) -> tuple[str, ...]:
         """Return the command line for `member`. Its own values come before the global flags."""
-        return (self.command, *self._given(), *_reach(around, member), "-o", "json")
+        return (self.command, *self._option_arguments(), *_target_arguments(context, member), "-o", "json")
 
-    def _given(self) -> Iterator[str]:
-        for name, value in self.given.items():
-            if name in self.named:
+    def _option_arguments(self) -> Iterator[str]:
+        for name, value in self.options.items():
+            if name in self.positional:
                 yield str(value)
             elif value is True:
                 yield f"--{name}"
-            elif isinstance(value, (list, tuple)) and name in self.joined:
+            elif isinstance(value, (list, tuple)) and name in self.comma_separated:
                 yield f"--{name}={','.join(map(str, value))}"
             else:
-                several = value if isinstance(value, (list, tuple)) else (value,)
-                yield from (f"--{name}={each}" for each in several)
+                value_list = value if isinstance(value, (list, tuple)) else (value,)
+                yield from (f"--{name}={each}" for each in value_list)
 
 
-def connection_of(around: CommandContext, member: Member) -> Connection:
+def connection_of(context: CommandContext, member: FleetMember) -> Connection:
     """Return the connection of one cluster."""
-    usual = around.connection
-    return replace(usual, context=member.context, kubeconfig=member.kubeconfig or usual.kubeconfig)
+    base = context.connection
+    return replace(base, context=member.context, kubeconfig=member.kubeconfig or base.kubeconfig)
 
 
-def _reach(around: CommandContext, member: Member) -> tuple[str, ...]:
-    options = around.options
+def _target_arguments(context: CommandContext, member: FleetMember) -> tuple[str, ...]:
+    options = context.options
     if member.snapshot:
-        return opening.words(replace(around, source=SourceChoice(snapshot=member.snapshot)), "")
-    own = replace(
+        return opening.target_flags(replace(context, source=SourceChoice(snapshot=member.snapshot)), "")
+    member_options = replace(
         options,
-        connection=connection_of(around, member),
+        connection=connection_of(context, member),
         cluster_name=member.cluster,
         region=member.region or options.region,
         profile=member.profile or options.profile,
     )
-    return opening.with_aws(replace(around, options=own), member.context)
+    return opening.target_flags_with_aws(replace(context, options=member_options), member.context)
 
 
 # The answer of a command for a fleet.
 
 
-_SHOWN = 3
-_OF_FILES = ("@", "./", "../", "/", "~/")
+_MAX_SHOWN = 3
+_FILE_PREFIXES = ("@", "./", "../", "/", "~/")
 """A value with such a prefix cannot be a context."""
 
 
-def over_fleet(
+def run_fleet(
     choice: FleetChoice,
-    passed: MemberFlags,
-    around: CommandContext,
-    least: Severity | None = None,
+    flags: MemberFlags,
+    context: CommandContext,
+    min_severity: Severity | None = None,
 ) -> CommandAnswer:
     """Check each cluster as the command would check it alone, and return the summary. `min_severity`: findings of lower
     severity do not count.
@@ -257,53 +257,53 @@ def over_fleet(
     from kubectl_eksdoc.host.processes import told_to_stop
     from kubectl_eksdoc.model.findings import Severity
 
-    from .members import ask_fleet
+    from .members import check_fleet
     from .report import FleetReport
 
-    FleetReport.check(around.options.output)
-    members = _members(choice, around)
-    aside = opening.decide(around, around.stderr)
+    FleetReport.check_format(context.options.output)
+    members = _members(choice, context)
+    appearance = opening.appearance_for(context, context.stderr)
     count = len(members)
     clusters = "1 cluster" if count == 1 else f"{count} clusters"
-    pace = f"{min(choice.at_once, count)} at once, {values.duration_text(choice.timeout_s)} for each at most"
-    around.note(aside.signs(f"fleet {choice.text} · {clusters} · {passed.command} · {pace}"))
+    limits_text = f"{min(choice.parallel, count)} at once, {values.format_duration(choice.timeout_s)} for each at most"
+    context.note(appearance.transliterate(f"fleet {choice.text} · {clusters} · {flags.command} · {limits_text}"))
 
-    def far(done: int, names: Sequence[str]) -> None:
+    def show_progress(finished: int, names: Sequence[str]) -> None:
         # In one line: a second one would not be rewritten.
-        said = f"{done} of {count} clusters answered; asking {listing(names, _SHOWN, aside)}"
-        progress.show(cut(shown(said, aside), aside.width - 1, aside))
+        message = f"{finished} of {count} clusters answered; asking {list_names(names, _MAX_SHOWN, appearance)}"
+        progress.show(truncate(printable(message, appearance), appearance.width - 1, appearance))
 
-    asking = around.open_members(partial(passed.words, around), passed.kind, dict(around.environ), choice.timeout_s)
-    with ProgressLine(around.stderr) as progress, told_to_stop() as told:
-        plan = ask_fleet(
+    runner = context.open_members(partial(flags.arguments, context), flags.kind, dict(context.environ), choice.timeout_s)
+    with ProgressLine(context.stderr) as progress, told_to_stop() as stop_requested:
+        plan = check_fleet(
             members,
-            asking,
-            choice.at_once,
-            told,
-            far,
-            lambda member: whose(member, connection_of(around, member)),
-            Severity.INFO if least is None else least,
+            runner,
+            choice.parallel,
+            stop_requested,
+            show_progress,
+            lambda member: identity_of(member, connection_of(context, member)),
+            Severity.INFO if min_severity is None else min_severity,
         )
-    report = FleetReport(plan, passed.command, options={**passed.given, **choice.given})
-    return opening.answer(report, around, plan.exit_code)
+    report = FleetReport(plan, flags.command, options={**flags.options, **choice.options})
+    return opening.report_answer(report, context, plan.exit_code)
 
 
-def _members(choice: FleetChoice, around: CommandContext) -> tuple[Member, ...]:
-    from kubectl_eksdoc.host.fleet import named_file, read_fleet
+def _members(choice: FleetChoice, context: CommandContext) -> tuple[FleetMember, ...]:
+    from kubectl_eksdoc.host.fleet import fleet_file_path, read_fleet
 
     from . import clusters as choosing
 
-    path = named_file(choice.text)
-    if path and choice.text.startswith(_OF_FILES):
-        found = read_fleet(path, choosing.WANTED)
-        if all(isinstance(each, Mapping) for each in found):  # entries do not depend on the kubeconfig
-            return choosing.listed(found, (), f"--fleet {path}")
-    contexts = kubeconfig_contexts(around.connection)
+    path = fleet_file_path(choice.text)
+    if path and choice.text.startswith(_FILE_PREFIXES):
+        entries = read_fleet(path, choosing.VALUE_HINT)
+        if all(isinstance(each, Mapping) for each in entries):  # entries do not depend on the kubeconfig
+            return choosing.members_from_entries(entries, (), f"--fleet {path}")
+    contexts = kubeconfig_contexts(context.connection)
     if not path:
-        return choosing.named(choice.text, contexts)
+        return choosing.members_by_name(choice.text, contexts)
     if choice.text in contexts:
         raise UsageError(
             f"--fleet {choice.text} is a context, and a file here as well",
             f"Write @{path} for the file, or {choice.text}, with a comma behind it for the context.",
         )
-    return choosing.listed(read_fleet(path, choosing.WANTED), contexts, f"--fleet {path}")
+    return choosing.members_from_entries(read_fleet(path, choosing.VALUE_HINT), contexts, f"--fleet {path}")

@@ -7,23 +7,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, Outcome
+from kubectl_eksdoc.model.cluster import Identity, JudgedMember, FleetMember, MemberOutcome
 from kubectl_eksdoc.model.findings import Severity
 
-from .clusters import FleetPlan, summed
+from .clusters import FleetPlan, summarize
 
-LOOK_S = 0.1
+POLL_S = 0.1
 """Interval at which a request to end is checked."""
 
 
-class Members(Protocol):
+class MemberRunner(Protocol):
     """Checks clusters, each isolated from all others; a failing cluster raises nothing."""
 
-    def begin(self, member: Member) -> None:
+    def start(self, member: FleetMember) -> None:
         """Start the check of a cluster; returns at once."""
         ...
 
-    def ended(self, wait_s: float) -> Sequence[tuple[Member, Outcome]]:
+    def finished(self, wait_s: float) -> Sequence[tuple[FleetMember, MemberOutcome]]:
         """Return the checks that ended since the last call; wait at most `wait_s` for the first."""
         ...
 
@@ -36,14 +36,14 @@ Progress = Callable[[int, Sequence[str]], None]
 """Called with the number of finished checks, and the names of the running ones."""
 
 
-def ask_fleet(
-    members: Sequence[Member],
-    asking: Members,
-    at_once: int,
+def check_fleet(
+    members: Sequence[FleetMember],
+    runner: MemberRunner,
+    parallel: int,
     told_to_end: Callable[[], object],
     progress: Progress,
-    whose: Callable[[Member], Identity],
-    least: Severity = Severity.INFO,
+    identity_of: Callable[[FleetMember], Identity],
+    min_severity: Severity = Severity.INFO,
 ) -> FleetPlan:
     """Check all clusters in their order, at most `parallel` in parallel. `identity_of`: the identity of a cluster as
     far as it is known without a request; `min_severity`: findings of lower severity do not count.
@@ -51,25 +51,25 @@ def ask_fleet(
     Raises:
         KeyboardInterrupt: the process was told to end; no check is running any more.
     """
-    waiting, asked = deque(members), dict[str, Member]()
-    found: list[tuple[Member, Outcome]] = []
+    waiting, running = deque(members), dict[str, FleetMember]()
+    outcomes: list[tuple[FleetMember, MemberOutcome]] = []
     try:
-        while waiting or asked:
+        while waiting or running:
             if told_to_end():
                 raise KeyboardInterrupt
-            while waiting and len(asked) < at_once:
+            while waiting and len(running) < parallel:
                 member = waiting.popleft()
-                asked[member.name] = member
-                asking.begin(member)
-            progress(len(found), tuple(asked))
-            for member, outcome in asking.ended(LOOK_S):
-                del asked[member.name]
-                found.append((member, _known(outcome, member, whose)))
+                running[member.name] = member
+                runner.start(member)
+            progress(len(outcomes), tuple(running))
+            for member, outcome in runner.finished(POLL_S):
+                del running[member.name]
+                outcomes.append((member, _with_identity(outcome, member, identity_of)))
     finally:
-        asking.close()
-    return summed(found, least)
+        runner.close()
+    return summarize(outcomes, min_severity)
 
 
-def _known(outcome: Outcome, member: Member, whose: Callable[[Member], Identity]) -> Outcome:
+def _with_identity(outcome: MemberOutcome, member: FleetMember, identity_of: Callable[[FleetMember], Identity]) -> MemberOutcome:
     """Add the identity to a failed check: the account matters most if its credentials are not accepted."""
-    return outcome if isinstance(outcome, JudgedMember) else replace(outcome, who=whose(member))
+    return outcome if isinstance(outcome, JudgedMember) else replace(outcome, who=identity_of(member))

@@ -9,15 +9,15 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import JudgedMember, Source, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.report.command_result import ClusterResult
-from kubectl_eksdoc.report.report import CommandReport, Foot, Head, Line, Lines, Section, Table
-from kubectl_eksdoc.report.result import Count, KindResult, Meta, Moment, Printed, Text, UnsetType
+from kubectl_eksdoc.report.report import CommandReport, Footer, Heading, Line, TextBlock, Section, Table
+from kubectl_eksdoc.report.result import Count, KindResult, Meta, Timestamp, Printed, Text, UnsetType
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    Drawn,
+    TableData,
     Tone,
-    columns_of,
-    counted,
+    as_columns,
+    pluralize,
     name_column,
     number_column,
     text_column,
@@ -37,49 +37,49 @@ _STANDINGS = {
 }
 
 
-def in_short(plan: FleetPlan) -> str:
+def summary(plan: FleetPlan) -> str:
     """``30 clusters: 2 not judged, 20 with findings that fail, 8 clean.``"""
-    counts = [f"{plan.standing(each)} {_STANDINGS[each]}" for each in Standing if plan.standing(each)]
-    return f"{counted(len(plan.rows), 'cluster')}: {', '.join(counts)}."
+    counts = [f"{plan.standing_count(each)} {_STANDINGS[each]}" for each in Standing if plan.standing_count(each)]
+    return f"{pluralize(len(plan.rows), 'cluster')}: {', '.join(counts)}."
 
 
-def first(row: Row) -> str:
+def obstacle_text(row: Row) -> str:
     """Describe the first obstacle; "" if there is none."""
     if isinstance(row.outcome, UnjudgedMember):
         return row.outcome.reason
-    if row.first is not None:
-        return f"{row.first.subject}: {row.first.message}"
+    if row.first_obstacle is not None:
+        return f"{row.first_obstacle.subject}: {row.first_obstacle.message}"
     return "" if row.standing is Standing.CLEAN else row.outcome.verdict
 
 
 # Tables
 
 
-NOTHING = "-"
-_SIGNS = {
+EMPTY_CELL = "-"
+_SYMBOLS = {
     Standing.NOT_JUDGED: Cell("✗", Tone.BAD),
     Standing.FAILS: Cell("✗", Tone.BAD),
     Standing.UNKNOWN: Cell("?", Tone.UNKNOWN),
     Standing.CLEAN: Cell("✓", Tone.GOOD),
 }
-_COUNTED = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW)
+_COUNTED_SEVERITIES = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW)
 _SHORT = {Severity.CRITICAL: "CRIT", Severity.HIGH: "HIGH", Severity.MEDIUM: "MED", Severity.LOW: "LOW"}
-_DROPPED = {Severity.LOW: 6, Severity.MEDIUM: 5}
+_DROP_ORDER = {Severity.LOW: 6, Severity.MEDIUM: 5}
 _LONGEST_NAME, _LEAST_SAID = 24, 20
 
 
-def clusters(plan: FleetPlan, full: bool) -> Drawn:
+def clusters(plan: FleetPlan, full: bool) -> TableData:
     """One row per cluster, the worst first. `full`: with context, observation time and exit code."""
     names = _names(plan, full)
-    return columns_of(
+    return as_columns(
         "",
         name_column("CLUSTER", _LONGEST_NAME),
-        Column("ACCOUNT", drop=3),
-        Column("REGION", drop=4),
-        Column("VERSION", drop=2),
+        Column("ACCOUNT", drop_order=3),
+        Column("REGION", drop_order=4),
+        Column("VERSION", drop_order=2),
         "VERDICT",
-        *(Column(each.value.upper(), True, _DROPPED.get(each, 0), short=_SHORT[each]) for each in _COUNTED),
-        number_column("UNKNOWN", short="UNKN"),
+        *(Column(each.value.upper(), True, _DROP_ORDER.get(each, 0), short_title=_SHORT[each]) for each in _COUNTED_SEVERITIES),
+        number_column("UNKNOWN", short_title="UNKN"),
         *((number_column("EXIT"), "CONTEXT", "OBSERVED") if full else ()),
         text_column("FIRST OBSTACLE", _LEAST_SAID),
     ), [_cells(row, names[row.member.name], full) for row in plan.rows]
@@ -87,38 +87,38 @@ def clusters(plan: FleetPlan, full: bool) -> Drawn:
 
 def _names(plan: FleetPlan, full: bool) -> dict[str, str]:
     """Return the names in a table: of an ARN only the cluster's own name, if it is unique."""
-    short = {row.member.name: row.member.name.rpartition(":cluster/")[2] for row in plan.rows}
-    every = list(short.values())
-    return {name: name if full or every.count(cut) > 1 else cut for name, cut in short.items()}
+    short_names = {row.member.name: row.member.name.rpartition(":cluster/")[2] for row in plan.rows}
+    every = list(short_names.values())
+    return {name: name if full or every.count(cut) > 1 else cut for name, cut in short_names.items()}
 
 
 def _cells(row: Row, name: str, full: bool) -> Cells:
-    outcome, who, fails = row.outcome, row.outcome.who, row.fails
+    outcome, identity, fails = row.outcome, row.outcome.who, row.fails
     answered = isinstance(outcome, JudgedMember)
-    seen = outcome.observed_at if isinstance(outcome, JudgedMember) else ""
+    observed_at = outcome.observed_at if isinstance(outcome, JudgedMember) else ""
     return [
-        _SIGNS[row.standing],
+        _SYMBOLS[row.standing],
         name,
-        who.account or NOTHING,
-        who.region or NOTHING,
-        who.server_version or NOTHING,
+        identity.account or EMPTY_CELL,
+        identity.region or EMPTY_CELL,
+        identity.server_version or EMPTY_CELL,
         row.standing.value.replace("-", " "),
-        *(_count(fails[each]) for each in _COUNTED),
-        _count(row.unknown) if answered else NOTHING,
-        *((str(outcome.exit_code), who.context or row.member.context or NOTHING, seen or NOTHING) if full else ()),
-        first(row) or NOTHING,
+        *(_count(fails[each]) for each in _COUNTED_SEVERITIES),
+        _count(row.unknown) if answered else EMPTY_CELL,
+        *((str(outcome.exit_code), identity.context or row.member.context or EMPTY_CELL, observed_at or EMPTY_CELL) if full else ()),
+        obstacle_text(row) or EMPTY_CELL,
     ]
 
 
 def _count(number: int) -> str:
-    return str(number) if number else NOTHING
+    return str(number) if number else EMPTY_CELL
 
 
 @frozen
 class FleetReport(CommandReport):
     """`command`: the command that checked each cluster."""
 
-    of = "a fleet"
+    noun_phrase = "a fleet"
 
     plan: FleetPlan
     command: str
@@ -126,28 +126,28 @@ class FleetReport(CommandReport):
     def sections(self, full: bool) -> Iterator[Section]:
         """Every cluster has its row, however many there are."""
         plan = self.plan
-        yield Head(in_short(plan))
+        yield Heading(summary(plan))
         yield Table("Clusters", clusters(plan, full), "clusters", len(plan.rows))
-        yield Lines("Not judged", list(_reasons(plan, full)))
-        yield Foot(f"One of them alone: kubectl eksdoc {self.command} {_alone(plan)}. For a program: -o json")
+        yield TextBlock("Not judged", list(_reasons(plan, full)))
+        yield Footer(f"One of them alone: kubectl eksdoc {self.command} {_single_cluster_flag(plan)}. For a program: -o json")
 
     def result(self) -> object:
         plan, options = self.plan, {key: self.options[key] for key in sorted(self.options)}
-        return FleetResult.filled(
+        return FleetResult.from_facts(
             plan,
-            metadata=_FleetMetadata.filled(self, observed_at=plan.observed_at, options=options),
-            verdict=in_short(plan),
-            standing={each.value: plan.standing(each) for each in Standing},
-            findings=(found for row in plan.rows for found in _findings(row)),
+            metadata=_FleetMetadata.from_facts(self, observed_at=plan.observed_at, options=options),
+            verdict=summary(plan),
+            standing={each.value: plan.standing_count(each) for each in Standing},
+            findings=(finding for row in plan.rows for finding in _findings(row)),
         )
 
     @property
     def origin(self) -> str:
-        seen = f"oldest observation {self.plan.observed_at} · " if self.plan.observed_at else ""
-        return f"{seen}kubectl eksdoc {self.tool_version}"
+        observed_text = f"oldest observation {self.plan.observed_at} · " if self.plan.observed_at else ""
+        return f"{observed_text}kubectl eksdoc {self.tool_version}"
 
 
-def _alone(plan: FleetPlan) -> str:
+def _single_cluster_flag(plan: FleetPlan) -> str:
     return "--snapshot FILE" if all(row.member.snapshot for row in plan.rows) else "--context NAME"
 
 
@@ -155,8 +155,8 @@ def _reasons(plan: FleetPlan, full: bool) -> Iterator[Line]:
     """Yield why clusters could not be judged, in full: a table row truncates it."""
     for row in plan.rows:
         if isinstance(row.outcome, UnjudgedMember):
-            said = f"✗ {row.member.name}: {row.outcome.reason} (exit code {row.outcome.exit_code})"
-            yield Line(said, tone=Tone.BAD)
+            message = f"✗ {row.member.name}: {row.outcome.reason} (exit code {row.outcome.exit_code})"
+            yield Line(message, tone=Tone.BAD)
             if row.outcome.hint and full:
                 yield Line(f"→ {row.outcome.hint}", indent=4)
 
@@ -171,7 +171,7 @@ _NAMES_OF_STANDINGS = [each.value for each in Standing]
 class _FleetMetadata(Printed):
     tool_version: Text
     command: Literal["check", "addon-diff", "imds-probe"]
-    observed_at: Moment | None
+    observed_at: Timestamp | None
     """The oldest observation, UTC; null: no cluster answered."""
     options: Annotated[dict[str, Any], Meta(extra_json_schema={"required": ["fleet"]})]
     """The options as given on the command line."""
@@ -220,7 +220,7 @@ class _Member(Printed):
     region: Text | None
     version: Text | None
     source: Source | None
-    observed_at: Moment | None
+    observed_at: Timestamp | None
     standing: Standing
     exit_code: _ExitCode
     """Exit code of the command for this cluster alone."""
@@ -259,16 +259,16 @@ class _Member(Printed):
     @classmethod
     def of(cls, facts: Row) -> _Member:
         outcome, judged = facts.outcome, isinstance(facts.outcome, JudgedMember)
-        return cls.filled(
+        return cls.from_facts(
             outcome,
             ClusterResult.of(outcome.who),
             None,  # nothing else is known about a cluster that was not judged
             name=facts.member.name,
             context=outcome.who.context or facts.member.context,
             standing=facts.standing,
-            fail=_Fails.filled(**{each.value: count for each, count in facts.fails.items()}) if judged else None,
+            fail=_Fails.from_facts(**{each.value: count for each, count in facts.fails.items()}) if judged else None,
             unknown=facts.unknown if judged else None,
-            first=first(facts),
+            first=obstacle_text(facts),
         )
 
 
@@ -315,6 +315,6 @@ class FleetResult(KindResult):
 def _findings(row: Row) -> Iterator[dict[str, Any]]:
     """Yield the findings of its document, each with the name of the member."""
     if isinstance(row.outcome, JudgedMember):
-        for found in row.outcome.document.get("findings") or ():
-            if isinstance(found, dict):
-                yield {"member": row.member.name, **found}
+        for finding in row.outcome.document.get("findings") or ():
+            if isinstance(finding, dict):
+                yield {"member": row.member.name, **finding}

@@ -16,14 +16,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.files import open_file
 from kubectl_eksdoc.frozen import frozen
 
-CHUNK = 256 << 10
-LONGEST_NAME = 1 << 20
+CHUNK_BYTES = 256 << 10
+MAX_HEADER_BYTES = 1 << 20
 
-_ENDINGS = (".json", ".json.gz")
-_GZIP = b"\x1f\x8b"
+_SUFFIXES = (".json", ".json.gz")
+_GZIP_MAGIC = b"\x1f\x8b"
 _LONG_HEADERS = (
     tarfile.XHDTYPE,
     tarfile.XGLTYPE,
@@ -45,16 +45,16 @@ class ArchiveLimits:
     reach 1032, dumps of identical replicas reach about 100.
     """
 
-    unpacked: int = 64 << 30
+    unpacked_bytes: int = 64 << 30
     ratio: int = 500
-    ratio_from: int = 1 << 30
+    ratio_from_bytes: int = 1 << 30
     entries: int = 100_000
 
 
-BOUNDS = ArchiveLimits()
-DAMAGE = (tarfile.TarError, EOFError, ValueError, LookupError, OverflowError, RecursionError)
+DEFAULT_LIMITS = ArchiveLimits()
+TAR_ERRORS = (tarfile.TarError, EOFError, ValueError, LookupError, OverflowError, RecursionError)
 """Exceptions of tarfile for contradictory headers; RecursionError: for thousands of consecutive headers."""
-LARGEST_WHOLE = 256 << 20
+MAX_PART_BYTES = 256 << 20
 
 
 class Readable(Protocol):
@@ -73,11 +73,11 @@ class ArchivePart:
     name: str
     stem: str
     chunks: Callable[[], Iterator[bytes]]
-    again: Callable[[], Iterator[bytes]] | None
-    entry: str = ""
+    reread: Callable[[], Iterator[bytes]] | None
+    entry_path: str = ""
 
 
-def parts(path: str, bounds: ArchiveLimits = BOUNDS) -> Iterator[ArchivePart]:
+def archive_parts(path: str, limits: ArchiveLimits = DEFAULT_LIMITS) -> Iterator[ArchivePart]:
     """All files in `path` named *.json or *.json.gz, or `path` itself; "-" is stdin.
 
     Raises:
@@ -87,61 +87,61 @@ def parts(path: str, bounds: ArchiveLimits = BOUNDS) -> Iterator[ArchivePart]:
     if "\0" in path:
         raise BadArchive("its path has a null character")
     if path != "-" and os.path.isdir(path):
-        yield from _of_folder(path, bounds)
+        yield from _folder_parts(path, limits)
         return
     repeatable = path != "-" and stat.S_ISREG(os.stat(path).st_mode)
     name = "standard input" if path == "-" else path
-    with standard_input() if path == "-" else opened(path, buffering=0) as raw:
-        stream, packed = _unpacked(raw, bounds)
-        head = _exactly(stream, tarfile.BLOCKSIZE)
+    with standard_input() if path == "-" else open_file(path, buffering=0) as raw:
+        stream, is_gzip = _decompressed(raw, limits)
+        head = _read_exactly(stream, tarfile.BLOCKSIZE)
         if _is_tar(head):
-            yield from _of_tar(_Joined(head, stream), name, _tar_opener(path, bounds) if repeatable else None, bounds)
-            if packed:
-                _drain(stream)
+            yield from _tar_parts(_ChainedStream(head, stream), name, _tar_opener(path, limits) if repeatable else None, limits)
+            if is_gzip:
+                _read_to_end(stream)
         else:
-            again = (lambda: _file_chunks(path, bounds)) if repeatable else None
-            yield ArchivePart(name, "" if path == "-" else _stem(path), lambda: _chunks(_Joined(head, stream)), again)
+            reread = (lambda: _file_chunks(path, limits)) if repeatable else None
+            yield ArchivePart(name, "" if path == "-" else _stem(path), lambda: _chunks(_ChainedStream(head, stream)), reread)
 
 
-def whole(part: ArchivePart, called: str = "") -> bytes:
+def read_part(part: ArchivePart, description: str = "") -> bytes:
     """All bytes of a part. Raises BadArchive: it is larger than any file that this tool writes."""
-    read = bytearray()
+    content = bytearray()
     for chunk in part.chunks():
-        read += chunk
-        if len(read) > LARGEST_WHOLE:
-            raise BadArchive(f"{called or f'{part.name} is'} larger than {LARGEST_WHOLE >> 20} MiB")
-    return bytes(read)
+        content += chunk
+        if len(content) > MAX_PART_BYTES:
+            raise BadArchive(f"{description or f'{part.name} is'} larger than {MAX_PART_BYTES >> 20} MiB")
+    return bytes(content)
 
 
-def _of_folder(path: str, bounds: ArchiveLimits) -> Iterator[ArchivePart]:
+def _folder_parts(path: str, limits: ArchiveLimits) -> Iterator[ArchivePart]:
     """Regular files only: reading a named pipe could block for ever."""
 
     def refuse(error: OSError) -> None:
         raise error
 
     for folder, folders, names in os.walk(path, onerror=refuse):
-        folders[:] = sorted(f for f in folders if not _hidden(f))
+        folders[:] = sorted(f for f in folders if not _is_hidden(f))
         for name in sorted(names):
-            full = os.path.join(folder, name)
-            if _holds_json(name) and (os.path.isfile(full) or not os.path.exists(full)):
-                yield _file_part(full, os.path.relpath(full, path), bounds)
+            file_path = os.path.join(folder, name)
+            if _holds_json(name) and (os.path.isfile(file_path) or not os.path.exists(file_path)):
+                yield _file_part(file_path, os.path.relpath(file_path, path), limits)
 
 
-def _file_part(full: str, entry: str, bounds: ArchiveLimits) -> ArchivePart:
-    return ArchivePart(full, _stem(full), lambda: _file_chunks(full, bounds), lambda: _file_chunks(full, bounds), entry)
+def _file_part(path: str, entry_path: str, limits: ArchiveLimits) -> ArchivePart:
+    return ArchivePart(path, _stem(path), lambda: _file_chunks(path, limits), lambda: _file_chunks(path, limits), entry_path)
 
 
-def _file_chunks(path: str, bounds: ArchiveLimits) -> Iterator[bytes]:
+def _file_chunks(path: str, limits: ArchiveLimits) -> Iterator[bytes]:
     with open(path, "rb", buffering=0) as raw:
-        yield from _chunks(_unpacked(raw, bounds)[0])
+        yield from _chunks(_decompressed(raw, limits)[0])
 
 
-def _tar_opener(path: str, bounds: ArchiveLimits) -> Callable[[int], Iterator[bytes]]:
+def _tar_opener(path: str, limits: ArchiveLimits) -> Callable[[int], Iterator[bytes]]:
     """A function that reads the entry with a given number again, from the start of the archive."""
 
     def open_entry(index: int) -> Iterator[bytes]:
         with open(path, "rb", buffering=0) as raw:
-            for number, part in enumerate(_of_tar(_unpacked(raw, bounds)[0], path, None, bounds)):
+            for number, part in enumerate(_tar_parts(_decompressed(raw, limits)[0], path, None, limits)):
                 if number == index:
                     yield from part.chunks()
                     return
@@ -149,24 +149,24 @@ def _tar_opener(path: str, bounds: ArchiveLimits) -> Callable[[int], Iterator[by
     return open_entry
 
 
-def _of_tar(
-    stream: Readable, name: str, opener: Callable[[int], Iterator[bytes]] | None, bounds: ArchiveLimits
+def _tar_parts(
+    stream: Readable, name: str, opener: Callable[[int], Iterator[bytes]] | None, limits: ArchiveLimits
 ) -> Iterator[ArchivePart]:
     """The JSON entries of a tar archive, read as a stream."""
     number = 0
     source: Any = stream
     try:
-        with tarfile.open(fileobj=source, mode="r|", bufsize=CHUNK, tarinfo=TarHeader) as archive:
+        with tarfile.open(fileobj=source, mode="r|", bufsize=CHUNK_BYTES, tarinfo=TarHeader) as archive:
             for count, entry in enumerate(archive, 1):
-                if count > bounds.entries:
-                    raise BadArchive(f"it has more than {bounds.entries:,} entries")
+                if count > limits.entries:
+                    raise BadArchive(f"it has more than {limits.entries:,} entries")
                 if not entry.isreg() or not _holds_json(os.path.basename(entry.name)):
                     continue
-                yield _tar_part(archive, entry, f"{name}:{entry.name}", number, opener, bounds)
+                yield _tar_part(archive, entry, f"{name}:{entry.name}", number, opener, limits)
                 number += 1
     except BadArchive:
         raise
-    except DAMAGE as error:
+    except TAR_ERRORS as error:
         raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
 
 
@@ -176,19 +176,19 @@ def _tar_part(
     name: str,
     number: int,
     opener: Callable[[int], Iterator[bytes]] | None,
-    bounds: ArchiveLimits,
+    limits: ArchiveLimits,
 ) -> ArchivePart:
     def chunks() -> Iterator[bytes]:
         file = archive.extractfile(entry)
         if file is None:
             raise BadArchive("an entry of the archive has no data")
         try:
-            yield from _chunks(_unpacked(file, bounds)[0])
+            yield from _chunks(_decompressed(file, limits)[0])
         except tarfile.TarError as error:
             raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
 
-    again = None if opener is None else lambda: opener(number)
-    return ArchivePart(name, _stem(entry.name), chunks, again, entry.name)
+    reread = None if opener is None else lambda: opener(number)
+    return ArchivePart(name, _stem(entry.name), chunks, reread, entry.name)
 
 
 class TarHeader(tarfile.TarInfo):
@@ -198,7 +198,7 @@ class TarHeader(tarfile.TarInfo):
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         # Every CPython version calls this method between reading a header (also a follow-up header) and using its size;
         # `frombuf` is bypassed in the releases that limit the number of follow-up headers.
-        if self.type in _LONG_HEADERS and self.size > LONGEST_NAME:
+        if self.type in _LONG_HEADERS and self.size > MAX_HEADER_BYTES:
             raise BadArchive(f"the tar archive has a header of {self.size:,} bytes")
         return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
 
@@ -212,7 +212,7 @@ class TarHeader(tarfile.TarInfo):
             raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
 
 
-class _Counted:
+class _CountingStream:
     """Counts the bytes read from a compressed file."""
 
     def __init__(self, inner: Readable) -> None:
@@ -225,13 +225,13 @@ class _Counted:
         return data
 
 
-class Gunzip:
+class GzipReader:
     """Decompresses gzip within the limits."""
 
-    def __init__(self, packed: Readable, bounds: ArchiveLimits) -> None:
-        self._bounds = bounds
-        self._packed = _Counted(packed)
-        inner: Any = self._packed
+    def __init__(self, compressed: Readable, limits: ArchiveLimits) -> None:
+        self._limits = limits
+        self._compressed = _CountingStream(compressed)
+        inner: Any = self._compressed
         self._file = gzip.GzipFile(fileobj=inner, mode="rb")
         self._count = 0
 
@@ -241,14 +241,14 @@ class Gunzip:
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise BadArchive(f"the gzip data is cut short or damaged ({error})") from error
         self._count += len(data)
-        ratio = self._count // max(self._packed.count, 1)
-        bounds = self._bounds
-        if self._count > bounds.unpacked or (self._count > bounds.ratio_from and ratio > bounds.ratio):
+        ratio = self._count // max(self._compressed.count, 1)
+        limits = self._limits
+        if self._count > limits.unpacked_bytes or (self._count > limits.ratio_from_bytes and ratio > limits.ratio):
             raise BadArchive(f"it unpacks to more than {self._count >> 20:,} MiB, {ratio} times its size: no dump does")
         return data
 
 
-class _Joined:
+class _ChainedStream:
     """The bytes that were already read, then the rest of the stream."""
 
     def __init__(self, head: bytes, rest: Readable) -> None:
@@ -259,14 +259,14 @@ class _Joined:
         return self._head.read(size) or self._rest.read(size)
 
 
-def _unpacked(raw: Readable, bounds: ArchiveLimits) -> tuple[Readable, bool]:
+def _decompressed(raw: Readable, limits: ArchiveLimits) -> tuple[Readable, bool]:
     """`raw` decompressed if its first bytes are those of gzip, whatever its name; and whether they are."""
-    head = _exactly(raw, len(_GZIP))
-    joined = _Joined(head, raw)
-    return (Gunzip(joined, bounds), True) if head == _GZIP else (joined, False)
+    head = _read_exactly(raw, len(_GZIP_MAGIC))
+    chained = _ChainedStream(head, raw)
+    return (GzipReader(chained, limits), True) if head == _GZIP_MAGIC else (chained, False)
 
 
-def _exactly(stream: Readable, size: int) -> bytes:
+def _read_exactly(stream: Readable, size: int) -> bytes:
     """`size` bytes, fewer only at the end of the stream: a pipe may return less per read."""
     data = b""
     while len(data) < size:
@@ -278,11 +278,11 @@ def _exactly(stream: Readable, size: int) -> bytes:
 
 
 def _chunks(stream: Readable) -> Iterator[bytes]:
-    while chunk := stream.read(CHUNK):
+    while chunk := stream.read(CHUNK_BYTES):
         yield chunk
 
 
-def _drain(stream: Readable) -> None:
+def _read_to_end(stream: Readable) -> None:
     """Read to the end, where gzip keeps its checksum."""
     for _ in _chunks(stream):
         pass
@@ -308,10 +308,10 @@ def standard_input() -> io.FileIO:
 
 
 def _holds_json(name: str) -> bool:
-    return name.lower().endswith(_ENDINGS) and not _hidden(name)
+    return name.lower().endswith(_SUFFIXES) and not _is_hidden(name)
 
 
-def _hidden(name: str) -> bool:
+def _is_hidden(name: str) -> bool:
     """True also for the ``._name`` files that macOS adds to archives."""
     return name.startswith(".")
 

@@ -19,11 +19,11 @@ from pathlib import Path
 
 from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.coredns import Propagation
-from kubectl_eksdoc.model.names import Name
+from kubectl_eksdoc.model.coredns import EndpointPropagation
+from kubectl_eksdoc.model.names import CompletionName
 from kubectl_eksdoc.model.snapshots import LastView
 
-from .documents import DocumentFields, Unfit
+from .documents import DocumentFields, InvalidDocument
 from .journals import state_folder
 
 # Cache files: ``$XDG_CACHE_HOME/eksdoc``, else ``~/.cache/eksdoc``.
@@ -47,54 +47,54 @@ class CacheFiles:
     """The cache files with one `suffix`: at most `max_files`, each of at most `max_bytes`; the file that was written
     longest ago is removed first. A key is a hexadecimal digest."""
 
-    def __init__(self, folder: Path, ending: str, most: int, largest: int) -> None:
+    def __init__(self, folder: Path, suffix: str, max_files: int, max_bytes: int) -> None:
         self._folder = folder
-        self._ending = ending
-        self._most = most
-        self._largest = largest
+        self._suffix = suffix
+        self._max_files = max_files
+        self._max_bytes = max_bytes
 
-    def of(self, key: str) -> bytes | None:
+    def read(self, key: str) -> bytes | None:
         """The content of a file; None if it is missing or unusable."""
         try:
             with open(self._path(key), "rb") as file:
-                content = file.read(self._largest + 1)
-            return content if len(content) <= self._largest else None
+                content = file.read(self._max_bytes + 1)
+            return content if len(content) <= self._max_bytes else None
         except (OSError, ValueError):
             return None
 
-    def keep(self, key: str, content: bytes) -> None:
+    def write(self, key: str, content: bytes) -> None:
         """Replace the file atomically: a concurrent reader sees the old or the new content. Only the owner can read it.
         Content that is too large or cannot be written is dropped."""
-        if len(content) > self._largest:
+        if len(content) > self._max_bytes:
             return
         with suppress(OSError, ValueError):
             path = self._path(key)
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.chmod(self._folder, 0o700)
             self._replace(path, content)
-            self._bound()
+            self._remove_oldest()
 
     def _path(self, key: str) -> Path:
         """Raises ValueError: `key` is not a hexadecimal digest."""
         if not _KEY.match(key):
             raise ValueError(key)
-        return self._folder / f"{key}{self._ending}"
+        return self._folder / f"{key}{self._suffix}"
 
     def _replace(self, path: Path, content: bytes) -> None:
-        new = path.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        temporary_path = path.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}")
+        descriptor = os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
-            os.replace(new, path)
+            os.replace(temporary_path, path)
         except OSError:
             with suppress(OSError):
-                os.unlink(new)
+                os.unlink(temporary_path)
             raise
 
-    def _bound(self) -> None:
-        kept = sorted(self._folder.glob(f"*{self._ending}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in kept[self._most :]:
+    def _remove_oldest(self) -> None:
+        newest_first = sorted(self._folder.glob(f"*{self._suffix}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in newest_first[self._max_files :]:
             with suppress(OSError):  # another process removed it
                 path.unlink()
 
@@ -102,19 +102,19 @@ class CacheFiles:
 # Names of objects for shell completion.
 
 
-VERSION = 1
-MOST = 100
-LARGEST = 1 << 20
-ENDING = ".names"
-ASKING = ".asking"
-_SMALL = 64
+FORMAT_VERSION = 1
+MAX_NAME_FILES = 100
+MAX_NAMES_BYTES = 1 << 20
+NAMES_SUFFIX = ".names"
+REQUEST_SUFFIX = ".asking"
+_MAX_REQUEST_BYTES = 64
 
-FRESH_S = 60.0
+FRESH_AGE_S = 60.0
 """Cached names are fresh for this long; the cluster is not queried again."""
-FAILED_S = 15.0
+RETRY_S = 15.0
 """After a failed query, the next one is delayed by this time only: a user who logs in meanwhile need not wait a
 minute."""
-LONGEST_S = 86_400.0
+MAX_AGE_S = 86_400.0
 """Names are offered up to this age if the cluster does not respond."""
 
 
@@ -122,77 +122,77 @@ LONGEST_S = 86_400.0
 class CachedNames:
     """`requested_at`: time of the last query; `received_at`: time of the last response; in seconds since 1970."""
 
-    names: tuple[Name, ...]
-    asked: float
-    seen: float
+    names: tuple[CompletionName, ...]
+    requested_at: float
+    received_at: float
 
-    def fresh(self, now: float) -> bool:
-        return 0 <= now - self.asked < (FRESH_S if self.seen >= self.asked else FAILED_S)
+    def is_fresh(self, now: float) -> bool:
+        return 0 <= now - self.requested_at < (FRESH_AGE_S if self.received_at >= self.requested_at else RETRY_S)
 
-    def usable(self, now: float) -> tuple[Name, ...]:
-        return self.names if 0 <= now - self.seen < LONGEST_S else ()
+    def usable_names(self, now: float) -> tuple[CompletionName, ...]:
+        return self.names if 0 <= now - self.received_at < MAX_AGE_S else ()
 
 
-class KnownNames:
+class NameCache:
     """Cached names. `key` is a hexadecimal digest of the query and of the user's identity."""
 
     def __init__(self, folder: Path) -> None:
-        self._files = CacheFiles(folder, ENDING, MOST, LARGEST)
-        self._asking = CacheFiles(folder, ASKING, MOST, _SMALL)
+        self._files = CacheFiles(folder, NAMES_SUFFIX, MAX_NAME_FILES, MAX_NAMES_BYTES)
+        self._requests = CacheFiles(folder, REQUEST_SUFFIX, MAX_NAME_FILES, _MAX_REQUEST_BYTES)
 
-    def of(self, key: str) -> CachedNames | None:
+    def read(self, key: str) -> CachedNames | None:
         """The cached names; None if they are missing or unusable."""
-        content = self._files.of(key)
-        return None if content is None else known_in(content)
+        content = self._files.read(key)
+        return None if content is None else decode_names(content)
 
-    def keep(self, key: str, known: CachedNames) -> None:
-        self._files.keep(key, content_of(known))
+    def write(self, key: str, cached: CachedNames) -> None:
+        self._files.write(key, encode_names(cached))
 
-    def asked_for(self, key: str, now: float) -> float:
+    def pending_s(self, key: str, now: float) -> float:
         """Seconds since a query began that has not been answered; infinite if there is none."""
         try:
-            begun = float(self._asking.of(key) or b"nan")
+            requested_at = float(self._requests.read(key) or b"nan")
         except ValueError:
             return math.inf
-        found = self.of(key)
-        return now - begun if begun <= now and (found is None or found.asked < begun) else math.inf
+        cached = self.read(key)
+        return now - requested_at if requested_at <= now and (cached is None or cached.requested_at < requested_at) else math.inf
 
-    def begin(self, key: str, now: float) -> None:
-        self._asking.keep(key, repr(now).encode("ascii"))
+    def mark_requested(self, key: str, now: float) -> None:
+        self._requests.write(key, repr(now).encode("ascii"))
 
 
-def content_of(known: CachedNames) -> bytes:
-    names = [{"name": each.text, "about": each.about} for each in known.names]
-    document = {"version": VERSION, "asked": known.asked, "seen": known.seen, "names": names}
+def encode_names(cached: CachedNames) -> bytes:
+    names = [{"name": each.text, "about": each.about} for each in cached.names]
+    document = {"version": FORMAT_VERSION, "asked": cached.requested_at, "seen": cached.received_at, "names": names}
     return json.dumps(document, separators=(",", ":")).encode("ascii")
 
 
-def known_in(content: bytes) -> CachedNames | None:
+def decode_names(content: bytes) -> CachedNames | None:
     """The decoded names; None if `content` was not written by `encode_names` of this version."""
     try:
-        fields = _fields(content)
-        names = tuple(Name(each.text("name"), each.text_or_empty("about")) for each in fields.each("names"))
-        return CachedNames(names, _seconds(fields, "asked"), _seconds(fields, "seen"))
+        fields = _versioned_fields(content)
+        names = tuple(CompletionName(each.text("name"), each.text_or_empty("about")) for each in fields.objects("names"))
+        return CachedNames(names, _seconds_field(fields, "asked"), _seconds_field(fields, "seen"))
     except (ValueError, RecursionError, OverflowError):  # ValueError: not JSON, not Unicode, or InvalidDocument
         return None
 
 
-def _fields(content: bytes) -> DocumentFields:
+def _versioned_fields(content: bytes) -> DocumentFields:
     """
     Raises:
         ValueError, RecursionError: the content has another version or another format.
     """
     document: object = json.loads(content)
     fields = DocumentFields(document if isinstance(document, dict) else {})
-    if fields.whole("version") != VERSION:
-        raise Unfit("version is another")
+    if fields.count("version") != FORMAT_VERSION:
+        raise InvalidDocument("version is another")
     return fields
 
 
-def _seconds(fields: DocumentFields, key: str) -> float:
+def _seconds_field(fields: DocumentFields, key: str) -> float:
     value = fields.value(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Unfit(f"{key} is no number")
+        raise InvalidDocument(f"{key} is no number")
     return float(value)
 
 
@@ -201,44 +201,44 @@ def _seconds(fields: DocumentFields, key: str) -> float:
 # A file that cannot be read, has another version or is damaged counts as missing; a write that fails is ignored.
 
 
-LARGEST_VIEW = 8 << 20
+MAX_VIEW_BYTES = 8 << 20
 """Bytes of one file: some 20,000 nodes. A larger view is not cached."""
 
-MOST_VIEWS = 20
+MAX_VIEWS = 20
 """Cached clusters; the one that was seen longest ago is removed first."""
 
-VIEW_ENDING = ".view"
+VIEW_SUFFIX = ".view"
 
 
-class LastViews:
+class ViewCache:
     """Cached views. `key` is a hexadecimal digest of the identity of the cluster and of the user."""
 
     def __init__(self, folder: Path) -> None:
-        self._files = CacheFiles(folder, VIEW_ENDING, MOST_VIEWS, LARGEST_VIEW)
+        self._files = CacheFiles(folder, VIEW_SUFFIX, MAX_VIEWS, MAX_VIEW_BYTES)
 
-    def of(self, key: str) -> LastView | None:
+    def read(self, key: str) -> LastView | None:
         """The cached view; None if it is missing or unusable."""
-        content = self._files.of(key)
-        return None if content is None else view_in(content)
+        content = self._files.read(key)
+        return None if content is None else decode_view(content)
 
-    def keep(self, key: str, view: LastView) -> None:
+    def write(self, key: str, view: LastView) -> None:
         """Replace the view atomically. Only the owner can read it."""
-        self._files.keep(key, view_content_of(view))
+        self._files.write(key, encode_view(view))
 
 
-def view_content_of(view: LastView) -> bytes:
-    from kubectl_eksdoc.objects.journal_lines import kept
+def encode_view(view: LastView) -> bytes:
+    from kubectl_eksdoc.objects.journal_lines import write_versioned
 
-    return kept(VERSION, view)
+    return write_versioned(FORMAT_VERSION, view)
 
 
-def view_in(content: bytes) -> LastView | None:
+def decode_view(content: bytes) -> LastView | None:
     """The decoded view; None if `content` was not written by `encode_view` of this version."""
-    from kubectl_eksdoc.objects.journal_lines import kept_in
+    from kubectl_eksdoc.objects.journal_lines import read_versioned
 
-    view = kept_in(content, VERSION, LastView)
-    moments = (view.observed_at, *(each.created_at for each in view.nodes)) if view is not None else ()
-    return view if all(each is None or each.tzinfo is not None for each in moments) else None
+    view = read_versioned(content, FORMAT_VERSION, LastView)
+    timestamps = (view.observed_at, *(timestamp.created_at for timestamp in view.nodes)) if view is not None else ()
+    return view if all(timestamp is None or timestamp.tzinfo is not None for timestamp in timestamps) else None
 
 
 # Propagation measured by ``coredns-lameduck --measure``: one file for each CoreDNS, in the state folder.
@@ -246,51 +246,51 @@ def view_in(content: bytes) -> LastView | None:
 # A file that cannot be read, is damaged or has another version counts as missing.
 
 
-_MOST, _LARGEST = 200, 4096
+_MAX_MEASUREMENTS, _MAX_MEASUREMENT_BYTES = 200, 4096
 
 
-def measured(uid: str, context: str, environ: Mapping[str, str]) -> Propagation | None:
+def read_propagation(uid: str, context: str, environ: Mapping[str, str]) -> EndpointPropagation | None:
     """The measurement for the CoreDNS Deployment with this `uid`, accessed by this `context`; None if there is none.
     The context distinguishes a rehearsal from the cluster of its snapshot: both have the same UIDs."""
-    files = _files(environ)
-    content = files.of(_key(uid, context)) if uid and files is not None else None
-    return None if content is None else _read(content)
+    files = _measurement_files(environ)
+    content = files.read(_measurement_key(uid, context)) if uid and files is not None else None
+    return None if content is None else _decode_propagation(content)
 
 
-def keep(uid: str, context: str, found: Propagation, environ: Mapping[str, str]) -> None:
+def save_propagation(uid: str, context: str, measured_now: EndpointPropagation, environ: Mapping[str, str]) -> None:
     """Save the measurement; a write that fails is ignored. A measurement without loss does not replace an earlier one
     with loss unless it took longer."""
-    files, before = _files(environ), measured(uid, context, environ)
-    if before is not None and before.lost and not found.lost and found.seconds <= before.seconds:
+    files, earlier = _measurement_files(environ), read_propagation(uid, context, environ)
+    if earlier is not None and earlier.lost and not measured_now.lost and measured_now.seconds <= earlier.seconds:
         return
-    if uid and files is not None and found.measured_at is not None:
+    if uid and files is not None and measured_now.measured_at is not None:
         document = {
-            "version": VERSION,
-            "seconds": found.seconds,
-            "nodes": found.nodes,
-            "lost": int(found.lost),
-            "measuredAt": found.measured_at.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "version": FORMAT_VERSION,
+            "seconds": measured_now.seconds,
+            "nodes": measured_now.nodes,
+            "lost": int(measured_now.lost),
+            "measuredAt": measured_now.measured_at.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
-        files.keep(_key(uid, context), json.dumps(document).encode())
+        files.write(_measurement_key(uid, context), json.dumps(document).encode())
 
 
-def _files(environ: Mapping[str, str]) -> CacheFiles | None:
+def _measurement_files(environ: Mapping[str, str]) -> CacheFiles | None:
     try:
         folder = state_folder(environ, environ.get("HOME") or os.path.expanduser("~"))
     except LocalJournalError:
         return None
-    return CacheFiles(folder / "dns-measurements", ".json", _MOST, _LARGEST)
+    return CacheFiles(folder / "dns-measurements", ".json", _MAX_MEASUREMENTS, _MAX_MEASUREMENT_BYTES)
 
 
-def _key(uid: str, context: str) -> str:
+def _measurement_key(uid: str, context: str) -> str:
     return hashlib.sha256(f"{uid} {context}".encode()).hexdigest()
 
 
-def _read(content: bytes) -> Propagation | None:
+def _decode_propagation(content: bytes) -> EndpointPropagation | None:
     try:
-        fields = _fields(content)
-        return Propagation(
-            fields.whole("seconds"), fields.whole("nodes"), fields.moment("measuredAt"), bool(fields.whole("lost"))
+        fields = _versioned_fields(content)
+        return EndpointPropagation(
+            fields.count("seconds"), fields.count("nodes"), fields.timestamp("measuredAt"), bool(fields.count("lost"))
         )
     except (ValueError, RecursionError):  # ValueError: not JSON, or InvalidDocument
         return None

@@ -11,43 +11,43 @@ from collections.abc import Collection, Mapping
 from datetime import date
 from typing import Any, TypeVar
 
-from kubectl_eksdoc.amazon.addon_needs import BY_NAME, CompatibilityTable
-from kubectl_eksdoc.amazon.removed_apis import CustomApi, RemovedApi, Tables
-from kubectl_eksdoc.errors import UsageError, maybe
-from kubectl_eksdoc.model.findings import ANY, Suppression
-from kubectl_eksdoc.model.knowledge import made
+from kubectl_eksdoc.amazon.addon_needs import SOFTWARE_BY_NAME, CompatibilityTable
+from kubectl_eksdoc.amazon.removed_apis import CustomApi, RemovedApi, KnowledgeTables
+from kubectl_eksdoc.errors import UsageError, did_you_mean
+from kubectl_eksdoc.model.findings import ANY_GLOB, Suppression
+from kubectl_eksdoc.model.knowledge import from_json
 
-from .documents import hand_written, read_text, short
+from .documents import parse_yaml_or_json, read_text, shorten
 
-MOST_BYTES = 4 << 20
-TABLES = "--tables"
-_NAMES = ("removed_apis", "custom_apis", "compatibility")
-_ROWS = f"Write an object with lists under {', '.join(_NAMES)}; docs/check.md has an example."
+MAX_BYTES = 4 << 20
+TABLES_FLAG = "--tables"
+_TABLE_NAMES = ("removed_apis", "custom_apis", "compatibility")
+_TABLES_HINT = f"Write an object with lists under {', '.join(_TABLE_NAMES)}; docs/check.md has an example."
 _ROW_KEYS = ("api_version", "kind", "kinds", "name")
 """Keys that identify a row of a table."""
 _T = TypeVar("_T")
 
 
-def _parsed(file: str, text: str, wanted: str) -> object:
+def _parse(file: str, text: str, hint: str) -> object:
     """`file`: its flag and its path; `hint`: what to write. Raises UsageError: it is neither YAML nor JSON."""
     try:
-        return hand_written(text)
+        return parse_yaml_or_json(text)
     except ValueError as error:
-        raise UsageError(f"{file} is neither YAML nor JSON: {error}", wanted) from error
+        raise UsageError(f"{file} is neither YAML nor JSON: {error}", hint) from error
 
 
-def read_tables(path: str) -> Tables:
+def read_tables(path: str) -> KnowledgeTables:
     """The rows of the file, in its order.
 
     Raises:
         UsageError: it cannot be read, or a row is invalid; the error names the row.
     """
-    document = _parsed(f"{TABLES} {path}", read_text(path, TABLES, MOST_BYTES, _ROWS), _ROWS)
+    document = _parse(f"{TABLES_FLAG} {path}", read_text(path, TABLES_FLAG, MAX_BYTES, _TABLES_HINT), _TABLES_HINT)
     if not isinstance(document, Mapping):
-        raise UsageError(f"{TABLES} {path} holds no tables", _ROWS)
-    if strange := [str(each) for each in document if each not in _NAMES]:
-        raise UsageError(f"{TABLES} {path} has {short(strange[0])!r}, no table{maybe(strange[0], _NAMES)}", _ROWS)
-    return Tables(
+        raise UsageError(f"{TABLES_FLAG} {path} holds no tables", _TABLES_HINT)
+    if unknown_names := [str(each) for each in document if each not in _TABLE_NAMES]:
+        raise UsageError(f"{TABLES_FLAG} {path} has {shorten(unknown_names[0])!r}, no table{did_you_mean(unknown_names[0], _TABLE_NAMES)}", _TABLES_HINT)
+    return KnowledgeTables(
         _rows(path, document, "removed_apis", RemovedApi, {"resource": ""}),
         _rows(path, document, "custom_apis", CustomApi, {"kinds": (), "removed": None}),
         _rows(path, document, "compatibility", CompatibilityTable, {}),
@@ -55,129 +55,129 @@ def read_tables(path: str) -> Tables:
 
 
 def _rows(
-    path: str, document: Mapping[object, object], name: str, of: type[_T], usual: Mapping[str, object]
+    path: str, document: Mapping[object, object], name: str, row_type: type[_T], defaults: Mapping[str, object]
 ) -> tuple[_T, ...]:
-    found = document.get(name, [])
-    if not isinstance(found, list):
-        raise UsageError(f"{TABLES} {path}, {name}: it is no list", _ROWS)
-    rows = [_row(f"{TABLES} {path}, {name}, entry {at}", of, each, usual, path) for at, each in enumerate(found, 1)]
-    keys = [tuple(str(each.get(key)) for key in _ROW_KEYS) for each in found]
-    if twice := next((at for at, key in enumerate(keys) if key in keys[:at]), 0):
-        raise UsageError(f"{TABLES} {path}, {name}: entry {twice + 1} is about the same as an earlier one", _ROWS)
+    entries = document.get(name, [])
+    if not isinstance(entries, list):
+        raise UsageError(f"{TABLES_FLAG} {path}, {name}: it is no list", _TABLES_HINT)
+    rows = [_row(f"{TABLES_FLAG} {path}, {name}, entry {index}", row_type, entry, defaults, path) for index, entry in enumerate(entries, 1)]
+    keys = [tuple(str(entry.get(key)) for key in _ROW_KEYS) for entry in entries]
+    if duplicate := next((index for index, key in enumerate(keys) if key in keys[:index]), 0):
+        raise UsageError(f"{TABLES_FLAG} {path}, {name}: entry {duplicate + 1} is about the same as an earlier one", _TABLES_HINT)
     return tuple(rows)
 
 
-def _row(where: str, of: type[_T], told: object, usual: Mapping[str, object], path: str) -> _T:
-    if not isinstance(told, Mapping):
-        raise UsageError(f"{where} is no object", _ROWS)
-    fields: dict[str, Any] = {**usual, **{str(name): value for name, value in told.items()}}
+def _row(location: str, row_type: type[_T], entry: object, defaults: Mapping[str, object], path: str) -> _T:
+    if not isinstance(entry, Mapping):
+        raise UsageError(f"{location} is no object", _TABLES_HINT)
+    fields: dict[str, Any] = {**defaults, **{str(name): value for name, value in entry.items()}}
     if not isinstance(source := fields.get("source", {}), Mapping):
-        raise UsageError(f"{where}: its source is no object", "Give it a document, and the day on which it was read.")
+        raise UsageError(f"{location}: its source is no object", "Give it a document, and the day on which it was read.")
     try:
-        row = made(of, {**fields, "source": {"document": path, **source}})
+        row = from_json(row_type, {**fields, "source": {"document": path, **source}})
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise UsageError(f"{where} is not as it must be: {short(str(error))}", _ROWS) from error
+        raise UsageError(f"{location} is not as it must be: {shorten(str(error))}", _TABLES_HINT) from error
     if isinstance(row, CompatibilityTable):
-        _check_compatibility(where, row)
+        _check_compatibility(location, row)
     return row
 
 
-def _check_compatibility(where: str, table: CompatibilityTable) -> None:
+def _check_compatibility(location: str, table: CompatibilityTable) -> None:
     """Raises UsageError."""
-    if table.name not in BY_NAME:
+    if table.name not in SOFTWARE_BY_NAME:
         raise UsageError(
-            f"{where} is of {short(table.name)!r}, no software that is recognised{maybe(table.name, BY_NAME)}"
+            f"{location} is of {shorten(table.name)!r}, no software that is recognised{did_you_mean(table.name, SOFTWARE_BY_NAME)}"
         )
-    since = [row.since for row in table.rows]
+    versions = [row.since for row in table.rows]
     if (
-        not since
-        or since != sorted(since)
+        not versions
+        or versions != sorted(versions)
         or any(row.newest is not None and row.newest < row.oldest for row in table.rows)
     ):
         raise UsageError(
-            f"{where} has no rows, or not in their order",
+            f"{location} has no rows, or not in their order",
             "Write each as [version, oldest Kubernetes, newest Kubernetes], the oldest version first.",
         )
 
 
-SUPPRESSIONS = "--suppressions"
-_WANTED = (
+SUPPRESSIONS_FLAG = "--suppressions"
+_SUPPRESSIONS_HINT = (
     "Write a list of entries, each with code, reason and until (as 2026-12-31), and where it is not about every subject"
     " with kind, namespace or name, which may have * in them."
 )
-_KEYS = ("code", "reason", "until", "kind", "namespace", "name")
-_LISTS = ("suppressions", "suppress")
+_ENTRY_KEYS = ("code", "reason", "until", "kind", "namespace", "name")
+_LIST_KEYS = ("suppressions", "suppress")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
-def read_suppressions(path: str, known: Collection[str]) -> tuple[Suppression, ...]:
+def read_suppressions(path: str, known_codes: Collection[str]) -> tuple[Suppression, ...]:
     """The entries of the file, in its order. `known_codes`: all finding codes.
 
     Raises:
         UsageError: it cannot be read, or an entry is invalid; the error names the entry.
     """
-    document = _document(path, text_of(path))
-    return tuple(_entry(f"{path}, entry {number}", each, known) for number, each in enumerate(document, 1))
+    document = _entries(path, read_suppressions_text(path))
+    return tuple(_suppression(f"{path}, entry {number}", each, known_codes) for number, each in enumerate(document, 1))
 
 
-def text_of(path: str) -> str:
+def read_suppressions_text(path: str) -> str:
     """The text of the file. Raises UsageError: it cannot be read."""
-    return read_text(path, SUPPRESSIONS, MOST_BYTES, _WANTED)
+    return read_text(path, SUPPRESSIONS_FLAG, MAX_BYTES, _SUPPRESSIONS_HINT)
 
 
-def _document(path: str, text: str) -> list[object]:
+def _entries(path: str, text: str) -> list[object]:
     """The entries: a list, or an object with a list under ``suppressions``; an empty file has none."""
-    found = _parsed(f"{SUPPRESSIONS} {path}", text, _WANTED)
-    if isinstance(found, dict):
-        found = next((found[key] for key in _LISTS if key in found), found)
-    if found is None:
+    document = _parse(f"{SUPPRESSIONS_FLAG} {path}", text, _SUPPRESSIONS_HINT)
+    if isinstance(document, dict):
+        document = next((document[key] for key in _LIST_KEYS if key in document), document)
+    if document is None:
         return []
-    if not isinstance(found, list):
-        raise UsageError(f"{SUPPRESSIONS} {path} holds no list of entries", _WANTED)
-    return found
+    if not isinstance(document, list):
+        raise UsageError(f"{SUPPRESSIONS_FLAG} {path} holds no list of entries", _SUPPRESSIONS_HINT)
+    return document
 
 
-def _entry(where: str, entry: object, known: Collection[str]) -> Suppression:
+def _suppression(location: str, entry: object, known_codes: Collection[str]) -> Suppression:
     if not isinstance(entry, Mapping):
-        raise _wrong(where, "is no object")
-    strange = [str(key) for key in entry if key not in _KEYS]
-    if strange:
-        raise _wrong(where, f"has {short(strange[0])!r}, which is not known{maybe(strange[0], _KEYS)}")
-    code = _text(where, entry, "code")
-    if code not in known:
-        raise _wrong(where, f"names {short(code)!r}, which is no finding code of check{maybe(code, known)}")
-    globs = {key: _text(where, entry, key) for key in ("kind", "namespace", "name") if key in entry}
+        raise _entry_error(location, "is no object")
+    unknown_keys = [str(key) for key in entry if key not in _ENTRY_KEYS]
+    if unknown_keys:
+        raise _entry_error(location, f"has {shorten(unknown_keys[0])!r}, which is not known{did_you_mean(unknown_keys[0], _ENTRY_KEYS)}")
+    code = _text_field(location, entry, "code")
+    if code not in known_codes:
+        raise _entry_error(location, f"names {shorten(code)!r}, which is no finding code of check{did_you_mean(code, known_codes)}")
+    globs = {key: _text_field(location, entry, key) for key in ("kind", "namespace", "name") if key in entry}
     return Suppression(
         code,
-        _text(where, entry, "reason"),
-        _day(where, entry),
-        globs.get("kind", ANY),
-        globs.get("namespace", ANY),
-        globs.get("name", ANY),
-        where,
+        _text_field(location, entry, "reason"),
+        _until_date(location, entry),
+        globs.get("kind", ANY_GLOB),
+        globs.get("namespace", ANY_GLOB),
+        globs.get("name", ANY_GLOB),
+        location,
     )
 
 
-def _text(where: str, entry: Mapping[object, object], key: str) -> str:
+def _text_field(location: str, entry: Mapping[object, object], key: str) -> str:
     value = entry.get(key)
     if value is None:
-        raise _wrong(where, f"has no {key}")
+        raise _entry_error(location, f"has no {key}")
     if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
-        raise _wrong(where, f"has a {key} that is no text")
+        raise _entry_error(location, f"has a {key} that is no text")
     return str(value)
 
 
-def _day(where: str, entry: Mapping[object, object]) -> date:
+def _until_date(location: str, entry: Mapping[object, object]) -> date:
     value = entry.get("until")
     if value is None:
-        raise _wrong(where, "has no until: nothing is suppressed for ever")
+        raise _entry_error(location, "has no until: nothing is suppressed for ever")
     if isinstance(value, str) and _DAY.match(value):
         try:
             return date.fromisoformat(value)
         except ValueError:
             pass
-    raise _wrong(where, f"has {short(str(value))!r} as until, which is no day such as 2026-12-31")
+    raise _entry_error(location, f"has {shorten(str(value))!r} as until, which is no day such as 2026-12-31")
 
 
-def _wrong(where: str, what: str) -> UsageError:
-    return UsageError(f"{SUPPRESSIONS} {where} {what}", _WANTED)
+def _entry_error(location: str, problem: str) -> UsageError:
+    return UsageError(f"{SUPPRESSIONS_FLAG} {location} {problem}", _SUPPRESSIONS_HINT)

@@ -16,10 +16,10 @@ from pathlib import Path
 from kubectl_eksdoc.frozen import frozen
 
 PROGRAM = "kubectl-eksdoc"
-_NAME = re.compile(r"kubectl-(eksdoc(?:_[a-z0-9_]+)?)(\.exe)?\Z")
-_LINKED = re.compile(r"kubectl_complete-(eksdoc(?:_[a-z0-9_]+)?)(\.cmd|\.exe)?\Z")
-_LARGEST = 64 << 10
-_MARKS = (b"kubectl_eksdoc", b"__complete")
+_PROGRAM_NAME = re.compile(r"kubectl-(eksdoc(?:_[a-z0-9_]+)?)(\.exe)?\Z")
+_LINK_NAME = re.compile(r"kubectl_complete-(eksdoc(?:_[a-z0-9_]+)?)(\.cmd|\.exe)?\Z")
+_MAX_SCRIPT_BYTES = 64 << 10
+_SCRIPT_MARKERS = (b"kubectl_eksdoc", b"__complete")
 """Text that identifies a script of this tool: the import in a script of pip, and the argument in a shim."""
 
 
@@ -40,38 +40,38 @@ class Completer:
     path: Path
     target: str
     state: CompleterState
-    other: str = ""
+    shadowed_by: str = ""
 
 
 @frozen
-class Installed:
-    """`on_path`: kubectl finds the files in `folder`."""
+class InstalledCompleters:
+    """`is_on_path`: kubectl finds the files in `folder`."""
 
     folder: Path
     on_path: bool
     completers: tuple[Completer, ...]
 
 
-def folder_of(argv0: str, environ: Mapping[str, str]) -> Path | None:
+def program_folder(argv0: str, environ: Mapping[str, str]) -> Path | None:
     """The folder of this program: kubectl runs a plugin by its path. None if it cannot be determined."""
-    if _NAME.match(os.path.basename(argv0)):
-        found = argv0 if os.path.dirname(argv0) else shutil.which(argv0, path=environ.get("PATH", ""))
+    if _PROGRAM_NAME.match(os.path.basename(argv0)):
+        program_path = argv0 if os.path.dirname(argv0) else shutil.which(argv0, path=environ.get("PATH", ""))
     else:  # python -m kubectl_eksdoc
-        found = shutil.which(PROGRAM, path=environ.get("PATH", ""))
-    return Path(os.path.abspath(found)).parent if found else None
+        program_path = shutil.which(PROGRAM, path=environ.get("PATH", ""))
+    return Path(os.path.abspath(program_path)).parent if program_path else None
 
 
-def installed_in(folder: Path, environ: Mapping[str, str]) -> Installed:
+def installed_completers(folder: Path, environ: Mapping[str, str]) -> InstalledCompleters:
     """Raises OSError: the folder cannot be read."""
     names = sorted(os.listdir(folder))
-    programs = {match[1]: name for name in names if (match := _NAME.match(name))}
-    linked = {match[1] for name in names if (match := _LINKED.match(name)) and match[1] not in programs}
+    programs = {match[1]: name for name in names if (match := _PROGRAM_NAME.match(name))}
+    linked = {match[1] for name in names if (match := _LINK_NAME.match(name)) and match[1] not in programs}
     completers = [_completer(folder, plugin, program, environ) for plugin, program in programs.items()]
     completers += [_completer(folder, plugin, "", environ) for plugin in sorted(linked)]
-    return Installed(folder, on_path(folder, environ), tuple(completers))
+    return InstalledCompleters(folder, is_on_path(folder, environ), tuple(completers))
 
 
-def link(completer: Completer) -> None:
+def link_completer(completer: Completer) -> None:
     """Raises OSError: the link cannot be created."""
     if os.name == "nt":  # links require privileges on Windows; kubectl finds .cmd by PATHEXT
         completer.path.write_text(f'@"%~dp0{completer.target}" __complete %*\r\n', encoding="utf-8", newline="")
@@ -79,7 +79,7 @@ def link(completer: Completer) -> None:
         os.symlink(completer.target, completer.path)
 
 
-def unlink(completer: Completer) -> None:
+def unlink_completer(completer: Completer) -> None:
     """Raises OSError: the link cannot be removed."""
     completer.path.unlink()
 
@@ -87,30 +87,30 @@ def unlink(completer: Completer) -> None:
 def _completer(folder: Path, plugin: str, program: str, environ: Mapping[str, str]) -> Completer:
     path = folder / f"kubectl_complete-{plugin}{'.cmd' if os.name == 'nt' else ''}"
     first = shutil.which(path.name, path=environ.get("PATH", ""))
-    other = first if first and Path(os.path.abspath(first)).parent != folder else ""
-    return Completer(plugin, path, program, _state(path, plugin, program), other or "")
+    shadowed_by = first if first and Path(os.path.abspath(first)).parent != folder else ""
+    return Completer(plugin, path, program, _completer_state(path, plugin, program), shadowed_by or "")
 
 
-def _state(path: Path, plugin: str, program: str) -> CompleterState:
+def _completer_state(path: Path, plugin: str, program: str) -> CompleterState:
     try:
-        leads = os.readlink(path)
+        link_target = os.readlink(path)
     except FileNotFoundError:
         return CompleterState.MISSING
     except OSError:  # it is no link
-        return CompleterState.SCRIPT if is_ours(path) else CompleterState.OTHER
-    if leads not in (f"kubectl-{plugin}", str(path.with_name(f"kubectl-{plugin}"))):
-        return CompleterState.SCRIPT if is_ours(path) else CompleterState.OTHER
+        return CompleterState.SCRIPT if is_own_script(path) else CompleterState.OTHER
+    if link_target not in (f"kubectl-{plugin}", str(path.with_name(f"kubectl-{plugin}"))):
+        return CompleterState.SCRIPT if is_own_script(path) else CompleterState.OTHER
     return CompleterState.LINK if program else CompleterState.DANGLING
 
 
-def is_ours(path: Path) -> bool:
+def is_own_script(path: Path) -> bool:
     with suppress(OSError), open(path, "rb") as file:
-        content = file.read(_LARGEST)
-        return any(mark in content for mark in _MARKS)
+        content = file.read(_MAX_SCRIPT_BYTES)
+        return any(marker in content for marker in _SCRIPT_MARKERS)
     return False
 
 
-def on_path(folder: Path, environ: Mapping[str, str]) -> bool:
+def is_on_path(folder: Path, environ: Mapping[str, str]) -> bool:
     folders = filter(None, environ.get("PATH", "").split(os.pathsep))
     return os.path.realpath(folder) in map(os.path.realpath, folders)
 
@@ -122,7 +122,7 @@ def on_path(folder: Path, environ: Mapping[str, str]) -> bool:
 # upgrade.go), so links to it point to the new version.
 
 
-COMMANDS = ("drain", "addon-diff", "imds-probe", "coredns-lameduck", "interruption", "check")
+ENTRY_POINT_COMMANDS = ("drain", "addon-diff", "imds-probe", "coredns-lameduck", "interruption", "check")
 """The commands with an entry point, as in plugins.yaml."""
 _SUFFIX = ".exe" if os.name == "nt" else ""
 
@@ -146,24 +146,24 @@ class EntryPoint:
 
 def entry_points(folder: Path) -> tuple[EntryPoint, ...]:
     """The entry points of the program in `folder`."""
-    paths = {each: folder / f"{PROGRAM}_{each.replace('-', '_')}{_SUFFIX}" for each in COMMANDS}
-    return tuple(EntryPoint(command, path, _entry_points_state(path)) for command, path in paths.items())
+    paths = {each: folder / f"{PROGRAM}_{each.replace('-', '_')}{_SUFFIX}" for each in ENTRY_POINT_COMMANDS}
+    return tuple(EntryPoint(command, path, _entry_point_state(path)) for command, path in paths.items())
 
 
-def link_plugins(entry: EntryPoint) -> None:
+def link_entry_point(entry: EntryPoint) -> None:
     """Raises OSError: the link cannot be created."""
     os.symlink(f"{PROGRAM}{_SUFFIX}", entry.path)
 
 
-def unlink_plugins(entry: EntryPoint) -> None:
+def unlink_entry_point(entry: EntryPoint) -> None:
     """Raises OSError: the link cannot be removed."""
     entry.path.unlink()
 
 
-def _entry_points_state(path: Path) -> EntryPointState:
+def _entry_point_state(path: Path) -> EntryPointState:
     if not os.path.lexists(path):
         return EntryPointState.MISSING
     main = path.with_name(f"{PROGRAM}{_SUFFIX}")
     if path.is_symlink() and os.readlink(path) in (main.name, str(main)):
         return EntryPointState.LINK if path.exists() else EntryPointState.DANGLING
-    return EntryPointState.INSTALLED if is_ours(path) else EntryPointState.OTHER
+    return EntryPointState.INSTALLED if is_own_script(path) else EntryPointState.OTHER

@@ -20,85 +20,85 @@ from time import monotonic
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import API_VERSION, Doc, at, text_at
-from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
+from kubectl_eksdoc.model.api_objects import API_VERSION, Doc, nested_field, nested_string
+from kubectl_eksdoc.model.cluster import Identity, JudgedMember, FleetMember, MemberFinding, MemberOutcome, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 
 from . import processes as endings
-from .documents import hand_written, no_number, read_text
+from .documents import parse_yaml_or_json, reject_constant, read_text
 
-ANSWERS = (0, 1, 5)
+ANSWER_CODES = (0, 1, 5)
 """Exit codes with a result."""
-REFUSALS = (2, 3, 4, 70)
+ERROR_CODES = (2, 3, 4, 70)
 """Exit codes with an error message: usage, the cluster, AWS, a bug."""
 
-_BUG = 70
+_BUG_CODE = 70
 _KILLED = -9
 _SHORT_OF_MEMORY = "The machine may be short of memory: ask fewer at a time (--parallel)."
-_NAMES = {
+_IDENTITY_KEYS = {
     **{name: name for name in ("context", "cluster", "account", "region", "uid")},
     "server_version": "serverVersion",
 }
 """Fields of `Identity`, and their keys in the document."""
-_ERROR = "error: "
-_LONGEST = 1000
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\Z")
+_ERROR_PREFIX = "error: "
+_MAX_LINE = 1000
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\Z")
 
 
-def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
+def parse_outcome(exit_status: int, stdout: bytes, stderr_tail: str, kind: str) -> MemberOutcome:
     """The outcome of a member process. `exit_status`: as in `subprocess`; `stderr_tail`: the end of its stderr; `kind`:
     of the document that it prints."""
-    reason, hint = _complained(complaint)
-    if status in REFUSALS:
-        return UnjudgedMember(status, reason or f"its process ended with exit code {status} and said nothing", hint)
-    if status not in ANSWERS:
-        how = f"was killed by signal {-status}" if status < 0 else f"ended with exit code {status}"
-        hint = _SHORT_OF_MEMORY if status == _KILLED else hint
-        return UnjudgedMember(_BUG, f"its process {how}{f': {reason}' if reason else ''}", hint)
+    reason, hint = _last_error(stderr_tail)
+    if exit_status in ERROR_CODES:
+        return UnjudgedMember(exit_status, reason or f"its process ended with exit code {exit_status} and said nothing", hint)
+    if exit_status not in ANSWER_CODES:
+        ending = f"was killed by signal {-exit_status}" if exit_status < 0 else f"ended with exit code {exit_status}"
+        hint = _SHORT_OF_MEMORY if exit_status == _KILLED else hint
+        return UnjudgedMember(_BUG_CODE, f"its process {ending}{f': {reason}' if reason else ''}", hint)
     try:
-        read = json.loads(printed, parse_constant=no_number)
+        parsed = json.loads(stdout, parse_constant=reject_constant)
     except (ValueError, RecursionError):
-        read = {}
-    document: Doc = read if isinstance(read, dict) else {}
-    whole = isinstance(document.get("findings"), list)  # without findings the state is unknown, not healthy
-    if document.get("kind") != kind or document.get("apiVersion") != API_VERSION or not whole:
-        return UnjudgedMember(_BUG, f"its process ended with exit code {status} and printed no {kind}", reason)
-    unverified, moment = at(document, "metadata", "cluster", "unverified"), text_at(document, "metadata", "observedAt")
+        parsed = {}
+    document: Doc = parsed if isinstance(parsed, dict) else {}
+    has_findings = isinstance(document.get("findings"), list)  # without findings the state is unknown, not healthy
+    if document.get("kind") != kind or document.get("apiVersion") != API_VERSION or not has_findings:
+        return UnjudgedMember(_BUG_CODE, f"its process ended with exit code {exit_status} and printed no {kind}", reason)
+    unverified, observed_at = nested_field(document, "metadata", "cluster", "unverified"), nested_string(document, "metadata", "observedAt")
     return JudgedMember(
-        status,
+        exit_status,
         Identity(
-            **{field: text_at(document, "metadata", "cluster", name) for field, name in _NAMES.items()},
+            **{field: nested_string(document, "metadata", "cluster", name) for field, name in _IDENTITY_KEYS.items()},
             unverified=tuple(map(str, unverified)) if isinstance(unverified, list) else (),
         ),
-        text_at(document, "metadata", "source"),
-        moment if _MOMENT.match(moment) else "",
-        text_at(document, "verdict"),
-        tuple(_said(each) for each in document["findings"] if isinstance(each, dict)),
+        nested_string(document, "metadata", "source"),
+        observed_at if _TIMESTAMP.match(observed_at) else "",
+        nested_string(document, "verdict"),
+        tuple(_member_finding(each) for each in document["findings"] if isinstance(each, dict)),
         document,
     )
 
 
-def _complained(text: str) -> tuple[str, str]:
+def _last_error(text: str) -> tuple[str, str]:
     """The last error and its hint; without an error the last line."""
-    lines = [line.strip()[:_LONGEST] for line in text.split("\n")]
-    begun = [number for number, line in enumerate(lines) if line.startswith(_ERROR)]
-    if begun:
-        hint = " ".join(line for line in lines[begun[-1] + 1 :] if line)
-        return lines[begun[-1]].removeprefix(_ERROR), hint[:_LONGEST]
+    lines = [line.strip()[:_MAX_LINE] for line in text.split("\n")]
+    error_lines = [number for number, line in enumerate(lines) if line.startswith(_ERROR_PREFIX)]
+    if error_lines:
+        hint = " ".join(line for line in lines[error_lines[-1] + 1 :] if line)
+        return lines[error_lines[-1]].removeprefix(_ERROR_PREFIX), hint[:_MAX_LINE]
     return next((line for line in reversed(lines) if line), ""), ""
 
 
-def _said(finding: Doc) -> MemberFinding:
-    names = [text_at(finding, "subject", key) for key in ("namespace", "name")]
-    subject = f"{text_at(finding, 'subject', 'kind')} {'/'.join(filter(None, names))}".strip()
-    severity, status = text_at(finding, "severity"), text_at(finding, "status")
+def _member_finding(finding: Doc) -> MemberFinding:
+    names = [nested_string(finding, "subject", key) for key in ("namespace", "name")]
+    subject = f"{nested_string(finding, 'subject', 'kind')} {'/'.join(filter(None, names))}".strip()
+    severity, status = nested_string(finding, "severity"), nested_string(finding, "status")
     return MemberFinding(
         Severity(severity) if severity in _SEVERITIES else Severity.INFO,
         Status(status) if status in _STATUSES else Status.UNKNOWN,
         subject,
-        text_at(finding, "message"),
-        text_at(finding, "gate"),
+        nested_string(finding, "message"),
+        nested_string(finding, "gate"),
     )
 
 
@@ -131,29 +131,29 @@ CREDENTIALS = (
 )
 """For a member with its own profile, these variables may hold credentials of another account."""
 
-SOURCES: Mapping[str, tuple[str, ...]] = {
+CREDENTIAL_SOURCES: Mapping[str, tuple[str, ...]] = {
     "Environment": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
     "EcsContainer": tuple(name for name in CREDENTIALS if name.startswith("AWS_CONTAINER_")),
 }
 """Credentials that a profile names itself (``credential_source``) to assume its role."""
 
-_PROFILE = "AWS_PROFILE"
-_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_PROFILE_VARIABLE = "AWS_PROFILE"
+_REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
-def environment_of(member: Member, environ: Mapping[str, str], source: str = "") -> dict[str, str]:
+def member_environment(member: FleetMember, environ: Mapping[str, str], source: str = "") -> dict[str, str]:
     """The environment of this process, but with only the profile and the region of the member where it has them.
     Credential plugins inherit it; they do not see the flags of this process. `source`: a key of `CREDENTIAL_SOURCES`,
     or ""."""
-    found = dict(environ)
+    environment = dict(environ)
     if member.profile:
         for name in CREDENTIALS:
-            if name not in SOURCES.get(source, ()):
-                found.pop(name, None)
-        found[_PROFILE] = member.profile
+            if name not in CREDENTIAL_SOURCES.get(source, ()):
+                environment.pop(name, None)
+        environment[_PROFILE_VARIABLE] = member.profile
     if member.region:
-        found.update(dict.fromkeys(_REGIONS, member.region))
-    return found
+        environment.update(dict.fromkeys(_REGION_VARIABLES, member.region))
+    return environment
 
 
 # One process for each cluster of a fleet.
@@ -163,28 +163,28 @@ def environment_of(member: Member, environ: Mapping[str, str], source: str = "")
 # could prompt, and is terminated with all of its child processes.
 
 
-_CLUSTER, _MEMBER_PROCESS_BUG = 3, 70
-_LOOK_S = 0.05
-_REST_S = 5.0
+_CLUSTER_CODE, _PROCESS_BUG_CODE = 3, 70
+_POLL_S = 0.05
+_PIPE_TIMEOUT_S = 5.0
 """Maximum time to read the pipes of an ended process; its child processes may keep them open."""
 
 
 def own_program() -> tuple[str, ...]:
     """The command line of this program, with the same Python and module paths. ``python -m`` would also search the
     current directory."""
-    places = [os.path.abspath(place) for place in sys.path]
-    begin = f"import sys; sys.path[:] = {places!r}; from kubectl_eksdoc.launch import main; main()"
-    return (sys.executable, "-c", begin)
+    module_paths = [os.path.abspath(place) for place in sys.path]
+    program = f"import sys; sys.path[:] = {module_paths!r}; from kubectl_eksdoc.launch import main; main()"
+    return (sys.executable, "-c", program)
 
 
 @frozen
-class MemberProcess:
+class MemberProcessSettings:
     """Settings of all member processes: `program`, then the `arguments` for a member; the `environment` of each.
     `kind`: of the document that is expected."""
 
-    words: Callable[[Member], Sequence[str]]
+    arguments: Callable[[FleetMember], Sequence[str]]
     kind: str
-    environ: Callable[[Member], Mapping[str, str]]
+    environment: Callable[[FleetMember], Mapping[str, str]]
     timeout_s: float
     program: Sequence[str]
 
@@ -192,28 +192,28 @@ class MemberProcess:
 class MemberProcesses:
     """The port `fleet.members.MemberRunner`. For one thread."""
 
-    def __init__(self, asked: MemberProcess) -> None:
-        self._asked = asked
+    def __init__(self, settings: MemberProcessSettings) -> None:
+        self._settings = settings
         self._closing = threading.Event()
-        self._ended: SimpleQueue[tuple[Member, Outcome]] = SimpleQueue()
-        self._running: dict[str, tuple[threading.Thread, _Process]] = {}
+        self._outcomes: SimpleQueue[tuple[FleetMember, MemberOutcome]] = SimpleQueue()
+        self._running: dict[str, tuple[threading.Thread, _MemberRun]] = {}
 
-    def begin(self, member: Member) -> None:
-        process = _Process(member, self._asked)
-        thread = threading.Thread(target=self._ask, args=(member, process), name=f"eksdoc: {member.name}", daemon=True)
+    def start(self, member: FleetMember) -> None:
+        process = _MemberRun(member, self._settings)
+        thread = threading.Thread(target=self._run_member, args=(member, process), name=f"eksdoc: {member.name}", daemon=True)
         self._running[member.name] = (thread, process)
         thread.start()
 
-    def ended(self, wait_s: float) -> Sequence[tuple[Member, Outcome]]:
-        found: list[tuple[Member, Outcome]] = []
+    def finished(self, wait_s: float) -> Sequence[tuple[FleetMember, MemberOutcome]]:
+        outcomes: list[tuple[FleetMember, MemberOutcome]] = []
         try:
-            found.append(self._ended.get(timeout=wait_s))
+            outcomes.append(self._outcomes.get(timeout=wait_s))
             while True:
-                found.append(self._ended.get_nowait())
+                outcomes.append(self._outcomes.get_nowait())
         except Empty:
-            for member, _ in found:
+            for member, _ in outcomes:
                 self._running.pop(member.name, None)
-            return found
+            return outcomes
 
     def close(self) -> None:
         """Terminate the running processes.
@@ -230,68 +230,68 @@ class MemberProcesses:
                 process.kill()
             raise
 
-    def _ask(self, member: Member, process: _Process) -> None:
+    def _run_member(self, member: FleetMember, process: _MemberRun) -> None:
         try:
-            found = process.run(self._closing)
+            member_outcome = process.run(self._closing)
         except OSError as error:
-            found = UnjudgedMember(_MEMBER_PROCESS_BUG, f"its process cannot be begun: {error.strerror or error}")
+            member_outcome = UnjudgedMember(_PROCESS_BUG_CODE, f"its process cannot be begun: {error.strerror or error}")
         except Exception as error:  # any error concerns this member only
-            found = UnjudgedMember(_MEMBER_PROCESS_BUG, f"its answer cannot be read: {type(error).__name__}: {error}")
-        self._ended.put((member, found))
+            member_outcome = UnjudgedMember(_PROCESS_BUG_CODE, f"its answer cannot be read: {type(error).__name__}: {error}")
+        self._outcomes.put((member, member_outcome))
 
 
-class _Process:
+class _MemberRun:
     """The process of one member, in its own thread. Mutable."""
 
-    def __init__(self, member: Member, asked: MemberProcess) -> None:
+    def __init__(self, member: FleetMember, settings: MemberProcessSettings) -> None:
         self._member = member
-        self._asked = asked
+        self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
 
-    def run(self, closing: threading.Event) -> Outcome:
+    def run(self, closing: threading.Event) -> MemberOutcome:
         """
         Raises:
             OSError: the process cannot be started.
         """
         if closing.is_set():
-            return UnjudgedMember(_CLUSTER, "it was not asked any more")
+            return UnjudgedMember(_CLUSTER_CODE, "it was not asked any more")
         self._process = process = subprocess.Popen(
-            [*self._asked.program, *self._asked.words(self._member)],
+            [*self._settings.program, *self._settings.arguments(self._member)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=self._asked.environ(self._member),
+            env=self._settings.environment(self._member),
             start_new_session=True,
         )
         try:
-            return self._heard_out(process, closing)
+            return self._communicate(process, closing)
         finally:
             if process.poll() is None:
-                endings.end(process)
+                endings.terminate(process)
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
 
-    def _heard_out(self, process: subprocess.Popen[bytes], closing: threading.Event) -> Outcome:
+    def _communicate(self, process: subprocess.Popen[bytes], closing: threading.Event) -> MemberOutcome:
         """Read all output until the process ends; its child processes may keep the pipes open."""
-        begun_s = monotonic()
+        started_s = monotonic()
         ended_s: float | None = None
         while True:
             try:
-                printed, said = process.communicate(timeout=_LOOK_S)
+                stdout, stderr = process.communicate(timeout=_POLL_S)
                 break
             except subprocess.TimeoutExpired as late:
-                printed, said = late.output or b"", late.stderr or b""
+                stdout, stderr = late.output or b"", late.stderr or b""
             ended_s = monotonic() if ended_s is None and process.poll() is not None else ended_s
-            if ended_s is not None and monotonic() - ended_s > _REST_S:
+            if ended_s is not None and monotonic() - ended_s > _PIPE_TIMEOUT_S:
                 break
             if closing.is_set():
-                return UnjudgedMember(_CLUSTER, "it was left alone before it had answered")
-            if monotonic() - begun_s > self._asked.timeout_s:
-                last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
-                reason = f"no answer within {duration(self._asked.timeout_s)}{f': {last}' if last else ''}"
-                return UnjudgedMember(_CLUSTER, reason, "Give it longer: --fleet-timeout.")
-        return outcome(process.returncode, printed, said.decode("utf-8", "replace"), self._asked.kind)
+                return UnjudgedMember(_CLUSTER_CODE, "it was left alone before it had answered")
+            if monotonic() - started_s > self._settings.timeout_s:
+                last_line = stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+                reason = f"no answer within {format_duration(self._settings.timeout_s)}{f': {last_line}' if last_line else ''}"
+                return UnjudgedMember(_CLUSTER_CODE, reason, "Give it longer: --fleet-timeout.")
+        return parse_outcome(process.returncode, stdout, stderr.decode("utf-8", "replace"), self._settings.kind)
 
     def kill(self) -> None:
         """Kill the process with its child processes."""
@@ -300,16 +300,16 @@ class _Process:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
 
-MOST_BYTES = 1 << 20
-FLAG = "--fleet"
-_LISTS = ("members", "fleet", "clusters", "contexts")
-_PATHS = ("kubeconfig", "snapshot")
+MAX_FLEET_BYTES = 1 << 20
+FLEET_FLAG = "--fleet"
+_LIST_KEYS = ("members", "fleet", "clusters", "contexts")
+_PATH_KEYS = ("kubeconfig", "snapshot")
 _STRUCTURED = re.compile(r"---|-(\s|$)|[\[{]|\S+:(\s|$)")
 """Matches the first line of a YAML or JSON document; in a plain file that line is the name of a context."""
 _COMMENT = re.compile(r"(^|\s)#.*")
 
 
-def named_file(text: str) -> str:
+def fleet_file_path(text: str) -> str:
     """The path that `text` names: text that begins with ``@``, ``./``, ``../``, ``/`` or ``~/``, or the name of an
     existing file; else ""."""
     if text.startswith("@"):
@@ -319,7 +319,7 @@ def named_file(text: str) -> str:
     return text if os.path.isfile(text) else ""
 
 
-def read_fleet(path: str, wanted: str) -> list[object]:
+def read_fleet(path: str, hint: str) -> list[object]:
     """The entries as written; relative paths in them are resolved against the folder of the file. `hint` says what to
     give.
 
@@ -327,28 +327,28 @@ def read_fleet(path: str, wanted: str) -> list[object]:
         UsageError: it cannot be read, or holds no list.
     """
     path = os.path.expanduser(path)
-    text = read_text(path, FLAG, MOST_BYTES, wanted)
-    plain = [line for line in (_COMMENT.sub("", line).strip() for line in text.splitlines()) if line]
-    if not plain or not _STRUCTURED.match(plain[0]):
-        return list(plain)
+    text = read_text(path, FLEET_FLAG, MAX_FLEET_BYTES, hint)
+    plain_lines = [line for line in (_COMMENT.sub("", line).strip() for line in text.splitlines()) if line]
+    if not plain_lines or not _STRUCTURED.match(plain_lines[0]):
+        return list(plain_lines)
     try:
-        found = hand_written(text)
+        entries = parse_yaml_or_json(text)
     except ValueError as error:
-        raise UsageError(f"{FLAG} {path} is neither YAML nor JSON: {error}", wanted) from error
-    if isinstance(found, dict):
-        found = next((found[key] for key in _LISTS if key in found), found)
-    if not isinstance(found, list):
-        raise UsageError(f"{FLAG} {path} holds no list of clusters", wanted)
+        raise UsageError(f"{FLEET_FLAG} {path} is neither YAML nor JSON: {error}", hint) from error
+    if isinstance(entries, dict):
+        entries = next((entries[key] for key in _LIST_KEYS if key in entries), entries)
+    if not isinstance(entries, list):
+        raise UsageError(f"{FLEET_FLAG} {path} holds no list of clusters", hint)
     folder = os.path.dirname(path)
     return [
-        {key: _path(value, folder) if key in _PATHS else value for key, value in each.items()}
+        {key: _resolve_path(value, folder) if key in _PATH_KEYS else value for key, value in each.items()}
         if isinstance(each, Mapping)
         else each
-        for each in found
+        for each in entries
     ]
 
 
-def _path(value: object, folder: str) -> object:
+def _resolve_path(value: object, folder: str) -> object:
     """The path, resolved against the file's folder; a value that is no text is reported later."""
     if not isinstance(value, str) or not value.strip():
         return value

@@ -12,18 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from kubectl_eksdoc.errors import LocalJournalError, cause_of
+from kubectl_eksdoc.errors import LocalJournalError, os_error_text
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import SavedChange
-from kubectl_eksdoc.model.journal import Entries, Entry, RunEvents, is_run_id
-from kubectl_eksdoc.objects.journal_lines import lines, read_events, read_lines
+from kubectl_eksdoc.model.journal import JournalEntries, JournalEntry, RunEvents, is_run_id
+from kubectl_eksdoc.objects.journal_lines import entry_lines, read_events, read_journal
 
 # The journal of a run: a file of lines, synced to disk before each action.
 #
 # A line truncated by a crash or a full disk does not damage other lines: the next append begins a new line.
 
 
-ENDING = ".jsonl"
+JOURNAL_SUFFIX = ".jsonl"
 
 Sync = Callable[[int], object]
 
@@ -49,21 +49,21 @@ def state_folder(environ: Mapping[str, str], home: str) -> Path:
     return Path(state) / "eksdoc"
 
 
-def to_the_disk(descriptor: int) -> None:
+def sync_to_disk(descriptor: int) -> None:
     """Returns once the data is on disk. On macOS, fsync only reaches the drive's cache (man 2 fsync)."""
     try:
         import fcntl
     except ImportError:  # Windows
         os.fsync(descriptor)
         return
-    full = getattr(fcntl, "F_FULLFSYNC", None)
-    if full is None:
+    full_sync = getattr(fcntl, "F_FULLFSYNC", None)
+    if full_sync is None:
         os.fsync(descriptor)
     else:
-        fcntl.fcntl(descriptor, full)
+        fcntl.fcntl(descriptor, full_sync)
 
 
-def for_its_owner(descriptor: int) -> None:
+def restrict_to_owner(descriptor: int) -> None:
     """Restrict the file to its owner, also if it existed before, as after a restore; ignored where the system does not
     support or allow it."""
     with suppress(OSError, AttributeError):
@@ -75,7 +75,7 @@ class LineFile:
 
     HINT = "Nothing is done that is not written down first. Make room, or choose another folder with XDG_STATE_HOME."
 
-    def __init__(self, folder: Path, name: str, sync: Sync = to_the_disk) -> None:
+    def __init__(self, folder: Path, name: str, sync: Sync = sync_to_disk) -> None:
         """`sync` flushes a file descriptor to disk.
 
         Raises:
@@ -83,48 +83,48 @@ class LineFile:
         """
         self.path = folder / name
         self._sync = sync
-        self._broken = ""
+        self._failure = ""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
             self._descriptor = os.open(self.path, flags, 0o600)
-            for_its_owner(self._descriptor)
+            restrict_to_owner(self._descriptor)
             try:
                 self._size = os.fstat(self._descriptor).st_size
-                self._cut = self._size > 0 and _last_byte(self._descriptor) != b"\n"
+                self._ends_mid_line = self._size > 0 and _last_byte(self._descriptor) != b"\n"
                 _sync_folder(folder, sync)
             except OSError:
                 os.close(self._descriptor)
                 raise
         except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
-            raise self._failed("opened", error) from error
+            raise self._journal_error("opened", error) from error
 
-    def add(self, text: str) -> None:
+    def append_text(self, text: str) -> None:
         """Append lines in ASCII, each with its newline. They are on disk when it returns.
 
         Raises:
             LocalJournalError: they are not on disk, or that is unknown; then this file accepts no more lines.
         """
-        if self._broken:
-            raise LocalJournalError(self._broken, self.HINT)
+        if self._failure:
+            raise LocalJournalError(self._failure, self.HINT)
         data = text.encode("ascii")
-        if self._cut:
+        if self._ends_mid_line:
             data = b"\n" + data
         try:
             self._write(data)
         except OSError as error:
-            failed = self._failed("written to", error)
-            self._take_back(failed.message)
-            raise failed from error
+            journal_error = self._journal_error("written to", error)
+            self._truncate_partial_write(journal_error.message)
+            raise journal_error from error
         try:
             self._sync(self._descriptor)
         except OSError as error:
             # After a failed fsync, the state on disk is unknown, and a second fsync may report success.
-            failed = self._failed("brought onto the disk", error)
-            self._broken = failed.message
-            raise failed from error
+            journal_error = self._journal_error("brought onto the disk", error)
+            self._failure = journal_error.message
+            raise journal_error from error
         self._size += len(data)
-        self._cut = False
+        self._ends_mid_line = False
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -133,15 +133,15 @@ class LineFile:
         while data:
             data = data[os.write(self._descriptor, data) :]
 
-    def _take_back(self, why: str) -> None:
+    def _truncate_partial_write(self, reason: str) -> None:
         """Remove a partially written line."""
         try:
             os.ftruncate(self._descriptor, self._size)
         except OSError:
-            self._broken = why
+            self._failure = reason
 
-    def _failed(self, what: str, error: Exception) -> LocalJournalError:
-        return LocalJournalError(f"the journal {self.path} cannot be {what}: {cause_of(error)}", self.HINT)
+    def _journal_error(self, operation: str, error: Exception) -> LocalJournalError:
+        return LocalJournalError(f"the journal {self.path} cannot be {operation}: {os_error_text(error)}", self.HINT)
 
 
 class JournalFile(LineFile):
@@ -149,62 +149,62 @@ class JournalFile(LineFile):
 
     HINT = f"{LineFile.HINT[:-1]}; the cluster keeps a copy of the journal."
 
-    def __init__(self, folder: Path, run: str, sync: Sync = to_the_disk) -> None:
+    def __init__(self, folder: Path, run: str, sync: Sync = sync_to_disk) -> None:
         """Raises LocalJournalError: the file cannot be created or opened."""
         if not is_run_id(run):
             raise LocalJournalError(f"{run[:80]!r} is no id of a run", "kubectl eksdoc drain status lists them.")
-        super().__init__(folder, f"{run}{ENDING}", sync)
+        super().__init__(folder, f"{run}{JOURNAL_SUFFIX}", sync)
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, entries: Sequence[JournalEntry]) -> None:
         """Append entries. They are on disk when it returns.
 
         Raises:
             LocalJournalError: they are not on disk, or that is unknown; then this file accepts no more lines.
         """
-        self.add(lines(entries))
+        self.append_text(entry_lines(entries))
 
-    def entries(self) -> Entries:
+    def entries(self) -> JournalEntries:
         """All entries. Raises LocalJournalError: the file cannot be read."""
-        return _read(self.path)
+        return _read_journal(self.path)
 
 
-EVENTS = ".events"
+EVENTS_SUFFIX = ".events"
 
 
-def add_events(folder: Path, run: str, text: str) -> None:
+def append_events(folder: Path, run: str, text: str) -> None:
     """Append events of a run for replay, beside its journal. They are not synced to disk, because no action depends on
     them. Raises LocalJournalError: they cannot be written."""
-    file = LineFile(folder, f"{run}{EVENTS}", sync=lambda descriptor: None)
+    file = LineFile(folder, f"{run}{EVENTS_SUFFIX}", sync=lambda descriptor: None)
     try:
-        file.add(text)
+        file.append_text(text)
     finally:
         file.close()
 
 
-def read_run(folder: Path, run: str) -> Entries:
+def read_run(folder: Path, run: str) -> JournalEntries:
     """The local journal of a run; empty if there is none.
 
     Raises:
         LocalJournalError: it exists, but cannot be read.
     """
-    return _read(folder / f"{run}{ENDING}") if is_run_id(run) else Entries()
+    return _read_journal(folder / f"{run}{JOURNAL_SUFFIX}") if is_run_id(run) else JournalEntries()
 
 
-def _read(path: Path) -> Entries:
+def _read_journal(path: Path) -> JournalEntries:
     try:
         text = path.read_bytes()
     except FileNotFoundError:
-        return Entries()
+        return JournalEntries()
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error
-    return read_lines(text, str(path))
+    return read_journal(text, str(path))
 
 
-LARGEST = 256 << 20
+MAX_JOURNAL_BYTES = 256 << 20
 """In bytes. The journal of a drain of 30,000 pods has some 20 MB; a device or pipe may never end."""
 
 
-def read_recorded(path: str) -> Entries | RunEvents:
+def read_recording(path: str) -> JournalEntries | RunEvents:
     """A recorded run from any file: a journal, or the output of ``drain run -o json``; the lines tell which. For any
     other file, `Entries.dropped` describes the invalid lines.
 
@@ -217,30 +217,30 @@ def read_recorded(path: str) -> Entries | RunEvents:
         )
     try:
         with open(path, "rb") as file:
-            text = file.read(LARGEST + 1)
+            text = file.read(MAX_JOURNAL_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error
-    if len(text) > LARGEST:
-        raise LocalJournalError(f"{path} has more than {LARGEST >> 20} MiB: that is no journal")
-    entries = read_lines(text, path)
+    if len(text) > MAX_JOURNAL_BYTES:
+        raise LocalJournalError(f"{path} has more than {MAX_JOURNAL_BYTES >> 20} MiB: that is no journal")
+    entries = read_journal(text, path)
     events = RunEvents() if entries.entries else read_events(text, path)
-    return events if events.told else entries
+    return events if events.events else entries
 
 
 def _unreadable(path: Path | str, error: Exception) -> LocalJournalError:
-    return LocalJournalError(f"the journal {path} cannot be read: {cause_of(error)}", "Check its permissions.")
+    return LocalJournalError(f"the journal {path} cannot be read: {os_error_text(error)}", "Check its permissions.")
 
 
-def runs(folder: Path) -> tuple[str, ...]:
+def run_ids(folder: Path) -> tuple[str, ...]:
     """The ids of runs with a journal on this machine, sorted; none if the folder cannot be read."""
     try:
-        return _kept(folder)
+        return _journal_ids(folder)
     except OSError:
         return ()
 
 
-def _kept(folder: Path) -> tuple[str, ...]:
-    return tuple(sorted(path.name.removesuffix(ENDING) for path in folder.iterdir() if path.name.endswith(ENDING)))
+def _journal_ids(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.name.removesuffix(JOURNAL_SUFFIX) for path in folder.iterdir() if path.name.endswith(JOURNAL_SUFFIX)))
 
 
 def _last_byte(descriptor: int) -> bytes:
@@ -266,8 +266,8 @@ def _sync_folder(folder: Path, sync: Sync) -> None:
 # them; so the files are accessible to their owner only.
 
 
-FORMAT = 1
-LARGEST_CHANGE_JOURNAL = 64 << 20
+FORMAT_VERSION = 1
+MAX_CHANGE_JOURNAL_BYTES = 64 << 20
 
 
 def changes_folder(environ: Mapping[str, str], home: str) -> Path:
@@ -278,33 +278,33 @@ def changes_folder(environ: Mapping[str, str], home: str) -> Path:
 class ChangeJournalFile:
     """A `changes.engine._Journal`. Mutable: the file is created with the first entry."""
 
-    def __init__(self, folder: Path, ident: str) -> None:
+    def __init__(self, folder: Path, change_id: str) -> None:
         self._folder = folder
-        self.id = ident
+        self.id = change_id
         self._file: LineFile | None = None
-        self.path = folder / f"{ident}{ENDING}"
+        self.path = folder / f"{change_id}{JOURNAL_SUFFIX}"
 
     def write(self, entry: Doc) -> None:
         """As `changes.engine._Journal.write`."""
         if self._file is None:
-            self._file = LineFile(self._folder, f"{self.id}{ENDING}")
-        self._file.add(json.dumps({"v": FORMAT, **entry}, ensure_ascii=True, separators=(",", ":")) + "\n")
+            self._file = LineFile(self._folder, f"{self.id}{JOURNAL_SUFFIX}")
+        self._file.append_text(json.dumps({"v": FORMAT_VERSION, **entry}, ensure_ascii=True, separators=(",", ":")) + "\n")
 
-    def path_beside(self, ending: str) -> Path:
+    def path_beside(self, suffix: str) -> Path:
         """The path of another file of the same change."""
-        return self._folder / f"{self.id}{ending}"
+        return self._folder / f"{self.id}{suffix}"
 
-    def beside(self, ending: str, text: str) -> Path:
+    def write_beside(self, suffix: str, text: str) -> Path:
         """Write a file beside the journal, accessible to its owner only; an existing file is overwritten.
 
         Raises:
             LocalJournalError: it cannot be written.
         """
-        path = self.path_beside(ending)
+        path = self.path_beside(suffix)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            for_its_owner(descriptor)
+            restrict_to_owner(descriptor)
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:
@@ -312,42 +312,42 @@ class ChangeJournalFile:
         return path
 
 
-def read_change(folder: Path, ident: str) -> SavedChange:
+def read_change(folder: Path, change_id: str) -> SavedChange:
     """The journal of a change, without truncated lines.
 
     Raises:
         LocalJournalError: there is no such journal, or it cannot be read.
     """
-    path = folder / f"{ident}{ENDING}"
+    path = folder / f"{change_id}{JOURNAL_SUFFIX}"
     try:
-        if not is_run_id(ident):
+        if not is_run_id(change_id):
             raise FileNotFoundError
-        if path.stat().st_size > LARGEST_CHANGE_JOURNAL:
-            raise LocalJournalError(f"{path} has more than {LARGEST_CHANGE_JOURNAL >> 20} MiB: that is no journal")
+        if path.stat().st_size > MAX_CHANGE_JOURNAL_BYTES:
+            raise LocalJournalError(f"{path} has more than {MAX_CHANGE_JOURNAL_BYTES >> 20} MiB: that is no journal")
         text = path.read_bytes()
     except FileNotFoundError:
-        known = ", ".join(runs(folder)[-5:]) or "none"
-        raise LocalJournalError(f"there is no journal of {ident[:80]!r}", f"Those on this machine: {known}.") from None
+        known_ids = ", ".join(run_ids(folder)[-5:]) or "none"
+        raise LocalJournalError(f"there is no journal of {change_id[:80]!r}", f"Those on this machine: {known_ids}.") from None
     except OSError as error:
         raise _unreadable(path, error) from error
-    entries = tuple(entry for entry in map(_entry, text.splitlines()) if entry)
-    return SavedChange(ident, entries, "" if entries else f"{path} has no line that this version can read")
+    entries = tuple(entry for entry in map(_parse_entry, text.splitlines()) if entry)
+    return SavedChange(change_id, entries, "" if entries else f"{path} has no line that this version can read")
 
 
 def change_ids(folder: Path) -> tuple[str, ...]:
     """The ids of changes with a journal on this machine, sorted. Raises LocalJournalError: the folder cannot be
     read."""
     try:
-        return _kept(folder)
+        return _journal_ids(folder)
     except FileNotFoundError:
         return ()
     except OSError as error:
         raise _unreadable(folder, error) from error
 
 
-def _entry(line: bytes) -> Doc:
+def _parse_entry(line: bytes) -> Doc:
     try:
-        found = json.loads(line)
+        document = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) and found.get("v") == FORMAT else {}
+    return document if isinstance(document, dict) and document.get("v") == FORMAT_VERSION else {}

@@ -21,20 +21,20 @@ from time import monotonic, sleep
 from types import FrameType
 from typing import IO, Protocol
 
-from kubectl_eksdoc.kubernetes.news import HookEnded, News
-from kubectl_eksdoc.model.actions import Act, Errand, Hook
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.kubernetes.news import HookEnded, RunUpdate
+from kubectl_eksdoc.model.actions import ClusterAction, RunCommand, Hook
+from kubectl_eksdoc.model.quantities import format_duration
 
 # Termination of processes: signals to this process, termination of child processes, and background work.
 
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
-_SIGNAL_LOOK_S = 0.2
+_SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+_SIGNAL_POLL_S = 0.2
 
 
-def numbers() -> Iterator[signal.Signals]:
+def stop_signals() -> Iterator[signal.Signals]:
     """The signals that this system supports."""
-    return (getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+    return (getattr(signal, name) for name in _SIGNAL_NAMES if hasattr(signal, name))
 
 
 # Stop signals: Ctrl-C, kill, or the terminal closes.
@@ -43,7 +43,7 @@ def numbers() -> Iterator[signal.Signals]:
 # signals interrupt it.
 
 
-INSISTING = 3
+INTERRUPT_AFTER = 3
 """The third signal raises KeyboardInterrupt."""
 
 
@@ -55,34 +55,34 @@ def told_to_stop() -> Iterator[Callable[[], int]]:
     Raises:
         KeyboardInterrupt: the user sends the signal repeatedly.
     """
-    usual = (signal.SIG_DFL, signal.default_int_handler)
-    taken = {number: before for number in numbers() if (before := signal.getsignal(number)) in usual}
-    times = 0
+    default_handlers = (signal.SIG_DFL, signal.default_int_handler)
+    previous_handlers = {number: previous for number in stop_signals() if (previous := signal.getsignal(number)) in default_handlers}
+    signal_count = 0
 
-    def hear(number: int, frame: FrameType | None) -> None:
-        nonlocal times
-        times += 1
-        if times >= INSISTING:
+    def hear(signal_number: int, frame: FrameType | None) -> None:
+        nonlocal signal_count
+        signal_count += 1
+        if signal_count >= INTERRUPT_AFTER:
             raise KeyboardInterrupt
 
-    for number in taken:
+    for number in previous_handlers:
         signal.signal(number, hear)
     try:
-        yield lambda: times
+        yield lambda: signal_count
     finally:
-        for number, before in taken.items():
-            signal.signal(number, before)
+        for number, previous in previous_handlers.items():
+            signal.signal(number, previous)
 
 
 @contextmanager
-def told_to_end() -> Iterator[Callable[[], None]]:
+def stop_signal_waiter() -> Iterator[Callable[[], None]]:
     """Yield a function that blocks until a stop signal arrives within the block; raises as `told_to_stop`."""
-    with told_to_stop() as times:
+    with told_to_stop() as signal_count:
 
         def wait() -> None:
             """Polls: a signal just before a thread begins to wait would not wake it."""
-            while not times():
-                sleep(_SIGNAL_LOOK_S)
+            while not signal_count():
+                sleep(_SIGNAL_POLL_S)
 
         yield wait
 
@@ -90,20 +90,20 @@ def told_to_end() -> Iterator[Callable[[], None]]:
 # Termination of a process and its child processes.
 
 
-KILL_S = 2.0
+KILL_AFTER_S = 2.0
 """Time between SIGTERM and SIGKILL."""
 
 
-def end(process: subprocess.Popen[bytes], kill_s: float = KILL_S) -> None:
+def terminate(process: subprocess.Popen[bytes], kill_after_s: float = KILL_AFTER_S) -> None:
     """Terminate the process group: SIGTERM, then SIGKILL. The process must have been started with
     `start_new_session`."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for signal_number in (signal.SIGTERM, signal.SIGKILL):
         try:
-            os.killpg(process.pid, number)
+            os.killpg(process.pid, signal_number)
         except (ProcessLookupError, PermissionError):  # macOS raises it for an ended process
             return
         try:
-            process.wait(kill_s)
+            process.wait(kill_after_s)
         except subprocess.TimeoutExpired:
             continue
 
@@ -113,15 +113,15 @@ def end(process: subprocess.Popen[bytes], kill_s: float = KILL_S) -> None:
 # The parent of this process waits until its pipes are closed, so the background process must not hold them open.
 
 
-_BACKGROUND_LOOK_S = 0.01
+_BACKGROUND_POLL_S = 0.01
 
 
-def begun(work: Callable[[], object], wait_s: float, longest_s: float) -> None:
+def run_in_background(work: Callable[[], object], wait_s: float, max_s: float) -> None:
     """Run `work` in the background; returns once it is done, after `wait_s` at the latest. It may run for `max_s` in
     total; then it is killed with its child processes. Its exceptions are ignored. Windows has no fork: there the work
     ends with this process."""
     if not hasattr(os, "fork"):
-        thread = threading.Thread(target=_quietly, args=(work,), daemon=True)
+        thread = threading.Thread(target=_run_ignoring_errors, args=(work,), daemon=True)
         thread.start()
         thread.join(wait_s)
         return
@@ -134,29 +134,29 @@ def begun(work: Callable[[], object], wait_s: float, longest_s: float) -> None:
     except OSError:  # the process limit may be reached
         return
     if child == 0:
-        _alone(work, longest_s)
-    ends_s = monotonic() + wait_s
+        _run_in_child(work, max_s)
+    deadline_s = monotonic() + wait_s
     with suppress(ChildProcessError):
-        while os.waitpid(child, os.WNOHANG)[0] == 0 and monotonic() < ends_s:
-            sleep(_BACKGROUND_LOOK_S)
+        while os.waitpid(child, os.WNOHANG)[0] == 0 and monotonic() < deadline_s:
+            sleep(_BACKGROUND_POLL_S)
 
 
-def _alone(work: Callable[[], object], longest_s: float) -> None:
+def _run_in_child(work: Callable[[], object], max_s: float) -> None:
     """Runs in the child process: never returns."""
     try:
         os.setsid()
-        nothing = os.open(os.devnull, os.O_RDWR)
+        null_device = os.open(os.devnull, os.O_RDWR)
         for number in range(3):
-            os.dup2(nothing, number)
+            os.dup2(null_device, number)
         os.closerange(3, 256)
         signal.signal(signal.SIGALRM, lambda *_: os.killpg(0, signal.SIGKILL))
-        signal.setitimer(signal.ITIMER_REAL, longest_s)
-        _quietly(work)
+        signal.setitimer(signal.ITIMER_REAL, max_s)
+        _run_ignoring_errors(work)
     finally:
         os._exit(0)
 
 
-def _quietly(work: Callable[[], object]) -> None:
+def _run_ignoring_errors(work: Callable[[], object]) -> None:
     with suppress(Exception):
         work()
 
@@ -164,82 +164,82 @@ def _quietly(work: Callable[[], object]) -> None:
 TIMEOUT_S = 600.0
 """A command that takes longer counts as a refusal."""
 
-LONGEST_SAID = 500
+MAX_MESSAGE = 500
 """Characters of a command's last line that are kept."""
 
-LONGEST_VARIABLE = 100_000
+MAX_VARIABLE_BYTES = 100_000
 """In bytes; Linux limits a variable to 128 KiB (MAX_ARG_STRLEN)."""
 
-_TAIL = 1 << 16  # bytes of its output that are kept, and read at once
-_READS = 64
-_LOOK_S = 0.05
+_TAIL_BYTES = 1 << 16  # bytes of its output that are kept, and read at once
+_MAX_READS = 64
+_POLL_S = 0.05
 
 
-class InnerField(Protocol):
+class InnerBackend(Protocol):
     """The run backend of the cluster itself, as `ports.RunBackend`."""
 
-    def do(self, act: Act) -> None: ...
-    def news(self, wait_s: float) -> Sequence[News]: ...
-    def renew(self) -> None: ...
+    def do(self, action: ClusterAction) -> None: ...
+    def updates(self, wait_s: float) -> Sequence[RunUpdate]: ...
+    def restart_watches(self) -> None: ...
     def close(self) -> None: ...
 
 
-class HookedField:
+class HookedBackend:
     """The port `ports.RunBackend`: runs hooks, and passes everything else to the inner backend. For one thread."""
 
-    def __init__(self, inner: InnerField, commands: Mapping[str, str], run: str, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, inner: InnerBackend, commands: Mapping[str, str], run: str, timeout_s: float = TIMEOUT_S) -> None:
         """`commands`: shell commands by `Hook.when`; `run`: the id of the drain."""
         self._inner = inner
         self._commands = commands
         self._run = run
         self._timeout_s = timeout_s
         self._closing = threading.Event()
-        self._ended: SimpleQueue[HookEnded] = SimpleQueue()
+        self._finished: SimpleQueue[HookEnded] = SimpleQueue()
         self._threads: list[threading.Thread] = []
 
-    def do(self, act: Errand) -> None:
-        if not isinstance(act, Hook):
-            self._inner.do(act)
+    def do(self, action: RunCommand) -> None:
+        if not isinstance(action, Hook):
+            self._inner.do(action)
             return
-        thread = threading.Thread(target=self._ask, args=(act,), name=f"eksdoc hook: {act.when}", daemon=True)
+        thread = threading.Thread(target=self._run_hook, args=(action,), name=f"eksdoc hook: {action.when}", daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def news(self, wait_s: float) -> Sequence[News]:
+    def updates(self, wait_s: float) -> Sequence[RunUpdate]:
         """As the port; while a hook runs, it may return an empty sequence before the time is over."""
-        ended = self._heard()
+        finished = self._finished_hooks()
         running = any(thread.is_alive() for thread in self._threads)
-        wait_s = 0.0 if ended else min(wait_s, _LOOK_S) if running else wait_s
-        return [*ended, *self._inner.news(wait_s)]
+        wait_s = 0.0 if finished else min(wait_s, _POLL_S) if running else wait_s
+        return [*finished, *self._inner.updates(wait_s)]
 
-    def renew(self) -> None:
+    def restart_watches(self) -> None:
         """As the port; running hook commands continue, because they do not depend on the cluster."""
-        self._inner.renew()
+        self._inner.restart_watches()
 
     def close(self) -> None:
         """Kill running commands with their child processes."""
         self._closing.set()
         self._inner.close()
         for thread in self._threads:
-            thread.join(KILL_S * 2)
+            thread.join(KILL_AFTER_S * 2)
 
-    def _heard(self) -> list[News]:
-        found: list[News] = []
+    def _finished_hooks(self) -> list[RunUpdate]:
+        updates: list[RunUpdate] = []
         try:
             while True:
-                found.append(self._ended.get_nowait())
+                updates.append(self._finished.get_nowait())
         except Empty:
-            return found
+            return updates
 
-    def _ask(self, hook: Hook) -> None:
+    def _run_hook(self, hook: Hook) -> None:
         try:
-            ok, said = _Command(self._commands[hook.when], self._run, hook).run(self._timeout_s, self._closing)
+            approved, message = _HookCommand(self._commands[hook.when], self._run, hook).run(self._timeout_s, self._closing)
         except Exception as error:  # any error means that the hook did not approve
-            ok, said = False, f"it cannot be run: {error}"
-        self._ended.put(HookEnded(hook, ok, said))
+            approved, message = False, f"it cannot be run: {error}"
+        self._finished.put(HookEnded(hook, approved, message))
 
 
-class _Command:
+class _HookCommand:
     """One run of one hook command, in one thread. Mutable."""
 
     def __init__(self, command: str, run: str, hook: Hook) -> None:
@@ -247,7 +247,7 @@ class _Command:
         self._nodes = "".join(f"{node}\n" for node in hook.nodes).encode()
         self._environment = {**os.environ, "EKSDOC_RUN": run, "EKSDOC_WAVE": str(hook.wave), "EKSDOC_WHEN": hook.when}
         self._environment.pop("EKSDOC_NODES", None)
-        if len(self._nodes) <= LONGEST_VARIABLE:
+        if len(self._nodes) <= MAX_VARIABLE_BYTES:
             self._environment["EKSDOC_NODES"] = " ".join(hook.nodes)
         self._tail = b""
 
@@ -257,30 +257,30 @@ class _Command:
         Raises:
             OSError: the shell cannot be started.
         """
-        with tempfile.TemporaryFile() as names:
-            names.write(self._nodes)
-            names.seek(0)
-            with self._begun(names) as process:
-                late = self._wait(process, monotonic() + timeout_s, closing)
-                if late:
-                    end(process)
+        with tempfile.TemporaryFile() as node_names:
+            node_names.write(self._nodes)
+            node_names.seek(0)
+            with self._start(node_names) as process:
+                timed_out = self._timed_out(process, monotonic() + timeout_s, closing)
+                if timed_out:
+                    terminate(process)
                 assert process.stdout is not None
                 process.stdout.close()  # a child process that still holds the other end has left the process group
-        if late:
-            why = "it was killed as the run ended" if closing.is_set() else f"it takes more than {duration(timeout_s)}"
-            return False, _joined(why, self._last_line)
-        status = process.returncode
-        if status == 0:
+        if timed_out:
+            reason = "it was killed as the run ended" if closing.is_set() else f"it takes more than {format_duration(timeout_s)}"
+            return False, _with_output(reason, self._last_line)
+        exit_status = process.returncode
+        if exit_status == 0:
             return True, self._last_line
-        how = f"exit status {status}" if status > 0 else f"killed by signal {-status}"
-        return False, _joined(how, self._last_line)
+        ending = f"exit status {exit_status}" if exit_status > 0 else f"killed by signal {-exit_status}"
+        return False, _with_output(ending, self._last_line)
 
-    def _begun(self, names: IO[bytes]) -> subprocess.Popen[bytes]:
+    def _start(self, node_names: IO[bytes]) -> subprocess.Popen[bytes]:
         """Start the command in its own session: it receives no Ctrl-C from this terminal, and is killed with its child
         processes."""
         return subprocess.Popen(
             ["/bin/sh", "-c", self._command],
-            stdin=names,
+            stdin=node_names,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=self._environment,
@@ -288,33 +288,33 @@ class _Command:
             bufsize=0,
         )
 
-    def _wait(self, process: subprocess.Popen[bytes], until_s: float, closing: threading.Event) -> bool:
+    def _timed_out(self, process: subprocess.Popen[bytes], deadline_s: float, closing: threading.Event) -> bool:
         """Wait for the end of the command, even if its child processes hold its output open; returns whether it is
         still running."""
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
-        while monotonic() < until_s and not closing.is_set():
-            over = process.poll() is not None
-            self._read(process.stdout)
-            if over:
+        while monotonic() < deadline_s and not closing.is_set():
+            has_ended = process.poll() is not None
+            self._read_output(process.stdout)
+            if has_ended:
                 return False
-            closing.wait(_LOOK_S)
+            closing.wait(_POLL_S)
         return process.poll() is None
 
-    def _read(self, output: IO[bytes]) -> None:
+    def _read_output(self, output: IO[bytes]) -> None:
         """Read the available output; a limited number of chunks, because a command may never stop printing."""
-        for _ in range(_READS):
-            told = output.read(_TAIL)
-            if not told:  # None: no data yet
+        for _ in range(_MAX_READS):
+            chunk = output.read(_TAIL_BYTES)
+            if not chunk:  # None: no data yet
                 return
-            self._tail = (self._tail + told)[-_TAIL:]
+            self._tail = (self._tail + chunk)[-_TAIL_BYTES:]
 
     @property
     def _last_line(self) -> str:
         lines = self._tail.decode("utf-8", "replace").split("\n")
-        said = ("".join(each for each in line if each.isprintable()).strip() for line in reversed(lines))
-        return next(filter(None, said), "")[:LONGEST_SAID]
+        printable_lines = ("".join(each for each in line if each.isprintable()).strip() for line in reversed(lines))
+        return next(filter(None, printable_lines), "")[:MAX_MESSAGE]
 
 
-def _joined(why: str, said: str) -> str:
-    return f"{why}: {said}" if said else why
+def _with_output(reason: str, last_line: str) -> str:
+    return f"{reason}: {last_line}" if last_line else reason

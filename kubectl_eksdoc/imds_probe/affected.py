@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from enum import Enum
 from itertools import islice
 
-from kubectl_eksdoc.amazon.metadata_service import OPTIONAL, REQUIRED, ImdsVerdict, Reach
+from kubectl_eksdoc.amazon.metadata_service import TOKENS_OPTIONAL, TOKENS_REQUIRED, ImdsVerdict, ImdsReach
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Image, MetadataOptions, PodIdentity
-from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogOf, Pod, RoleBy
+from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogKey, Pod, RoleSource
 
 from .programs import (
     ContainerCommand,
@@ -26,28 +26,28 @@ from .programs import (
     MatchedLogLine,
     Program,
     ProgramNeeds,
-    needs_nothing,
+    is_known_not_to_ask,
     needs_of,
     never_asks,
     program_of_image,
     programs_of,
-    read,
+    read_log,
 )
 
 # Selection of pods to read logs of, because each log is a request, and the evidence in these pods.
 
 
-MOST = 60
-_STEADY = timedelta(minutes=15)
+MAX_PODS = 60
+_STABLE_AFTER = timedelta(minutes=15)
 """The longest delay between two starts of a crashing container is 5 minutes (kubelet, MaxContainerBackOff)."""
 
 
 @frozen
-class _Chosen:
+class _PodSelection:
     """The selected pods, and the number of further candidates."""
 
     pods: tuple[Pod, ...]
-    left: int = 0
+    not_selected: int = 0
 
 
 @frozen
@@ -56,129 +56,129 @@ class PodEvidence:
     not be read; `other_cause`: the log line with another cause; `weak_symptom`: a line after which programs may
     continue; `commands_by_image`: the commands of known programs by image, if there are several."""
 
-    started: ContainerCommand | None = None
-    seen: MatchedLogLine | None = None
-    unknown: tuple[Unknown, ...] = ()
-    another: MatchedLogLine | None = None
-    weak: MatchedLogLine | None = None
-    programs: tuple[tuple[str, ContainerCommand], ...] = ()
+    command: ContainerCommand | None = None
+    symptom: MatchedLogLine | None = None
+    unreadable: tuple[Unknown, ...] = ()
+    other_cause: MatchedLogLine | None = None
+    weak_symptom: MatchedLogLine | None = None
+    commands_by_image: tuple[tuple[str, ContainerCommand], ...] = ()
 
-    def started_as(self, image: str) -> ContainerCommand | None:
-        return dict(self.programs).get(image, self.started)
+    def command_of(self, image: str) -> ContainerCommand | None:
+        return dict(self.commands_by_image).get(image, self.command)
 
 
-def choose(pods: Sequence[Pod], now: datetime, most: int = MOST, logs: bool = True) -> _Chosen:
+def select_pods(pods: Sequence[Pod], now: datetime, max_pods: int = MAX_PODS, can_read_logs: bool = True) -> _PodSelection:
     """Select from `pods` without access to the service: programs with a known need, and pods that do not run well. One
     pod of each controller comes before a second one. If there is room and `can_read_logs`, one pod of each other
     controller without an own role follows: it may be Ready and still lack what it asks for."""
-    worth = [pod for pod in pods if not (pod.finished or pod.calls.host_network) and (may_need(pod) or fails(pod, now))]
+    candidates = [pod for pod in pods if not (pod.finished or pod.calls.host_network) and (may_need_imds(pod) or is_failing(pod, now))]
     replicas: Counter[str] = Counter()
     ranked = []
-    for pod in sorted(worth, key=lambda each: (not fails(each, now), each.key)):
-        owner = _owner(pod)
-        ranked.append(((replicas[owner], not may_need(pod), not fails(pod, now), pod.key), pod))
+    for pod in sorted(candidates, key=lambda each: (not is_failing(each, now), each.key)):
+        owner = _owner_uid(pod)
+        ranked.append(((replicas[owner], not may_need_imds(pod), not is_failing(pod, now), pod.key), pod))
         replicas[owner] += 1
     ranked.sort(key=lambda each: each[0])
-    others = islice(_may_ask(pods, {*replicas}), max(0, most - len(ranked)) if logs else 0)
-    return _Chosen((*(pod for _, pod in ranked[:most]), *others), max(0, len(ranked) - most))
+    other_pods = islice(_pods_without_role(pods, {*replicas}), max(0, max_pods - len(ranked)) if can_read_logs else 0)
+    return _PodSelection((*(pod for _, pod in ranked[:max_pods]), *other_pods), max(0, len(ranked) - max_pods))
 
 
-def _may_ask(pods: Iterable[Pod], known: set[str]) -> Iterator[Pod]:
+def _pods_without_role(pods: Iterable[Pod], known_owners: set[str]) -> Iterator[Pod]:
     """Pods of controllers that are not in `known_owners`; the controllers are added to it."""
     for pod in pods:
-        of = pod.calls
-        if of.role is not RoleBy.NOBODY or of.host_network or pod.finished or not pod.node or _owner(pod) in known:
+        calls = pod.calls
+        if calls.role is not RoleSource.NONE or calls.host_network or pod.finished or not pod.node or _owner_uid(pod) in known_owners:
             continue
-        known.add(_owner(pod))
-        if not all(map(needs_nothing, of.images)):
+        known_owners.add(_owner_uid(pod))
+        if not all(map(is_known_not_to_ask, calls.images)):
             yield pod
 
 
-def _owner(pod: Pod) -> str:
+def _owner_uid(pod: Pod) -> str:
     return pod.owner.uid if pod.owner is not None else pod.uid
 
 
-def may_need(pod: Pod) -> bool:
+def may_need_imds(pod: Pod) -> bool:
     """By the known programs, without evidence from the pod; its own role may not be the one that it needs."""
     programs = programs_of(pod).values()
     return any(needs_of(each, pod, None, has_role=False) for each in programs)
 
 
-def fails(pod: Pod, now: datetime) -> bool:
+def is_failing(pod: Pod, now: datetime) -> bool:
     """The pod is not Ready on its node, or it became Ready again a short or unknown time ago."""
     if not pod.ready:
         return bool(pod.node)
-    return pod.restarted and (pod.ready_at is None or now - pod.ready_at < _STEADY)
+    return pod.restarted and (pod.ready_at is None or now - pod.ready_at < _STABLE_AFTER)
 
 
-def ended_badly(pod: Pod, done: Set[str]) -> bool:
+def is_failed_job_pod(pod: Pod, succeeded_jobs: Set[str]) -> bool:
     """The pod failed, and its Job, which creates another pod after a failure, is not in `succeeded_jobs`."""
-    return pod.phase == "Failed" and pod.owner is not None and pod.owner.kind == "Job" and pod.owner.uid not in done
+    return pod.phase == "Failed" and pod.owner is not None and pod.owner.kind == "Job" and pod.owner.uid not in succeeded_jobs
 
 
-def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[LogOf, ...]:
+def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[LogKey, ...]:
     """Logs of the failing containers, or of all if none fails: the current one, then that of the previous run. The
     order matters."""
-    failing = [each for each in containers if _failing(each) or (each.ended_before and fails(pod, now))]
-    found: list[LogOf] = []
-    for each in failing or [each for each in containers if not each.init]:
-        log = LogOf(pod.namespace, pod.name, each.name)
-        before = LogOf(pod.namespace, pod.name, each.name, previous=True)
-        if each.runs is not ContainerRunState.WAITING:
-            found.append(log)
-        if each.ended_before and (each in failing):
-            found.append(before)
-    return tuple(found)
+    failing = [container for container in containers if _is_container_failing(container) or (container.ended_before and is_failing(pod, now))]
+    logs: list[LogKey] = []
+    for container in failing or [container for container in containers if not container.init]:
+        log = LogKey(pod.namespace, pod.name, container.name)
+        previous_log = LogKey(pod.namespace, pod.name, container.name, previous=True)
+        if container.runs is not ContainerRunState.WAITING:
+            logs.append(log)
+        if container.ended_before and (container in failing):
+            logs.append(previous_log)
+    return tuple(logs)
 
 
-def _failing(container: Container) -> bool:
+def _is_container_failing(container: Container) -> bool:
     """A completed init container is not ready, and need not be."""
     return not (container.ready or (container.init and container.ended_as == "Completed"))
 
 
-def started_of(containers: Sequence[Container]) -> ContainerCommand | None:
+def command_of_pod(containers: Sequence[Container]) -> ContainerCommand | None:
     """The command of the known program, else of the first container that may ask the service; the others are
     sidecars."""
     running = [each for each in containers if not each.init]
-    known = (each for each in running if program_of_image(each.image) is not None)
-    asking = (each for each in running if not never_asks(_started(each)))
-    which = next(known, None) or next(asking, running[0] if running else None)
-    return None if which is None else _started(which)
+    known_programs = (each for each in running if program_of_image(each.image) is not None)
+    possible_askers = (each for each in running if not never_asks(_container_command(each)))
+    container = next(known_programs, None) or next(possible_askers, running[0] if running else None)
+    return None if container is None else _container_command(container)
 
 
-def _started(container: Container) -> ContainerCommand:
-    more = container.more_variables, container.values, container.more_secrets
-    return ContainerCommand(container.arguments, container.variables, *more)
+def _container_command(container: Container) -> ContainerCommand:
+    more_variables = container.more_variables, container.values, container.more_secrets
+    return ContainerCommand(container.arguments, container.variables, *more_variables)
 
 
-def inside(
+def read_evidence(
     containers: Sequence[Container] | Absent | Unknown,
-    asked: Sequence[LogOf],
-    logs: Mapping[LogOf, str | Absent | Unknown],
+    log_refs: Sequence[LogKey],
+    logs: Mapping[LogKey, str | Absent | Unknown],
 ) -> PodEvidence:
     """Read the evidence. `log_refs`: the pod's logs in the order of `logs_of`; an unread log counts as unknown if no
     other one has a symptom. Missing values of a container that never asks the service have another cause."""
     if isinstance(containers, (Absent, Unknown)):
-        return PodEvidence(unknown=(_unknown(containers),))
-    told = [logs.get(log, Unknown("it was not asked for")) for log in asked]
-    silent = {each.name for each in containers if never_asks(_started(each))}
+        return PodEvidence(unreadable=(_as_unknown(containers),))
+    texts = [logs.get(log, Unknown("it was not asked for")) for log in log_refs]
+    silent_containers = {each.name for each in containers if never_asks(_container_command(each))}
     logs_read = [
-        LogReading(another=found.another) if log.container in silent else found
-        for log, text in zip(asked, told, strict=True)
-        if isinstance(text, str) and (found := read(text))
+        LogReading(another=reading.another) if log.container in silent_containers else reading
+        for log, text in zip(log_refs, texts, strict=True)
+        if isinstance(text, str) and (reading := read_log(text))
     ]
-    first = {
+    first_lines = {
         name: next(filter(None, (getattr(each, name) for each in logs_read)), None)
         for name in ("symptom", "weak", "another")
     }
-    untold = () if first["symptom"] is not None else tuple(_unknown(each) for each in told if not isinstance(each, str))
-    known = [each for each in containers if not each.init and program_of_image(each.image) is not None]
-    several = tuple((each.image, _started(each)) for each in known) if len(known) > 1 else ()
-    return PodEvidence(started_of(containers), first["symptom"], untold, first["another"], first["weak"], several)
+    unread_logs = () if first_lines["symptom"] is not None else tuple(_as_unknown(each) for each in texts if not isinstance(each, str))
+    known_containers = [each for each in containers if not each.init and program_of_image(each.image) is not None]
+    commands_by_image = tuple((each.image, _container_command(each)) for each in known_containers) if len(known_containers) > 1 else ()
+    return PodEvidence(command_of_pod(containers), first_lines["symptom"], unread_logs, first_lines["another"], first_lines["weak"], commands_by_image)
 
 
-def _unknown(given: Absent | Unknown) -> Unknown:
-    return given if isinstance(given, Unknown) else Unknown(f"it is gone: {given.said}")
+def _as_unknown(answer: Absent | Unknown) -> Unknown:
+    return answer if isinstance(answer, Unknown) else Unknown(f"it is gone: {answer.said}")
 
 
 class Effect(Enum):
@@ -191,7 +191,7 @@ class Effect(Enum):
     NO_KNOWN_NEED = "no known need"
 
 
-WORST_FIRST = {effect: rank for rank, effect in enumerate(Effect)}
+EFFECT_RANK = {effect: rank for rank, effect in enumerate(Effect)}
 
 
 @frozen
@@ -202,158 +202,158 @@ class AffectedPod:
 
     pod: Pod
     effect: Effect
-    why: str
-    where: str
+    reason: str
+    location: str
     way_out: str
     source: str = ""
-    line: str = ""
-    asks: bool = True
-    own_role: bool = False
+    log_line: str = ""
+    asks_service: bool = True
+    lacks_own_role: bool = False
 
 
-_OWN_ROLE = "give it a role of its own: EKS Pod Identity or IRSA"
-_ITS_ROLE = (
+_USE_OWN_ROLE = "give it a role of its own: EKS Pod Identity or IRSA"
+_CHECK_ROLE = (
     "it has a role by {0} and does not get its credentials: update its AWS SDK, and check that role's trust policy and "
     "the service account's token"
 )
-AGAIN = "recreate it: EKS Pod Identity has a role for its service account, which it got after the pod started"
-_MUCH = 20
+RECREATE_POD = "recreate it: EKS Pod Identity has a role for its service account, which it got after the pod started"
+_MANY_LINES = 20
 """Number of log lines after which a Ready program has continued without what it lacked."""
-_OUTLIVED = timedelta(hours=12)
+_CREDENTIALS_EXPIRED = timedelta(hours=12)
 """Credentials of a node role are valid for at most 6 hours: a pod that has run longer has others, or needs none."""
 
 
-def cut_off(*verdicts: ImdsVerdict) -> bool:
+def lacks_imdsv2(*verdicts: ImdsVerdict) -> bool:
     """A verdict says that the pod cannot reach the service, or only with IMDSv1."""
-    return any(each.reach in (Reach.CUT_OFF, Reach.V1_ONLY) for each in verdicts)
+    return any(each.reach in (ImdsReach.UNREACHABLE, ImdsReach.V1_ONLY) for each in verdicts)
 
 
 @frozen
-class JudgedPods:
+class PodChecker:
     """Checks pods on a node with the verdict `verdict_now`, whose next node has `verdict_next`. `identities`: service
     accounts with a role by EKS Pod Identity. `is_host_network`: the pods are in the host network; other pods are not
     checked."""
 
-    here: ImdsVerdict
-    later: ImdsVerdict
+    verdict_now: ImdsVerdict
+    verdict_next: ImdsVerdict
     identities: Set[PodIdentity] | Unknown
     now: datetime
-    at_host: bool = False
+    is_host_network: bool = False
 
-    def affected(self, pod: Pod, inside: PodEvidence = PodEvidence()) -> AffectedPod | None:
+    def check(self, pod: Pod, evidence: PodEvidence = PodEvidence()) -> AffectedPod | None:
         """None if the pod is not affected, as far as its object and evidence show."""
-        if pod.finished or (pod.calls.host_network and not self.at_host):
+        if pod.finished or (pod.calls.host_network and not self.is_host_network):
             return None
-        known = programs_of(pod)
-        program = next(iter(known.values()), None)
-        if inside.seen is not None and self.here.reach is not Reach.REACHABLE and not self._recovered(pod, inside.seen):
-            return self._broken(pod, program, inside.seen, inside.another)
-        if not cut_off(self.here, self.later):
+        known_programs = programs_of(pod)
+        program = next(iter(known_programs.values()), None)
+        if evidence.symptom is not None and self.verdict_now.reach is not ImdsReach.REACHABLE and not self._has_recovered(pod, evidence.symptom):
+            return self._broken_pod(pod, program, evidence.symptom, evidence.other_cause)
+        if not lacks_imdsv2(self.verdict_now, self.verdict_next):
             return None
         own_role = has_role(pod, self.identities)
-        if program is None and never_asks(inside.started):
+        if program is None and never_asks(evidence.command):
             return None
         if program is None:
-            return None if own_role or all(map(needs_nothing, pod.calls.images)) else self._unlikely(pod)
-        found = []
-        for image, each in known.items():
-            one = replace(inside, started=inside.started_as(image))
-            if not never_asks(one.started):
-                found.append(self._of_program(pod, each, needs_of(each, pod, one.started, own_role), one))
-        return min(filter(None, found), key=lambda each: WORST_FIRST[each.effect], default=None)
+            return None if own_role or all(map(is_known_not_to_ask, pod.calls.images)) else self._pod_without_known_need(pod)
+        results = []
+        for image, known_program in known_programs.items():
+            program_evidence = replace(evidence, command=evidence.command_of(image))
+            if not never_asks(program_evidence.command):
+                results.append(self._check_program(pod, known_program, needs_of(known_program, pod, program_evidence.command, own_role), program_evidence))
+        return min(filter(None, results), key=lambda known_program: EFFECT_RANK[known_program.effect], default=None)
 
-    def _recovered(self, pod: Pod, seen: MatchedLogLine) -> bool:
+    def _has_recovered(self, pod: Pod, symptom: MatchedLogLine) -> bool:
         """The pod is Ready, and has logged many lines since."""
-        return not fails(pod, self.now) and seen.after > _MUCH
+        return not is_failing(pod, self.now) and symptom.lines_after > _MANY_LINES
 
-    def _broken(
-        self, pod: Pod, program: Program | None, seen: MatchedLogLine, another: MatchedLogLine | None
+    def _broken_pod(
+        self, pod: Pod, program: Program | None, symptom: MatchedLogLine, other_cause: MatchedLogLine | None
     ) -> AffectedPod:
-        lacks = f"its log says that it lacks {seen.lacks} ({seen.said.program})"
-        if another is not None:
-            lacks += ", and names another cause after it"
-        where = f"on its node {self.here.why}"
-        if self.here.reach is Reach.UNKNOWN:
-            where = f"whether its node's service is reached is not known: {self.here.why}"
-        source = str(program.source if program is not None else seen.said.source)
-        way_out = self._way_out(pod, program, seen)
-        if not seen.said.asks:
-            lacks += ", which it does not ask the service for"
-        own_role = seen.said.lacks == "credentials" and has_role(pod, self.identities)
-        effect = Effect.BROKEN if another is None else Effect.POSSIBLE
-        return AffectedPod(pod, effect, lacks, where, way_out, source, seen.line, seen.said.asks, own_role)
+        reason = f"its log says that it lacks {symptom.lacks} ({symptom.record.program})"
+        if other_cause is not None:
+            reason += ", and names another cause after it"
+        location = f"on its node {self.verdict_now.why}"
+        if self.verdict_now.reach is ImdsReach.UNKNOWN:
+            location = f"whether its node's service is reached is not known: {self.verdict_now.why}"
+        source = str(program.source if program is not None else symptom.record.source)
+        way_out = self._way_out(pod, program, symptom)
+        if not symptom.record.asks:
+            reason += ", which it does not ask the service for"
+        own_role = symptom.record.lacks == "credentials" and has_role(pod, self.identities)
+        effect = Effect.BROKEN if other_cause is None else Effect.POSSIBLE
+        return AffectedPod(pod, effect, reason, location, way_out, source, symptom.line, symptom.record.asks, own_role)
 
-    def _unlikely(self, pod: Pod) -> AffectedPod:
-        _, where = self._worst()
-        return AffectedPod(pod, Effect.NO_KNOWN_NEED, "it has no role of its own", where, _OWN_ROLE)
+    def _pod_without_known_need(self, pod: Pod) -> AffectedPod:
+        _, location = self._worst_verdict()
+        return AffectedPod(pod, Effect.NO_KNOWN_NEED, "it has no role of its own", location, _USE_OWN_ROLE)
 
-    def _of_program(self, pod: Pod, program: Program, needs: ProgramNeeds, inside: PodEvidence) -> AffectedPod | None:
+    def _check_program(self, pod: Pod, program: Program, needs: ProgramNeeds, evidence: PodEvidence) -> AffectedPod | None:
         if not needs:
             return None
-        worst, where = self._worst()
-        effect, why = Effect.POSSIBLE, f"it may look for {_listed([*needs.surely, *needs.may])} there"
+        worst_verdict, location = self._worst_verdict()
+        effect, reason = Effect.POSSIBLE, f"it may look for {_join_needs([*needs.surely, *needs.may])} there"
         if program.only_if and not needs.surely:
-            why = f"it looks for {_listed(needs.may)} there if {program.only_if}"
-            effect = Effect.NO_KNOWN_NEED if self._does_without(pod, inside) else Effect.POSSIBLE
-        elif inside.started is None and needs.may:
-            why = f"whether it was given {_listed(needs.may)} is not known"
+            reason = f"it looks for {_join_needs(needs.may)} there if {program.only_if}"
+            effect = Effect.NO_KNOWN_NEED if self._works_without(pod, evidence) else Effect.POSSIBLE
+        elif evidence.command is None and needs.may:
+            reason = f"whether it was given {_join_needs(needs.may)} is not known"
         elif not needs.surely:
-            why = f"whether its envFrom gives it {_listed(needs.may)} is not known"
+            reason = f"whether its envFrom gives it {_join_needs(needs.may)} is not known"
         elif program.on_host and not pod.calls.host_network:
-            why = "it was not given the network of its host, with which it comes"
-        elif self._outlives(pod, needs, inside):
-            why = f"it looks for {_listed(needs.surely)} there, and has run without for more than 12 hours"
-        elif worst.reach is Reach.CUT_OFF:
-            effect, why = Effect.WILL_BREAK, f"it looks for {_listed(needs.surely)} there"
-        return AffectedPod(pod, effect, why, where, self._way_out(pod, program), str(program.source))
+            reason = "it was not given the network of its host, with which it comes"
+        elif self._outlives_credentials(pod, needs, evidence):
+            reason = f"it looks for {_join_needs(needs.surely)} there, and has run without for more than 12 hours"
+        elif worst_verdict.reach is ImdsReach.UNREACHABLE:
+            effect, reason = Effect.WILL_BREAK, f"it looks for {_join_needs(needs.surely)} there"
+        return AffectedPod(pod, effect, reason, location, self._way_out(pod, program), str(program.source))
 
-    def _does_without(self, pod: Pod, inside: PodEvidence) -> bool:
+    def _works_without(self, pod: Pod, evidence: PodEvidence) -> bool:
         """The pod is Ready, its log was read, and the next node offers at least the same access."""
-        loses = cut_off(self.later) and self.here.reach not in (Reach.CUT_OFF, self.later.reach)
-        return not loses and pod.ready and inside.started is not None and not inside.unknown
+        loses = lacks_imdsv2(self.verdict_next) and self.verdict_now.reach not in (ImdsReach.UNREACHABLE, self.verdict_next.reach)
+        return not loses and pod.ready and evidence.command is not None and not evidence.unreadable
 
-    def _outlives(self, pod: Pod, needs: ProgramNeeds, inside: PodEvidence) -> bool:
+    def _outlives_credentials(self, pod: Pod, needs: ProgramNeeds, evidence: PodEvidence) -> bool:
         """The pod needs only credentials, had no access all the time as far as known, and its log was read."""
-        if needs.surely != (ImdsNeed.CREDENTIALS,) or self.here.reach is not Reach.CUT_OFF or inside.unknown:
+        if needs.surely != (ImdsNeed.CREDENTIALS,) or self.verdict_now.reach is not ImdsReach.UNREACHABLE or evidence.unreadable:
             return False
-        return pod.ready and pod.ready_at is not None and self.now - pod.ready_at > _OUTLIVED
+        return pod.ready and pod.ready_at is not None and self.now - pod.ready_at > _CREDENTIALS_EXPIRED
 
-    def _worst(self) -> tuple[ImdsVerdict, str]:
+    def _worst_verdict(self) -> tuple[ImdsVerdict, str]:
         """With the node it applies to, a clause."""
-        for reach in (Reach.CUT_OFF, Reach.V1_ONLY):
-            if self.here.reach is reach:
-                return self.here, f"on its node {self.here.why}"
-            if self.later.reach is reach:
-                return self.later, f"on the next node {self.later.why}"
+        for reach in (ImdsReach.UNREACHABLE, ImdsReach.V1_ONLY):
+            if self.verdict_now.reach is reach:
+                return self.verdict_now, f"on its node {self.verdict_now.why}"
+            if self.verdict_next.reach is reach:
+                return self.verdict_next, f"on the next node {self.verdict_next.why}"
         raise AssertionError("only pods that cannot reach IMDS are checked")
 
-    def _way_out(self, pod: Pod, program: Program | None, seen: MatchedLogLine | None = None) -> str:
-        if pod.calls.role is RoleBy.NOBODY and _associated(pod, self.identities):
-            return AGAIN
-        if seen is not None and seen.said.lacks == "credentials" and pod.calls.role is not RoleBy.NOBODY:
-            return _ITS_ROLE.format(pod.calls.role.value)
-        if seen is not None and not seen.said.asks:
+    def _way_out(self, pod: Pod, program: Program | None, symptom: MatchedLogLine | None = None) -> str:
+        if pod.calls.role is RoleSource.NONE and _has_pod_identity(pod, self.identities):
+            return RECREATE_POD
+        if symptom is not None and symptom.record.lacks == "credentials" and pod.calls.role is not RoleSource.NONE:
+            return _CHECK_ROLE.format(pod.calls.role.value)
+        if symptom is not None and not symptom.record.asks:
             return "set AWS_REGION"
-        return program.fix if program is not None else _OWN_ROLE
+        return program.fix if program is not None else _USE_OWN_ROLE
 
 
-def unexplained(pod: Pod, inside: PodEvidence, now: datetime) -> bool:
+def has_unexplained_failure(pod: Pod, evidence: PodEvidence, now: datetime) -> bool:
     """The pod fails, and its log names no known cause. A pod that never asks the service fails for another reason."""
-    return fails(pod, now) and inside.another is None and not never_asks(inside.started)
+    return is_failing(pod, now) and evidence.other_cause is None and not never_asks(evidence.command)
 
 
-def _listed(needs: Sequence[ImdsNeed]) -> str:
+def _join_needs(needs: Sequence[ImdsNeed]) -> str:
     """``a, b and c``."""
-    *before, last = [need.value for need in needs]
-    return f"{', '.join(before)} and {last}" if before else last
+    *others, last = [need.value for need in needs]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def has_role(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
     """Unknown associations count as none."""
-    return pod.calls.role is not RoleBy.NOBODY or _associated(pod, identities)
+    return pod.calls.role is not RoleSource.NONE or _has_pod_identity(pod, identities)
 
 
-def _associated(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
+def _has_pod_identity(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
     if isinstance(identities, Unknown):
         return False
     return PodIdentity(pod.namespace, pod.calls.service_account or "default") in identities
@@ -363,24 +363,24 @@ def _associated(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
 
 
 AL2023 = "AL2023"
-TAG = "tag:"
+TAG_PREFIX = "tag:"
 
 
-def settings(text: str, names: Collection[str]) -> dict[str, str] | None:
+def parse_options(text: str, names: Collection[str]) -> dict[str, str] | None:
     """Parse ``hops=1,tokens=required``, also with spaces, as tags cannot have commas. None if a name is not in `names`
     or repeated."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for part in re.split(r"[,\s]+", text.strip()):
         name, _, value = part.partition("=")
-        fits = {
+        is_valid = {
             "hops": value.isascii() and value.isdigit() and 1 <= int(value or 0) <= 64,
-            "tokens": value in (REQUIRED, OPTIONAL),
+            "tokens": value in (TOKENS_REQUIRED, TOKENS_OPTIONAL),
             "ami": value.upper() == AL2023,
         }
-        if name not in names or name in found or not fits[name]:
+        if name not in names or name in options or not is_valid[name]:
             return None
-        found[name] = value
-    return found
+        options[name] = value
+    return options
 
 
 @frozen
@@ -393,32 +393,32 @@ class IntendedOptions:
     tag: str = ""
 
     @classmethod
-    def of(cls, text: str) -> IntendedOptions | None:
+    def parse(cls, text: str) -> IntendedOptions | None:
         """None for an invalid text."""
-        found = settings(text, ("hops", "tokens"))
-        if found is None:
+        values = parse_options(text, ("hops", "tokens"))
+        if values is None:
             return None
-        return cls(int(found["hops"]) if "hops" in found else None, found.get("tokens", ""))
+        return cls(int(values["hops"]) if "hops" in values else None, values.get("tokens", ""))
 
     def __str__(self) -> str:
         """In the syntax of the flag."""
         if self.tag:
-            return f"{TAG}{self.tag}"
+            return f"{TAG_PREFIX}{self.tag}"
         return ",".join(f"{name}={value}" for name, value in (("hops", self.hops), ("tokens", self.tokens)) if value)
 
-    def missed_by(self, options: object) -> bool:
+    def is_violated_by(self, options: object) -> bool:
         """The options are known and differ from the intended ones; a disabled endpoint violates none."""
         if not isinstance(options, MetadataOptions) or not options.endpoint:
             return False
-        wide = self.hops is not None and options.hop_limit > self.hops
-        return wide or bool(self.tokens and options.tokens != self.tokens)
+        is_too_high = self.hops is not None and options.hop_limit > self.hops
+        return is_too_high or bool(self.tokens and options.tokens != self.tokens)
 
-    def met_by(self, options: object) -> bool:
-        return isinstance(options, MetadataOptions) and options.endpoint and not self.missed_by(options)
+    def is_met_by(self, options: object) -> bool:
+        return isinstance(options, MetadataOptions) and options.endpoint and not self.is_violated_by(options)
 
 
 @frozen
-class Assumed:
+class AssumedOptions:
     """`hops` and `tokens` of all next instances, None and "" if unchanged; `image`: `AL2023`, or "" for none."""
 
     hops: int | None = None
@@ -427,19 +427,19 @@ class Assumed:
 
     def __str__(self) -> str:
         """In the syntax of the flag."""
-        given = (("hops", self.hops), ("tokens", self.tokens), ("ami", self.image))
-        return ",".join(f"{name}={value}" for name, value in given if value)
+        values = (("hops", self.hops), ("tokens", self.tokens), ("ami", self.image))
+        return ",".join(f"{name}={value}" for name, value in values if value)
 
-    def options(self, without: object) -> MetadataOptions:
+    def apply_to(self, predicted: object) -> MetadataOptions:
         """The assumed options over the `predicted` ones. Values that are neither assumed nor known are the stricter
         ones."""
-        base = without if isinstance(without, MetadataOptions) else MetadataOptions(REQUIRED, 2)
+        base = predicted if isinstance(predicted, MetadataOptions) else MetadataOptions(TOKENS_REQUIRED, 2)
         hops = base.hop_limit if self.hops is None else self.hops
         return replace(base, tokens=self.tokens or base.tokens, hop_limit=hops, pending=False)
 
-    def ami_type(self, of: str) -> str:
+    def ami_type(self, current_type: str) -> str:
         """The assumed AMI type of a managed node group that has `current_type`."""
-        return f"AL2023_{of.partition('_')[2]}" if self.image and of.startswith("AL2_") else of
+        return f"AL2023_{current_type.partition('_')[2]}" if self.image and current_type.startswith("AL2_") else current_type
 
-    def of_image(self, image: Image) -> Image:
+    def image_for(self, image: Image) -> Image:
         return replace(image, v2=True) if self.image else image

@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from kubectl_eksdoc.amazon.group_updates import Stage, stage_of
-from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.changes.engine import Kind, Sent, Step, World
+from kubectl_eksdoc.amazon.group_updates import UpdateStage, stage_of_update
+from kubectl_eksdoc.amazon.metadata_service import ImdsReach
+from kubectl_eksdoc.changes.engine import ChangeKind, SentSteps, Step, ChangeEnvironment
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, ClusterError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue
+from kubectl_eksdoc.model.addons import EksAddonUpdate, HealthIssue
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.change_journal import PartOutcome, ChangePart
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Instance, NodeGroup
-from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.ports import ProbeNamespace
-from kubectl_eksdoc.probes.pods import ImdsProbeClock
+from kubectl_eksdoc.probes.pods import ProbeClock
 
-from .probe import prepared, probed
+from .probe import prepare_probe, run_probe
 from .probe_result import ProbedNode, ProbeSettings
-from .run import FixDone, class_patch, of_class, of_group, of_instance, of_node, stage_by_group
+from .run import FixDone, class_patch, node_class_part, node_group_part, instance_part, node_part, stage_by_node_group
 
 # Ports to AWS and the cluster, implemented by `aws` and `kube`.
 
@@ -39,7 +39,7 @@ class MetadataAws(Protocol):
         """A managed node group."""
         ...
 
-    def set_options(self, act: SetOptions, dry: bool = False) -> None:
+    def set_options(self, act: InstanceOptionsChange, dry: bool = False) -> None:
         """Change the options; EC2 applies the accepted change shortly after. `dry`: only check whether EC2 would accept
         it.
 
@@ -49,20 +49,20 @@ class MetadataAws(Protocol):
         """
         ...
 
-    def new_version(self, act: OnTemplate, token: str, dry: bool = False) -> int:
+    def new_version(self, act: LaunchTemplateFix, token: str, dry: bool = False) -> int:
         """Create a template version and return its number, 0 for a dry run; a repeated `token` returns the same
         version. Raises: as `set_options`."""
         ...
 
-    def version_of(self, act: OnTemplate, token: str) -> int | Unknown:
+    def version_of(self, act: LaunchTemplateFix, token: str) -> int | Unknown:
         """The number of the version that was created with `token`, 0 for none."""
         ...
 
-    def update_group(self, act: OnTemplate, number: int, token: str) -> EksAddonUpdate:
+    def update_group(self, act: LaunchTemplateFix, number: int, token: str) -> EksAddonUpdate:
         """Start the update; a repeated `token` returns the same update. Raises: as `set_options`."""
         ...
 
-    def update_to(self, act: OnTemplate, number: int) -> str | Unknown:
+    def update_to(self, act: LaunchTemplateFix, number: int) -> str | Unknown:
         """The ID of the group's update to that template version, "" if there is none."""
         ...
 
@@ -91,341 +91,341 @@ class NodeClasses(Protocol):
 
 
 @frozen
-class Ports:
+class FixPorts:
     """`read_members`: the current nodes of a group by name, each with its instance. `test_pods`: tests the access from
     pods on nodes, by name; None without test pods."""
 
     aws: MetadataAws
     classes: NodeClasses
-    members: Callable[[str], Mapping[str, Instance | Absent | Unknown] | Unknown]
-    prove: Callable[[Sequence[str]], tuple[Part, ...]] | None = None
+    read_members: Callable[[str], Mapping[str, Instance | Absent | Unknown] | Unknown]
+    test_pods: Callable[[Sequence[str]], tuple[ChangePart, ...]] | None = None
 
 
-def fix_of(act: Act, token: str, ports: Ports, world: World) -> Kind[FixDone]:
+def build_fix(action: MetadataFix, token: str, ports: FixPorts, world: ChangeEnvironment) -> ChangeKind[FixDone]:
     """`token` identifies this fix to EC2 and EKS."""
-    match act:
-        case OnInstances():
-            return _OnInstances(act, ports, world)
-        case OnTemplate():
-            return _OnTemplate(act, token, ports, world)
-        case OnClass():
-            return _OnClass(act, ports, world)
+    match action:
+        case InstancesFix():
+            return _OnInstances(action, ports, world)
+        case LaunchTemplateFix():
+            return _OnTemplate(action, token, ports, world)
+        case NodeClassFix():
+            return _OnClass(action, ports, world)
 
 
-class _Fix(Kind[FixDone]):
-    def kept(self, result: FixDone) -> Doc:
+class _Fix(ChangeKind[FixDone]):
+    def journal_record(self, result: FixDone) -> Doc:
         """An unknown part does not count as applied."""
         parts = [{"what": part.what, "became": part.became.value, "why": part.why} for part in result.parts]
-        return {"whole": result.whole and not result.of(Became.UNKNOWN), "parts": parts}
+        return {"whole": result.whole and not result.parts_with(PartOutcome.UNKNOWN), "parts": parts}
 
 
-def _proved(done: FixDone, nodes: tuple[str, ...], ports: Ports) -> FixDone:
+def _with_proofs(result: FixDone, nodes: tuple[str, ...], ports: FixPorts) -> FixDone:
     """`nodes` have the new options."""
-    return replace(done, proofs=ports.prove(nodes)) if ports.prove is not None and done.whole else done
+    return replace(result, proofs=ports.test_pods(nodes)) if ports.test_pods is not None and result.whole else result
 
 
 # Options of running instances: one call for each, until all are applied.
 
 
-SHOWN_S = 60.0
+PENDING_VISIBLE_S = 60.0
 """EC2 shows an accepted change as pending within seconds: if the options are unchanged after this time, it was not
 accepted."""
 
 
 class _OnInstances(_Fix):
-    def __init__(self, act: OnInstances, ports: Ports, world: World) -> None:
-        self._act, self._ports, self._world = act, ports, world
-        self._now: Mapping[str, Instance | Absent | Unknown] = {}
+    def __init__(self, action: InstancesFix, ports: FixPorts, world: ChangeEnvironment) -> None:
+        self._action, self._ports, self._world = action, ports, world
+        self._instances: Mapping[str, Instance | Absent | Unknown] = {}
         self._pending: set[str] = set()
-        self._said: set[str] = set()
-        self._shown_s: float | None = None
+        self._reported: set[str] = set()
+        self._last_pending_s: float | None = None
 
-    def steps(self, sent: Sent) -> Iterator[Step]:
+    def steps(self, sent: SentSteps) -> Iterator[Step]:
         self._read()
-        for each in self._act.each:
-            if of_instance(each, self._now[each.instance]).became is Became.PENDING:
-                self._pending.add(each.instance)  # sent by an interrupted process
-            yield self._step(each)
+        for change in self._action.each:
+            if instance_part(change, self._instances[change.instance]).became is PartOutcome.PENDING:
+                self._pending.add(change.instance)  # sent by an interrupted process
+            yield self._step(change)
 
-    def _step(self, each: SetOptions) -> Step:
+    def _step(self, change: InstanceOptionsChange) -> Step:
         def send() -> Doc:
-            self._ports.aws.set_options(each)
-            self._world.tell(f"{each}: asked for")
+            self._ports.aws.set_options(change)
+            self._world.report(f"{change}: asked for")
             return {}
 
-        return Step(each.instance, lambda: of_instance(each, self._now[each.instance]), send, apart=True)
+        return Step(change.instance, lambda: instance_part(change, self._instances[change.instance]), send, is_independent=True)
 
     def _read(self) -> None:
-        self._now = self._ports.aws.instances([each.instance for each in self._act.each])
+        self._instances = self._ports.aws.instances([each.instance for each in self._action.each])
 
-    def over(self, sent: Sent) -> bool:
-        waits = [each for each in self._act.each if each.instance in {*sent.asked, *self._pending}]
-        if not waits:
+    def has_finished(self, sent: SentSteps) -> bool:
+        sent_changes = [each for each in self._action.each if each.instance in {*sent.responses, *self._pending}]
+        if not sent_changes:
             return True
         self._read()
-        parts = [of_instance(each, self._now[each.instance]) for each in waits]
+        parts = [instance_part(each, self._instances[each.instance]) for each in sent_changes]
         for part in parts:
-            if part.became is Became.DONE and str(part) not in self._said:
-                self._said.add(str(part))
-                self._world.tell(str(part))
+            if part.became is PartOutcome.DONE and str(part) not in self._reported:
+                self._reported.add(str(part))
+                self._world.report(str(part))
         now_s = self._world.clock.monotonic()
-        if any(part.became is Became.PENDING for part in parts):
-            self._shown_s = now_s
+        if any(part.became is PartOutcome.PENDING for part in parts):
+            self._last_pending_s = now_s
             return False
-        self._shown_s = now_s if self._shown_s is None else self._shown_s
-        return now_s - self._shown_s >= SHOWN_S or not any(part.became is Became.AS_BEFORE for part in parts)
+        self._last_pending_s = now_s if self._last_pending_s is None else self._last_pending_s
+        return now_s - self._last_pending_s >= PENDING_VISIBLE_S or not any(part.became is PartOutcome.AS_BEFORE for part in parts)
 
-    def result(self, sent: Sent) -> FixDone:
+    def result(self, sent: SentSteps) -> FixDone:
         try:
             self._read()
         except AwsError as error:
-            self._now = {each.instance: Unknown(error.message) for each in self._act.each}
-        parts = {each.instance: self._part(each, sent) for each in self._act.each}
-        there = (Became.DONE, Became.PENDING)
-        changed = tuple(ident for ident, part in parts.items() if part.became in there and sent.ours(ident))
-        done = FixDone(self._act, sent.seconds, tuple(parts.values()), sent.left, changed=changed)
-        return _proved(done, self._act.nodes, self._ports)
+            self._instances = {each.instance: Unknown(error.message) for each in self._action.each}
+        parts = {each.instance: self._part(each, sent) for each in self._action.each}
+        applied_states = (PartOutcome.DONE, PartOutcome.PENDING)
+        changed = tuple(ident for ident, part in parts.items() if part.became in applied_states and sent.may_have_made(ident))
+        result = FixDone(self._action, sent.seconds, tuple(parts.values()), sent.incomplete_reason, changed=changed)
+        return _with_proofs(result, self._action.nodes, self._ports)
 
-    def _part(self, each: SetOptions, sent: Sent) -> Part:
-        part = of_instance(each, self._now[each.instance])
-        if part.became is not Became.AS_BEFORE:
+    def _part(self, change: InstanceOptionsChange, sent: SentSteps) -> ChangePart:
+        part = instance_part(change, self._instances[change.instance])
+        if part.became is not PartOutcome.AS_BEFORE:
             return part
-        if each.instance in sent.past.taken:
-            return replace(part, became=Became.SET_BACK)
-        return replace(part, why=sent.refused.get(each.instance) or part.why)
+        if change.instance in sent.past.accepted:
+            return replace(part, became=PartOutcome.SET_BACK)
+        return replace(part, why=sent.refusals.get(change.instance) or part.why)
 
 
 # A patch of an EC2NodeClass, restricted to the version that was read.
 
 
 class _OnClass(_Fix):
-    def __init__(self, act: OnClass, ports: Ports, world: World) -> None:
-        self._act, self._classes, self._world = act, ports.classes, world
-        self._what = f"EC2NodeClass {act.name}"
+    def __init__(self, action: NodeClassFix, ports: FixPorts, world: ChangeEnvironment) -> None:
+        self._action, self._classes, self._world = action, ports.classes, world
+        self._name = f"EC2NodeClass {action.name}"
         self._body: Doc = {}
 
-    def steps(self, sent: Sent) -> Iterator[Step]:
-        yield Step(self._what, self._read, self._send, tried=self._tried)
+    def steps(self, sent: SentSteps) -> Iterator[Step]:
+        yield Step(self._name, self._read, self._send, dry_run=self._dry_run)
 
-    def _read(self) -> Part:
-        now = self._classes.one(self._act.name)
-        if not isinstance(now, (Absent, Unknown)):
-            self._body = class_patch(self._act, now)
-        return of_class(self._act, now)
+    def _read(self) -> ChangePart:
+        document = self._classes.one(self._action.name)
+        if not isinstance(document, (Absent, Unknown)):
+            self._body = class_patch(self._action, document)
+        return node_class_part(self._action, document)
 
-    def _tried(self) -> None:
-        self._classes.patch(self._act.name, self._body, dry=True)
-        self._world.tell(f"{self._what}: the API server would take it (dry run)")
+    def _dry_run(self) -> None:
+        self._classes.patch(self._action.name, self._body, dry=True)
+        self._world.report(f"{self._name}: the API server would take it (dry run)")
 
     def _send(self) -> Doc:
-        self._classes.patch(self._act.name, self._body)
+        self._classes.patch(self._action.name, self._body)
         return {}
 
-    def result(self, sent: Sent) -> FixDone:
+    def result(self, sent: SentSteps) -> FixDone:
         try:
             part = self._read()
         except ClusterError as error:  # the change is reported although its result is unknown
-            part = Part(self._what, Became.UNKNOWN, error.message)
-        if part.became is Became.AS_BEFORE and self._what in sent.past.taken:
-            part = replace(part, became=Became.SET_BACK)
-        self._world.tell(str(part))
-        changed = (self._act.name,) if sent.ours(self._what) and part.became is Became.DONE else ()
-        return FixDone(self._act, sent.seconds, (part,), sent.left, changed=changed)
+            part = ChangePart(self._name, PartOutcome.UNKNOWN, error.message)
+        if part.became is PartOutcome.AS_BEFORE and self._name in sent.past.accepted:
+            part = replace(part, became=PartOutcome.SET_BACK)
+        self._world.report(str(part))
+        changed = (self._action.name,) if sent.may_have_made(self._name) and part.became is PartOutcome.DONE else ()
+        return FixDone(self._action, sent.seconds, (part,), sent.incomplete_reason, changed=changed)
 
 
 # A new version of a launch template, and the update of its node group, followed until EKS has ended it.
 
 
-_VERSION, _UPDATE = "version", "update"
+_VERSION_STEP, _UPDATE_STEP = "version", "update"
 
 
 class _OnTemplate(_Fix):
-    def __init__(self, act: OnTemplate, token: str, ports: Ports, world: World) -> None:
-        self._act, self._token, self._ports, self._aws, self._world = act, token, ports, ports.aws, world
-        self._number, self._update = act.to, ""
-        self._stage, self._errors, self._said = Stage.ASKED, tuple[Issue, ...](), ""
+    def __init__(self, action: LaunchTemplateFix, token: str, ports: FixPorts, world: ChangeEnvironment) -> None:
+        self._action, self._token, self._ports, self._aws, self._world = action, token, ports, ports.aws, world
+        self._number, self._update = action.to, ""
+        self._stage, self._errors, self._reported = UpdateStage.ASKED, tuple[HealthIssue, ...](), ""
 
-    def steps(self, sent: Sent) -> Iterator[Step]:
-        past = sent.past
-        self._update = str(past.answer(_UPDATE, "update") or "")
-        if not self._act.to:
-            self._number = int(str(past.answer(_VERSION, "number") or 0))
-            known = bool(self._number)
-            yield Step(_VERSION, self._version, self._new_version)
-            self._update = self._update or (self._found() if known else "")
-        unused = "" if self._act.to else f"; version {self._number} of its launch template is unused"
-        unsure = "If it has, it continues in EKS. --resume looks for it first, and starts no second one."
-        yield Step(_UPDATE, self._group, self._begin, unsure=unsure, drifted=f"It was not changed{unused}.")
+    def steps(self, sent: SentSteps) -> Iterator[Step]:
+        progress = sent.past
+        self._update = str(progress.answer(_UPDATE_STEP, "update") or "")
+        if not self._action.to:
+            self._number = int(str(progress.answer(_VERSION_STEP, "number") or 0))
+            is_known = bool(self._number)
+            yield Step(_VERSION_STEP, self._read_version, self._new_version)
+            self._update = self._update or (self._find_update() if is_known else "")
+        unused_text = "" if self._action.to else f"; version {self._number} of its launch template is unused"
+        unsure_hint = "If it has, it continues in EKS. --resume looks for it first, and starts no second one."
+        yield Step(_UPDATE_STEP, self._read_group, self._start_update, uncertain_hint=unsure_hint, drift_hint=f"It was not changed{unused_text}.")
 
-    def _version(self) -> Part:
+    def _read_version(self) -> ChangePart:
         """A version whose response was lost is found again by its token."""
         if not self._number:
-            known = self._aws.version_of(self._act, self._token)
-            if isinstance(known, int) and known:
-                self._number = known
-                self._world.note({"entry": "asked", "what": _VERSION, "number": known})
-        what = f"launch template {self._act.id} version {self._number or 'to be made'}"
-        return Part(what, Became.DONE if self._number else Became.AS_BEFORE)
+            found_number = self._aws.version_of(self._action, self._token)
+            if isinstance(found_number, int) and found_number:
+                self._number = found_number
+                self._world.note({"entry": "asked", "what": _VERSION_STEP, "number": found_number})
+        name = f"launch template {self._action.id} version {self._number or 'to be made'}"
+        return ChangePart(name, PartOutcome.DONE if self._number else PartOutcome.AS_BEFORE)
 
     def _new_version(self) -> Doc:
-        self._number = self._aws.new_version(self._act, self._token)
-        self._world.tell(f"launch template {self._act.id}: version {self._number} is made, and used by nothing yet")
+        self._number = self._aws.new_version(self._action, self._token)
+        self._world.report(f"launch template {self._action.id}: version {self._number} is made, and used by nothing yet")
         return {"number": self._number}
 
-    def _found(self) -> str:
+    def _find_update(self) -> str:
         """The ID of an update whose response was lost."""
-        known = self._aws.update_to(self._act, self._number)
-        if isinstance(known, Unknown):
-            self._world.tell(
-                f"node group {self._act.group}: whether the update has begun is not known: {known.why} "
-                f"({known.missing}). It is asked for again with the same token, by which EKS begins it once"
+        update_id = self._aws.update_to(self._action, self._number)
+        if isinstance(update_id, Unknown):
+            self._world.report(
+                f"node group {self._action.group}: whether the update has begun is not known: {update_id.why} "
+                f"({update_id.missing}). It is asked for again with the same token, by which EKS begins it once"
             )
             return ""
-        if known:
-            self._world.note({"entry": "asked", "what": _UPDATE, "update": known})
-        return known
+        if update_id:
+            self._world.note({"entry": "asked", "what": _UPDATE_STEP, "update": update_id})
+        return update_id
 
-    def _group(self) -> Part:
-        part = of_group(self._act, self._number, self._aws.group(self._act.group))
-        return Part(part.what, Became.PENDING, f"update {self._update}") if self._update else part
+    def _read_group(self) -> ChangePart:
+        part = node_group_part(self._action, self._number, self._aws.group(self._action.group))
+        return ChangePart(part.what, PartOutcome.PENDING, f"update {self._update}") if self._update else part
 
-    def _begin(self) -> Doc:
-        self._update = self._aws.update_group(self._act, self._number, self._token).id
-        self._world.tell(f"node group {self._act.group}: update {self._update} to version {self._number} has begun")
+    def _start_update(self) -> Doc:
+        self._update = self._aws.update_group(self._action, self._number, self._token).id
+        self._world.report(f"node group {self._action.group}: update {self._update} to version {self._number} has begun")
         return {"update": self._update}
 
-    def over(self, sent: Sent) -> bool:
+    def has_finished(self, sent: SentSteps) -> bool:
         if not self._update:
-            self._stage = Stage.SUCCESSFUL if not sent.left else Stage.ASKED
+            self._stage = UpdateStage.SUCCESSFUL if not sent.incomplete_reason else UpdateStage.ASKED
             return True
         self._errors = ()
         try:
-            told = self._aws.update(self._act.group, self._update)
-            if isinstance(told, EksAddonUpdate):
-                self._stage, self._errors, more = stage_of(told), told.errors, ""
+            update = self._aws.update(self._action.group, self._update)
+            if isinstance(update, EksAddonUpdate):
+                self._stage, self._errors, note = stage_of_update(update), update.errors, ""
             else:
-                self._stage = stage_by_group(self._aws.group(self._act.group), self._number, self._stage)
-                more = f" (by the node group itself: {told.why})"
-            line = f"update {self._update}: {self._stage.value}{more}"
+                self._stage = stage_by_node_group(self._aws.group(self._action.group), self._number, self._stage)
+                note = f" (by the node group itself: {update.why})"
+            line = f"update {self._update}: {self._stage.value}{note}"
         except AwsError as error:
             line = f"AWS does not answer; the update continues in EKS: {error.message}"
-        if line != self._said:
-            self._said = line
-            self._world.tell(line)
-        return self._stage.ended
+        if line != self._reported:
+            self._reported = line
+            self._world.report(line)
+        return self._stage.has_ended
 
-    def result(self, sent: Sent) -> FixDone:
-        act, stage = self._act, self._stage
-        part = self._now()
-        if part.became is Became.AS_BEFORE and stage is Stage.SUCCESSFUL:
-            part = replace(part, became=Became.SET_BACK)
-        names, nodes = self._members() if stage is Stage.SUCCESSFUL and not act.to else ((), ())
-        limit = "as it was before the fix" if act.to else f"hop limit {act.hop_limit}"
-        made = Part(f"launch template {act.id} version {self._number}", Became.DONE, limit)
-        changed = (act.group,) if part.became in (Became.DONE, Became.PENDING) else ()
-        parts, update, errors = ((made, part) if self._number else (part,)), self._update, self._errors
-        done = FixDone(
-            act, sent.seconds, parts, sent.left, self._number, update, stage, errors, nodes, names, changed=changed
+    def result(self, sent: SentSteps) -> FixDone:
+        action, stage = self._action, self._stage
+        part = self._final_part()
+        if part.became is PartOutcome.AS_BEFORE and stage is UpdateStage.SUCCESSFUL:
+            part = replace(part, became=PartOutcome.SET_BACK)
+        node_names, nodes = self._read_nodes() if stage is UpdateStage.SUCCESSFUL and not action.to else ((), ())
+        limit = "as it was before the fix" if action.to else f"hop limit {action.hop_limit}"
+        version_part = ChangePart(f"launch template {action.id} version {self._number}", PartOutcome.DONE, limit)
+        changed = (action.group,) if part.became in (PartOutcome.DONE, PartOutcome.PENDING) else ()
+        parts, update, errors = ((version_part, part) if self._number else (part,)), self._update, self._errors
+        result = FixDone(
+            action, sent.seconds, parts, sent.incomplete_reason, self._number, update, stage, errors, nodes, node_names, changed=changed
         )
-        return _proved(done, names, self._ports)
+        return _with_proofs(result, node_names, self._ports)
 
-    def _now(self) -> Part:
+    def _final_part(self) -> ChangePart:
         try:
-            part = of_group(self._act, self._number, self._aws.group(self._act.group))
+            part = node_group_part(self._action, self._number, self._aws.group(self._action.group))
         except AwsError as error:
-            return Part(f"node group {self._act.group}", Became.UNKNOWN, error.message)
-        pending = part.became is Became.AS_BEFORE and not self._stage.ended and bool(self._update)
-        return replace(part, became=Became.PENDING) if pending else part
+            return ChangePart(f"node group {self._action.group}", PartOutcome.UNKNOWN, error.message)
+        is_pending = part.became is PartOutcome.AS_BEFORE and not self._stage.has_ended and bool(self._update)
+        return replace(part, became=PartOutcome.PENDING) if is_pending else part
 
-    def _members(self) -> tuple[tuple[str, ...], tuple[Part, ...]]:
+    def _read_nodes(self) -> tuple[tuple[str, ...], tuple[ChangePart, ...]]:
         """The names of the group's nodes, and their current state."""
-        group = self._act.group
+        group = self._action.group
         try:
-            found = self._ports.members(group)
+            members = self._ports.read_members(group)
         except AwsError as error:
-            found = Unknown(error.message)
-        if isinstance(found, Unknown):
-            return (), (Part(f"nodes of {group}", Became.UNKNOWN, found.why),)
-        names = tuple(sorted(found))
-        return names, tuple(of_node(name, self._act.hop_limit, found[name]) for name in names)
+            members = Unknown(error.message)
+        if isinstance(members, Unknown):
+            return (), (ChangePart(f"nodes of {group}", PartOutcome.UNKNOWN, members.why),)
+        names = tuple(sorted(members))
+        return names, tuple(node_part(name, self._action.hop_limit, members[name]) for name in names)
 
 
 # A dry run of a fix against AWS and the cluster: nothing is changed.
 
 
-def tried(act: Act, token: str, aws: MetadataAws, classes: NodeClasses) -> tuple[bool, tuple[str, ...]]:
+def dry_run(action: MetadataFix, token: str, aws: MetadataAws, classes: NodeClasses) -> tuple[bool, tuple[str, ...]]:
     """Whether all changes would be accepted, and a line for each.
 
     Raises:
         AwsError, ClusterError: no request is possible.
     """
-    found = list(_tried(act, token, aws, classes))
-    return all(well for well, _ in found), tuple(line for _, line in found)
+    results = list(_dry_run_lines(action, token, aws, classes))
+    return all(is_accepted for is_accepted, _ in results), tuple(line for _, line in results)
 
 
-def _tried(act: Act, token: str, aws: MetadataAws, classes: NodeClasses) -> Iterator[tuple[bool, str]]:
-    match act:
-        case OnInstances(each):
-            for one in each:
+def _dry_run_lines(action: MetadataFix, token: str, aws: MetadataAws, classes: NodeClasses) -> Iterator[tuple[bool, str]]:
+    match action:
+        case InstancesFix(changes):
+            for change in changes:
                 try:
-                    aws.set_options(one, dry=True)
-                    yield True, f"{one}: EC2 would take it"
+                    aws.set_options(change, dry=True)
+                    yield True, f"{change}: EC2 would take it"
                 except (AwsDenied, AwsMissing, AwsRefused) as error:
-                    yield False, f"{one}: {error.message}"
-        case OnTemplate():
+                    yield False, f"{change}: {error.message}"
+        case LaunchTemplateFix():
             try:
-                if not act.to:
-                    aws.new_version(act, token, dry=True)
-                    yield True, f"launch template {act.id}: EC2 would make the version"
+                if not action.to:
+                    aws.new_version(action, token, dry=True)
+                    yield True, f"launch template {action.id}: EC2 would make the version"
             except (AwsDenied, AwsMissing, AwsRefused) as error:
-                yield False, f"launch template {act.id}: {error.message}"
-            yield True, f"node group {act.group}: EKS has no dry run, so whether it takes the update is not known"
-        case OnClass():
-            yield _class(act, classes)
+                yield False, f"launch template {action.id}: {error.message}"
+            yield True, f"node group {action.group}: EKS has no dry run, so whether it takes the update is not known"
+        case NodeClassFix():
+            yield _dry_run_class(action, classes)
 
 
-def _class(act: OnClass, classes: NodeClasses) -> tuple[bool, str]:
-    what = f"EC2NodeClass {act.name}"
-    now = classes.one(act.name)
-    if isinstance(now, (Absent, Unknown)):
-        return False, f"{what}: {now.why}"
+def _dry_run_class(action: NodeClassFix, classes: NodeClasses) -> tuple[bool, str]:
+    name = f"EC2NodeClass {action.name}"
+    document = classes.one(action.name)
+    if isinstance(document, (Absent, Unknown)):
+        return False, f"{name}: {document.why}"
     try:
-        classes.patch(act.name, class_patch(act, now), dry=True)
+        classes.patch(action.name, class_patch(action, document), dry=True)
     except ClusterError as error:
-        return False, f"{what}: {error.message}"
-    return True, f"{what}: the API server would take it"
+        return False, f"{name}: {error.message}"
+    return True, f"{name}: the API server would take it"
 
 
 # Test of a fix from pods, by the active probe.
 
 
-_BECAME = {Reach.REACHABLE: Became.DONE, Reach.UNKNOWN: Became.UNKNOWN}
+_STATE_BY_REACH = {ImdsReach.REACHABLE: PartOutcome.DONE, ImdsReach.UNKNOWN: PartOutcome.UNKNOWN}
 
 
-def proofs(
+def test_from_pods(
     nodes: Iterable[Node],
-    ground: ProbeNamespace,
-    probe: str,
-    manner: ProbeSettings,
-    every: bool,
-    clock: ImdsProbeClock,
-    world: World,
-) -> tuple[Part, ...]:
+    probe_namespace: ProbeNamespace,
+    probe_id: str,
+    settings: ProbeSettings,
+    is_every_node: bool,
+    clock: ProbeClock,
+    world: ChangeEnvironment,
+) -> tuple[ChangePart, ...]:
     """Test one node of each kind, or every node. A failed test is unknown, and reverts nothing."""
     try:
-        plan = prepared(nodes, ground, probe, manner, every=every)
+        plan = prepare_probe(nodes, probe_namespace, probe_id, settings, is_every_node=is_every_node)
         if not plan.pods:
-            return (Part("pods", Became.UNKNOWN, "there is no node on which one can ask"),)
-        found = probed(plan, ground, clock, world.told, world.tell)
+            return (ChangePart("pods", PartOutcome.UNKNOWN, "there is no node on which one can ask"),)
+        run = run_probe(plan, probe_namespace, clock, world.stop_count, world.report)
     except ClusterError as error:
-        return (Part("pods", Became.UNKNOWN, error.message),)
-    parts = [_proof(each) for each in found.nodes]
-    if found.not_removed or found.left:
-        parts.append(Part(f"ConfigMap {found.owner}", Became.UNKNOWN, "what the probe made is still there: delete it"))
+        return (ChangePart("pods", PartOutcome.UNKNOWN, error.message),)
+    parts = [_pod_result(each) for each in run.nodes]
+    if run.not_removed or run.left:
+        parts.append(ChangePart(f"ConfigMap {run.owner}", PartOutcome.UNKNOWN, "what the probe made is still there: delete it"))
     return tuple(parts)
 
 
-def _proof(each: ProbedNode) -> Part:
-    reach, why = each.v4.reach, each.v4.why
-    said = f"{reach.value}: {why}" if why else reach.value
-    return Part(f"a pod on {each.node}", _BECAME.get(reach, Became.OTHER), said)
+def _pod_result(probed_node: ProbedNode) -> ChangePart:
+    reach, reason = probed_node.v4.reach, probed_node.v4.why
+    text = f"{reach.value}: {reason}" if reason else reach.value
+    return ChangePart(f"a pod on {probed_node.node}", _STATE_BY_REACH.get(reach, PartOutcome.OTHER), text)

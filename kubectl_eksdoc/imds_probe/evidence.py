@@ -10,98 +10,98 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 
-from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import ImdsReach
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
-from kubectl_eksdoc.model.machines import V1_DAYS, RoleUse, RoleUses, V1Calls
-from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.machines import IMDSV1_LOOKBACK_DAYS, RoleUse, RoleUses, Imdsv1Requests
+from kubectl_eksdoc.model.missing_rights import allow_right
 from kubectl_eksdoc.probes.pods import owner_of
 
 from .affected import AffectedPod, Effect, has_role
-from .sources import EvidenceSource, MetadataFacts, NodesAlike
+from .sources import EvidenceSource, MetadataFacts, NodeSet
 
 ENOUGH_DAYS = 7
 """Minimum days of data on a node: only then does a count of zero mean anything."""
 
-Counted = Mapping[str, V1Calls | Unknown]
+V1CallsByNode = Mapping[str, Imdsv1Requests | Unknown]
 """By node."""
 
-_NAMED = 5
-LIMITS = "requests of programs on the host count too; what asked less often, or on nodes that are gone, was not counted"
+_MAX_NODES_NAMED = 5
+V1_LIMITS = "requests of programs on the host count too; what asked less often, or on nodes that are gone, was not counted"
 
 
-def answered(subject: Subject, counted: Counted, by: str) -> Finding | None:
+def answered_finding(subject: Subject, calls_by_node: V1CallsByNode, source: str) -> Finding | None:
     """The finding about requests that the next node refuses; `source`: of its options. None if there is too little
     data."""
-    told = [each for each in counted.values() if isinstance(each, V1Calls) and each.answered is not None]
-    asking = [each.answered for each in told if each.answered]
-    names = (*sorted(counted)[:_NAMED], LIMITS)
-    if asking:
+    known_calls = [each for each in calls_by_node.values() if isinstance(each, Imdsv1Requests) and each.answered is not None]
+    counts = [each.answered for each in known_calls if each.answered]
+    names = (*sorted(calls_by_node)[:_MAX_NODES_NAMED], V1_LIMITS)
+    if counts:
         return Finding.of(
             "imds-tokens-required/counted",
             subject,
             names,
-            count=sum(asking),
-            nodes=len(asking),
-            of=len(counted),
-            days=V1_DAYS,
-            by=by,
+            count=sum(counts),
+            nodes=len(counts),
+            of=len(calls_by_node),
+            days=IMDSV1_LOOKBACK_DAYS,
+            by=source,
         )
-    if not counted or len(told) < len(counted) or not any(each.days >= ENOUGH_DAYS for each in told):
+    if not calls_by_node or len(known_calls) < len(calls_by_node) or not any(each.days >= ENOUGH_DAYS for each in known_calls):
         return None
-    return Finding.of("imds-tokens-required/none", subject, names, of=len(counted), days=V1_DAYS, by=by)
+    return Finding.of("imds-tokens-required/none", subject, names, of=len(calls_by_node), days=IMDSV1_LOOKBACK_DAYS, by=source)
 
 
-def rejected(subject: Subject, counted: Counted) -> Iterator[Finding]:
+def rejected_findings(subject: Subject, calls_by_node: V1CallsByNode) -> Iterator[Finding]:
     """For one node set: requests that were rejected because they had no token."""
-    found = {
-        node: each.rejected for node, each in counted.items() if isinstance(each, V1Calls) and each.rejected is not None
+    rejected_counts = {
+        node: each.rejected for node, each in calls_by_node.items() if isinstance(each, Imdsv1Requests) and each.rejected is not None
     }
-    refused = {node: count for node, count in found.items() if count}
-    if refused:
+    nonzero = {node: count for node, count in rejected_counts.items() if count}
+    if nonzero:
         yield Finding.of(
             "imds-v1-rejected",
             subject,
-            (*(f"{node}: {count}" for node, count in sorted(refused.items())[:_NAMED]), LIMITS),
-            count=sum(refused.values()),
-            nodes=len(refused),
-            of=len(counted),
-            days=V1_DAYS,
+            (*(f"{node}: {count}" for node, count in sorted(nonzero.items())[:_MAX_NODES_NAMED]), V1_LIMITS),
+            count=sum(nonzero.values()),
+            nodes=len(nonzero),
+            of=len(calls_by_node),
+            days=IMDSV1_LOOKBACK_DAYS,
         )
 
 
-def in_all(cluster: Subject, counted: Counted) -> Iterator[Finding]:
+def v1_summary_findings(cluster: Subject, calls_by_node: V1CallsByNode) -> Iterator[Finding]:
     """A summary for all instances, and a finding for each reason why CloudWatch has no data."""
-    told = [each for each in counted.values() if isinstance(each, V1Calls)]
-    with_figures = [each for each in told if each.days]
+    known_calls = [each for each in calls_by_node.values() if isinstance(each, Imdsv1Requests)]
+    with_figures = [each for each in known_calls if each.days]
     if with_figures:
         yield Finding.of(
             "imds-v1-counted/figures",
             cluster,
-            (LIMITS,),
-            answered=sum(each.answered or 0 for each in told),
-            rejected=sum(each.rejected or 0 for each in told),
+            (V1_LIMITS,),
+            answered=sum(each.answered or 0 for each in known_calls),
+            rejected=sum(each.rejected or 0 for each in known_calls),
             told=len(with_figures),
-            of=len(counted),
-            days=V1_DAYS,
+            of=len(calls_by_node),
+            days=IMDSV1_LOOKBACK_DAYS,
         )
-    elif told:
-        yield Finding.of("imds-v1-counted/none", cluster, of=len(counted), days=V1_DAYS)
-    yield from _untold(cluster, counted.values(), "what CloudWatch has counted of requests without a token (IMDSv1)")
+    elif known_calls:
+        yield Finding.of("imds-v1-counted/none", cluster, of=len(calls_by_node), days=IMDSV1_LOOKBACK_DAYS)
+    yield from _unknown_findings(cluster, calls_by_node.values(), "what CloudWatch has counted of requests without a token (IMDSv1)")
 
 
-def _untold(cluster: Subject, answers: Iterable[object], what: str) -> Iterator[Finding]:
+def _unknown_findings(cluster: Subject, answers: Iterable[object], subject: str) -> Iterator[Finding]:
     """One finding for each missing right, and for each other reason."""
-    for why in {each.missing or each.why: each for each in answers if isinstance(each, Unknown)}.values():
+    for unknown in {each.missing or each.why: each for each in answers if isinstance(each, Unknown)}.values():
         yield Finding.of(
             "imds-evidence-unknown",
             cluster,
-            remedy=(allow(why.missing) if why.missing else Remedy.of("ask-aws-again"),),
-            what=what,
-            why=why.why,
-            right=why.missing,
+            remedy=(allow_right(unknown.missing) if unknown.missing else Remedy.of("ask-aws-again"),),
+            what=subject,
+            why=unknown.why,
+            right=unknown.missing,
         )
 
 
@@ -111,13 +111,13 @@ def _untold(cluster: Subject, answers: Iterable[object], what: str) -> Iterator[
 
 USE_DAYS = 90
 """Older uses are no evidence about current pods."""
-_MOST_NODES, _MOST_SERVICES = 10, 3
-_NAMES = {
+_MAX_NODES, _MAX_SERVICES = 10, 3
+_SOURCE_TEXTS = {
     EvidenceSource.CLOUDTRAIL: ("CloudTrail", "by which program", "medium"),
     EvidenceSource.IAM: ("IAM", "on which node and by which program", "low"),
 }
 """For each source: its name, what it does not show, and the confidence that a pod is the cause."""
-_LIMITS = {
+_SOURCE_LIMITS = {
     EvidenceSource.CLOUDTRAIL: "CloudTrail: an event shows that a program on the node has credentials of the metadata "
     "service, not which pod. Data events (objects of S3, items of DynamoDB), the last 15 minutes or so, other Regions, "
     "and services whose events are in us-east-1 (IAM, Route 53) are not in it.",
@@ -136,152 +136,152 @@ class NodeRoleCalls:
     source: KnowledgeSource
 
 
-_OWN_CALLS = records(NodeRoleCalls, "node_role_calls")
+_NODE_CALLS = records(NodeRoleCalls, "node_role_calls")
 
 
-def beyond_node(uses: RoleUses, now: datetime) -> tuple[RoleUse, ...]:
+def uses_beyond_node(uses: RoleUses, now: datetime) -> tuple[RoleUse, ...]:
     """Uses that no known program of the node itself makes, the latest first. Uses of a service as a whole are left
     out."""
 
-    def own(use: RoleUse) -> bool:
-        known = _OWN_CALLS.by("service").get(use.service)
-        return known is not None and (not use.action or any(fnmatchcase(use.action, each) for each in known.actions))
+    def is_by_node(use: RoleUse) -> bool:
+        node_calls = _NODE_CALLS.by("service").get(use.service)
+        return node_calls is not None and (not use.action or any(fnmatchcase(use.action, each) for each in node_calls.actions))
 
-    recent = (each for each in uses.uses if now - each.last <= timedelta(days=USE_DAYS) and not own(each))
-    return tuple(sorted(recent, key=lambda each: (now - each.last, each.service, each.action, each.agent)))
-
-
-Group = tuple[NodesAlike, Sequence[AffectedPod]]
+    recent_uses = (each for each in uses.uses if now - each.last <= timedelta(days=USE_DAYS) and not is_by_node(each))
+    return tuple(sorted(recent_uses, key=lambda each: (now - each.last, each.service, each.action, each.agent)))
 
 
-def may_use_role(groups: Iterable[Group], facts: MetadataFacts) -> Mapping[str, Set[Subject]]:
+Group = tuple[NodeSet, Sequence[AffectedPod]]
+
+
+def workloads_using_role(groups: Iterable[Group], facts: MetadataFacts) -> Mapping[str, Set[Subject]]:
     """By node: the workloads without a role of their own whose need is uncertain."""
-    found: dict[str, set[Subject]] = {}
-    for alike, affected in groups:
-        for each in _doubtful(affected, facts) if tells(alike) else ():
-            found.setdefault(each.pod.node, set()).add(owner_of(each.pod))
-    return found
+    workloads_by_node: dict[str, set[Subject]] = {}
+    for node_set, affected in groups:
+        for affected_pod in _pods_using_role(affected, facts) if is_role_use_relevant(node_set) else ():
+            workloads_by_node.setdefault(affected_pod.pod.node, set()).add(owner_of(affected_pod.pod))
+    return workloads_by_node
 
 
-def _doubtful(affected: Iterable[AffectedPod], facts: MetadataFacts) -> list[AffectedPod]:
-    return [each for each in affected if each.effect in _DOUBTFUL and not has_role(each.pod, facts.told.identities)]
+def _pods_using_role(affected: Iterable[AffectedPod], facts: MetadataFacts) -> list[AffectedPod]:
+    return [each for each in affected if each.effect in _UNCERTAIN_EFFECTS and not has_role(each.pod, facts.machines.identities)]
 
 
-def tells(alike: NodesAlike) -> bool:
+def is_role_use_relevant(node_set: NodeSet) -> bool:
     """A use of the role may be by a pod. If pods cannot reach the service, it is by the host."""
-    return alike.here.reach is not Reach.CUT_OFF
+    return node_set.verdict_now.reach is not ImdsReach.UNREACHABLE
 
 
-_DOUBTFUL = (Effect.POSSIBLE, Effect.NO_KNOWN_NEED)
+_UNCERTAIN_EFFECTS = (Effect.POSSIBLE, Effect.NO_KNOWN_NEED)
 
 
-def worth_asking(workloads: Mapping[str, Set[Subject]]) -> tuple[str, ...]:
+def nodes_to_ask(workloads: Mapping[str, Set[Subject]]) -> tuple[str, ...]:
     """A small set of nodes that covers all workloads, at most `_MAX_NODES`."""
-    left, chosen = {each for some in workloads.values() for each in some}, list[str]()
-    while left and len(chosen) < _MOST_NODES:
-        node = max(sorted(workloads), key=lambda name: len(workloads[name] & left))
+    remaining, chosen = {each for node_workloads in workloads.values() for each in node_workloads}, list[str]()
+    while remaining and len(chosen) < _MAX_NODES:
+        node = max(sorted(workloads), key=lambda name: len(workloads[name] & remaining))
         chosen.append(node)
-        left -= workloads[node]
+        remaining -= workloads[node]
     return tuple(chosen)
 
 
-def role_clauses(facts: MetadataFacts) -> Mapping[Subject, str]:
+def role_use_by_workload(facts: MetadataFacts) -> Mapping[Subject, str]:
     """By workload: a clause that the node role was used on the node of one of its pods; its other pods run the same
     program."""
-    found: dict[Subject, str] = {}
+    clauses_by_workload: dict[Subject, str] = {}
     for source, by_node in facts.role_uses.items():
-        now, (name, unknown, confidence) = facts.cluster.observed_at, _NAMES[source]
-        used = {node: beyond_node(told, now) for node, told in by_node.items() if isinstance(told, RoleUses)}
-        for pod in facts.cluster.pods if any(used.values()) else ():
-            if uses := used.get(pod.node):
-                clause = f"the role of {pod.node} was used for {_services(uses, now)}, {unknown} is not known"
-                found.setdefault(owner_of(pod), f"{clause} ({name}; confidence: {confidence})")
-    return found
+        now, (name, unknown, confidence) = facts.cluster.observed_at, _SOURCE_TEXTS[source]
+        uses_by_node = {node: uses_beyond_node(role_uses, now) for node, role_uses in by_node.items() if isinstance(role_uses, RoleUses)}
+        for pod in facts.cluster.pods if any(uses_by_node.values()) else ():
+            if uses := uses_by_node.get(pod.node):
+                clause = f"the role of {pod.node} was used for {_services_text(uses, now)}, {unknown} is not known"
+                clauses_by_workload.setdefault(owner_of(pod), f"{clause} ({name}; confidence: {confidence})")
+    return clauses_by_workload
 
 
-def with_role_use(affected: AffectedPod, clauses: Mapping[Subject, str], facts: MetadataFacts) -> AffectedPod:
+def add_role_use(affected: AffectedPod, clauses: Mapping[Subject, str], facts: MetadataFacts) -> AffectedPod:
     """The use of the node role makes a need possible for this pod, and is no reason to open the service to all pods of
     the node."""
-    clause = clauses.get(owner_of(affected.pod)) if clauses and _doubtful((affected,), facts) else None
+    clause = clauses.get(owner_of(affected.pod)) if clauses and _pods_using_role((affected,), facts) else None
     if clause is None:
         return affected
-    asks = affected.asks and affected.effect is Effect.POSSIBLE
-    return replace(affected, effect=Effect.POSSIBLE, why=f"{affected.why}; {clause}", asks=asks)
+    asks_service = affected.asks_service and affected.effect is Effect.POSSIBLE
+    return replace(affected, effect=Effect.POSSIBLE, reason=f"{affected.reason}; {clause}", asks_service=asks_service)
 
 
-def _services(uses: Iterable[RoleUse], now: datetime) -> str:
+def _services_text(uses: Iterable[RoleUse], now: datetime) -> str:
     """``s3 today, sqs 5 days ago``."""
     latest: dict[str, RoleUse] = {}
     for each in uses:
         latest.setdefault(each.service, each)
-    named = [f"{each.service} {_ago(now - each.last)}" for each in latest.values()]
-    more = [f"{len(named) - _MOST_SERVICES} more"] if len(named) > _MOST_SERVICES else []
-    return ", ".join([*named[:_MOST_SERVICES], *more])
+    texts = [f"{each.service} {_age_text(now - each.last)}" for each in latest.values()]
+    suffix = [f"{len(texts) - _MAX_SERVICES} more"] if len(texts) > _MAX_SERVICES else []
+    return ", ".join([*texts[:_MAX_SERVICES], *suffix])
 
 
-def _ago(age: timedelta) -> str:
+def _age_text(age: timedelta) -> str:
     if age < timedelta(days=1):
         return "less than a day ago"
     return f"{age.days} {'day' if age.days == 1 else 'days'} ago"
 
 
-def role_used(facts: MetadataFacts, groups: Sequence[Group], successors: Sequence[Group]) -> Iterator[Finding]:
+def role_use_findings(facts: MetadataFacts, groups: Sequence[Group], successors: Sequence[Group]) -> Iterator[Finding]:
     """Findings of each source that was asked. Pods without access are left out. `successors`: node sets with the
     verdict on their successors."""
     if not facts.role_uses:
         return
-    cluster, nodes = Subject("Cluster", facts.cluster.identity.name), may_use_role([*groups, *successors], facts).keys()
-    without = sum(len(_doubtful(affected, facts)) for alike, affected in groups if not tells(alike))
-    whole = all(Reach.UNKNOWN not in (alike.here.reach, alike.later.reach) for alike, _ in groups)
-    unreached = f"not asked about: pods that cannot reach the metadata service already ({without})"
+    cluster, nodes = Subject("Cluster", facts.cluster.identity.name), workloads_using_role([*groups, *successors], facts).keys()
+    without_access = sum(len(_pods_using_role(affected, facts)) for node_set, affected in groups if not is_role_use_relevant(node_set))
+    is_complete = all(ImdsReach.UNKNOWN not in (node_set.verdict_now.reach, node_set.verdict_next.reach) for node_set, _ in groups)
+    unreached = f"not asked about: pods that cannot reach the metadata service already ({without_access})"
     now = facts.cluster.observed_at
     for source, by_node in facts.role_uses.items():
-        name, _, confidence = _NAMES[source]
-        told = {node: each for node, each in sorted(by_node.items()) if isinstance(each, RoleUses)}
-        used = {node: uses for node, each in told.items() if (uses := beyond_node(each, now))}
-        more = len(nodes - by_node.keys())
-        limits = [_LIMITS[source], *([f"not asked about: other nodes with such pods ({more})"] if more else ())]
-        limits += [unreached] if without else []
-        if used:
-            every = sorted((use for uses in used.values() for use in uses), key=lambda use: now - use.last)
-            lines = [f"{node}: {_in_full(uses, now)}" for node, uses in list(used.items())[:_NAMED]]
-            lines += [f"and {len(used) - _NAMED} more nodes"] if len(used) > _NAMED else []
+        name, _, confidence = _SOURCE_TEXTS[source]
+        known_uses = {node: role_uses for node, role_uses in sorted(by_node.items()) if isinstance(role_uses, RoleUses)}
+        uses_by_node = {node: uses for node, role_uses in known_uses.items() if (uses := uses_beyond_node(role_uses, now))}
+        other_nodes = len(nodes - by_node.keys())
+        limits = [_SOURCE_LIMITS[source], *([f"not asked about: other nodes with such pods ({other_nodes})"] if other_nodes else ())]
+        limits += [unreached] if without_access else []
+        if uses_by_node:
+            all_uses = sorted((use for uses in uses_by_node.values() for use in uses), key=lambda use: now - use.last)
+            lines = [f"{node}: {_uses_text(uses, now)}" for node, uses in list(uses_by_node.items())[:_MAX_NODES_NAMED]]
+            lines += [f"and {len(uses_by_node) - _MAX_NODES_NAMED} more nodes"] if len(uses_by_node) > _MAX_NODES_NAMED else []
             yield Finding.of(
                 "imds-role-used/used",
                 cluster,
                 (*lines, *limits),
                 source=name,
-                services=_services(every, now),
-                used=len(used),
-                of=len(told),
+                services=_services_text(all_uses, now),
+                used=len(uses_by_node),
+                of=len(known_uses),
                 confidence=confidence,
             )
-        elif told:
-            since = max(each.since for each in told.values())
+        elif known_uses:
+            since = max(role_uses.since for role_uses in known_uses.values())
             yield Finding.of(
                 "imds-role-used/none",
                 cluster,
                 tuple(limits),
                 source=name,
                 days=min((now - since).days, USE_DAYS),
-                of=len(told),
+                of=len(known_uses),
             )
-        yield from _untold(cluster, by_node.values(), f"what {name} has kept of the use of the node role")
-    silent = [_NAMES[source][0] for source, by_node in facts.role_uses.items() if not by_node]
-    if silent and without:
-        yield Finding.of("imds-role-used/unreached", cluster, sources=" and ".join(silent), count=without)
-    elif silent:
+        yield from _unknown_findings(cluster, by_node.values(), f"what {name} has kept of the use of the node role")
+    unused_sources = [_SOURCE_TEXTS[source][0] for source, by_node in facts.role_uses.items() if not by_node]
+    if unused_sources and without_access:
+        yield Finding.of("imds-role-used/unreached", cluster, sources=" and ".join(unused_sources), count=without_access)
+    elif unused_sources:
         yield Finding.of(
-            "imds-role-used/not-needed" if whole else "imds-role-used/unasked", cluster, sources=" and ".join(silent)
+            "imds-role-used/not-needed" if is_complete else "imds-role-used/unasked", cluster, sources=" and ".join(unused_sources)
         )
 
 
-def _in_full(uses: Iterable[RoleUse], now: datetime) -> str:
+def _uses_text(uses: Iterable[RoleUse], now: datetime) -> str:
     """The latest uses of each service: action, count, and user agent as reported by the program."""
-    found = []
-    for each in list(uses)[:_NAMED]:
-        what = f"{each.service}:{each.action} ({each.count})" if each.action else each.service
-        by = f" by {each.agent}" if each.agent else ""
-        v1 = f", {each.v1} with credentials that were given without a token (IMDSv1)" if each.v1 else ""
-        found.append(f"{what} {_ago(now - each.last)}{by}{v1}")
-    return "; ".join(found)
+    texts = []
+    for use in list(uses)[:_MAX_NODES_NAMED]:
+        action = f"{use.service}:{use.action} ({use.count})" if use.action else use.service
+        agent_text = f" by {use.agent}" if use.agent else ""
+        v1_text = f", {use.v1} with credentials that were given without a token (IMDSv1)" if use.v1 else ""
+        texts.append(f"{action} {_age_text(now - use.last)}{agent_text}{v1_text}")
+    return "; ".join(texts)

@@ -8,7 +8,7 @@ from enum import Enum
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Remedy, When
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
-from kubectl_eksdoc.model.metadata import Act
+from kubectl_eksdoc.model.metadata import MetadataFix
 
 INSTANCE_OPTIONS = "instance-options"
 CONTROLLER_FLAGS = "controller-flags"
@@ -44,7 +44,7 @@ class BlastRadius:
     how: str = ""
 
     @property
-    def size(self) -> tuple[int, int, int]:
+    def sort_key(self) -> tuple[int, int, int]:
         """The sort order: a replaced node outweighs any number of pods."""
         return self.nodes, self.pods, self.instances
 
@@ -59,11 +59,11 @@ class Fix:
     when: When
     does: str
     commands: tuple[str, ...]
-    back: tuple[str, ...]
+    rollback: tuple[str, ...]
     blast: BlastRadius
     lasts: str = ""
     cautions: tuple[str, ...] = ()
-    act: Act | None = None
+    action: MetadataFix | None = None
 
     @property
     def remedy(self) -> Remedy:
@@ -78,7 +78,7 @@ class FixOptions:
     fixes: tuple[Fix, ...] = ()
     cannot: tuple[str, ...] = ()
 
-    def named(self, name: str) -> Fix | None:
+    def by_name(self, name: str) -> Fix | None:
         return next((fix for fix in self.fixes if fix.name == name), None)
 
 
@@ -104,17 +104,17 @@ class FixRemark:
     source: KnowledgeSource
 
 
-_REMARKS = records(FixRemark, "hop_limit_rules")
+_RULE_REMARKS = records(FixRemark, "hop_limit_rules")
 
-WIDER = (
+WIDER_ACCESS_CAUTION = (
     "every pod with a network of its own on these nodes can then take the credentials of the node's role, which the "
     "EKS best practices advise against: give what needs credentials a role of its own, and go back"
 )
 
 
-def complaints(*on: RuleScope) -> Iterator[str]:
+def rule_cautions(*scopes: RuleScope) -> Iterator[str]:
     """Cautions for changes of these resources, as clauses."""
-    for each in _REMARKS:
-        if not set(on).isdisjoint(each.on):
-            yield f"{each.rule} {each.says}{f' ({each.source.doubt})' if each.source.doubt else ''}"
-    yield WIDER
+    for remark in _RULE_REMARKS:
+        if not set(scopes).isdisjoint(remark.on):
+            yield f"{remark.rule} {remark.says}{f' ({remark.source.doubt})' if remark.source.doubt else ''}"
+    yield WIDER_ACCESS_CAUTION

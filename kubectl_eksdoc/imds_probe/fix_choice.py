@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_eksdoc.amazon.metadata_service import POD, Reach
-from kubectl_eksdoc.errors import UsageError, maybe
+from kubectl_eksdoc.amazon.metadata_service import POD_HOPS, ImdsReach
+from kubectl_eksdoc.errors import UsageError, did_you_mean
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import NodeGroup
-from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix
 from kubectl_eksdoc.model.nodes import NodeOwner
 
 from .affected import AffectedPod, Effect
@@ -26,19 +26,19 @@ from .fix import (
     Fix,
     FixOptions,
     RuleScope,
-    complaints,
+    rule_cautions,
 )
 from .node_sources import (
-    GroupNodes,
-    behind,
-    leaving,
-    on_class,
-    on_group_template,
-    on_instances,
+    FixScope,
+    fix_scope,
+    count_evicted_pods,
+    node_class_fix,
+    template_version_fix,
+    instance_options_fix,
 )
 from .plan import MetadataPlan
-from .pod_fixes import on_pods
-from .sources import MetadataFacts, NodesAlike
+from .pod_fixes import pod_fixes
+from .sources import MetadataFacts, NodeSet
 
 # Nodes whose replacements already have the right options, and supposed fixes that do not work.
 #
@@ -47,44 +47,44 @@ from .sources import MetadataFacts, NodesAlike
 # schema, ``disablePodIMDS``, and pkg/cfn/builder/nodegroup.go (two hops without it).
 
 
-NO_TEMPLATE = (
+NO_TEMPLATE_ADVICE = (
     "node group {} was created without a launch template of its own, so it can never get one, and the one that EKS "
     "made for it must not be edited: the group is unhealthy then (Ec2LaunchTemplateVersionMismatch). Make another "
     "group from a launch template with a hop limit of {}, and drain this one onto it"
 )
-BY_EKSCTL = (
+EKSCTL_ADVICE = (
     "eksctl changes no template of a node group that is there: declare another one like {} with disablePodIMDS: false, "
     "which gives two hops, and drain this one onto it"
 )
-BEYOND_EKSCTL = (
+EKSCTL_LIMIT = (
     "eksctl changes no template of a node group that is there, and sets no hop limit above {}: make another group "
     "beside {} from a launch template of your own with a hop limit of {} (launchTemplate of a managed node group in "
     "eksctl's file, or aws eks create-nodegroup --launch-template), and drain this one onto it"
 )
-OF_SCALING_GROUP = (
+SCALING_GROUP_ADVICE = (
     "auto scaling group {} launches from {}: make {} with a hop limit of {}, and let the group launch from that; its "
     "running nodes stay as they are until each is drained and ended"
 )
 
 
-def replaced(of: GroupNodes) -> Fix:
+def replace_nodes_fix(scope: FixScope) -> Fix:
     """The next node has the right options: drain and terminate the running ones."""
-    named = ("--nodegroup", of.alike.name) if of.alike.name else of.alike.nodes
+    targets = ("--nodegroup", scope.node_set.name) if scope.node_set.name else scope.node_set.nodes
     return Fix(
         REPLACE_NODES,
         When.LATER,
-        f"Replace these nodes: the next one is in order already, as {of.alike.next.by} says",
-        (of.drained(*named),),
+        f"Replace these nodes: the next one is in order already, as {scope.node_set.next.by} says",
+        (scope.drain_command(*targets),),
         (),
-        BlastRadius(len(of.nodes), of.pods_on(of.nodes), how="each is drained and ended, at your pace"),
+        BlastRadius(len(scope.nodes), scope.pods_on(scope.nodes), how="each is drained and ended, at your pace"),
         "it holds for every node to come",
-        ("drain run ends no node: its last page says how they leave", *complaints(RuleScope.INSTANCES)),
+        ("drain run ends no node: its last page says how they leave", *rule_cautions(RuleScope.INSTANCES)),
     )
 
 
-_CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
+_RESTRICTED = (ImdsReach.UNREACHABLE, ImdsReach.V1_ONLY)
 
-_FIXED = {
+_UNCHANGEABLE = {
     NodeOwner.AUTO_MODE: "EKS Auto Mode fixes the options of its nodes, and they cannot be changed",
     NodeOwner.FARGATE: "Fargate has no instance metadata service, and no EKS Pod Identity (give the service accounts "
     "of these pods a role by IRSA: eksctl create iamserviceaccount)",
@@ -92,182 +92,182 @@ _FIXED = {
 }
 
 
-def choices(of: GroupNodes, affected: Sequence[AffectedPod] = ()) -> FixOptions:
+def fix_options(scope: FixScope, affected: Sequence[AffectedPod] = ()) -> FixOptions:
     """`affected`: pods on these nodes. No fixes if every pod reaches the service, now and on the next node."""
-    alike, facts = of.alike, of.facts
-    if not {alike.here.reach, alike.later.reach} & {*_CUT}:
+    node_set, facts = scope.node_set, scope.facts
+    if not {node_set.verdict_now.reach, node_set.verdict_next.reach} & {*_RESTRICTED}:
         return FixOptions()
-    fixed, assumed = _FIXED.get(alike.owner), facts.assumed is not None
+    unchangeable, is_assumed = _UNCHANGEABLE.get(node_set.owner), facts.assumed is not None
     # Assumed options are no reason to change nodes.
-    ways = [] if fixed or assumed else [*_on_nodes(of)]
-    found = [*on_pods(of, affected), *(each for each in ways if isinstance(each, Fix))]
-    cannot = [each for each in ways if isinstance(each, str)]
-    if fixed and not assumed:
-        cannot = [f"{fixed}: only what the pods themselves are given helps"]
-    elif not found and not cannot and not assumed:
-        cannot = [f"nothing is known that would change it: {_why(of)}"]
-    meant = facts.intent is not None  # with an intent, fixes of pods come before those that open nodes
-    in_order = sorted(
-        found, key=lambda fix: (meant and fix.name not in _ON_PODS, *fix.blast.size, NAMES.index(fix.name))
+    node_fixes = [] if unchangeable or is_assumed else [*_node_fixes(scope)]
+    fixes = [*pod_fixes(scope, affected), *(each for each in node_fixes if isinstance(each, Fix))]
+    cannot = [each for each in node_fixes if isinstance(each, str)]
+    if unchangeable and not is_assumed:
+        cannot = [f"{unchangeable}: only what the pods themselves are given helps"]
+    elif not fixes and not cannot and not is_assumed:
+        cannot = [f"nothing is known that would change it: {_cause(scope)}"]
+    has_intent = facts.intent is not None  # with an intent, fixes of pods come before those that open nodes
+    sorted_fixes = sorted(
+        fixes, key=lambda fix: (has_intent and fix.name not in _POD_FIXES, *fix.blast.sort_key, NAMES.index(fix.name))
     )
-    return FixOptions(tuple(in_order), tuple(cannot))
+    return FixOptions(tuple(sorted_fixes), tuple(cannot))
 
 
-def offered(
+def offered_fixes(
     plan: MetadataPlan,
-    whole: Cluster,
+    whole_cluster: Cluster,
     vpc: str = "",
     profile: str = "",
-    every: bool = False,
+    are_named: bool = False,
     kubectl: tuple[str, ...] = (),
-) -> tuple[tuple[NodesAlike, FixOptions], ...]:
+) -> tuple[tuple[NodeSet, FixOptions], ...]:
     """For each node set of the plan, in order. `whole_cluster`: not restricted to the scope; `vpc`: its VPC ID, "" if
     unknown; `profile`: the AWS profile of the requests, so that commands use the same account.
 
     AWS recommends a hop limit of 1: node fixes are offered only for pods that may need the service and have no role for
     it, or if the node sets were named (`are_named`); with an intent, only for pods that certainly need it.
     """
-    pods, meant = leaving(whole.pods), plan.facts.intent is not None
-    found = []
+    pods, has_intent = count_evicted_pods(whole_cluster.pods), plan.facts.intent is not None
+    results = []
     for group in plan.groups:
-        helped = every or any(_by_node(each, meant) for each in group.affected)
-        of = behind(group.alike, plan.facts, plan.hops, whole, pods, vpc, profile, kubectl)
-        choice = choices(of, group.affected)
-        if not helped:
-            choice = FixOptions(tuple(fix for fix in choice.fixes if fix.name in _ON_PODS))
-        found.append((group.alike, choice))
-    return tuple(found)
+        may_change_nodes = are_named or any(_needs_node_fix(each, has_intent) for each in group.affected)
+        scope = fix_scope(group.node_set, plan.facts, plan.hops, whole_cluster, pods, vpc, profile, kubectl)
+        options = fix_options(scope, group.affected)
+        if not may_change_nodes:
+            options = FixOptions(tuple(fix for fix in options.fixes if fix.name in _POD_FIXES))
+        results.append((group.node_set, options))
+    return tuple(results)
 
 
-_ON_PODS = (CONTROLLER_FLAGS, RESTART_PODS, OWN_ROLE)
+_POD_FIXES = (CONTROLLER_FLAGS, RESTART_PODS, OWN_ROLE)
 
 
-def _by_node(affected: AffectedPod, sure: bool) -> bool:
+def _needs_node_fix(affected: AffectedPod, is_intent: bool) -> bool:
     """The pod lacks, or without an intent may lack, what its node could give, and what its own role should not give."""
-    effects = (Effect.BROKEN, Effect.WILL_BREAK) if sure else (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)
-    return affected.effect in effects and affected.asks and not affected.own_role
+    effects = (Effect.BROKEN, Effect.WILL_BREAK) if is_intent else (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)
+    return affected.effect in effects and affected.asks_service and not affected.lacks_own_role
 
 
-def _on_nodes(of: GroupNodes) -> Iterator[Fix | str]:
+def _node_fixes(scope: FixScope) -> Iterator[Fix | str]:
     """A text is the reason why there is no such fix."""
-    if of.alike.here.reach in _CUT:
-        running = on_instances(of)
-        yield running if running is not None else "the running instances are not known well enough to change them"
-    if of.alike.later.reach is Reach.REACHABLE:
-        yield replaced(of)
-    elif of.alike.owner is NodeOwner.KARPENTER:
-        yield on_class(of) or f"which EC2NodeClass to change is not known: {_why(of)}"
-    elif of.alike.owner is NodeOwner.MANAGED:
-        yield from _on_group(of)
+    if scope.node_set.verdict_now.reach in _RESTRICTED:
+        instance_fix = instance_options_fix(scope)
+        yield instance_fix if instance_fix is not None else "the running instances are not known well enough to change them"
+    if scope.node_set.verdict_next.reach is ImdsReach.REACHABLE:
+        yield replace_nodes_fix(scope)
+    elif scope.node_set.owner is NodeOwner.KARPENTER:
+        yield node_class_fix(scope) or f"which EC2NodeClass to change is not known: {_cause(scope)}"
+    elif scope.node_set.owner is NodeOwner.MANAGED:
+        yield from _node_group_fixes(scope)
     else:
-        yield _by_scaling_group(of)
+        yield _scaling_group_advice(scope)
 
 
-def _on_group(of: GroupNodes) -> Iterator[Fix | str]:
-    group = of.group
+def _node_group_fixes(scope: FixScope) -> Iterator[Fix | str]:
+    group = scope.group
     if group is None:
-        yield f"whether node group {of.alike.name} has a launch template of its own is not known: {_why(of)}"
+        yield f"whether node group {scope.node_set.name} has a launch template of its own is not known: {_cause(scope)}"
         return
     if group.template is None:
-        yield NO_TEMPLATE.format(group.name, of.hops)
+        yield NO_TEMPLATE_ADVICE.format(group.name, scope.hops)
         return
-    template = of.template(group.template)
+    template = scope.template(group.template)
     if template is None:
-        yield f"what launch template {group.template} says is not known: {_why(of)}"
+        yield f"what launch template {group.template} says is not known: {_cause(scope)}"
         return
-    yield on_group_template(of, group, template)
+    yield template_version_fix(scope, group, template)
 
 
-def _by_scaling_group(of: GroupNodes) -> str:
+def _scaling_group_advice(scope: FixScope) -> str:
     """Advice for the owner of the auto scaling group."""
-    if of.alike.owner is NodeOwner.EKSCTL:
-        beyond = of.hops > POD
-        return BEYOND_EKSCTL.format(POD, of.alike.name, of.hops) if beyond else BY_EKSCTL.format(of.alike.name)
-    group = of.scaling
+    if scope.node_set.owner is NodeOwner.EKSCTL:
+        exceeds_eksctl = scope.hops > POD_HOPS
+        return EKSCTL_LIMIT.format(POD_HOPS, scope.node_set.name, scope.hops) if exceeds_eksctl else EKSCTL_ADVICE.format(scope.node_set.name)
+    group = scope.scaling_group
     if group is None:
-        return f"what launches the next of these nodes is not known, or is not one thing: {_why(of)}"
+        return f"what launches the next of these nodes is not known, or is not one thing: {_cause(scope)}"
     if group.template is None:
-        return OF_SCALING_GROUP.format(group.name, "a launch configuration", "a launch template", of.hops)
+        return SCALING_GROUP_ADVICE.format(group.name, "a launch configuration", "a launch template", scope.hops)
     if group.others:
         names = f"several launch templates ({', '.join(map(str, (group.template, *group.others)))})"
-        return OF_SCALING_GROUP.format(group.name, names, "a version of each", of.hops)
-    return OF_SCALING_GROUP.format(group.name, f"launch template {group.template}", "a version", of.hops)
+        return SCALING_GROUP_ADVICE.format(group.name, names, "a version of each", scope.hops)
+    return SCALING_GROUP_ADVICE.format(group.name, f"launch template {group.template}", "a version", scope.hops)
 
 
-def _why(of: GroupNodes) -> str:
+def _cause(scope: FixScope) -> str:
     """Why the options are unknown, as far as reported."""
-    options = of.alike.next.options
+    options = scope.node_set.next.options
     return options.why if isinstance(options, Unknown) else "it was not read"
 
 
 # The fix that the user names: its combined action, or why it cannot be applied.
 
 
-Offered = Sequence[tuple[NodesAlike, FixOptions]]
+OfferedFixes = Sequence[tuple[NodeSet, FixOptions]]
 
 
 @frozen
 class SelectedFix:
     """`fixes` differ only in their nodes; `action` combines them."""
 
-    act: Act
+    action: MetadataFix
     fixes: tuple[Fix, ...]
 
 
-def chosen(offered: Offered, name: str) -> SelectedFix:
+def select_fix(offered_fixes: OfferedFixes, name: str) -> SelectedFix:
     """Select a fix by name from all node sets. Instances of several sets are one fix; templates and classes are not.
 
     Raises:
         UsageError: there is no such fix, or it cannot be applied.
     """
-    fixes = tuple(fix for _, choice in offered for fix in choice.fixes if fix.name == name)
-    acts = tuple(dict.fromkeys(fix.act for fix in fixes if fix.act is not None))
+    fixes = tuple(fix for _, choice in offered_fixes for fix in choice.fixes if fix.name == name)
+    actions = tuple(dict.fromkeys(fix.action for fix in fixes if fix.action is not None))
     # These pods are not checked here: the fix cannot be applied either way.
     if name in NAMES and name not in CARRIED_OUT:
         hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
         raise UsageError(f"{name} is done by the owners of these nodes or pods", hint)
-    if not acts:
-        raise _none(offered, name)
-    if all(isinstance(act, OnInstances) for act in acts):
-        each = tuple(one for act in acts if isinstance(act, OnInstances) for one in act.each)
-        return SelectedFix(OnInstances(tuple(sorted(each, key=lambda one: one.node))), fixes)
-    if len(acts) > 1:
-        names = ", ".join(sorted(_of(act) for act in acts))
+    if not actions:
+        raise _no_fix_error(offered_fixes, name)
+    if all(isinstance(act, InstancesFix) for act in actions):
+        changes = tuple(change for act in actions if isinstance(act, InstancesFix) for change in act.each)
+        return SelectedFix(InstancesFix(tuple(sorted(changes, key=lambda change: change.node))), fixes)
+    if len(actions) > 1:
+        names = ", ".join(sorted(_action_target(act) for act in actions))
         raise UsageError(f"{name} is of several: {names}", "Name one group: --nodegroup NAME.")
-    return SelectedFix(acts[0], fixes)
+    return SelectedFix(actions[0], fixes)
 
 
-def _of(act: Act) -> str:
-    match act:
-        case OnTemplate():
-            return f"node group {act.group}"
-        case OnClass():
-            return f"EC2NodeClass {act.name}"
-        case OnInstances():
+def _action_target(action: MetadataFix) -> str:
+    match action:
+        case LaunchTemplateFix():
+            return f"node group {action.group}"
+        case NodeClassFix():
+            return f"EC2NodeClass {action.name}"
+        case InstancesFix():
             return "instances"
 
 
-def _none(offered: Offered, name: str) -> UsageError:
-    found: Iterable[str] = (fix.name for _, choice in offered for fix in choice.fixes)
-    there = list(dict.fromkeys(found))
-    why = [each for _, choice in offered for each in choice.cannot]
-    if not there:
+def _no_fix_error(offered_fixes: OfferedFixes, name: str) -> UsageError:
+    fix_names: Iterable[str] = (fix.name for _, choice in offered_fixes for fix in choice.fixes)
+    distinct_names = list(dict.fromkeys(fix_names))
+    limits = [each for _, choice in offered_fixes for each in choice.cannot]
+    if not distinct_names:
         unaffected = "No pod there is known to be affected; name the groups that are to be changed all the same"
-        hint = "; ".join(dict.fromkeys(why)) or unaffected
+        hint = "; ".join(dict.fromkeys(limits)) or unaffected
         return UsageError("there is nothing to fix on these nodes", f"{hint}.")
-    known = maybe(name, there)
-    reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # none for a misspelled name
-    return UsageError(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
+    suggestion = did_you_mean(name, distinct_names)
+    reasons = f" {'; '.join(dict.fromkeys(limits))}." if limits and name in NAMES else ""  # none for a misspelled name
+    return UsageError(f"there is no fix {name} for these nodes{suggestion}", f"There are: {', '.join(distinct_names)}.{reasons}")
 
 
-_READY = ("", "ACTIVE", "DEGRADED")
+_UPDATABLE = ("", "ACTIVE", "DEGRADED")
 
 
-def forbidden(act: Act, facts: MetadataFacts) -> str:
+def reason_forbidden(action: MetadataFix, facts: MetadataFacts) -> str:
     """Why the fix must not be started now, a clause; "" if nothing known prevents it."""
-    if not isinstance(act, OnTemplate):
+    if not isinstance(action, LaunchTemplateFix):
         return ""
-    group = facts.told.node_groups.get(act.group)
-    if isinstance(group, NodeGroup) and group.status not in _READY:
-        return f"node group {act.group} is {group.status}, and takes no update now"
+    group = facts.machines.node_groups.get(action.group)
+    if isinstance(group, NodeGroup) and group.status not in _UPDATABLE:
+        return f"node group {action.group} is {group.status}, and takes no update now"
     return ""

@@ -5,372 +5,372 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.amazon.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
+from kubectl_eksdoc.amazon.metadata_service import HOST_HOPS, TOKENS_OPTIONAL, POD_HOPS, TOKENS_REQUIRED, ImdsReach, imds_verdict
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.model.missing_rights import allow, learned
+from kubectl_eksdoc.model.missing_rights import allow_right, remedy_for
 from kubectl_eksdoc.model.nodes import NodeOwner, Pod, pod_count
 from kubectl_eksdoc.probes.pods import owner_of
 
 from .affected import (
     AffectedPod,
-    Assumed,
+    AssumedOptions,
     Effect,
     IntendedOptions,
     PodEvidence,
-    cut_off,
-    ended_badly,
-    fails,
-    may_need,
-    unexplained,
+    lacks_imdsv2,
+    is_failed_job_pod,
+    is_failing,
+    may_need_imds,
+    has_unexplained_failure,
 )
-from .evidence import ENOUGH_DAYS, Counted, answered, in_all, rejected
-from .sources import MetadataFacts, NodesAlike, counted_of
+from .evidence import ENOUGH_DAYS, V1CallsByNode, answered_finding, v1_summary_findings, rejected_findings
+from .sources import MetadataFacts, NodeSet, v1_calls_by_node
 
-_MOST_PODS, _NAMED = 5, 3
-NODES = "nodes: "
+_MAX_PODS, _MAX_NAMES = 5, 3
+NODES_PREFIX = "nodes: "
 """Prefix of the evidence line with the nodes and the source of their options."""
 
 
-def judged(facts: MetadataFacts, alike: NodesAlike, affected: Sequence[AffectedPod], hops: int) -> Iterator[Finding]:
+def group_findings(facts: MetadataFacts, node_set: NodeSet, affected: Sequence[AffectedPod], hops: int) -> Iterator[Finding]:
     """Findings of one node set; pods of one owner with the same effect are one finding. `hops`: the number that pods
     need. With assumed options, a difference of the next node is no finding."""
-    assumed, counted = facts.assumed, counted_of(alike.nodes, facts)
+    assumed, v1_calls = facts.assumed, v1_calls_by_node(node_set.nodes, facts)
     for effect in (Effect.BROKEN, Effect.WILL_BREAK):
-        for same in _together(each for each in affected if each.effect is effect):
-            yield _of_pods(alike, same, hops, assumed is not None)
+        for pods_alike in _group_by_owner(each for each in affected if each.effect is effect):
+            yield _affected_finding(node_set, pods_alike, hops, assumed is not None)
     if assumed is None:
-        yield from _next(alike, affected, facts.intent)
-    yield from _tokens(alike, assumed, counted)
-    yield from rejected(_subject(alike), counted or {})
-    if alike.next.refused:
-        yield _refused(alike)
+        yield from _next_node_findings(node_set, affected, facts.intent)
+    yield from _token_findings(node_set, assumed, v1_calls)
+    yield from rejected_findings(_subject(node_set), v1_calls or {})
+    if node_set.next.is_refused:
+        yield _refused_finding(node_set)
 
 
-def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+def cluster_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """Findings that concern several node sets."""
-    yield from _possible(facts, groups)
+    yield from _possible_findings(facts, groups)
     # Pods without a known need are no reason for a change; one line names them.
-    found = [each for _, affected in groups for each in affected if each.effect is Effect.NO_KNOWN_NEED]
-    if found:
-        owners = sorted({f"{owner.kind} {owner}" for owner in (owner_of(each.pod) for each in found)})
-        yield Finding.of("imds-pods-possible/no-known-need", _cluster(facts), tuple(some(owners)), count=len(found))
-    yield from _unknown(facts, [alike for alike, _ in groups])
+    without_need = [each for _, affected in groups for each in affected if each.effect is Effect.NO_KNOWN_NEED]
+    if without_need:
+        owners = sorted({f"{owner.kind} {owner}" for owner in (owner_of(each.pod) for each in without_need)})
+        yield Finding.of("imds-pods-possible/no-known-need", _cluster_subject(facts), tuple(first_lines(owners)), count=len(without_need))
+    yield from _unknown_findings(facts, [node_set for node_set, _ in groups])
     if facts.intent is not None:
-        yield from _intended(facts, (alike for alike, _ in groups), facts.intent)
-    identities = facts.told.identities
+        yield from _intent_findings(facts, (node_set for node_set, _ in groups), facts.intent)
+    identities = facts.machines.identities
     if any(affected for _, affected in groups) and isinstance(identities, Unknown):  # otherwise it does not matter
         yield Finding.of(
             "imds-roles-unknown",
-            _cluster(facts),
-            remedy=(learned(identities),),
+            _cluster_subject(facts),
+            remedy=(remedy_for(identities),),
             identities_why=identities,
             lacking=identities.missing,
         )
-    yield from in_all(_cluster(facts), facts.v1_calls or {})
-    yield from _unread(facts)
-    for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
+    yield from v1_summary_findings(_cluster_subject(facts), facts.v1_calls or {})
+    yield from _unread_findings(facts)
+    for unread in facts.cluster.not_read(kinds.NODES, kinds.PODS):
         yield Finding.of(
             "imds-pods-unread/lists",
-            _cluster(facts),
-            (read.detail,),
-            remedy=(learned(read.lack),),
-            plural=read.resource.plural,
-            full_name=read.resource.full_name,
+            _cluster_subject(facts),
+            (unread.detail,),
+            remedy=(remedy_for(unread.as_unknown),),
+            plural=unread.resource.plural,
+            full_name=unread.resource.full_name,
         )
-    yield from _nowhere(facts, groups)
-    yield from _unexplained(facts, groups)
-    if facts.not_looked_into:
-        yield Finding.of("imds-pods-unread/not-looked-into", _cluster(facts), not_looked_into=facts.not_looked_into)
+    yield from _missing_node_findings(facts, groups)
+    yield from _unexplained_findings(facts, groups)
+    if facts.pods_not_read:
+        yield Finding.of("imds-pods-unread/not-looked-into", _cluster_subject(facts), not_looked_into=facts.pods_not_read)
 
 
-def _cluster(facts: MetadataFacts) -> Subject:
+def _cluster_subject(facts: MetadataFacts) -> Subject:
     return Subject("Cluster", facts.cluster.identity.name)
 
 
-def _unread(facts: MetadataFacts) -> Iterator[Finding]:
+def _unread_findings(facts: MetadataFacts) -> Iterator[Finding]:
     """One finding for each reason why pods could not be read."""
-    found: dict[str, list[tuple[Pod, Unknown]]] = {}
+    pods_by_reason: dict[str, list[tuple[Pod, Unknown]]] = {}
     for pod in facts.cluster.pods:
-        looked = facts.inside.get(pod.key)
-        if looked is None or not looked.unknown:
+        evidence = facts.evidence_by_pod.get(pod.key)
+        if evidence is None or not evidence.unreadable:
             continue
-        if fails(pod, facts.cluster.observed_at) or (looked.started is None and may_need(pod)):  # else optional
-            told = looked.unknown[0]
-            found.setdefault(told.missing or told.why.replace(pod.name, ""), []).append((pod, told))
-    for several in found.values():
-        pod, told = several[0]
-        one = len(several) == 1
+        if is_failing(pod, facts.cluster.observed_at) or (evidence.command is None and may_need_imds(pod)):  # else optional
+            unknown = evidence.unreadable[0]
+            pods_by_reason.setdefault(unknown.missing or unknown.why.replace(pod.name, ""), []).append((pod, unknown))
+    for same_reason in pods_by_reason.values():
+        pod, unknown = same_reason[0]
+        is_single = len(same_reason) == 1
         log = Remedy.of("read-log", namespace=pod.namespace, pod=pod.name)
         yield Finding.of(
             "imds-pods-unread/not-readable",
-            Subject("Pod", pod.name, pod.namespace) if one else _cluster(facts),
-            () if one else tuple(some([pod.key for pod, _ in several])),
-            remedy=(allow(told.missing) if told.missing and not one else log,),
-            count=len(several),
-            why=told,
-            lacking=told.missing,
+            Subject("Pod", pod.name, pod.namespace) if is_single else _cluster_subject(facts),
+            () if is_single else tuple(first_lines([pod.key for pod, _ in same_reason])),
+            remedy=(allow_right(unknown.missing) if unknown.missing and not is_single else log,),
+            count=len(same_reason),
+            why=unknown,
+            lacking=unknown.missing,
         )
 
 
-def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+def _missing_node_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """Pods on nodes that do not exist; pods without a node, if no nodes were checked."""
-    nodes = {name for alike, _ in groups for name in alike.nodes}
+    nodes = {name for node_set, _ in groups for name in node_set.nodes}
     pods = [each for each in facts.cluster.pods if not each.finished and each.node not in nodes]
-    found = [each for each in pods if each.node or not groups]
-    if found:
+    lost_pods = [each for each in pods if each.node or not groups]
+    if lost_pods:
         yield Finding.of(
             "imds-pods-unread/nowhere",
-            Subject("Pod", found[0].name, found[0].namespace) if len(found) == 1 else _cluster(facts),
-            tuple(some([each.key for each in found])),
-            count=len(found),
+            Subject("Pod", lost_pods[0].name, lost_pods[0].namespace) if len(lost_pods) == 1 else _cluster_subject(facts),
+            tuple(first_lines([each.key for each in lost_pods])),
+            count=len(lost_pods),
         )
 
 
-def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+def _unexplained_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """Failing pods without access to the service, whose log was read and has no known line."""
-    told = {each.pod.key for _, affected in groups for each in affected if each.effect is not Effect.NO_KNOWN_NEED}
-    alike_of = {name: alike for alike, _ in groups for name in alike.nodes}
-    done = {pod.owner.uid for pod in facts.cluster.pods if pod.owner is not None and pod.phase == "Succeeded"}
-    found = [
+    reported_pods = {each.pod.key for _, affected in groups for each in affected if each.effect is not Effect.NO_KNOWN_NEED}
+    set_by_node = {name: node_set for node_set, _ in groups for name in node_set.nodes}
+    succeeded_jobs = {pod.owner.uid for pod in facts.cluster.pods if pod.owner is not None and pod.phase == "Succeeded"}
+    failing = [
         pod
         for pod in facts.cluster.pods
-        if pod.node in alike_of and pod.key not in told and _lacks(pod, alike_of[pod.node])
-        if (looked := facts.inside.get(pod.key, PodEvidence())) and not looked.unknown
-        if (ended_badly(pod, done) if pod.finished else unexplained(pod, looked, facts.cluster.observed_at))
+        if pod.node in set_by_node and pod.key not in reported_pods and _lacks_access(pod, set_by_node[pod.node])
+        if (evidence := facts.evidence_by_pod.get(pod.key, PodEvidence())) and not evidence.unreadable
+        if (is_failed_job_pod(pod, succeeded_jobs) if pod.finished else has_unexplained_failure(pod, evidence, facts.cluster.observed_at))
     ]
-    if found:
-        first = found[0]
+    if failing:
+        first = failing[0]
         yield Finding.of(
             "imds-pods-unread/unexplained",
-            Subject("Pod", first.name, first.namespace) if len(found) == 1 else _cluster(facts),
-            (*some([pod.key for pod in found]), *_weak(facts, found)),
-            count=len(found),
+            Subject("Pod", first.name, first.namespace) if len(failing) == 1 else _cluster_subject(facts),
+            (*first_lines([pod.key for pod in failing]), *_weak_evidence(facts, failing)),
+            count=len(failing),
             namespace=first.namespace,
             pod=first.name,
         )
 
 
-def _weak(facts: MetadataFacts, pods: Sequence[Pod]) -> Iterator[str]:
+def _weak_evidence(facts: MetadataFacts, pods: Sequence[Pod]) -> Iterator[str]:
     """The first line about the service, which does not prove the cause."""
-    seen = (looked.weak for pod in pods if (looked := facts.inside.get(pod.key)) is not None)
-    yield from (f"its log: {each.line}" for each in [next(filter(None, seen), None)] if each is not None)
+    symptoms = (evidence.weak_symptom for pod in pods if (evidence := facts.evidence_by_pod.get(pod.key)) is not None)
+    yield from (f"its log: {each.line}" for each in [next(filter(None, symptoms), None)] if each is not None)
 
 
-def _lacks(pod: Pod, alike: NodesAlike) -> bool:
+def _lacks_access(pod: Pod, node_set: NodeSet) -> bool:
     """The pod cannot reach the service on its node. In the host network, only a disabled endpoint counts."""
     if not pod.calls.host_network:
-        return cut_off(alike.here)
-    options = alike.now.options
-    return isinstance(options, MetadataOptions) and cut_off(verdict(options, HOST))
+        return lacks_imdsv2(node_set.verdict_now)
+    options = node_set.now.options
+    return isinstance(options, MetadataOptions) and lacks_imdsv2(imds_verdict(options, HOST_HOPS))
 
 
-def _together(affected: Iterable[AffectedPod]) -> list[list[AffectedPod]]:
-    found: dict[object, list[AffectedPod]] = {}
+def _group_by_owner(affected: Iterable[AffectedPod]) -> list[list[AffectedPod]]:
+    groups: dict[object, list[AffectedPod]] = {}
     for each in affected:
         owner = each.pod.owner.uid if each.pod.owner is not None else each.pod.key
-        found.setdefault((owner, each.why, each.way_out), []).append(each)
-    return list(found.values())
+        groups.setdefault((owner, each.reason, each.way_out), []).append(each)
+    return list(groups.values())
 
 
-def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed: bool) -> Finding:
-    broken = same[0].effect is Effect.BROKEN
-    pods = sorted(each.pod.key for each in same)
-    by = alike.now.by or ("" if broken and assumed else alike.next.by)
-    each_by = by.startswith(("hop limit by", "tokens by"))
-    made = f"; {'' if each_by else 'options by '}{by}" if by else ""
-    evidence = [*some(pods), f"{NODES}{_group(alike)}{made}"]
-    if same[0].line:
-        evidence.append(f"its log: {same[0].line}")
-    if same[0].source:
-        evidence.append(f"source: {same[0].source}")
-    until_then = _until_then(alike, hops) if same[0].asks and not same[0].own_role else ()
+def _affected_finding(node_set: NodeSet, pods_alike: Sequence[AffectedPod], hops: int, is_assumed: bool) -> Finding:
+    are_broken = pods_alike[0].effect is Effect.BROKEN
+    pods = sorted(each.pod.key for each in pods_alike)
+    source = node_set.now.by or ("" if are_broken and is_assumed else node_set.next.by)
+    has_two_sources = source.startswith(("hop limit by", "tokens by"))
+    source_text = f"; {'' if has_two_sources else 'options by '}{source}" if source else ""
+    evidence = [*first_lines(pods), f"{NODES_PREFIX}{_set_label(node_set)}{source_text}"]
+    if pods_alike[0].log_line:
+        evidence.append(f"its log: {pods_alike[0].log_line}")
+    if pods_alike[0].source:
+        evidence.append(f"source: {pods_alike[0].source}")
+    temporary = _temporary_remedies(node_set, hops) if pods_alike[0].asks_service and not pods_alike[0].lacks_own_role else ()
     return Finding.of(
-        "imds-pods-broken" if broken else "imds-pods-will-break",
-        owner_of(same[0].pod),
+        "imds-pods-broken" if are_broken else "imds-pods-will-break",
+        owner_of(pods_alike[0].pod),
         tuple(evidence),
-        remedy=(Remedy(_sentence(same[0].way_out), when=When.LATER), *until_then),
-        count=len(same),
-        why=same[0].why,
-        where=same[0].where,
+        remedy=(Remedy(_sentence(pods_alike[0].way_out), when=When.LATER), *temporary),
+        count=len(pods_alike),
+        why=pods_alike[0].reason,
+        where=pods_alike[0].location,
     )
 
 
-def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
+def _temporary_remedies(node_set: NodeSet, hops: int) -> Iterator[Remedy]:
     """A remedy that moves no pods: options of the running instances, if they are known and may be changed."""
-    options, named = alike.now.options, alike.name or len(alike.nodes) <= _MOST_PODS
-    if not isinstance(options, MetadataOptions) or options.pending or alike.owner is NodeOwner.AUTO_MODE or not named:
+    options, is_nameable = node_set.now.options, node_set.name or len(node_set.nodes) <= _MAX_PODS
+    if not isinstance(options, MetadataOptions) or options.pending or node_set.owner is NodeOwner.AUTO_MODE or not is_nameable:
         return
-    if cut_off(alike.here):
-        which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
-        words = (*which, *(("--hops", str(hops)) if hops != POD else ()), "--apply", "--fix", "instance-options")
+    if lacks_imdsv2(node_set.verdict_now):
+        scope_words = ("--nodegroup", node_set.name) if node_set.name else tuple(f"node/{name}" for name in node_set.nodes)
+        words = (*scope_words, *(("--hops", str(hops)) if hops != POD_HOPS else ()), "--apply", "--fix", "instance-options")
         yield Remedy.of("raise-hop-limit", command=shell("kubectl", "eksdoc", "imds-probe", *words))
 
 
-def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+def _possible_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """One finding for all; the node sets are its evidence."""
-    evidence, every, now = list[str](), list[AffectedPod](), list[object]()
-    for alike, affected in groups:
-        found = [each for each in affected if each.effect is Effect.POSSIBLE]
-        if found:
-            now.append(alike.now.options)
-            evidence.append(f"{_group(alike)}: {pod_count(len(found))}; {found[0].where}")
-            evidence += some(reasons(found))
-        every += found
-    if every:
-        whole = Finding.of(
+    evidence, all_possible, current_options = list[str](), list[AffectedPod](), list[object]()
+    for node_set, affected in groups:
+        possible = [each for each in affected if each.effect is Effect.POSSIBLE]
+        if possible:
+            current_options.append(node_set.now.options)
+            evidence.append(f"{_set_label(node_set)}: {pod_count(len(possible))}; {possible[0].location}")
+            evidence += first_lines(reasons(possible))
+        all_possible += possible
+    if all_possible:
+        finding = Finding.of(
             "imds-pods-possible/possible",
-            _cluster(facts),
+            _cluster_subject(facts),
             tuple(evidence),
-            count=len(every),
-            whose=whose(every),
+            count=len(all_possible),
+            whose=workload_names(all_possible),
         )
-        unread = tuple(each for each in now if isinstance(each, Unknown))
-        yield replace(whole, lacks=unread) if len(unread) == len(now) else whole
+        unknown_options = tuple(each for each in current_options if isinstance(each, Unknown))
+        yield replace(finding, unknowns=unknown_options) if len(unknown_options) == len(current_options) else finding
 
 
-def _intended(facts: MetadataFacts, every: Iterable[NodesAlike], intent: IntendedOptions) -> Iterator[Finding]:
+def _intent_findings(facts: MetadataFacts, all_sets: Iterable[NodeSet], intent: IntendedOptions) -> Iterator[Finding]:
     """One finding for all node sets, each a line of the evidence."""
-    missed: dict[NodesAlike, str] = {}
-    for alike in every:
-        options = {"now": alike.now.options, "on the next node": alike.next.options}
-        if found := [when for when, each in options.items() if intent.missed_by(each)]:
-            missed[alike] = f"{_group(alike)}: {_in_words(options[found[0]])} ({' and '.join(found)})"
-    if missed:
-        groups = (("--nodegroup", each.name) if each.name else (f"node/{n}" for n in each.nodes) for each in missed)
-        which = tuple(word for words in groups for word in words)
+    violations: dict[NodeSet, str] = {}
+    for node_set in all_sets:
+        options = {"now": node_set.now.options, "on the next node": node_set.next.options}
+        if times := [time for time, each in options.items() if intent.is_violated_by(each)]:
+            violations[node_set] = f"{_set_label(node_set)}: {_options_text(options[times[0]])} ({' and '.join(times)})"
+    if violations:
+        groups = (("--nodegroup", each.name) if each.name else (f"node/{n}" for n in each.nodes) for each in violations)
+        scope_words = tuple(word for words in groups for word in words)
         yield Finding.of(
             "imds-intent-missed",
-            _subject(next(iter(missed))) if len(missed) == 1 else _cluster(facts),
-            tuple(missed.values()),
-            found=next(iter(missed.values())) if len(missed) == 1 else ", ".join(map(_group, missed)),
+            _subject(next(iter(violations))) if len(violations) == 1 else _cluster_subject(facts),
+            tuple(violations.values()),
+            found=next(iter(violations.values())) if len(violations) == 1 else ", ".join(map(_set_label, violations)),
             intent=str(intent),
             see=""
             if str(facts.assumed) == str(intent)
-            else shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent)),
+            else shell("kubectl", "eksdoc", "imds-probe", *scope_words, "--assume", str(intent)),
         )
 
 
-def _in_words(options: object) -> str:
+def _options_text(options: object) -> str:
     if not isinstance(options, MetadataOptions):
         return ""
     return f"the hop limit is {options.hop_limit}, and tokens are {options.tokens}"
 
 
-def _next(alike: NodesAlike, affected: Sequence[AffectedPod], intent: IntendedOptions | None) -> Iterator[Finding]:
-    if not alike.changes or (intent is not None and intent.met_by(alike.next.options)):
+def _next_node_findings(node_set: NodeSet, affected: Sequence[AffectedPod], intent: IntendedOptions | None) -> Iterator[Finding]:
+    if not node_set.is_changing or (intent is not None and intent.is_met_by(node_set.next.options)):
         return
-    worse = cut_off(alike.later) and alike.here.reach is not Reach.CUT_OFF
-    fails = worse and any(each.effect is not Effect.NO_KNOWN_NEED for each in affected)
+    is_worse = lacks_imdsv2(node_set.verdict_next) and node_set.verdict_now.reach is not ImdsReach.UNREACHABLE
+    has_affected_pods = is_worse and any(each.effect is not Effect.NO_KNOWN_NEED for each in affected)
     yield Finding.of(
-        "imds-next-differs/fails" if fails else "imds-next-differs/passes",
-        _subject(alike),
-        here=alike.here.reach.value,
-        later=alike.later.reach.value,
-        why=alike.later.why,
-        by=alike.next.by,
+        "imds-next-differs/fails" if has_affected_pods else "imds-next-differs/passes",
+        _subject(node_set),
+        here=node_set.verdict_now.reach.value,
+        later=node_set.verdict_next.reach.value,
+        why=node_set.verdict_next.why,
+        by=node_set.next.by,
     )
 
 
-def _tokens(alike: NodesAlike, assumed: Assumed | None, counted: Counted | None) -> Iterator[Finding]:
+def _token_findings(node_set: NodeSet, assumed: AssumedOptions | None, v1_calls: V1CallsByNode | None) -> Iterator[Finding]:
     """IMDSv1 is answered now, and not on the next node (EC2 user guide: programs that use it break)."""
-    now, later = alike.now.options, alike.next.options
-    if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
+    current, next_options = node_set.now.options, node_set.next.options
+    if not isinstance(current, MetadataOptions) or not isinstance(next_options, MetadataOptions):
         return
-    if now.endpoint and later.endpoint and (now.tokens, later.tokens) == (OPTIONAL, REQUIRED):
-        told = answered(_subject(alike), counted or {}, alike.next.by)
-        yield told or Finding.of(
+    if current.endpoint and next_options.endpoint and (current.tokens, next_options.tokens) == (TOKENS_OPTIONAL, TOKENS_REQUIRED):
+        counted_finding = answered_finding(_subject(node_set), v1_calls or {}, node_set.next.by)
+        yield counted_finding or Finding.of(
             "imds-tokens-required",
-            _subject(alike),
-            tuple(some(alike.nodes)),
-            by=alike.next.by,
-            count="" if counted is not None else _count_v1(alike, assumed),  # or CloudWatch has too few
+            _subject(node_set),
+            tuple(first_lines(node_set.nodes)),
+            by=node_set.next.by,
+            count="" if v1_calls is not None else _count_command(node_set, assumed),  # or CloudWatch has too few
             days=ENOUGH_DAYS,
         )
 
 
-def _refused(alike: NodesAlike) -> Finding:
-    return Finding.of("imds-launch-refused", _subject(alike), tuple(some(alike.nodes)), by=alike.next.by)
+def _refused_finding(node_set: NodeSet) -> Finding:
+    return Finding.of("imds-launch-refused", _subject(node_set), tuple(first_lines(node_set.nodes)), by=node_set.next.by)
 
 
-def _count_v1(alike: NodesAlike, assumed: Assumed | None) -> str:
-    which = ("--nodegroup", alike.name) if alike.name else (f"node/{alike.nodes[0]}",)
+def _count_command(node_set: NodeSet, assumed: AssumedOptions | None) -> str:
+    scope_words = ("--nodegroup", node_set.name) if node_set.name else (f"node/{node_set.nodes[0]}",)
     if assumed is not None:
-        which = (*which, "--assume", str(assumed))
-    return shell("kubectl", "eksdoc", "imds-probe", *which, "--evidence", "cloudwatch")
+        scope_words = (*scope_words, "--assume", str(assumed))
+    return shell("kubectl", "eksdoc", "imds-probe", *scope_words, "--evidence", "cloudwatch")
 
 
-def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[Finding]:
+def _unknown_findings(facts: MetadataFacts, all_sets: Sequence[NodeSet]) -> Iterator[Finding]:
     """One finding for each missing right, and for each other reason and time, whatever the number of node sets."""
-    by_reason: dict[tuple[str, str], list[tuple[NodesAlike, bool]]] = {}
-    for alike in all_alike:
-        for service, now, found in ((alike.now, True, alike.here), (alike.next, False, alike.later)):
-            if found.reach is Reach.UNKNOWN:
-                reason = "", f"{alike.nodes[0]} {now}"
-                if isinstance(unread := service.options, Unknown):
-                    reason = unread.missing, "" if unread.missing else f"{now} {unread.why}"
-                by_reason.setdefault(reason, []).append((alike, now))
-    for (missing, _), about in by_reason.items():
-        yield _of_reason(facts, missing, about)
+    by_reason: dict[tuple[str, str], list[tuple[NodeSet, bool]]] = {}
+    for node_set in all_sets:
+        for service, is_now, imds_verdict in ((node_set.now, True, node_set.verdict_now), (node_set.next, False, node_set.verdict_next)):
+            if imds_verdict.reach is ImdsReach.UNKNOWN:
+                reason = "", f"{node_set.nodes[0]} {is_now}"
+                if isinstance(service_options := service.options, Unknown):
+                    reason = service_options.missing, "" if service_options.missing else f"{is_now} {service_options.why}"
+                by_reason.setdefault(reason, []).append((node_set, is_now))
+    for (missing, _), sets in by_reason.items():
+        yield _unknown_finding(facts, missing, sets)
 
 
-def _of_reason(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAlike, bool]]) -> Finding:
+def _unknown_finding(facts: MetadataFacts, missing: str, sets: Sequence[tuple[NodeSet, bool]]) -> Finding:
     """`missing`: the right, "" for none."""
-    groups = list(dict.fromkeys(alike for alike, _ in about))
-    first, now = about[0]
-    when = " and ".join(sorted({"now" if now else "on the next node" for _, now in about}))
-    service, found = (first.now, first.here) if now else (first.next, first.later)
-    measured = [_measured(first)] if now else [] if missing else [Remedy.of("test-next-node")]
+    distinct_sets = list(dict.fromkeys(node_set for node_set, _ in sets))
+    first, is_now = sets[0]
+    times = " and ".join(sorted({"now" if is_now else "on the next node" for _, is_now in sets}))
+    service, imds_verdict = (first.now, first.verdict_now) if is_now else (first.next, first.verdict_next)
+    remedies = [_measure_remedy(first)] if is_now else [] if missing else [Remedy.of("test-next-node")]
     return Finding.of(
         "imds-nodes-unknown",
-        _subject(first) if len(groups) == 1 else _cluster(facts),
-        tuple(some([_group(alike) for alike in groups] if len(groups) > 1 else first.nodes)),
-        remedy=(*((allow(missing),) if missing else ()), *measured),
-        when=when,
-        why=service.options if isinstance(service.options, Unknown) and not missing else found.why,
+        _subject(first) if len(distinct_sets) == 1 else _cluster_subject(facts),
+        tuple(first_lines([_set_label(node_set) for node_set in distinct_sets] if len(distinct_sets) > 1 else first.nodes)),
+        remedy=(*((allow_right(missing),) if missing else ()), *remedies),
+        when=times,
+        why=service.options if isinstance(service.options, Unknown) and not missing else imds_verdict.why,
         lacking=missing,
     )
 
 
-def _measured(alike: NodesAlike) -> Remedy:
-    if alike.windows:
+def _measure_remedy(node_set: NodeSet) -> Remedy:
+    if node_set.is_windows:
         return Remedy.of("ask-windows")
-    return Remedy.of("measure-there", node=alike.nodes[0])
+    return Remedy.of("measure-there", node=node_set.nodes[0])
 
 
-def _subject(alike: NodesAlike) -> Subject:
-    if not alike.name:
-        return Subject("Node", alike.nodes[0])
-    return Subject("NodePool" if alike.owner in _POOLED else "NodeGroup", alike.name)
+def _subject(node_set: NodeSet) -> Subject:
+    if not node_set.name:
+        return Subject("Node", node_set.nodes[0])
+    return Subject("NodePool" if node_set.owner in _NODE_POOL_OWNERS else "NodeGroup", node_set.name)
 
 
-_POOLED = (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE)
+_NODE_POOL_OWNERS = (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE)
 
 
-def _group(alike: NodesAlike) -> str:
-    name = alike.name or alike.scaling_group
-    return f"{name} ({len(alike.nodes)})" if name else alike.nodes[0]
+def _set_label(node_set: NodeSet) -> str:
+    name = node_set.name or node_set.scaling_group
+    return f"{name} ({len(node_set.nodes)})" if name else node_set.nodes[0]
 
 
 def reasons(affected: Iterable[AffectedPod]) -> list[str]:
     """Reasons, by the owner of the pods."""
-    owners = {owner_of(each.pod): each.why for each in affected}
-    return sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
+    owners = {owner_of(each.pod): each.reason for each in affected}
+    return sorted(f"{owner.kind} {owner}: {reason}" for owner, reason in owners.items())
 
 
-def whose(affected: Iterable[AffectedPod]) -> str:
+def workload_names(affected: Iterable[AffectedPod]) -> str:
     """The workloads, at most three of them by name."""
-    named = sorted({str(owner_of(each.pod)) for each in affected})
-    return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+    names = sorted({str(owner_of(each.pod)) for each in affected})
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
 
 
-def some(names: Sequence[str]) -> list[str]:
-    if len(names) <= _MOST_PODS:
+def first_lines(names: Sequence[str]) -> list[str]:
+    if len(names) <= _MAX_PODS:
         return list(names)
-    return [*names[:_MOST_PODS], f"and {len(names) - _MOST_PODS} more"]
+    return [*names[:_MAX_PODS], f"and {len(names) - _MAX_PODS} more"]
 
 
 def _sentence(clause: str) -> str:

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import report_in
+from kubectl_eksdoc.model.metadata import parse_report
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
+from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
 from kubectl_eksdoc.ports import ProbeNamespace
-from kubectl_eksdoc.probes.pods import ImdsProbeClock, ProbeStage, awaited, owning, stand_of
+from kubectl_eksdoc.probes.pods import ProbeClock, ProbeStage, wait_for_pods, run_with_owner, probe_stage
 
-from .probe_diagnosis import Answers
+from .probe_diagnosis import ProbeAnswers
 from .probe_result import (
-    Probed,
+    ProbeRun,
     ProbePlan,
     ProbePod,
     ProbeSettings,
@@ -32,17 +32,17 @@ from .probe_result import (
 # rest.
 
 
-AT_ONCE = 30
+NODES_AT_ONCE = 30
 """Number of nodes that are probed at a time, with two pods each."""
 
 
-def prepared(
+def prepare_probe(
     nodes: Iterable[Node],
-    ground: ProbeNamespace,
-    probe: str,
-    manner: ProbeSettings,
-    named: Sequence[str] = (),
-    every: bool = False,
+    probe_namespace: ProbeNamespace,
+    probe_id: str,
+    settings: ProbeSettings,
+    node_names: Sequence[str] = (),
+    is_every_node: bool = False,
 ) -> ProbePlan:
     """Plan a probe; nothing is created.
 
@@ -50,57 +50,57 @@ def prepared(
         UsageError: a node of `node_names` does not exist.
         ClusterError: the cluster cannot be reached.
     """
-    return plan_probe(nodes, ground.pod_security(), ground.owners(), probe, manner, named, every)
+    return plan_probe(nodes, probe_namespace.pod_security(), probe_namespace.owners(), probe_id, settings, node_names, is_every_node)
 
 
-def tried(what: ProbePlan, ground: ProbeNamespace) -> dict[str, NotMade]:
+def dry_run(plan: ProbePlan, probe_namespace: ProbeNamespace) -> dict[str, ProbeFailure]:
     """Pods that the API server would refuse, by name; nothing is created.
 
     Raises:
         Unauthorized, ConfigError: no request is possible.
     """
-    answers = {pod.name: ground.make_pod(pod_manifest(pod, what.probe, what.manner), dry=True) for pod in what.pods}
-    return {name: refused for name, refused in answers.items() if refused is not None}
+    answers = {pod.name: probe_namespace.create_pod(pod_manifest(pod, plan.probe, plan.settings), is_dry_run=True) for pod in plan.pods}
+    return {name: refusal for name, refusal in answers.items() if refusal is not None}
 
 
-def probed(
-    what: ProbePlan,
-    ground: ProbeNamespace,
-    clock: ImdsProbeClock,
-    told: Callable[[], int],
-    tell: Callable[[str], object],
-) -> Probed:
+def run_probe(
+    plan: ProbePlan,
+    probe_namespace: ProbeNamespace,
+    clock: ProbeClock,
+    interrupts: Callable[[], int],
+    report: Callable[[str], object],
+) -> ProbeRun:
     """Run the probe. `interrupts`: number of interruptions by the user; `report` receives progress lines.
 
     Raises:
         Forbidden, ClusterError: the owner cannot be created; nothing is left in the cluster.
     """
-    manifest = owner_manifest(what.probe, what.manner)
+    manifest = owner_manifest(plan.probe, plan.settings)
 
-    def body(owner: ProbeOwner) -> dict[str, Answers]:
-        heard: dict[str, Answers] = {}
-        for wave in _waves(what):
-            if told():
+    def body(owner: ProbeOwner) -> dict[str, ProbeAnswers]:
+        received: dict[str, ProbeAnswers] = {}
+        for batch in _batches(plan):
+            if interrupts():
                 break
-            pods = {pod.name: pod_manifest(pod, what.probe, what.manner, owner.uid) for pod in wave}
-            heard |= awaited(pods, what.probe, what.manner.wait_s, ground, clock, told, partial(_read, ground))
-            tell(f"{len(heard)} of {len(what.pods)} pods were heard of")
-        return heard
+            pods = {pod.name: pod_manifest(pod, plan.probe, plan.settings, owner.uid) for pod in batch}
+            received |= wait_for_pods(pods, plan.probe, plan.settings.wait_s, probe_namespace, clock, interrupts, partial(_read_answers, probe_namespace))
+            report(f"{len(received)} of {len(plan.pods)} pods were heard of")
+        return received
 
-    answers, cleared = owning(ground, what.probe, manifest, what.stale, clock, tell, body)
-    return Probed(probed_nodes(what, answers), cleared.owner, cleared.left, cleared.not_removed, told() > 0)
-
-
-def _waves(what: ProbePlan) -> Iterator[list[ProbePod]]:
-    nodes = what.nodes
-    for begin in range(0, len(nodes), AT_ONCE):
-        these = nodes[begin : begin + AT_ONCE]
-        yield [pod for pod in what.pods if pod.node in these]
+    answers, cleared = run_with_owner(probe_namespace, plan.probe, manifest, plan.stale, clock, report, body)
+    return ProbeRun(probed_nodes(plan, answers), cleared.owner, cleared.left, cleared.not_removed, interrupts() > 0)
 
 
-def _read(ground: ProbeNamespace, name: str, stand: PodStand | None) -> Answers | None:
-    now = stand_of(stand)
-    if now is not ProbeStage.READ:
-        return now if isinstance(now, Unknown) else None
-    log = ground.log(name)
-    return log if isinstance(log, Unknown) else report_in(log)
+def _batches(plan: ProbePlan) -> Iterator[list[ProbePod]]:
+    nodes = plan.nodes
+    for start in range(0, len(nodes), NODES_AT_ONCE):
+        batch = nodes[start : start + NODES_AT_ONCE]
+        yield [pod for pod in plan.pods if pod.node in batch]
+
+
+def _read_answers(probe_namespace: ProbeNamespace, name: str, pod_state: ProbePodStatus | None) -> ProbeAnswers | None:
+    stage = probe_stage(pod_state)
+    if stage is not ProbeStage.READ:
+        return stage if isinstance(stage, Unknown) else None
+    log = probe_namespace.log(name)
+    return log if isinstance(log, Unknown) else parse_report(log)

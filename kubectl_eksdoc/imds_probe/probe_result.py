@@ -6,19 +6,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import ImdsReach
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, in_order
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, sort_findings
 from kubectl_eksdoc.model.kinds import Unknown, missing_rights
-from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, Network
-from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
+from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, PodNetwork
+from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE_LABEL, Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
-from kubectl_eksdoc.probes.pods import INTERRUPTED, ProbePurpose, left_finding, owner, pod
+from kubectl_eksdoc.probes.pods import INTERRUPTED, ProbePurpose, not_removed_finding, probe_owner_manifest, probe_pod_manifest
 
-from .probe_diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
+from .probe_diagnosis import ProbeAnswers, ImdsCause, ProbeDiagnosis, diagnose
 
 # The script of the probe pods. It needs a POSIX shell and curl; busybox's wget cannot send a PUT. It requests the
 # instance ID only: no credentials, and the token is not printed. The request without a token counts in CloudWatch as
@@ -28,7 +28,7 @@ from .probe_diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
 CONNECT_S, ANSWER_S = 2, 3
 """Timeouts of a connection and of a whole request. The service normally answers in milliseconds."""
 
-LONGEST_S = 2 * 3 * ANSWER_S
+MAX_SCRIPT_S = 2 * 3 * ANSWER_S
 """Maximum duration of the script, without its initial delay."""
 
 SETTLE_S = 5
@@ -96,7 +96,7 @@ class ProbeSettings:
     @property
     def deadline_s(self) -> int:
         """The kubelet ends an abandoned pod after this time."""
-        return int(self.wait_s) + SETTLE_S + LONGEST_S + _MARGIN_S
+        return int(self.wait_s) + SETTLE_S + MAX_SCRIPT_S + _MARGIN_S
 
 
 @frozen
@@ -104,42 +104,42 @@ class ProbePod:
     """A pod to create, and the network it tests."""
 
     node: str
-    network: Network
+    network: PodNetwork
     name: str
 
 
-def probe_pods(probe: str, nodes: Sequence[str], networks: Sequence[Network]) -> tuple[ProbePod, ...]:
+def probe_pods(probe_id: str, nodes: Sequence[str], networks: Sequence[PodNetwork]) -> tuple[ProbePod, ...]:
     """Named by the probe ID and an index: a node name may be too long for a pod name."""
     return tuple(
-        ProbePod(node, network, f"{owner_name(probe)}-{place}-{network.value}")
-        for place, node in enumerate(nodes)
+        ProbePod(node, network, f"{owner_name(probe_id)}-{index}-{network.value}")
+        for index, node in enumerate(nodes)
         for network in networks
     )
 
 
-def owner_name(probe: str) -> str:
-    return _errand(probe, ProbeSettings()).owner_name
+def owner_name(probe_id: str) -> str:
+    return _purpose(probe_id, ProbeSettings()).owner_name
 
 
-def _errand(probe: str, manner: ProbeSettings) -> ProbePurpose:
-    return ProbePurpose("imds-probe", PROBE_LABEL, probe, manner.namespace, manner.deadline_s)
+def _purpose(probe_id: str, settings: ProbeSettings) -> ProbePurpose:
+    return ProbePurpose("imds-probe", PROBE_LABEL, probe_id, settings.namespace, settings.deadline_s)
 
 
-def owner_manifest(probe: str, manner: ProbeSettings) -> Doc:
+def owner_manifest(probe_id: str, settings: ProbeSettings) -> Doc:
     about = "kubectl eksdoc imds-probe --active owns its pods by this; both go when it is deleted"
-    return owner(_errand(probe, manner), {"data": {"about": about}})
+    return probe_owner_manifest(_purpose(probe_id, settings), {"data": {"about": about}})
 
 
-def pod_manifest(made: ProbePod, probe: str, manner: ProbeSettings, owner_uid: str = "") -> Doc:
+def pod_manifest(probe_pod: ProbePod, probe_id: str, settings: ProbeSettings, owner_uid: str = "") -> Doc:
     """Without `owner_uid`: for a preview before the owner exists."""
-    network = {"hostNetwork": True} if made.network is Network.HOST else {}
-    return pod(_errand(probe, manner), made.name, made.node, _container(manner), owner_uid, **network)
+    network = {"hostNetwork": True} if probe_pod.network is PodNetwork.HOST else {}
+    return probe_pod_manifest(_purpose(probe_id, settings), probe_pod.name, probe_pod.node, _container(settings), owner_uid, **network)
 
 
-def _container(manner: ProbeSettings) -> Doc:
+def _container(settings: ProbeSettings) -> Doc:
     return {
         "name": CONTAINER,
-        "image": manner.image,
+        "image": settings.image,
         "command": ["sh", "-c", SCRIPT],
         "env": [{"name": "SETTLE_S", "value": str(SETTLE_S)}],
         "resources": {
@@ -149,10 +149,10 @@ def _container(manner: ProbeSettings) -> Doc:
     }
 
 
-def manifests(probe: str, pods: Sequence[ProbePod], manner: ProbeSettings) -> tuple[Doc, ...]:
+def manifests(probe_id: str, pods: Sequence[ProbePod], settings: ProbeSettings) -> tuple[Doc, ...]:
     """All objects to create, in order; the owner reference of the pods is added after the owner is created."""
-    made = (pod_manifest(each, probe, manner) for each in pods)
-    return (owner_manifest(probe, manner), *made)
+    pod_manifests = (pod_manifest(each, probe_id, settings) for each in pods)
+    return (owner_manifest(probe_id, settings), *pod_manifests)
 
 
 # Nodes to probe: one of each group that looks alike from within the cluster, unless nodes are named. Nodes of one node
@@ -160,21 +160,21 @@ def manifests(probe: str, pods: Sequence[ProbePod], manner: ProbeSettings) -> tu
 # was changed, which only AWS or a probe of every node shows.
 
 
-TEMPLATE_VERSION = "eks.amazonaws.com/sourceLaunchTemplateVersion"
-PROBE_IMAGE, NODE_CLASS = "eks.amazonaws.com/nodegroup-image", "karpenter.k8s.aws/ec2nodeclass"
-OS = "kubernetes.io/os"
+TEMPLATE_VERSION_LABEL = "eks.amazonaws.com/sourceLaunchTemplateVersion"
+IMAGE_LABEL, NODE_CLASS_LABEL = "eks.amazonaws.com/nodegroup-image", "karpenter.k8s.aws/ec2nodeclass"
+OS_LABEL = "kubernetes.io/os"
 
-_FARGATE = "Fargate has no metadata service"
-_HYBRID = "a hybrid node is no EC2 instance"
+_FARGATE_REASON = "Fargate has no metadata service"
+_HYBRID_REASON = "a hybrid node is no EC2 instance"
 
-NOTHING_TO_ASK = (_FARGATE, _HYBRID)
+REASONS_WITHOUT_SERVICE = (_FARGATE_REASON, _HYBRID_REASON)
 """Reasons of nodes without a metadata service."""
 
-_SAME = (LAUNCH_TEMPLATE, TEMPLATE_VERSION, PROBE_IMAGE, NODE_CLASS)
+_GROUPING_LABELS = (LAUNCH_TEMPLATE_LABEL, TEMPLATE_VERSION_LABEL, IMAGE_LABEL, NODE_CLASS_LABEL)
 
 
 @frozen
-class AlikeNodes:
+class ProbeGroup:
     """Nodes that look alike; `why_not`: the reason why none is probed, "" if `chosen` are."""
 
     owner: NodeOwner
@@ -184,43 +184,43 @@ class AlikeNodes:
     why_not: str = ""
 
 
-def likes(nodes: Iterable[Node], named: Sequence[str] = (), every: bool = False) -> tuple[AlikeNodes, ...]:
+def probe_groups(nodes: Iterable[Node], node_names: Sequence[str] = (), is_every_node: bool = False) -> tuple[ProbeGroup, ...]:
     """All groups, by owner and name; `node_names`: only these nodes, `is_every_node`: each node is its own.
 
     Raises:
         UsageError: a node does not exist.
     """
     nodes = tuple(nodes)
-    if absent := sorted(set(named) - {node.name for node in nodes}):
+    if absent := sorted(set(node_names) - {node.name for node in nodes}):
         raise UsageError(f"there is no node {', '.join(absent)}", "kubectl get nodes lists them.")
-    alike: dict[tuple[str, ...], list[Node]] = defaultdict(list)
+    nodes_by_key: dict[tuple[str, ...], list[Node]] = defaultdict(list)
     for node in nodes:
-        if not named or node.name in named:
-            alike[_kind(node)].append(node)
-    every = every or bool(named)
-    return tuple(_likes(sorted(alike[kind], key=lambda node: node.name), every) for kind in sorted(alike))
+        if not node_names or node.name in node_names:
+            nodes_by_key[_group_key(node)].append(node)
+    is_every_node = is_every_node or bool(node_names)
+    return tuple(_probe_group(sorted(nodes_by_key[kind], key=lambda node: node.name), is_every_node) for kind in sorted(nodes_by_key))
 
 
-def _kind(node: Node) -> tuple[str, ...]:
-    return (node.owner.value, node.group, *(node.labels.get(label, "") for label in _SAME), _why_not(node))
+def _group_key(node: Node) -> tuple[str, ...]:
+    return (node.owner.value, node.group, *(node.labels.get(label, "") for label in _GROUPING_LABELS), _reason_not_probed(node))
 
 
-def _likes(nodes: Sequence[Node], every: bool) -> AlikeNodes:
+def _probe_group(nodes: Sequence[Node], is_every_node: bool) -> ProbeGroup:
     first, names = nodes[0], tuple(node.name for node in nodes)
-    if why_not := _why_not(first):
-        return AlikeNodes(first.owner, first.group, names, (), why_not)
-    chosen = names if every else (min(nodes, key=_least_busy).name,)
-    return AlikeNodes(first.owner, first.group, names, chosen)
+    if why_not := _reason_not_probed(first):
+        return ProbeGroup(first.owner, first.group, names, (), why_not)
+    chosen = names if is_every_node else (min(nodes, key=_preference).name,)
+    return ProbeGroup(first.owner, first.group, names, chosen)
 
 
-def _why_not(node: Node) -> str:
+def _reason_not_probed(node: Node) -> str:
     """Why a pod on the node would measure nothing, "" if it would."""
     if node.owner is NodeOwner.FARGATE:
-        return _FARGATE
+        return _FARGATE_REASON
     if node.owner is NodeOwner.HYBRID:
-        return _HYBRID
-    if node.labels.get(OS, "linux") != "linux":
-        return f"the probe is a shell script, and {node.labels[OS]} runs none"
+        return _HYBRID_REASON
+    if node.labels.get(OS_LABEL, "linux") != "linux":
+        return f"the probe is a shell script, and {node.labels[OS_LABEL]} runs none"
     if node.deletion_at is not None:
         return "it is being deleted"
     if node.ready != "True":
@@ -228,7 +228,7 @@ def _why_not(node: Node) -> str:
     return ""
 
 
-def _least_busy(node: Node) -> tuple[bool, int, str]:
+def _preference(node: Node) -> tuple[bool, int, str]:
     """Prefers a schedulable node with much room for pods."""
     return (node.unschedulable, -node.pods_allocatable, node.name)
 
@@ -236,7 +236,7 @@ def _least_busy(node: Node) -> tuple[bool, int, str]:
 # The plan of a probe, before any object is created.
 
 
-_NO_HOST_NETWORK = ("baseline", "restricted")
+_LEVELS_WITHOUT_HOST_NETWORK = ("baseline", "restricted")
 
 
 @frozen
@@ -246,19 +246,19 @@ class ProbePlan:
     namespace was checked."""
 
     probe: str
-    manner: ProbeSettings
-    likes: tuple[AlikeNodes, ...]
+    settings: ProbeSettings
+    likes: tuple[ProbeGroup, ...]
     pods: tuple[ProbePod, ...]
     no_host: str = ""
     stale: tuple[ProbeOwner, ...] = ()
-    others: tuple[ProbeOwner, ...] = ()
-    unread: tuple[str, ...] = ()
+    other_owners: tuple[ProbeOwner, ...] = ()
+    missing_rights: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(pod.node for pod in self.pods))
 
-    def likes_of(self, node: str) -> AlikeNodes:
+    def group_of(self, node: str) -> ProbeGroup:
         """The group of a node."""
         return next(each for each in self.likes if node in each.nodes)
 
@@ -267,10 +267,10 @@ def plan_probe(
     nodes: Iterable[Node],
     level: str | Unknown,
     owners: Iterable[ProbeOwner] | Unknown,
-    probe: str,
-    manner: ProbeSettings,
-    named: Sequence[str] = (),
-    every: bool = False,
+    probe_id: str,
+    settings: ProbeSettings,
+    node_names: Sequence[str] = (),
+    is_every_node: bool = False,
 ) -> ProbePlan:
     """`level`: pod security level of the namespace, "" for none; `owners`: of all existing probes. Unknown facts show
     when the pods are created.
@@ -278,17 +278,17 @@ def plan_probe(
     Raises:
         UsageError: a node of `node_names` does not exist.
     """
-    alike = likes(nodes, named, every)
+    groups = probe_groups(nodes, node_names, is_every_node)
     no_host = ""
-    if level in _NO_HOST_NETWORK:
-        no_host = f"namespace {manner.namespace} enforces pod security {level}, which allows no host network"
-    networks = (Network.OWN,) if no_host else (Network.OWN, Network.HOST)
-    chosen = [node for each in alike for node in each.chosen]
-    there = () if isinstance(owners, Unknown) else tuple(owners)
-    stale = tuple(owner for owner in there if owner.age_s > manner.deadline_s)
-    others = tuple(owner for owner in there if owner not in stale)
-    unread = missing_rights(level, owners)
-    return ProbePlan(probe, manner, alike, probe_pods(probe, chosen, networks), no_host, stale, others, unread)
+    if level in _LEVELS_WITHOUT_HOST_NETWORK:
+        no_host = f"namespace {settings.namespace} enforces pod security {level}, which allows no host network"
+    networks = (PodNetwork.OWN,) if no_host else (PodNetwork.OWN, PodNetwork.HOST)
+    chosen = [node for each in groups for node in each.chosen]
+    known_owners = () if isinstance(owners, Unknown) else tuple(owners)
+    stale = tuple(owner for owner in known_owners if owner.age_s > settings.deadline_s)
+    other_owners = tuple(owner for owner in known_owners if owner not in stale)
+    rights = missing_rights(level, owners)
+    return ProbePlan(probe_id, settings, groups, probe_pods(probe_id, chosen, networks), no_host, stale, other_owners, rights)
 
 
 @frozen
@@ -296,14 +296,14 @@ class ProbedNode:
     """Result of one node; `pod_answers` and `host_answers` are the output of the pods, or why there is none."""
 
     node: str
-    own: Answers
-    host: Answers
+    pod_answers: ProbeAnswers
+    host_answers: ProbeAnswers
     v4: ProbeDiagnosis
     v6: ProbeDiagnosis
 
 
 @frozen
-class Probed:
+class ProbeRun:
     """`left`: names of pods that still existed at the end, of `owner`; `not_removed`: why the owner could not be
     deleted, "" if it was. `interrupted`: the user ended the probe before all pods had answered."""
 
@@ -314,102 +314,102 @@ class Probed:
     interrupted: bool = False
 
 
-def probed_nodes(plan: ProbePlan, heard: Mapping[str, Answers]) -> tuple[ProbedNode, ...]:
+def probed_nodes(plan: ProbePlan, answers: Mapping[str, ProbeAnswers]) -> tuple[ProbedNode, ...]:
     """`answers` by the names of the pods."""
-    return tuple(_node(name, plan, heard) for name in plan.nodes)
+    return tuple(_probed_node(name, plan, answers) for name in plan.nodes)
 
 
-def _node(name: str, plan: ProbePlan, heard: Mapping[str, Answers]) -> ProbedNode:
-    by = {pod.network: heard.get(pod.name, INTERRUPTED) for pod in plan.pods if pod.node == name}
-    own, host = by[Network.OWN], by.get(Network.HOST, Unknown(plan.no_host))
-    v4 = diagnosis(own, host)
-    if v4.cause is Cause.BLOCKED:  # a pod in another namespace may have access
-        v4 = replace(v4, why=f"{v4.why} (of a pod in namespace {plan.manner.namespace})")
-    return ProbedNode(name, own, host, v4, diagnosis(own, host, AddressFamily.V6))
+def _probed_node(name: str, plan: ProbePlan, answers: Mapping[str, ProbeAnswers]) -> ProbedNode:
+    answers_by_network = {pod.network: answers.get(pod.name, INTERRUPTED) for pod in plan.pods if pod.node == name}
+    pod_answers, host_answers = answers_by_network[PodNetwork.OWN], answers_by_network.get(PodNetwork.HOST, Unknown(plan.no_host))
+    v4 = diagnose(pod_answers, host_answers)
+    if v4.cause is ImdsCause.BLOCKED:  # a pod in another namespace may have access
+        v4 = replace(v4, why=f"{v4.why} (of a pod in namespace {plan.settings.namespace})")
+    return ProbedNode(name, pod_answers, host_answers, v4, diagnose(pod_answers, host_answers, AddressFamily.V6))
 
 
-def findings_of(plan: ProbePlan, probed: Probed) -> tuple[Finding, ...]:
+def probe_findings(plan: ProbePlan, run: ProbeRun) -> tuple[Finding, ...]:
     """One finding for all nodes of a group with the same result."""
-    found: list[Finding] = [_finding(plan, same) for same in _together(plan, probed.nodes)]
-    found += _unprobed(plan)
-    if probed.not_removed or probed.left:
-        namespace = plan.manner.namespace
-        found.append(left_finding("imds-probe-left", probed.owner, namespace, probed.left, probed.not_removed))
-    return in_order(found)
+    findings: list[Finding] = [_result_finding(plan, nodes) for nodes in _group_by_result(plan, run.nodes)]
+    findings += _not_probed_findings(plan)
+    if run.not_removed or run.left:
+        namespace = plan.settings.namespace
+        findings.append(not_removed_finding("imds-probe-left", run.owner, namespace, run.left, run.not_removed))
+    return sort_findings(findings)
 
 
-def _together(plan: ProbePlan, nodes: Iterable[ProbedNode]) -> list[list[ProbedNode]]:
-    found: dict[object, list[ProbedNode]] = {}
+def _group_by_result(plan: ProbePlan, nodes: Iterable[ProbedNode]) -> list[list[ProbedNode]]:
+    groups: dict[object, list[ProbedNode]] = {}
     for each in nodes:
-        likes = plan.likes_of(each.node)
-        found.setdefault((likes.owner, likes.nodes, each.v4.reach, each.v4.cause, each.v4.why), []).append(each)
-    return list(found.values())
+        group = plan.group_of(each.node)
+        groups.setdefault((group.owner, group.nodes, each.v4.reach, each.v4.cause, each.v4.why), []).append(each)
+    return list(groups.values())
 
 
-def _finding(plan: ProbePlan, same: Sequence[ProbedNode]) -> Finding:
-    first = same[0]
-    subject, evidence, reach = _subject(plan, same), tuple(_evidence(plan, same)), first.v4.reach
-    if reach is Reach.UNKNOWN:
-        missing = first.own.missing if isinstance(first.own, Unknown) else ""
+def _result_finding(plan: ProbePlan, nodes: Sequence[ProbedNode]) -> Finding:
+    first = nodes[0]
+    subject, evidence, reach = _result_subject(plan, nodes), tuple(_result_evidence(plan, nodes)), first.v4.reach
+    if reach is ImdsReach.UNKNOWN:
+        missing = first.pod_answers.missing if isinstance(first.pod_answers, Unknown) else ""
         return Finding.of("imds-measured/unknown", subject, evidence, why=first.v4.why, lacking=missing)
-    if reach is Reach.REACHABLE:
+    if reach is ImdsReach.REACHABLE:
         severity = Severity.LOW if first.v4.doubt else Severity.INFO
         return Finding.of("imds-measured/reachable", subject, evidence, severity=severity, why=first.v4.why)
     return Finding.of(
-        "imds-measured/cut-off" if reach is Reach.CUT_OFF else "imds-measured/v1-only",
+        "imds-measured/cut-off" if reach is ImdsReach.UNREACHABLE else "imds-measured/v1-only",
         subject,
         evidence,
-        remedy=_remedies(plan, same),
+        remedy=_remedies(plan, nodes),
         why=first.v4.why,
     )
 
 
-def _subject(plan: ProbePlan, same: Sequence[ProbedNode]) -> Subject:
+def _result_subject(plan: ProbePlan, nodes: Sequence[ProbedNode]) -> Subject:
     """The group, if all its probed nodes have the same result."""
-    likes = plan.likes_of(same[0].node)
-    if likes.group and len(same) == len(likes.chosen):
-        return Subject(_result_kind(likes), likes.group)
-    return Subject("Node", same[0].node) if len(same) == 1 else Subject("Nodes", likes.group or likes.owner.value)
+    group = plan.group_of(nodes[0].node)
+    if group.group and len(nodes) == len(group.chosen):
+        return Subject(_group_kind(group), group.group)
+    return Subject("Node", nodes[0].node) if len(nodes) == 1 else Subject("Nodes", group.group or group.owner.value)
 
 
-def _result_kind(likes: AlikeNodes) -> str:
-    return "NodePool" if likes.owner in (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE) else "NodeGroup"
+def _group_kind(group: ProbeGroup) -> str:
+    return "NodePool" if group.owner in (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE) else "NodeGroup"
 
 
-def _evidence(plan: ProbePlan, same: Sequence[ProbedNode]) -> Iterator[str]:
-    names, likes = [each.node for each in same], plan.likes_of(same[0].node)
-    more = f" and {len(names) - _SOME} more" if len(names) > _SOME else ""
-    how = "tried" if same[0].v4.reach is Reach.UNKNOWN else "measured"
-    yield f"{how} on {', '.join(names[:_SOME])}{more}, of {len(likes.nodes)} that look alike"
-    for doubt in dict.fromkeys(each.v4.doubt for each in same if each.v4.doubt):
+def _result_evidence(plan: ProbePlan, nodes: Sequence[ProbedNode]) -> Iterator[str]:
+    names, group = [each.node for each in nodes], plan.group_of(nodes[0].node)
+    suffix = f" and {len(names) - _MAX_NODES} more" if len(names) > _MAX_NODES else ""
+    verb = "tried" if nodes[0].v4.reach is ImdsReach.UNKNOWN else "measured"
+    yield f"{verb} on {', '.join(names[:_MAX_NODES])}{suffix}, of {len(group.nodes)} that look alike"
+    for doubt in dict.fromkeys(each.v4.doubt for each in nodes if each.v4.doubt):
         yield f"doubt: {doubt}"
 
 
-_SOME = 5
-_REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {
-    Cause.BLOCKED: (Remedy.of("check-policies"),),
-    Cause.IN_BETWEEN: (Remedy.of("who-answers"),),
-    Cause.NODE: (Remedy.of("node-rule"),),
+_MAX_NODES = 5
+_REMEDIES: Mapping[ImdsCause, tuple[Remedy, ...]] = {
+    ImdsCause.BLOCKED: (Remedy.of("check-policies"),),
+    ImdsCause.IN_BETWEEN: (Remedy.of("who-answers"),),
+    ImdsCause.NODE: (Remedy.of("node-rule"),),
 }
 
 
-def _remedies(plan: ProbePlan, same: Sequence[ProbedNode]) -> tuple[Remedy, ...]:
+def _remedies(plan: ProbePlan, nodes: Sequence[ProbedNode]) -> tuple[Remedy, ...]:
     """Remedies of the cause. The command without --active shows EC2's options, the affected pods, and the smallest
     fix."""
-    cause = same[0].v4.cause
-    if cause not in (Cause.HOP_LIMIT, Cause.DISABLED):
+    cause = nodes[0].v4.cause
+    if cause not in (ImdsCause.HOP_LIMIT, ImdsCause.DISABLED):
         return _REMEDIES.get(cause, ())
-    likes = plan.likes_of(same[0].node)
-    which = ("--nodegroup", likes.group) if likes.group else tuple(f"node/{each.node}" for each in same)
-    probe = shell("kubectl", "eksdoc", "imds-probe", *which)
-    if cause is Cause.DISABLED:
-        return (Remedy.of("enable-endpoint", command=probe),)
-    return Remedy.of("keep-hop-limit", command=probe), Remedy.of("own-role")
+    group = plan.group_of(nodes[0].node)
+    scope_words = ("--nodegroup", group.group) if group.group else tuple(f"node/{each.node}" for each in nodes)
+    command = shell("kubectl", "eksdoc", "imds-probe", *scope_words)
+    if cause is ImdsCause.DISABLED:
+        return (Remedy.of("enable-endpoint", command=command),)
+    return Remedy.of("keep-hop-limit", command=command), Remedy.of("own-role")
 
 
-def _unprobed(plan: ProbePlan) -> Iterator[Finding]:
-    for each in plan.likes:
-        if each.chosen or each.why_not in NOTHING_TO_ASK:
+def _not_probed_findings(plan: ProbePlan) -> Iterator[Finding]:
+    for group in plan.likes:
+        if group.chosen or group.why_not in REASONS_WITHOUT_SERVICE:
             continue
-        subject = Subject(_result_kind(each), each.group) if each.group else Subject("Node", each.nodes[0])
-        yield Finding.of("imds-measured/not-probed", subject, count=len(each.nodes), why=each.why_not)
+        subject = Subject(_group_kind(group), group.group) if group.group else Subject("Node", group.nodes[0])
+        yield Finding.of("imds-measured/not-probed", subject, count=len(group.nodes), why=group.why_not)

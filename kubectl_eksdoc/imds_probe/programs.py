@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.amazon.addon_needs import by_image, tag_of
+from kubectl_eksdoc.amazon.addon_needs import lookup_by_image, image_tag
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.redaction import MARK, hidden
+from kubectl_eksdoc.kubernetes.redaction import DIGEST_PREFIX, redact_message
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.quantities import parse
+from kubectl_eksdoc.model.quantities import parse_version
 
 
 class ImdsNeed(str, Enum):
@@ -31,7 +31,7 @@ _SHELLS = ("sh", "bash", "ash", "dash")
 _VARIABLE = re.compile(r"\$[({]?(\w+)[)}]?")
 
 
-def _words(arguments: Sequence[str]) -> list[str]:
+def _split_words(arguments: Sequence[str]) -> list[str]:
     """The words of the arguments; an argument with spaces is split, as a shell does after ``-c``."""
     return [word for each in arguments for word in (each.split() if any(map(str.isspace, each)) else [each])]
 
@@ -49,41 +49,41 @@ class ContainerCommand:
     more_secrets: bool = False
 
     @property
-    def by_shell(self) -> bool:
+    def is_shell(self) -> bool:
         """A shell starts the program, so a missing flag may be set all the same."""
         return bool(self.arguments) and self.arguments[0].rpartition("/")[2] in _SHELLS
 
     def flag(self, name: str) -> str | None:
         """The value of a flag, "" if it is empty, ``?`` for a variable or a digest of a snapshot; None if the flag is
         absent."""
-        words = _words(self.arguments)
-        for at, argument in enumerate(words):
+        words = _split_words(self.arguments)
+        for index, argument in enumerate(words):
             flag, equals, value = argument.partition("=")
             if flag != name:
                 continue
-            following = words[at + 1] if at + 1 < len(words) else "-"
-            return self._filled(value if equals else "true" if following.startswith("-") else following)
+            next_word = words[index + 1] if index + 1 < len(words) else "-"
+            return self._resolve(value if equals else "true" if next_word.startswith("-") else next_word)
         return None
 
-    def _filled(self, value: str) -> str:
+    def _resolve(self, value: str) -> str:
         variable = _VARIABLE.fullmatch(value)
         if variable is None:
-            return "?" if "$" in value or MARK in value else value
-        known = self.variable(variable.group(1))
-        return "?" if known is None else known
+            return "?" if "$" in value or DIGEST_PREFIX in value else value
+        value_known = self.variable(variable.group(1))
+        return "?" if value_known is None else value_known
 
     def variable(self, name: str) -> str | None:
         """As `flag`; ``?`` for a variable with an unknown value."""
         if name not in self.variables:
             return None
         value = dict(self.values).get(name, "?")
-        return "?" if value.startswith(MARK) else value
+        return "?" if value.startswith(DIGEST_PREFIX) else value
 
-    def given(self, name: str) -> bool | None:
+    def is_given(self, name: str) -> bool | None:
         """A flag or a variable has a value; None if unknown."""
         if name.startswith("-"):
             value = self.flag(name)
-            return None if value is None and self.by_shell else bool(value)
+            return None if value is None and self.is_shell else bool(value)
         value = self.variable(name)
         return None if value is None and self.more_variables else bool(value)
 
@@ -97,9 +97,9 @@ class ProgramSettings:
     metadata: tuple[str, ...] = ()
     credentials: tuple[str, ...] = ()
 
-    def of(self, need: ImdsNeed) -> tuple[str, ...]:
-        found: tuple[str, ...] = getattr(self, need.name.lower())
-        return found
+    def names_for(self, need: ImdsNeed) -> tuple[str, ...]:
+        names: tuple[str, ...] = getattr(self, need.name.lower())
+        return names
 
 
 @frozen
@@ -130,26 +130,26 @@ class Program:
     only_if: str = ""
     sometimes: tuple[ImdsNeed, ...] = ()
 
-    def conditional(self, need: ImdsNeed) -> bool:
+    def is_conditional(self, need: ImdsNeed) -> bool:
         return bool(self.only_if) and (not self.sometimes or need in self.sometimes)
 
 
 @functools.cache
-def programs() -> Mapping[str, Program]:
+def programs_by_image() -> Mapping[str, Program]:
     """By the ends of their images' repositories."""
     return {image: each for each in sections(Program, "software", "metadata") for image in each.images}
 
 
 @functools.lru_cache(maxsize=10_000)
-def _by_image(image: str) -> Program | None:
+def _known_by_image(image: str) -> Program | None:
     """Cached: many pods have the same image."""
-    return by_image(programs(), image)
+    return lookup_by_image(programs_by_image(), image)
 
 
-def needs_nothing(image: str) -> bool:
+def is_known_not_to_ask(image: str) -> bool:
     """The image's program is known not to ask the service."""
-    known = _by_image(image)
-    return known is not None and not known.asks
+    program = _known_by_image(image)
+    return program is not None and not program.asks
 
 
 def program_of(pod: Pod) -> Program | None:
@@ -159,14 +159,14 @@ def program_of(pod: Pod) -> Program | None:
 
 def programs_of(pod: Pod) -> Mapping[str, Program]:
     """Known programs, by image."""
-    known = {image: program_of_image(image) for image in pod.calls.images}
-    return {image: program for image, program in known.items() if program is not None}
+    found_programs = {image: program_of_image(image) for image in pod.calls.images}
+    return {image: program for image, program in found_programs.items() if program is not None}
 
 
 def program_of_image(image: str) -> Program | None:
     """By its repository name, independent of the registry; None if it is not known to ask."""
-    known = _by_image(image)
-    return known if known is not None and known.asks else None
+    program = _known_by_image(image)
+    return program if program is not None and program.asks else None
 
 
 @frozen
@@ -180,12 +180,12 @@ class ProgramNeeds:
         return bool(self.surely or self.may)
 
 
-def needs_of(program: Program, pod: Pod, started: ContainerCommand | None, has_role: bool) -> ProgramNeeds:
+def needs_of(program: Program, pod: Pod, command: ContainerCommand | None, has_role: bool) -> ProgramNeeds:
     """`command` is None if it was not read. The pod's own role gives it credentials, and nothing else."""
     possible: list[_Mode] = []
     for mode in program.modes:
         # None if unknown.
-        answers = [_holds(each, pod, started) for each in mode.when]
+        answers = [_condition_holds(each, pod, command) for each in mode.when]
         holds = False if False in answers else None if None in answers else True
         if holds is not False:
             possible.append(mode)
@@ -194,80 +194,80 @@ def needs_of(program: Program, pod: Pod, started: ContainerCommand | None, has_r
     surely: list[ImdsNeed] = []
     may: list[ImdsNeed] = []
     for need in ImdsNeed:
-        asking = [need in mode.needs for mode in possible]
-        met = _met(program, need, started, has_role)
-        if not any(asking) or met:
+        needed_in_modes = [need in mode.needs for mode in possible]
+        is_met = _is_met(program, need, command, has_role)
+        if not any(needed_in_modes) or is_met:
             continue
-        (surely if all(asking) and met is False and not program.conditional(need) else may).append(need)
+        (surely if all(needed_in_modes) and is_met is False and not program.is_conditional(need) else may).append(need)
     return ProgramNeeds(tuple(surely), tuple(may))
 
 
-def _met(program: Program, need: ImdsNeed, started: ContainerCommand | None, has_role: bool) -> bool | None:
+def _is_met(program: Program, need: ImdsNeed, command: ContainerCommand | None, has_role: bool) -> bool | None:
     """None if unknown."""
-    names = program.given.of(need)
-    if need is ImdsNeed.CREDENTIALS and (has_role or (started is not None and _credentials_file(started))):
+    names = program.given.names_for(need)
+    if need is ImdsNeed.CREDENTIALS and (has_role or (command is not None and _has_credentials_file(command))):
         return True
-    if started is None:
+    if command is None:
         return None if names else False
-    if need is ImdsNeed.CREDENTIALS and started.more_secrets:
+    if need is ImdsNeed.CREDENTIALS and command.more_secrets:
         return None
-    answers = [started.given(name) for name in names]
+    answers = [command.is_given(name) for name in names]
     return True if True in answers else None if None in answers else False
 
 
-_FILES = ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_PROFILE")
-_ADDRESSES = ("169.254.169.254", "fd00:ec2::254")
-_DISABLED, _ELSEWHERE = "AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+_CREDENTIAL_VARIABLES = ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_PROFILE")
+_IMDS_ADDRESSES = ("169.254.169.254", "fd00:ec2::254")
+_DISABLED_VARIABLE, _ENDPOINT_VARIABLE = "AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"
 
 
-def _credentials_file(started: ContainerCommand) -> bool:
-    return any(started.given(name) for name in _FILES)
+def _has_credentials_file(command: ContainerCommand) -> bool:
+    return any(command.is_given(name) for name in _CREDENTIAL_VARIABLES)
 
 
-def never_asks(started: ContainerCommand | None) -> bool:
+def never_asks(command: ContainerCommand | None) -> bool:
     """The SDK is configured not to ask the service (all AWS SDKs except C++ 1.11 and older read the variable), or to
     ask another endpoint."""
-    if started is None:
+    if command is None:
         return False
-    elsewhere = started.variable(_ELSEWHERE) or "?"
-    disabled = (started.variable(_DISABLED) or "").lower() == "true"
-    return disabled or not (elsewhere == "?" or any(address in elsewhere.lower() for address in _ADDRESSES))
+    endpoint = command.variable(_ENDPOINT_VARIABLE) or "?"
+    is_disabled = (command.variable(_DISABLED_VARIABLE) or "").lower() == "true"
+    return is_disabled or not (endpoint == "?" or any(address in endpoint.lower() for address in _IMDS_ADDRESSES))
 
 
 _VERSION = re.compile(r"version(<|>=)(.+)\Z")
 
 
-def _holds(condition: str, pod: Pod, started: ContainerCommand | None) -> bool | None:
+def _condition_holds(condition: str, pod: Pod, command: ContainerCommand | None) -> bool | None:
     if condition.startswith("!"):
-        holds = _holds(condition[1:], pod, started)
+        holds = _condition_holds(condition[1:], pod, command)
         return None if holds is None else not holds
-    if version := _VERSION.match(condition):
-        return _older(pod, version.group(2), version.group(1) == "<")
-    name, _, wanted = condition.partition("=")
+    if match := _VERSION.match(condition):
+        return _is_older(pod, match.group(2), match.group(1) == "<")
+    name, _, expected_values = condition.partition("=")
     if name == "kind":
-        return pod.owner is not None and _kind(pod) in wanted.split("|")
-    if started is None:
+        return pod.owner is not None and _workload_kind(pod) in expected_values.split("|")
+    if command is None:
         return None
-    if not name.startswith("-") and name not in started.variables and started.more_variables:
+    if not name.startswith("-") and name not in command.variables and command.more_variables:
         return None
-    value = started.flag(name) if name.startswith("-") else started.variable(name)
-    if value is None and name.startswith("-") and started.by_shell:
+    value = command.flag(name) if name.startswith("-") else command.variable(name)
+    if value is None and name.startswith("-") and command.is_shell:
         return None
-    if not wanted:
+    if not expected_values:
         return bool(value) and str(value).lower() != "false"
-    return None if value == "?" else (value or "").lower() in wanted.lower().split("|")
+    return None if value == "?" else (value or "").lower() in expected_values.lower().split("|")
 
 
-def _kind(pod: Pod) -> str:
+def _workload_kind(pod: Pod) -> str:
     kind = pod.owner.kind if pod.owner is not None else ""
     return "Deployment" if kind == "ReplicaSet" else kind
 
 
-def _older(pod: Pod, than: str, wanted: bool) -> bool | None:
+def _is_older(pod: Pod, limit: str, is_older_wanted: bool) -> bool | None:
     """By the tag of the known image."""
     image = next((each for each in pod.calls.images if program_of_image(each) is not None), "")
-    here, there = parse(tag_of(image)), parse(than)
-    return None if here is None or there is None else (here < there) is wanted
+    version, limit_version = parse_version(image_tag(image)), parse_version(limit)
+    return None if version is None or limit_version is None else (version < limit_version) is is_older_wanted
 
 
 # Log lines of programs that get nothing from the instance metadata service. They are records
@@ -275,7 +275,7 @@ def _older(pod: Pod, than: str, wanted: bool) -> bool | None:
 # is the cause follows only if the pod cannot reach it on its node.
 
 
-NOTHING = "nothing"
+OTHER_CAUSE = "nothing"
 """The value of `lacks` for a line with another cause."""
 
 
@@ -299,14 +299,14 @@ class MatchedLogLine:
     """`line`: the last matching line, without surrounding space and credentials. `lines_after`: number of lines after
     it."""
 
-    said: LogLine
+    record: LogLine
     line: str
-    after: int = 0
+    lines_after: int = 0
 
     @property
     def lacks(self) -> str:
         """A clause."""
-        return _CLAUSES.get(self.said.lacks, self.said.lacks)
+        return _CLAUSES.get(self.record.lacks, self.record.lacks)
 
 
 _CLAUSES = {need.name.lower(): need.value for need in ImdsNeed}
@@ -321,8 +321,8 @@ class LogReading:
     another: MatchedLogLine | None = None
 
 
-LONGEST = 300
-_SAID_WELL = ("200 OK", '"status":200')
+MAX_LINE_LENGTH = 300
+_SUCCESS_MARKS = ("200 OK", '"status":200')
 
 
 LOG_LINES = records(LogLine, "metadata_log_lines")
@@ -330,32 +330,32 @@ LOG_LINES = records(LogLine, "metadata_log_lines")
 
 
 @functools.cache
-def _lowered() -> tuple[tuple[str, LogLine], ...]:
+def _lowercase_lines() -> tuple[tuple[str, LogLine], ...]:
     return tuple((each.text.lower(), each) for each in LOG_LINES)
 
 
-def read(log: str) -> LogReading:
+def read_log(log: str) -> LogReading:
     """The last line of each kind; a symptom after another cause replaces it."""
-    found = LogReading()
-    for seen in _told(log):
-        if seen.said.lacks == NOTHING:
-            found = LogReading(found.symptom, found.weak, seen)
-        elif seen.said.weak:
-            found = LogReading(found.symptom, seen)
+    reading = LogReading()
+    for matched in _matched_lines(log):
+        if matched.record.lacks == OTHER_CAUSE:
+            reading = LogReading(reading.symptom, reading.weak, matched)
+        elif matched.record.weak:
+            reading = LogReading(reading.symptom, matched)
         else:
-            found = LogReading(seen, found.weak)
-    return found
+            reading = LogReading(matched, reading.weak)
+    return reading
 
 
-def tells(line: str) -> bool:
+def is_known_line(line: str) -> bool:
     """The line has a known meaning."""
-    return next(_told(line), None) is not None
+    return next(_matched_lines(line), None) is not None
 
 
-def _told(log: str) -> Iterator[MatchedLogLine]:
+def _matched_lines(log: str) -> Iterator[MatchedLogLine]:
     lines = log.splitlines()
-    for at, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, 1):
         lowered = line.lower()
-        said = next((each for text, each in _lowered() if text in lowered and each.beside.lower() in lowered), None)
-        if said is not None and not (said.weak and any(well in line for well in _SAID_WELL)):
-            yield MatchedLogLine(said, hidden(line.strip())[:LONGEST], len(lines) - at)
+        record = next((each for text, each in _lowercase_lines() if text in lowered and each.beside.lower() in lowered), None)
+        if record is not None and not (record.weak and any(mark in line for mark in _SUCCESS_MARKS)):
+            yield MatchedLogLine(record, redact_message(line.strip())[:MAX_LINE_LENGTH], len(lines) - number)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
-from kubectl_eksdoc.amazon.group_updates import Stage
+from kubectl_eksdoc.amazon.group_updates import UpdateStage
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import Issue
-from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.addons import HealthIssue
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
+from kubectl_eksdoc.model.change_journal import PartOutcome, ChangePart
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.knowledge import made, told_of
+from kubectl_eksdoc.model.knowledge import from_json, to_json
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup
-from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
 
 # State of each part of a fix, by a second read.
 
@@ -33,131 +33,131 @@ class FixDone:
     any. `changed`: instances or names that this fix has changed and that have the intended state; the rollback applies
     only to them."""
 
-    act: Act
+    action: MetadataFix
     seconds: float
-    parts: tuple[Part, ...]
+    parts: tuple[ChangePart, ...]
     left: str = ""
     number: int = 0
     update: str = ""
-    stage: Stage | None = None
-    errors: tuple[Issue, ...] = ()
-    nodes: tuple[Part, ...] = ()
+    stage: UpdateStage | None = None
+    errors: tuple[HealthIssue, ...] = ()
+    nodes: tuple[ChangePart, ...] = ()
     members: tuple[str, ...] = ()
-    proofs: tuple[Part, ...] = ()
+    proofs: tuple[ChangePart, ...] = ()
     changed: tuple[str, ...] = ()
 
     @property
     def whole(self) -> bool:
         """All parts of the fix were applied."""
-        failed = self.stage in (Stage.FAILED, Stage.CANCELLED)
-        return not self.left and not failed and not self.of(Became.AS_BEFORE, Became.PENDING)
+        failed = self.stage in (UpdateStage.FAILED, UpdateStage.CANCELLED)
+        return not self.left and not failed and not self.parts_with(PartOutcome.AS_BEFORE, PartOutcome.PENDING)
 
     @property
-    def differs(self) -> bool:
+    def has_deviations(self) -> bool:
         """A part is known to differ from the intended state. A deleted object does not have it either, and its
         replacement was not changed."""
-        other = self.of(Became.OTHER, Became.GONE, Became.SET_BACK)
-        return bool(other) or any(each.became is not Became.DONE for each in self._seen())
+        deviating = self.parts_with(PartOutcome.OTHER, PartOutcome.GONE, PartOutcome.SET_BACK)
+        return bool(deviating) or any(each.became is not PartOutcome.DONE for each in self._known_parts())
 
     @property
-    def lacks(self) -> bool:
+    def has_unknowns(self) -> bool:
         """A part is in an unknown state."""
-        return any(each.became is Became.UNKNOWN for each in (*self.parts, *self.nodes, *self.proofs))
+        return any(each.became is PartOutcome.UNKNOWN for each in (*self.parts, *self.nodes, *self.proofs))
 
-    def of(self, *became: Became) -> tuple[Part, ...]:
-        return tuple(part for part in self.parts if part.became in became)
+    def parts_with(self, *states: PartOutcome) -> tuple[ChangePart, ...]:
+        return tuple(part for part in self.parts if part.became in states)
 
-    def _seen(self) -> Iterator[Part]:
+    def _known_parts(self) -> Iterator[ChangePart]:
         """Nodes and pods with a known state."""
-        unseen = (Became.UNKNOWN, Became.GONE)
-        return (each for each in (*self.nodes, *self.proofs) if each.became not in unseen)
+        unknown_states = (PartOutcome.UNKNOWN, PartOutcome.GONE)
+        return (each for each in (*self.nodes, *self.proofs) if each.became not in unknown_states)
 
 
-def of_instance(act: SetOptions, now: Instance | Absent | Unknown) -> Part:
-    what = f"{act.instance} ({act.node})"
-    if isinstance(now, (Absent, Unknown)):
-        return _not_read(what, now)
-    if now.state in ("shutting-down", "terminated"):
-        return Part(what, Became.GONE, f"it is {now.state}")
-    options = now.options
+def instance_part(change: InstanceOptionsChange, instance: Instance | Absent | Unknown) -> ChangePart:
+    name = f"{change.instance} ({change.node})"
+    if isinstance(instance, (Absent, Unknown)):
+        return _unread_part(name, instance)
+    if instance.state in ("shutting-down", "terminated"):
+        return ChangePart(name, PartOutcome.GONE, f"it is {instance.state}")
+    options = instance.options
     if options is None:
-        return Part(what, Became.UNKNOWN, "EC2 does not tell its options")
-    settled, told = replace(options, pending=False), words(options)
-    if settled == act.after:
-        return Part(what, Became.PENDING, told) if options.pending else Part(what, Became.DONE, told)
-    if settled == replace(act.before, pending=False):
-        return Part(what, Became.AS_BEFORE, told)
-    return Part(what, Became.OTHER, told)
+        return ChangePart(name, PartOutcome.UNKNOWN, "EC2 does not tell its options")
+    settled, text = replace(options, pending=False), options_text(options)
+    if settled == change.after:
+        return ChangePart(name, PartOutcome.PENDING, text) if options.pending else ChangePart(name, PartOutcome.DONE, text)
+    if settled == replace(change.before, pending=False):
+        return ChangePart(name, PartOutcome.AS_BEFORE, text)
+    return ChangePart(name, PartOutcome.OTHER, text)
 
 
-def _not_read(what: str, now: Absent | Unknown) -> Part:
-    if isinstance(now, Absent):
-        return Part(what, Became.GONE, now.said)
-    return Part(what, Became.UNKNOWN, now.why)
+def _unread_part(name: str, answer: Absent | Unknown) -> ChangePart:
+    if isinstance(answer, Absent):
+        return ChangePart(name, PartOutcome.GONE, answer.said)
+    return ChangePart(name, PartOutcome.UNKNOWN, answer.why)
 
 
-def words(options: MetadataOptions) -> str:
+def options_text(options: MetadataOptions) -> str:
     """``hop limit 2, IMDSv2 required``."""
     tokens = f"IMDSv2 {options.tokens}"
     return f"hop limit {options.hop_limit}, {tokens}{'' if options.endpoint else ', endpoint disabled'}"
 
 
-def of_group(act: OnTemplate, number: int, now: NodeGroup | Absent | Unknown) -> Part:
+def node_group_part(action: LaunchTemplateFix, number: int, now: NodeGroup | Absent | Unknown) -> ChangePart:
     """The template version of the node group."""
-    what = f"node group {act.group}"
+    name = f"node group {action.group}"
     if isinstance(now, (Absent, Unknown)):
-        return _not_read(what, now)
+        return _unread_part(name, now)
     if now.template is None:
-        return Part(what, Became.OTHER, "it has no launch template of its own")
-    told = f"version {now.template.version} of launch template {now.template.id or now.template.name}, {now.release}"
-    if now.release != (act.release or now.release):
-        return Part(what, Became.OTHER, told)
+        return ChangePart(name, PartOutcome.OTHER, "it has no launch template of its own")
+    text = f"version {now.template.version} of launch template {now.template.id or now.template.name}, {now.release}"
+    if now.release != (action.release or now.release):
+        return ChangePart(name, PartOutcome.OTHER, text)
     if now.template.version == str(number) != "0":
-        return Part(what, Became.DONE, told)
-    return Part(what, Became.AS_BEFORE if now.template.version == str(act.source) else Became.OTHER, told)
+        return ChangePart(name, PartOutcome.DONE, text)
+    return ChangePart(name, PartOutcome.AS_BEFORE if now.template.version == str(action.source) else PartOutcome.OTHER, text)
 
 
-def stage_by_group(now: NodeGroup | Absent | Unknown, number: int, seen: Stage) -> Stage:
+def stage_by_node_group(node_group: NodeGroup | Absent | Unknown, number: int, last_stage: UpdateStage) -> UpdateStage:
     """Stage of the update without the right to describe updates: a group whose update was in progress at `last_stage`
     and is no longer has the new version, or the update failed."""
-    if not isinstance(now, NodeGroup):
-        return Stage.UNKNOWN
-    if now.status == "UPDATING":
-        return Stage.IN_PROGRESS
-    if now.template is not None and now.template.version == str(number):
-        return Stage.SUCCESSFUL if now.status == "ACTIVE" else Stage.UNKNOWN
-    return Stage.FAILED if seen is Stage.IN_PROGRESS else Stage.UNKNOWN
+    if not isinstance(node_group, NodeGroup):
+        return UpdateStage.UNKNOWN
+    if node_group.status == "UPDATING":
+        return UpdateStage.IN_PROGRESS
+    if node_group.template is not None and node_group.template.version == str(number):
+        return UpdateStage.SUCCESSFUL if node_group.status == "ACTIVE" else UpdateStage.UNKNOWN
+    return UpdateStage.FAILED if last_stage is UpdateStage.IN_PROGRESS else UpdateStage.UNKNOWN
 
 
-def of_node(node: str, hop_limit: int, now: Instance | Absent | Unknown) -> Part:
+def node_part(node: str, hop_limit: int, instance: Instance | Absent | Unknown) -> ChangePart:
     """State of a node of the group after the fix, by its instance."""
-    if not isinstance(now, Instance):
-        return Part(node, Became.GONE if isinstance(now, Absent) else Became.UNKNOWN, getattr(now, "why", ""))
-    if now.options is None:
-        return Part(f"{now.id} ({node})", Became.UNKNOWN, "EC2 does not tell its options")
-    enough = now.options.hop_limit >= hop_limit and now.options.endpoint and not now.options.pending
-    return Part(f"{now.id} ({node})", Became.DONE if enough else Became.AS_BEFORE, words(now.options))
+    if not isinstance(instance, Instance):
+        return ChangePart(node, PartOutcome.GONE if isinstance(instance, Absent) else PartOutcome.UNKNOWN, getattr(instance, "why", ""))
+    if instance.options is None:
+        return ChangePart(f"{instance.id} ({node})", PartOutcome.UNKNOWN, "EC2 does not tell its options")
+    is_sufficient = instance.options.hop_limit >= hop_limit and instance.options.endpoint and not instance.options.pending
+    return ChangePart(f"{instance.id} ({node})", PartOutcome.DONE if is_sufficient else PartOutcome.AS_BEFORE, options_text(instance.options))
 
 
-def of_class(act: OnClass, now: Doc | Absent | Unknown) -> Part:
-    what = f"EC2NodeClass {act.name}"
-    if isinstance(now, (Absent, Unknown)):
-        return _not_read(what, now)
-    limit = at(now, *HOP_LIMIT)
-    off = at(now, *HOP_LIMIT[:-1], "httpEndpoint") == "disabled"
-    told = f"hop limit {'not said' if limit is None else limit}{', endpoint disabled' if off else ''}"
-    if limit == act.hop_limit and off is act.off:
-        return Part(what, Became.DONE, told)
-    return Part(what, Became.AS_BEFORE if limit == act.before and off == act.switch else Became.OTHER, told)
+def node_class_part(action: NodeClassFix, document: Doc | Absent | Unknown) -> ChangePart:
+    name = f"EC2NodeClass {action.name}"
+    if isinstance(document, (Absent, Unknown)):
+        return _unread_part(name, document)
+    limit = nested_field(document, *HOP_LIMIT)
+    is_disabled = nested_field(document, *HOP_LIMIT[:-1], "httpEndpoint") == "disabled"
+    text = f"hop limit {'not said' if limit is None else limit}{', endpoint disabled' if is_disabled else ''}"
+    if limit == action.hop_limit and is_disabled is action.off:
+        return ChangePart(name, PartOutcome.DONE, text)
+    return ChangePart(name, PartOutcome.AS_BEFORE if limit == action.before and is_disabled == action.switch else PartOutcome.OTHER, text)
 
 
-def class_patch(act: OnClass, now: Doc) -> Doc:
+def class_patch(action: NodeClassFix, document: Doc) -> Doc:
     """A merge patch of exactly the version of the object that was read."""
-    options: Doc = {"httpPutResponseHopLimit": act.hop_limit}
-    if act.switch or act.off:
-        options["httpEndpoint"] = "disabled" if act.off else "enabled"
+    options: Doc = {"httpPutResponseHopLimit": action.hop_limit}
+    if action.switch or action.off:
+        options["httpEndpoint"] = "disabled" if action.off else "enabled"
     return {
-        "metadata": {"resourceVersion": at(now, "metadata", "resourceVersion")},
+        "metadata": {"resourceVersion": nested_field(document, "metadata", "resourceVersion")},
         "spec": {"metadataOptions": options},
     }
 
@@ -165,47 +165,47 @@ def class_patch(act: OnClass, now: Doc) -> Doc:
 # Rollback of a fix, restricted to its own changes.
 
 
-def class_reverting(act: OnClass, nodes: tuple[str, ...]) -> OnClass:
+def revert_class(action: NodeClassFix, nodes: tuple[str, ...]) -> NodeClassFix:
     """The rollback makes the `nodes` drift again."""
-    return OnClass(act.name, act.hop_limit, act.before, nodes, off=act.switch)
+    return NodeClassFix(action.name, action.hop_limit, action.before, nodes, off=action.switch)
 
 
-def group_reverting(act: OnTemplate, number: int, nodes: tuple[str, ...]) -> OnTemplate:
+def revert_template(action: LaunchTemplateFix, number: int, nodes: tuple[str, ...]) -> LaunchTemplateFix:
     """The rollback from version `number`, which the fix created; EKS replaces the `nodes` of the group again."""
-    return replace(act, source=number, before=act.after, nodes=nodes, switch=False, to=act.source)
+    return replace(action, source=number, before=action.after, nodes=nodes, switch=False, to=action.source)
 
 
-def reverting(act: OnInstances, tried: Set[str], now: Mapping[str, Instance | Absent | Unknown]) -> OnInstances:
+def revert_instances(action: InstancesFix, attempted: Set[str], instances: Mapping[str, Instance | Absent | Unknown]) -> InstancesFix:
     """`attempted`: instances that the fix may have changed; `instances`: their current state. Instances that another
     client has changed since are left out."""
-    each = (
-        SetOptions(one.node, one.instance, one.after, one.before.hop_limit, one.before.endpoint)
-        for one in act.each
-        if one.instance in tried
+    changes = (
+        InstanceOptionsChange(change.node, change.instance, change.after, change.before.hop_limit, change.before.endpoint)
+        for change in action.each
+        if change.instance in attempted
     )
-    return OnInstances(tuple(one for one in each if of_instance(one, now[one.instance]).became is Became.AS_BEFORE))
+    return InstancesFix(tuple(change for change in changes if instance_part(change, instances[change.instance]).became is PartOutcome.AS_BEFORE))
 
 
 # Journal documents of a fix, for a later process that continues or reverts it.
 
 
-_ON: Mapping[str, type[OnInstances | OnTemplate | OnClass]] = {
-    "instances": OnInstances,
-    "template": OnTemplate,
-    "class": OnClass,
+_ACTION_TYPES: Mapping[str, type[InstancesFix | LaunchTemplateFix | NodeClassFix]] = {
+    "instances": InstancesFix,
+    "template": LaunchTemplateFix,
+    "class": NodeClassFix,
 }
 
 
-def to_doc(act: Act) -> Doc:
+def to_document(action: MetadataFix) -> Doc:
     """As JSON."""
-    on = next(name for name, of in _ON.items() if isinstance(act, of))
-    return {"on": on, **told_of(act)}
+    action_type = next(name for name, class_ in _ACTION_TYPES.items() if isinstance(action, class_))
+    return {"on": action_type, **to_json(action)}
 
 
-def from_doc(doc: Doc) -> Act:
+def from_document(document: Doc) -> MetadataFix:
     """Decode the result of `to_document`.
 
     Raises:
         KeyError, TypeError, ValueError: the document has another form.
     """
-    return made(_ON[doc["on"]], {key: value for key, value in doc.items() if key != "on"})
+    return from_json(_ACTION_TYPES[document["on"]], {key: value for key, value in document.items() if key != "on"})

@@ -14,16 +14,16 @@ from enum import Enum
 from typing import TypeVar
 
 from kubectl_eksdoc.amazon.metadata_service import (
-    AUTO_MODE,
-    OPTIONAL,
-    POD,
+    AUTO_MODE_OPTIONS,
+    TOKENS_OPTIONAL,
+    POD_HOPS,
     ImdsVerdict,
-    Launch,
+    LaunchOptions,
     OptionsOrigin,
-    Reach,
-    launch,
-    of_group_by_eks,
-    verdict,
+    ImdsReach,
+    resolve_launch_options,
+    eks_template_options,
+    imds_verdict,
 )
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
@@ -35,15 +35,15 @@ from kubectl_eksdoc.model.machines import (
     MachineFacts,
     MetadataOptions,
     RoleUses,
-    SaidOptions,
+    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
-    V1Calls,
+    Imdsv1Requests,
 )
 from kubectl_eksdoc.model.nodes import NODE_POOL, Node, NodeOwner
 
-from .affected import Assumed, IntendedOptions, PodEvidence
+from .affected import AssumedOptions, IntendedOptions, PodEvidence
 
 # Facts about the metadata service of nodes.
 
@@ -63,12 +63,12 @@ class MetadataFacts:
     if CloudWatch was not asked. `role_uses`: uses of the node role by node, for each source that was asked."""
 
     cluster: Cluster
-    told: MachineFacts = MachineFacts()
-    inside: Mapping[str, PodEvidence] = field(default_factory=dict)
-    not_looked_into: int = 0
-    assumed: Assumed | None = None
+    machines: MachineFacts = MachineFacts()
+    evidence_by_pod: Mapping[str, PodEvidence] = field(default_factory=dict)
+    pods_not_read: int = 0
+    assumed: AssumedOptions | None = None
     intent: IntendedOptions | None = None
-    v1_calls: Mapping[str, V1Calls | Unknown] | None = None
+    v1_calls: Mapping[str, Imdsv1Requests | Unknown] | None = None
     role_uses: Mapping[EvidenceSource, Mapping[str, RoleUses | Unknown]] = field(default_factory=dict)
 
 
@@ -80,7 +80,7 @@ BY_PARAMETER = "resolve:ssm:"
 
 OS = "kubernetes.io/os"
 NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
-_INSTANCE = re.compile(r"\Aaws:///[^/]*/(i-[0-9a-f]{8,17})\Z")
+_PROVIDER_ID = re.compile(r"\Aaws:///[^/]*/(i-[0-9a-f]{8,17})\Z")
 
 
 @frozen
@@ -90,109 +90,109 @@ class MetadataService:
 
     options: MetadataOptions | Unknown | None
     by: str
-    refused: bool = False
+    is_refused: bool = False
 
 
-def instance_of(node: Node) -> str:
+def instance_id(node: Node) -> str:
     """The EC2 instance ID of the node, "" if it has none (Fargate, hybrid nodes) or an unknown form."""
-    found = _INSTANCE.match(node.provider_id)
-    return found.group(1) if found else ""
+    match = _PROVIDER_ID.match(node.provider_id)
+    return match.group(1) if match else ""
 
 
-def counted_of(nodes: Iterable[str], facts: MetadataFacts) -> Mapping[str, V1Calls | Unknown] | None:
+def v1_calls_by_node(nodes: Iterable[str], facts: MetadataFacts) -> Mapping[str, Imdsv1Requests | Unknown] | None:
     """CloudWatch's counts of the nodes' instances; None if CloudWatch was not asked."""
-    calls, names = facts.v1_calls, set(nodes)
+    calls, node_names = facts.v1_calls, set(nodes)
     if calls is None:
         return None
-    none = Unknown("its instance is not known")
-    return {node.name: calls.get(instance_of(node), none) for node in facts.cluster.nodes if node.name in names}
+    unknown_instance = Unknown("its instance is not known")
+    return {node.name: calls.get(instance_id(node), unknown_instance) for node in facts.cluster.nodes if node.name in node_names}
 
 
-def scaling_group_of(node: Node, facts: MetadataFacts) -> str:
+def scaling_group_name(node: Node, facts: MetadataFacts) -> str:
     """The auto scaling group of the node's instance, "" if there is none or it is unknown."""
-    instance = facts.told.instances.get(instance_of(node))
+    instance = facts.machines.instances.get(instance_id(node))
     return instance.scaling_group if isinstance(instance, Instance) else ""
 
 
-_OVER = ("shutting-down", "terminated")
+_ENDED_STATES = ("shutting-down", "terminated")
 """EC2 still returns the options of these instances for about an hour."""
 
 
-def service_now(node: Node, facts: MetadataFacts) -> MetadataService:
+def current_service(node: Node, facts: MetadataFacts) -> MetadataService:
     """The service of the node's instance."""
-    none = _without(node)
-    if none is not None:
-        return none
-    ident = instance_of(node)
-    if not ident:
+    without_service = _no_service(node)
+    if without_service is not None:
+        return without_service
+    instance_id_ = instance_id(node)
+    if not instance_id_:
         return MetadataService(Unknown(f"its providerID {node.provider_id or '(none)'} names no instance"), "")
-    instance = _of(facts.told.instances, ident, f"instance {ident}")
+    instance = _lookup(facts.machines.instances, instance_id_, f"instance {instance_id_}")
     if isinstance(instance, Unknown):
         return MetadataService(instance, "")
-    if instance.state in _OVER:
-        return MetadataService(Unknown(f"instance {ident} is {instance.state}: nothing runs on it any more"), "")
+    if instance.state in _ENDED_STATES:
+        return MetadataService(Unknown(f"instance {instance_id_} is {instance.state}: nothing runs on it any more"), "")
     if instance.options is None:
-        return MetadataService(Unknown(f"EC2 does not tell the metadata options of {ident}"), "")
-    return MetadataService(instance.options, f"instance {ident}")
+        return MetadataService(Unknown(f"EC2 does not tell the metadata options of {instance_id_}"), "")
+    return MetadataService(instance.options, f"instance {instance_id_}")
 
 
-def service_next(node: Node, facts: MetadataFacts) -> MetadataService:
+def next_service(node: Node, facts: MetadataFacts) -> MetadataService:
     """The service of the node's replacement, if no one changes its source, or as assumed."""
-    none = _without(node)
-    if none is not None:
-        return none
+    without_service = _no_service(node)
+    if without_service is not None:
+        return without_service
     if node.owner is NodeOwner.AUTO_MODE:
-        return _said(AUTO_MODE, "EKS Auto Mode, which cannot be changed (confidence: medium)")
-    found, assumed = _allowed(_made(node, facts), facts.told.account), facts.assumed
+        return _service_from_options(AUTO_MODE_OPTIONS, "EKS Auto Mode, which cannot be changed (confidence: medium)")
+    service, assumed = _check_enforcement(_service_of_next(node, facts), facts.machines.account), facts.assumed
     if assumed is None or (assumed.hops is None and not assumed.tokens):
-        return found
-    known = found.options if isinstance(found.options, MetadataOptions) else service_now(node, facts).options
-    return MetadataService(assumed.options(known), f"your assumption ({assumed})")
+        return service
+    predicted = service.options if isinstance(service.options, MetadataOptions) else current_service(node, facts).options
+    return MetadataService(assumed.apply_to(predicted), f"your assumption ({assumed})")
 
 
-def _allowed(made: MetadataService, account: SaidOptions | Unknown) -> MetadataService:
+def _check_enforcement(service: MetadataService, account: DeclaredMetadataOptions | Unknown) -> MetadataService:
     """Source: botocore's model of EC2, HttpTokensEnforced of GetInstanceMetadataDefaults."""
-    options = made.options
-    optional = isinstance(options, MetadataOptions) and options.tokens == OPTIONAL
-    enforced = isinstance(account, SaidOptions) and account.enforced is True
-    return replace(made, refused=True) if optional and enforced else made
+    options = service.options
+    is_optional = isinstance(options, MetadataOptions) and options.tokens == TOKENS_OPTIONAL
+    is_enforced = isinstance(account, DeclaredMetadataOptions) and account.enforced is True
+    return replace(service, is_refused=True) if is_optional and is_enforced else service
 
 
-def _made(node: Node, facts: MetadataFacts) -> MetadataService:
+def _service_of_next(node: Node, facts: MetadataFacts) -> MetadataService:
     """By the controller that creates nodes of this kind."""
     owner = node.owner
     if owner is NodeOwner.KARPENTER:
-        return _by_class(node, facts)
+        return _service_by_class(node, facts)
     if owner is NodeOwner.MANAGED:
-        return _by_group(node, facts)
-    return _by_scaling_group(node, facts)
+        return _service_by_node_group(node, facts)
+    return _service_by_scaling_group(node, facts)
 
 
-_NO_SERVICE = {
+_OWNERS_WITHOUT_SERVICE = {
     NodeOwner.FARGATE: "Fargate has no instance metadata service",
     NodeOwner.HYBRID: "a hybrid node is no EC2 instance",
 }
 
 
-def _without(node: Node) -> MetadataService | None:
-    why = _NO_SERVICE.get(node.owner)
-    return MetadataService(None, why) if why else None
+def _no_service(node: Node) -> MetadataService | None:
+    reason = _OWNERS_WITHOUT_SERVICE.get(node.owner)
+    return MetadataService(None, reason) if reason else None
 
 
-def _by_class(node: Node, facts: MetadataFacts) -> MetadataService:
+def _service_by_class(node: Node, facts: MetadataFacts) -> MetadataService:
     name = class_name(node, facts.cluster)
     if isinstance(name, Unknown):
         return MetadataService(name, "")
-    unread = _unread(facts.cluster, kinds.NODE_CLASSES)
-    if unread is not None:
-        return MetadataService(unread, "")
-    found = next((each for each in facts.cluster.node_classes if each.name == name), None)
-    if found is None:
+    not_read = _reason_unread(facts.cluster, kinds.NODE_CLASSES)
+    if not_read is not None:
+        return MetadataService(not_read, "")
+    node_class = next((each for each in facts.cluster.node_classes if each.name == name), None)
+    if node_class is None:
         return MetadataService(Unknown(f"the cluster has no EC2NodeClass {name}"), "")
-    if found.metadata.nothing:
-        silent = f"EC2NodeClass {name} says nothing of it, and what Karpenter gives then depends on its version"
-        return MetadataService(Unknown(silent), "")
-    return _said(found.metadata, f"EC2NodeClass {name}")
+    if node_class.metadata.is_empty:
+        reason = f"EC2NodeClass {name} says nothing of it, and what Karpenter gives then depends on its version"
+        return MetadataService(Unknown(reason), "")
+    return _service_from_options(node_class.metadata, f"EC2NodeClass {name}")
 
 
 def class_name(node: Node, cluster: Cluster) -> str | Unknown:
@@ -200,148 +200,148 @@ def class_name(node: Node, cluster: Cluster) -> str | Unknown:
     name = node.labels.get(NODE_CLASS, "")
     if name:
         return name
-    unread = _unread(cluster, kinds.NODE_POOLS)
-    if unread is not None:
-        return unread
-    pool = next((each for each in cluster.node_pools if each.name == node.labels.get(NODE_POOL)), None)
-    if pool is None or not pool.node_class:
-        whose = "nor does its NodePool" if pool is not None else "and its NodePool is not there"
-        return Unknown(f"the node does not name its EC2NodeClass (label {NODE_CLASS}), {whose}")
-    return pool.node_class
+    not_read = _reason_unread(cluster, kinds.NODE_POOLS)
+    if not_read is not None:
+        return not_read
+    node_pool = next((each for each in cluster.node_pools if each.name == node.labels.get(NODE_POOL)), None)
+    if node_pool is None or not node_pool.node_class:
+        pool_text = "nor does its NodePool" if node_pool is not None else "and its NodePool is not there"
+        return Unknown(f"the node does not name its EC2NodeClass (label {NODE_CLASS}), {pool_text}")
+    return node_pool.node_class
 
 
 def nodes_of_class(name: str, cluster: Cluster) -> tuple[Node, ...]:
     """All nodes of an EC2NodeClass, in every NodePool."""
-    karpenters = (node for node in cluster.nodes if node.owner is NodeOwner.KARPENTER)
-    return tuple(node for node in karpenters if class_name(node, cluster) == name)
+    karpenter_nodes = (node for node in cluster.nodes if node.owner is NodeOwner.KARPENTER)
+    return tuple(node for node in karpenter_nodes if class_name(node, cluster) == name)
 
 
-def _unread(cluster: Cluster, resource: Resource) -> Unknown | None:
+def _reason_unread(cluster: Cluster, resource: Resource) -> Unknown | None:
     read = cluster.read_of(resource)
     name = resource.full_name
     return None if read.known else Unknown(f"{name} were not read: {read.detail}", f"list {name}")
 
 
-def _by_group(node: Node, facts: MetadataFacts) -> MetadataService:
-    group = _of(facts.told.node_groups, node.group, f"node group {node.group}")
+def _service_by_node_group(node: Node, facts: MetadataFacts) -> MetadataService:
+    group = _lookup(facts.machines.node_groups, node.group, f"node group {node.group}")
     if isinstance(group, Unknown):
         return MetadataService(group, "")
     if group.template is not None:
-        return _by_template(group.template, node, facts)
+        return _service_by_template(group.template, node, facts)
     ami_type = group.ami_type if facts.assumed is None else facts.assumed.ami_type(group.ami_type)
-    said = of_group_by_eks(ami_type)
-    by = f"EKS, in the launch template that it makes for a node group of AMI type {ami_type}"
-    return MetadataService(said, "") if isinstance(said, Unknown) else _said(said, by)
+    options = eks_template_options(ami_type)
+    source = f"EKS, in the launch template that it makes for a node group of AMI type {ami_type}"
+    return MetadataService(options, "") if isinstance(options, Unknown) else _service_from_options(options, source)
 
 
-def _by_scaling_group(node: Node, facts: MetadataFacts) -> MetadataService:
-    ident = instance_of(node)
+def _service_by_scaling_group(node: Node, facts: MetadataFacts) -> MetadataService:
+    ident = instance_id(node)
     if not ident:
         return MetadataService(Unknown("the instance is unknown, and so is what created it"), "")
-    instance = _of(facts.told.instances, ident, f"instance {ident}")
+    instance = _lookup(facts.machines.instances, ident, f"instance {ident}")
     if isinstance(instance, Unknown):
         return MetadataService(instance, "")
     if not instance.scaling_group:  # no auto scaling group creates the next one, so its own options count
-        return MetadataService(service_now(node, facts).options, "hand: no auto scaling group makes another one")
-    group = _of(facts.told.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
+        return MetadataService(current_service(node, facts).options, "hand: no auto scaling group makes another one")
+    group = _lookup(facts.machines.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
     if isinstance(group, Unknown):
         return MetadataService(group, "")
     if group.template is None:
-        return _by_configuration(group, node, facts)
-    made = [_by_template(ref, node, facts) for ref in (group.template, *group.others)]
-    return made[0] if len(made) == 1 else _by_type(group.name, made)
+        return _service_by_launch_configuration(group, node, facts)
+    services = [_service_by_template(template_ref, node, facts) for template_ref in (group.template, *group.others)]
+    return services[0] if len(services) == 1 else _service_by_instance_type(group.name, services)
 
 
-def _by_configuration(group: ScalingGroup, node: Node, facts: MetadataFacts) -> MetadataService:
+def _service_by_launch_configuration(group: ScalingGroup, node: Node, facts: MetadataFacts) -> MetadataService:
     if not group.configuration:
         return MetadataService(Unknown(f"auto scaling group {group.name} has no launch template"), "")
-    found = _of(facts.told.configurations, group.configuration, f"launch configuration {group.configuration}")
-    if isinstance(found, Unknown):
-        return MetadataService(found, "")
-    made = launch(found.options, facts.told.account, _image(found, node, facts), _type_of(node, facts))
-    return MetadataService(made.options, _who(made, f"launch configuration {found.name}"))
+    configuration = _lookup(facts.machines.configurations, group.configuration, f"launch configuration {group.configuration}")
+    if isinstance(configuration, Unknown):
+        return MetadataService(configuration, "")
+    launched_options = resolve_launch_options(configuration.options, facts.machines.account, _image_of(configuration, node, facts), _instance_type(node, facts))
+    return MetadataService(launched_options.options, _options_source(launched_options, f"launch configuration {configuration.name}"))
 
 
-def _by_type(group: str, made: Sequence[MetadataService]) -> MetadataService:
+def _service_by_instance_type(group: str, services: Sequence[MetadataService]) -> MetadataService:
     """For an auto scaling group that uses other templates for some instance types."""
-    unknown = next((each for each in made if isinstance(each.options, Unknown)), None)
+    unknown = next((each for each in services if isinstance(each.options, Unknown)), None)
     if unknown is not None:
         return unknown
-    by = "; ".join(dict.fromkeys(each.by for each in made))
-    if len({each.options for each in made}) == 1:
-        return MetadataService(made[0].options, by)
+    sources = "; ".join(dict.fromkeys(each.by for each in services))
+    if len({each.options for each in services}) == 1:
+        return MetadataService(services[0].options, sources)
     return MetadataService(
-        Unknown(f"auto scaling group {group} launches by instance type from several templates: {by}"), ""
+        Unknown(f"auto scaling group {group} launches by instance type from several templates: {sources}"), ""
     )
 
 
-def _by_template(ref: TemplateRef, node: Node, facts: MetadataFacts) -> MetadataService:
-    template = _of(facts.told.templates, ref, f"launch template {ref}")
+def _service_by_template(template_ref: TemplateRef, node: Node, facts: MetadataFacts) -> MetadataService:
+    template = _lookup(facts.machines.templates, template_ref, f"launch template {template_ref}")
     if isinstance(template, Unknown):
         return MetadataService(template, "")
-    image = _image(template, node, facts)
-    made = launch(template.options, facts.told.account, image, _type_of(node, facts))
+    image = _image_of(template, node, facts)
+    launched_options = resolve_launch_options(template.options, facts.machines.account, image, _instance_type(node, facts))
     name = f"launch template {template.name or template.id} version {template.number}"
-    return MetadataService(made.options, _who(made, name, node.owner is NodeOwner.MANAGED))
+    return MetadataService(launched_options.options, _options_source(launched_options, name, node.owner is NodeOwner.MANAGED))
 
 
-def _type_of(node: Node, facts: MetadataFacts) -> str:
+def _instance_type(node: Node, facts: MetadataFacts) -> str:
     """The type of the running instance counts for the next one."""
-    instance = facts.told.instances.get(instance_of(node))
+    instance = facts.machines.instances.get(instance_id(node))
     return instance.type if isinstance(instance, Instance) else ""
 
 
-def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image | Unknown:
+def _image_of(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image | Unknown:
     """If the template names no image, as for EKS's own AMIs, the running node's image counts."""
-    instance = facts.told.instances.get(instance_of(node))
-    ident = template.image or (instance.image if isinstance(instance, Instance) else "")
-    if ident.startswith(BY_PARAMETER):
-        return Unknown(f"its AMI is named by a parameter ({ident}), and is looked up at each launch")
-    image = _of(facts.told.images, ident, f"AMI {ident or '(unknown)'}")
-    return image if isinstance(image, Unknown) or facts.assumed is None else facts.assumed.of_image(image)
+    instance = facts.machines.instances.get(instance_id(node))
+    image_id = template.image or (instance.image if isinstance(instance, Instance) else "")
+    if image_id.startswith(BY_PARAMETER):
+        return Unknown(f"its AMI is named by a parameter ({image_id}), and is looked up at each launch")
+    image = _lookup(facts.machines.images, image_id, f"AMI {image_id or '(unknown)'}")
+    return image if isinstance(image, Unknown) or facts.assumed is None else facts.assumed.image_for(image)
 
 
-def _who(made: Launch, template: str, by_eks: bool = False) -> str:
+def _options_source(launch_options: LaunchOptions, template: str, is_made_by_eks: bool = False) -> str:
     """The sources of the tokens and the hop limit, which decide the access. `is_made_by_eks`: EKS creates its own
     template from this one; which values it adds is not published."""
     names = {OptionsOrigin.TEMPLATE: template}
-    if by_eks:
-        unsure = "confidence: low, as EKS makes a template of its own from this one"
-        names |= {origin: f"{origin.value} ({unsure})" for origin in (OptionsOrigin.IMAGE, OptionsOrigin.EC2)}
-    told = {
-        "hop limit": made.hop_limit.origin,
-        "tokens": made.tokens.origin,
+    if is_made_by_eks:
+        note = "confidence: low, as EKS makes a template of its own from this one"
+        names |= {origin: f"{origin.value} ({note})" for origin in (OptionsOrigin.IMAGE, OptionsOrigin.EC2)}
+    origins = {
+        "hop limit": launch_options.hop_limit.origin,
+        "tokens": launch_options.tokens.origin,
     }
-    whose = {what: names.get(origin, origin.value) for what, origin in told.items() if origin is not None}
-    if len(set(whose.values())) == 1:
-        return next(iter(whose.values()))
-    return ", ".join(f"{what} by {who}" for what, who in whose.items())
+    sources = {option: names.get(origin, origin.value) for option, origin in origins.items() if origin is not None}
+    if len(set(sources.values())) == 1:
+        return next(iter(sources.values()))
+    return ", ".join(f"{option} by {source}" for option, source in sources.items())
 
 
-def _said(said: SaidOptions, by: str) -> MetadataService:
+def _service_from_options(options: DeclaredMetadataOptions, source: str) -> MetadataService:
     """For a source that sets all options, and leaves none to the account or the AMI."""
-    if not said.tokens or said.hop_limit is None:
-        lacks = "HttpTokens" if not said.tokens else "HttpPutResponseHopLimit"
-        return MetadataService(Unknown(f"{by} does not say {lacks}"), "")
+    if not options.tokens or options.hop_limit is None:
+        lacks = "HttpTokens" if not options.tokens else "HttpPutResponseHopLimit"
+        return MetadataService(Unknown(f"{source} does not say {lacks}"), "")
     return MetadataService(
-        MetadataOptions(said.tokens, said.hop_limit, said.endpoint is not False, said.ipv6 is True), by
+        MetadataOptions(options.tokens, options.hop_limit, options.endpoint is not False, options.ipv6 is True), source
     )
 
 
-def _of(held: Mapping[K, T | Absent | Unknown], key: K, what: str) -> T | Unknown:
-    found = held.get(key)
-    if found is None:
-        return Unknown(f"{what} was not asked for")
-    if isinstance(found, Unknown):
-        return found
-    return Unknown(f"{what}: {found.said}") if isinstance(found, Absent) else found
+def _lookup(mapping: Mapping[K, T | Absent | Unknown], key: K, description: str) -> T | Unknown:
+    value = mapping.get(key)
+    if value is None:
+        return Unknown(f"{description} was not asked for")
+    if isinstance(value, Unknown):
+        return value
+    return Unknown(f"{description}: {value.said}") if isinstance(value, Absent) else value
 
 
 # Sets of nodes with the same metadata service from the same source: one line for each cause.
 
 
 @frozen
-class NodesAlike:
+class NodeSet:
     """`name` of the node group or NodePool, "" for none. `now` and `next`: the metadata service of the running and the
     next nodes; `verdict_now` and `verdict_next`: for a pod in the pod network, at the given number of hops.
     `scaling_group`: the auto scaling group of nodes without a name. `is_windows`: Windows nodes."""
@@ -351,10 +351,10 @@ class NodesAlike:
     nodes: tuple[str, ...]
     now: MetadataService
     next: MetadataService
-    here: ImdsVerdict
-    later: ImdsVerdict
+    verdict_now: ImdsVerdict
+    verdict_next: ImdsVerdict
     scaling_group: str = ""
-    windows: bool = False
+    is_windows: bool = False
 
     @property
     def label(self) -> str:
@@ -362,46 +362,46 @@ class NodesAlike:
         return self.name or self.scaling_group or f"({self.owner.value})"
 
     @property
-    def changes(self) -> bool:
+    def is_changing(self) -> bool:
         """The next node is known to give pods another reach."""
-        known = Reach.UNKNOWN not in (self.here.reach, self.later.reach)
-        return known and self.here.reach is not self.later.reach
+        is_known = ImdsReach.UNKNOWN not in (self.verdict_now.reach, self.verdict_next.reach)
+        return is_known and self.verdict_now.reach is not self.verdict_next.reach
 
     @property
-    def by_hand(self) -> bool:
+    def has_other_options(self) -> bool:
         """The running nodes have other options than a new node would get: an instance was changed, or its source
         was."""
-        now, later = self.now.options, self.next.options
-        if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
+        current, next_options = self.now.options, self.next.options
+        if not isinstance(current, MetadataOptions) or not isinstance(next_options, MetadataOptions):
             return False
-        return (now.tokens, now.hop_limit, now.endpoint) != (later.tokens, later.hop_limit, later.endpoint)
+        return (current.tokens, current.hop_limit, current.endpoint) != (next_options.tokens, next_options.hop_limit, next_options.endpoint)
 
 
-def nodes_alike(facts: MetadataFacts, hops: int = POD) -> tuple[NodesAlike, ...]:
+def node_sets(facts: MetadataFacts, hops: int = POD_HOPS) -> tuple[NodeSet, ...]:
     """Sorted with the worst reach first. Nodes of one group with different services are several sets."""
-    found: dict[tuple[NodeOwner, str, MetadataService, MetadataService, str, bool], list[Node]] = defaultdict(list)
+    nodes_by_service: dict[tuple[NodeOwner, str, MetadataService, MetadataService, str, bool], list[Node]] = defaultdict(list)
     for node in facts.cluster.nodes:
-        now, later = service_now(node, facts), service_next(node, facts)
-        scaling = "" if node.group else scaling_group_of(node, facts)
-        found[node.owner, node.group, _without_instance(now), later, scaling, _is_windows(node)].append(node)
-    alike = [
-        NodesAlike(
+        current, next_one = current_service(node, facts), next_service(node, facts)
+        scaling_group = "" if node.group else scaling_group_name(node, facts)
+        nodes_by_service[node.owner, node.group, _without_source(current), next_one, scaling_group, _is_windows(node)].append(node)
+    sets = [
+        NodeSet(
             owner,
             name,
             tuple(sorted(node.name for node in nodes)),
-            now,
-            later,
-            _verdict(now, hops, windows),
-            _verdict(later, hops, windows),
-            scaling,
-            windows,
+            current,
+            next_one,
+            _verdict_of(current, hops, is_windows),
+            _verdict_of(next_one, hops, is_windows),
+            scaling_group,
+            is_windows,
         )
-        for (owner, name, now, later, scaling, windows), nodes in found.items()
+        for (owner, name, current, next_one, scaling_group, is_windows), nodes in nodes_by_service.items()
     ]
-    return tuple(sorted(alike, key=_worst_first))
+    return tuple(sorted(sets, key=_sort_key))
 
 
-def _without_instance(service: MetadataService) -> MetadataService:
+def _without_source(service: MetadataService) -> MetadataService:
     """Without the instance ID, which differs for each node; the reason of an unknown instance stays."""
     return MetadataService(service.options, "") if isinstance(service.options, MetadataOptions) else service
 
@@ -410,28 +410,28 @@ def _is_windows(node: Node) -> bool:
     return node.labels.get(OS) == "windows"
 
 
-def _verdict(service: MetadataService, hops: int, windows: bool) -> ImdsVerdict:
+def _verdict_of(service: MetadataService, hops: int, is_windows: bool) -> ImdsVerdict:
     """The number of hops of a Windows pod network is not published: a hop limit of one may be enough."""
     if service.options is None:
-        return ImdsVerdict(Reach.CUT_OFF, service.by)
-    found, options = verdict(service.options, hops), service.options
-    limited = isinstance(options, MetadataOptions) and options.endpoint and found.reach is not Reach.REACHABLE
-    if not (windows and limited) or found.reach is Reach.UNKNOWN:
-        return found
+        return ImdsVerdict(ImdsReach.UNREACHABLE, service.by)
+    result, options = imds_verdict(service.options, hops), service.options
+    is_limited = isinstance(options, MetadataOptions) and options.endpoint and result.reach is not ImdsReach.REACHABLE
+    if not (is_windows and is_limited) or result.reach is ImdsReach.UNKNOWN:
+        return result
     limit = getattr(options, "hop_limit", 0)
-    return ImdsVerdict(Reach.UNKNOWN, f"the hop limit is {limit}, and how many a pod on Windows needs is not published")
+    return ImdsVerdict(ImdsReach.UNKNOWN, f"the hop limit is {limit}, and how many a pod on Windows needs is not published")
 
 
-_ORDER = (Reach.CUT_OFF, Reach.V1_ONLY, Reach.UNKNOWN, Reach.REACHABLE)
+_REACH_ORDER = (ImdsReach.UNREACHABLE, ImdsReach.V1_ONLY, ImdsReach.UNKNOWN, ImdsReach.REACHABLE)
 
 
-def _worst_first(alike: NodesAlike) -> tuple[object, ...]:
-    worst = min(_ORDER.index(alike.here.reach), _ORDER.index(alike.later.reach))
+def _sort_key(node_set: NodeSet) -> tuple[object, ...]:
+    worst_reach = min(_REACH_ORDER.index(node_set.verdict_now.reach), _REACH_ORDER.index(node_set.verdict_next.reach))
     return (
-        alike.now.options is None,
-        worst,
-        _ORDER.index(alike.here.reach),
-        alike.owner.value,
-        alike.name,
-        alike.nodes,
+        node_set.now.options is None,
+        worst_reach,
+        _REACH_ORDER.index(node_set.verdict_now.reach),
+        node_set.owner.value,
+        node_set.name,
+        node_set.nodes,
     )

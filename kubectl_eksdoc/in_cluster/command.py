@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.changes import applying
-from kubectl_eksdoc.changes.applying import Again
+from kubectl_eksdoc.changes.applying import SavedChangeRequest
 from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import ConfirmationFlags, CountedThing, typed_back
+from kubectl_eksdoc.cli.options import ConfirmationFlags, CountedItem, require_typed
 from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.errors import (
     LocalJournalError,
@@ -29,9 +29,9 @@ from kubectl_eksdoc.model.api_objects import PROGRAM
 from kubectl_eksdoc.model.change_journal import PLACEMENT
 
 if TYPE_CHECKING:  # help must not load changes
-    from .apply import Placed
+    from .apply import PlacementResult
     from .objects import InClusterCommand
-    from .roles import RoleManifests
+    from .roles import ManifestReport
 
 
 # The flags with which a command runs inside the cluster.
@@ -45,7 +45,7 @@ _LOCAL = f"{PROGRAM}:{__version__}"
 DEFAULT_IMAGE = _LOCAL if "/OWNER/" in _RELEASED else _RELEASED
 """OWNER is a placeholder until the first release."""
 
-OBJECTS = CountedThing("object", "objects", "--expect-changes", "objects")
+OBJECT_COUNT = CountedItem("object", "objects", "--expect-changes", "objects")
 
 OUTPUTS = ("table", "wide", "yaml", "json")
 """Output formats of objects; the table formats print YAML here."""
@@ -70,15 +70,15 @@ class InClusterOptions:
     role: str = ""
 
 
-def add_to(group: argparse._ArgumentGroup, what: str) -> None:
+def add_to(group: argparse._ArgumentGroup, workload: str) -> None:
     """Add the flags; `workload` runs the command, with its article: ``a Job``."""
-    add_switch(group, IN_CLUSTER, f"print the Kubernetes objects of {what} that runs this inside the cluster")
+    add_switch(group, IN_CLUSTER, f"print the Kubernetes objects of {workload} that runs this inside the cluster")
     add_switch(group, APPLY, f"with {IN_CLUSTER}: create them, once confirmed")
     add_flag(group, IMAGE, "IMAGE", f"the image of this tool (default: {DEFAULT_IMAGE})")
     add_flag(group, ROLE, "ARN", "IAM role of the ServiceAccount (IRSA), for its AWS requests")
 
 
-def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> InClusterOptions | None:
+def from_args(args: argparse.Namespace, *other_flags: tuple[str, object]) -> InClusterOptions | None:
     """The options, or None where the command runs on this machine. `other_flags`: flags with their values that are only
     valid with ``--in-cluster``.
 
@@ -86,8 +86,8 @@ def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> InClusterO
         UsageError: a flag is only valid with ``--in-cluster``, or an image or role is not valid.
     """
     if not args.in_cluster:
-        given = ((APPLY, args.apply), (IMAGE, args.image), (ROLE, args.role_arn), *more)
-        for flag, value in given:
+        flag_values = ((APPLY, args.apply), (IMAGE, args.image), (ROLE, args.role_arn), *other_flags)
+        for flag, value in flag_values:
             if value:
                 raise UsageError(f"{flag} is about what runs inside the cluster", f"Say {IN_CLUSTER}, too.")
         return None
@@ -102,10 +102,10 @@ def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> InClusterO
     return InClusterOptions(args.apply, image, role)
 
 
-def told_unapplied(given: ConfirmationFlags, around: CommandContext) -> None:
+def note_not_applied(confirmation: ConfirmationFlags, context: CommandContext) -> None:
     """A user who confirmed in advance may believe that the objects are created."""
-    if given.yes or given.expect is not None:
-        around.note(f"nothing is created: that takes {APPLY}, too")
+    if confirmation.yes or confirmation.expected is not None:
+        context.note(f"nothing is created: that takes {APPLY}, too")
 
 
 def check_output(output: str) -> None:
@@ -121,14 +121,14 @@ def check_output(output: str) -> None:
 # Objects are printed, or checked, confirmed and created.
 
 
-_OWN_IMAGE = (
+_LOCAL_IMAGE_NOTE = (
     f"the image is called {_LOCAL}: build it from the Dockerfile, push it to where your nodes pull from, and "
     "name it with --image"
 )
 
 
 @frozen
-class InClusterReady:
+class InClusterRequest:
     """A command that is ready to run in the cluster.
 
     `command`: the command whose rights create the objects. `confirm` raises unless the user confirms. `dry`:
@@ -137,64 +137,64 @@ class InClusterReady:
     """
 
     command: str
-    inside: InClusterOptions
-    errand: InClusterCommand
-    manifests: RoleManifests
+    options: InClusterOptions
+    in_cluster_command: InClusterCommand
+    manifests: ManifestReport
     confirm: Callable[[], object]
-    context: str = ""
-    reached_by: tuple[str, ...] = ()
+    kube_context: str = ""
+    kubectl_args: tuple[str, ...] = ()
     dry: str = ""
 
 
-def shown_or_created(ready: InClusterReady, around: CommandContext) -> CommandAnswer:
+def show_or_create(request: InClusterRequest, context: CommandContext) -> CommandAnswer:
     """Print the objects, or create them after a confirmation.
 
     Raises:
         UsageError: an object exists already, or the typed confirmation is wrong.
         Forbidden, ClusterError: the server rejects an object.
     """
-    from .apply import Placement, tried
-    from .objects import is_ours
-    from .roles import taken_away
+    from .apply import Placement, check_creatable
+    from .objects import belongs_to
+    from .roles import delete_command
 
-    if ready.inside.image == _LOCAL:
-        around.note(_OWN_IMAGE)
-    docs = ready.manifests.docs
-    if not ready.inside.apply or ready.dry == "client":
-        return _shown(ready, around)
-    away = taken_away(ready.errand, ready.reached_by)
-    with opening.explaining(ready.command):
-        ground = around.edges.open_placing(around.connection)
-        tried(docs, ground, partial(is_ours, errand=ready.errand), away)
-        if ready.dry:
-            around.note(f"the server would create all {len(docs)} objects; nothing shows that the image can be pulled")
-            return _shown(ready, around)
-        ready.confirm()
-        as_lines = around.options.output in ("table", "wide")
-        tell = (lambda line: around.say(f"{line}\n")) if as_lines else around.note
-        written, errand = applying.new_journal(around), ready.errand
-        what = f"{OBJECTS.said(len(docs))} of {errand.name} in {errand.namespace}"
-        first = applying.first_line(PLACEMENT, what, written.id, ready.context, around)
-        with applying.world(written, 0.0, around) as world:
-            begun = {**first, "objects": list(docs), "away": away, "command": ready.command}
-            done = applying.carried(Placement(docs, ground, tell, away), begun, world, written, around)
-        if not done.whole:
-            return _broken_off(done, around)
-    for line in ready.manifests.rows:
-        around.note(line)
-    return _shown(ready, around, quiet=as_lines)
+    if request.options.image == _LOCAL:
+        context.note(_LOCAL_IMAGE_NOTE)
+    docs = request.manifests.docs
+    if not request.options.apply or request.dry == "client":
+        return _show(request, context)
+    deletion_command = delete_command(request.in_cluster_command, request.kubectl_args)
+    with opening.explain_forbidden(request.command):
+        object_creator = context.edges.open_object_creator(context.connection)
+        check_creatable(docs, object_creator, partial(belongs_to, errand=request.in_cluster_command), deletion_command)
+        if request.dry:
+            context.note(f"the server would create all {len(docs)} objects; nothing shows that the image can be pulled")
+            return _show(request, context)
+        request.confirm()
+        as_lines = context.options.output in ("table", "wide")
+        report = (lambda line: context.write_data(f"{line}\n")) if as_lines else context.note
+        journal, command = applying.new_journal(context), request.in_cluster_command
+        change_text = f"{OBJECT_COUNT.count_text(len(docs))} of {command.name} in {command.namespace}"
+        first_entry = applying.first_entry(PLACEMENT, change_text, journal.id, request.kube_context, context)
+        with applying.open_environment(journal, 0.0, context) as change_world:
+            begin_entry = {**first_entry, "objects": list(docs), "away": deletion_command, "command": request.command}
+            result = applying.run_change(Placement(docs, object_creator, report, deletion_command), begin_entry, change_world, journal, context)
+        if not result.whole:
+            return _stopped(result, context)
+    for line in request.manifests.step_lines:
+        context.note(line)
+    return _show(request, context, quiet=as_lines)
 
 
-def _broken_off(done: Placed, around: CommandContext) -> CommandAnswer:
-    around.note(f"{done.left}. {done.there}")
+def _stopped(result: PlacementResult, context: CommandContext) -> CommandAnswer:
+    context.note(f"{result.left}. {result.created_text}")
     return CommandAnswer("", streams.STOPPED)
 
 
-def _shown(ready: InClusterReady, around: CommandContext, quiet: bool = False) -> CommandAnswer:
-    return CommandAnswer("" if quiet else opening.answered(ready.manifests, around), streams.CLEAN)
+def _show(request: InClusterRequest, context: CommandContext, quiet: bool = False) -> CommandAnswer:
+    return CommandAnswer("" if quiet else opening.render_report(request.manifests, context), streams.CLEAN)
 
 
-def again(change: Again, around: CommandContext) -> CommandAnswer:
+def again(change: SavedChangeRequest, command_context: CommandContext) -> CommandAnswer:
     """Resume or undo an earlier creation: create the remaining objects, or delete the created ones.
 
     Raises:
@@ -209,18 +209,18 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
 
     saved = change.saved
     command = saved.text("command")
-    docs, away, context = saved.begun.get("objects"), saved.text("away"), saved.text("cluster", "context")
+    docs, delete_command, context = saved.first_entry.get("objects"), saved.text("away"), saved.text("cluster", "context")
     if not isinstance(docs, list):
         raise LocalJournalError(f"the journal of change {change.id} cannot be understood: it names no objects")
-    applying.check_context(saved, around)
-    count, does = len(docs), "delete" if change.undo else "create"
-    around.note(f"{saved.text('what')}, begun at {saved.text('at')}:")
-    typed_back(f"{change.id} {count}", f"to {does} {OBJECTS.said(count)} in {context}", around.ask)
-    ground, written = around.edges.open_placing(around.connection), applying.journal(change.id, around)
-    with opening.explaining(command) if command in rights.BY_COMMAND else nullcontext():
+    applying.check_context(saved, command_context)
+    count, verb = len(docs), "delete" if change.undo else "create"
+    command_context.note(f"{saved.text('what')}, begun at {saved.text('at')}:")
+    require_typed(f"{change.id} {count}", f"to {verb} {OBJECT_COUNT.count_text(count)} in {context}", command_context.prompt)
+    object_creator, journal = command_context.edges.open_object_creator(command_context.connection), applying.saved_journal(change.id, command_context)
+    with opening.explain_forbidden(command) if command in rights.BY_COMMAND else nullcontext():
         if change.undo:
-            done = applying.reverted(Removal(docs, ground, around.note, away), written, around)
+            result = applying.revert_change(Removal(docs, object_creator, command_context.note, delete_command), journal, command_context)
         else:
-            with applying.world(written, 0.0, around) as world:
-                done = applying.continued(Placement(docs, ground, around.note, away, again=True), saved, world, around)
-    return CommandAnswer("") if done.whole else _broken_off(done, around)
+            with applying.open_environment(journal, 0.0, command_context) as change_world:
+                result = applying.resume_change(Placement(docs, object_creator, command_context.note, delete_command, resumed=True), saved, change_world, command_context)
+    return CommandAnswer("") if result.whole else _stopped(result, command_context)

@@ -10,32 +10,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.guards import rules
+from kubectl_eksdoc.kubernetes.guards import policy_rules
 from kubectl_eksdoc.model.api_objects import (
-    COMPONENT,
-    INSTANCE,
-    MANAGED_BY,
-    MANAGER,
-    NAME,
-    OF_NAMESPACE,
+    COMPONENT_LABEL,
+    INSTANCE_LABEL,
+    MANAGED_BY_LABEL,
+    FIELD_MANAGER,
+    NAME_LABEL,
+    NAMESPACE_LABEL,
     PROGRAM,
-    VERSION,
+    VERSION_LABEL,
     Doc,
 )
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, GROUP_LABELS, HOSTNAME, Node
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.model.placing import PLACED, RBAC
+from kubectl_eksdoc.model.placing import CREATED_KINDS, RBAC
 
 # The command to run inside a cluster, and the names and labels by which all its objects are found.
 
 
-_TELLING = (MANAGED_BY, COMPONENT, INSTANCE, OF_NAMESPACE)
+_SELECTOR_LABELS = (MANAGED_BY_LABEL, COMPONENT_LABEL, INSTANCE_LABEL, NAMESPACE_LABEL)
 FOLDER = "/etc/eksdoc"
 """Mount path of the command's files."""
 
 
 @frozen
-class Fleet:
+class FleetSecret:
     """Other clusters: each has its kubeconfig under one of the `keys` of a Secret in the command's namespace."""
 
     secret: str
@@ -62,41 +62,41 @@ class InClusterCommand:
     role: str = ""
     region: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
-    fleet: Fleet | None = None
+    fleet: FleetSecret | None = None
 
     @property
     def labels(self) -> Doc:
         return {
-            NAME: PROGRAM,
-            INSTANCE: self.instance,
-            VERSION: self.version,
-            COMPONENT: self.component,
-            MANAGED_BY: MANAGER,
-            OF_NAMESPACE: self.namespace,
+            NAME_LABEL: PROGRAM,
+            INSTANCE_LABEL: self.instance,
+            VERSION_LABEL: self.version,
+            COMPONENT_LABEL: self.component,
+            MANAGED_BY_LABEL: FIELD_MANAGER,
+            NAMESPACE_LABEL: self.namespace,
         }
 
     @property
     def selector(self) -> str:
         """The label selector that matches exactly the objects of this command."""
-        return ",".join(f"{key}={self.labels[key]}" for key in _TELLING)
+        return ",".join(f"{key}={self.labels[key]}" for key in _SELECTOR_LABELS)
 
     def metadata(self, annotations: Doc | None = None) -> Doc:
-        more = {"annotations": annotations} if annotations else {}
-        return {"name": self.name, "namespace": self.namespace, "labels": self.labels, **more}
+        annotations_field = {"annotations": annotations} if annotations else {}
+        return {"name": self.name, "namespace": self.namespace, "labels": self.labels, **annotations_field}
 
     def role_metadata(self, namespace: str) -> Doc:
         """Metadata of a role and its binding; `namespace` "" for a ClusterRole. Commands with the same name in several
         namespaces do not share roles, and `permissions` does not print this name."""
-        where = {"namespace": namespace} if namespace else {}
-        return {"name": f"{self.name}.{self.namespace}", **where, "labels": self.labels}
+        namespace_field = {"namespace": namespace} if namespace else {}
+        return {"name": f"{self.name}.{self.namespace}", **namespace_field, "labels": self.labels}
 
 
-def is_ours(doc: Doc, errand: InClusterCommand) -> bool:
+def belongs_to(doc: Doc, errand: InClusterCommand) -> bool:
     """Whether `doc` has the labels of this command."""
     meta = doc.get("metadata")
     labels = meta.get("labels") if isinstance(meta, dict) else None
-    wanted = errand.labels
-    return isinstance(labels, dict) and all(labels.get(key) == wanted[key] for key in _TELLING)
+    expected = errand.labels
+    return isinstance(labels, dict) and all(labels.get(key) == expected[key] for key in _SELECTOR_LABELS)
 
 
 # The command's rights as RBAC objects: ClusterRoles, and Roles for a single namespace.
@@ -106,34 +106,34 @@ _API = f"{RBAC}/v1"
 _IRSA = "eks.amazonaws.com/role-arn"
 
 
-def granted(errand: InClusterCommand, permissions: Sequence[Permission]) -> tuple[Doc, ...]:
+def service_account_and_roles(command: InClusterCommand, permissions: Sequence[Permission]) -> tuple[Doc, ...]:
     """The ServiceAccount and its roles; each role comes before the binding that names it."""
-    account = errand.metadata(annotations={_IRSA: errand.role} if errand.role else None)
+    account = command.metadata(annotations={_IRSA: command.role} if command.role else None)
     # The token is mounted only into pods that request it.
-    found: list[Doc] = [
+    docs: list[Doc] = [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account, "automountServiceAccountToken": False}
     ]
-    for where in sorted({each.namespace for each in permissions}):
-        kind, meta = "Role" if where else "ClusterRole", errand.role_metadata(where)
-        allowed = rules(each for each in permissions if each.namespace == where)
-        found.append({"apiVersion": _API, "kind": kind, "metadata": meta, "rules": allowed})
-        found.append(
+    for namespace in sorted({each.namespace for each in permissions}):
+        kind, meta = "Role" if namespace else "ClusterRole", command.role_metadata(namespace)
+        allowed_rules = policy_rules(each for each in permissions if each.namespace == namespace)
+        docs.append({"apiVersion": _API, "kind": kind, "metadata": meta, "rules": allowed_rules})
+        docs.append(
             {
                 "apiVersion": _API,
                 "kind": f"{kind}Binding",
                 "metadata": meta,
                 "roleRef": {"apiGroup": RBAC, "kind": kind, "name": meta["name"]},
-                "subjects": [{"kind": "ServiceAccount", "name": errand.name, "namespace": errand.namespace}],
+                "subjects": [{"kind": "ServiceAccount", "name": command.name, "namespace": command.namespace}],
             }
         )
-    return tuple(found)
+    return tuple(docs)
 
 
 # Nodes on which the pod of a drain must not run, and whether other nodes remain.
 
 
 _OS = "kubernetes.io/os"
-_KEEPS_AWAY = ("NoSchedule", "NoExecute")
+_BLOCKING_EFFECTS = ("NoSchedule", "NoExecute")
 
 
 @frozen
@@ -146,60 +146,60 @@ class AvoidedNodes:
 
     hosts: tuple[str, ...] = ()
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    bare: tuple[str, ...] = ()
+    unlabeled: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
-        return len(self.hosts) + len(self.bare)
+        return len(self.hosts) + len(self.unlabeled)
 
 
-def avoided(targets: Iterable[Node], nodes: Sequence[Node]) -> AvoidedNodes:
+def nodes_to_avoid(targets: Iterable[Node], nodes: Sequence[Node]) -> AvoidedNodes:
     """The nodes to avoid; `nodes` are all nodes of the cluster. A group with other nodes is not avoided, because there
     may be no other group."""
-    going = tuple(targets)
-    names = {node.name for node in going}
-    staying = [node for node in nodes if node.name not in names]
+    target_nodes = tuple(targets)
+    names = {node.name for node in target_nodes}
+    remaining = [node for node in nodes if node.name not in names]
     groups = []
     for label in GROUP_LABELS:
-        left = {node.labels.get(label) for node in staying}
-        gone = sorted({node.labels[label] for node in going if label in node.labels} - left - {""})
-        groups += [(label, tuple(gone))] if gone else []
-    hosts = {node.labels[HOSTNAME] for node in going if HOSTNAME in node.labels}
-    bare = {node.name for node in going if HOSTNAME not in node.labels}
-    return AvoidedNodes(tuple(sorted(hosts)), tuple(groups), tuple(sorted(bare)))
+        remaining_groups = {node.labels.get(label) for node in remaining}
+        avoided_groups = sorted({node.labels[label] for node in target_nodes if label in node.labels} - remaining_groups - {""})
+        groups += [(label, tuple(avoided_groups))] if avoided_groups else []
+    hosts = {node.labels[HOSTNAME] for node in target_nodes if HOSTNAME in node.labels}
+    unlabeled = {node.name for node in target_nodes if HOSTNAME not in node.labels}
+    return AvoidedNodes(tuple(sorted(hosts)), tuple(groups), tuple(sorted(unlabeled)))
 
 
-def affinity(what: AvoidedNodes) -> Doc:
+def affinity(avoided_nodes: AvoidedNodes) -> Doc:
     """Node affinity. Required: Linux, no Fargate, no target node. Preferred: other node groups.
 
     The group is only a preference: new nodes of a cluster's only group join it, so a required term could never be met.
     """
-    keeps: list[tuple[str, str, tuple[str, ...]]] = [("In", _OS, ("linux",)), ("NotIn", COMPUTE_TYPE, ("fargate",))]
-    keeps += [("NotIn", HOSTNAME, what.hosts)] if what.hosts else []
+    requirements: list[tuple[str, str, tuple[str, ...]]] = [("In", _OS, ("linux",)), ("NotIn", COMPUTE_TYPE, ("fargate",))]
+    requirements += [("NotIn", HOSTNAME, avoided_nodes.hosts)] if avoided_nodes.hosts else []
     # NotIn matches nodes without the label; a matchFields requirement takes one value only (pkg/apis/core/validation).
-    fields = [_asked("NotIn", "metadata.name", (name,)) for name in what.bare]
-    term = {"matchExpressions": [_asked(*each) for each in keeps], **({"matchFields": fields} if fields else {})}
-    found: Doc = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    if what.groups:
-        liked = {"matchExpressions": [_asked("NotIn", label, names) for label, names in what.groups]}
-        found["preferredDuringSchedulingIgnoredDuringExecution"] = [{"weight": 100, "preference": liked}]
-    return {"nodeAffinity": found}
+    fields = [_requirement("NotIn", "metadata.name", (name,)) for name in avoided_nodes.unlabeled]
+    term = {"matchExpressions": [_requirement(*each) for each in requirements], **({"matchFields": fields} if fields else {})}
+    result: Doc = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    if avoided_nodes.groups:
+        preference = {"matchExpressions": [_requirement("NotIn", label, names) for label, names in avoided_nodes.groups]}
+        result["preferredDuringSchedulingIgnoredDuringExecution"] = [{"weight": 100, "preference": preference}]
+    return {"nodeAffinity": result}
 
 
-def _asked(operator: str, key: str, values: Sequence[str]) -> Doc:
+def _requirement(operator: str, key: str, values: Sequence[str]) -> Doc:
     return {"key": key, "operator": operator, "values": list(values)}
 
 
-def rooms(nodes: Iterable[Node], what: AvoidedNodes) -> int:
+def count_usable_nodes(nodes: Iterable[Node], avoided_nodes: AvoidedNodes) -> int:
     """Number of nodes on which the pod can run now: Ready, not cordoned, and without a blocking taint."""
     return sum(
         node.labels.get(_OS) == "linux"
         and node.labels.get(COMPUTE_TYPE) != "fargate"
         and node.ready == "True"
         and not node.unschedulable
-        and all(taint.effect not in _KEEPS_AWAY for taint in node.taints)
-        and node.labels.get(HOSTNAME) not in what.hosts
-        and node.name not in what.bare
+        and all(taint.effect not in _BLOCKING_EFFECTS for taint in node.taints)
+        and node.labels.get(HOSTNAME) not in avoided_nodes.hosts
+        and node.name not in avoided_nodes.unlabeled
         for node in nodes
     )
 
@@ -207,22 +207,22 @@ def rooms(nodes: Iterable[Node], what: AvoidedNodes) -> int:
 # The plan that is passed to a run where the complete plan is too large: the part that the run is checked against.
 
 
-_WHOLE = ("apiVersion", "kind", "metadata", "rounds", "options", "estimate", "lowerBound", "gap", "waves", "budgets")
-_PARTS: Mapping[str, tuple[str, ...]] = {
+_COMPLETE_KEYS = ("apiVersion", "kind", "metadata", "rounds", "options", "estimate", "lowerBound", "gap", "waves", "budgets")
+_REDUCED_KEYS: Mapping[str, tuple[str, ...]] = {
     "targets": ("name", "uid", "verdict"),
     "evictions": ("uid", "namespace", "name", "ownerUid", "means"),
     "findings": ("code", "subject", "severity", "status", "message"),
 }
 
 
-def needed(plan: Doc) -> Doc:
+def reduced_plan(plan: Doc) -> Doc:
     """The plan without the parts for readers: reasons why nodes and pods stay, evidence, remedies. It is still a saved
     plan for ``drain run --plan``."""
-    kept = {key: plan[key] for key in _WHOLE}
-    for key, names in _PARTS.items():
-        kept[key] = [{name: each[name] for name in names if name in each} for each in plan[key]]
-    kept["targets"] = [{**each, "why": []} for each in kept["targets"]]
-    return {**kept, "left": []}
+    reduced = {key: plan[key] for key in _COMPLETE_KEYS}
+    for key, names in _REDUCED_KEYS.items():
+        reduced[key] = [{name: each[name] for name in names if name in each} for each in plan[key]]
+    reduced["targets"] = [{**each, "why": []} for each in reduced["targets"]]
+    return {**reduced, "left": []}
 
 
 # The pod of a command: restricted, with writable directories, and not disrupted by autoscalers.
@@ -234,32 +234,32 @@ def needed(plan: Doc) -> Doc:
 CONTAINER = "eksdoc"
 USER = 65532
 HOME = "/home/eksdoc"
-SETTLES_S = 90
+GRACE_PERIOD_S = 90
 """How long a run that is told to end may wait for requests that it has already sent."""
 
-_ALONE = {"karpenter.sh/do-not-disrupt": "true", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+_NO_DISRUPTION = {"karpenter.sh/do-not-disrupt": "true", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 _REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 _LIMITS = {"cpu": "1", "memory": "1Gi"}
 """A plan of 150,000 pods takes less than 400 MiB (bench/results)."""
-_WRITABLE = (("tmp", "/tmp", "256Mi"), ("home", HOME, "512Mi"))
+_WRITABLE_DIRS = (("tmp", "/tmp", "256Mi"), ("home", HOME, "512Mi"))
 _FILES = "files"
 _CONFIG, _CONFIG_PATH = "kubeconfig", "/etc/eksdoc-kubeconfig"
 _INDEX = "$(JOB_COMPLETION_INDEX)"
 """The Job controller sets it in each container of an Indexed Job (pkg/controller/job/indexed_job_utils.go)."""
 
 
-def template(errand: InClusterCommand, avoid: AvoidedNodes = AvoidedNodes()) -> Doc:
+def pod_template(command: InClusterCommand, avoided_nodes: AvoidedNodes = AvoidedNodes()) -> Doc:
     """The pod template. The kubelet never restarts the container; the Job controller creates a new pod instead, unless
     the exit code is final."""
     return {
-        "metadata": {"labels": errand.labels, "annotations": dict(_ALONE)},
+        "metadata": {"labels": command.labels, "annotations": dict(_NO_DISRUPTION)},
         "spec": {
-            "serviceAccountName": errand.name,
-            "automountServiceAccountToken": errand.fleet is None,
+            "serviceAccountName": command.name,
+            "automountServiceAccountToken": command.fleet is None,
             "enableServiceLinks": False,
             "restartPolicy": "Never",
-            "terminationGracePeriodSeconds": SETTLES_S,
-            "affinity": affinity(avoid),
+            "terminationGracePeriodSeconds": GRACE_PERIOD_S,
+            "affinity": affinity(avoided_nodes),
             "securityContext": {
                 "runAsNonRoot": True,
                 "runAsUser": USER,
@@ -267,29 +267,29 @@ def template(errand: InClusterCommand, avoid: AvoidedNodes = AvoidedNodes()) -> 
                 "fsGroup": USER,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "containers": [_container(errand)],
-            "volumes": _volumes(errand),
+            "containers": [_container(command)],
+            "volumes": _volumes(command),
         },
     }
 
 
-def _container(errand: InClusterCommand) -> Doc:
-    region = {"AWS_REGION": errand.region} if errand.region else {}
+def _container(command: InClusterCommand) -> Doc:
+    region = {"AWS_REGION": command.region} if command.region else {}
     environ = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "eksdoc", "PYTHONDONTWRITEBYTECODE": "1", **region}
-    if errand.fleet is not None:
+    if command.fleet is not None:
         environ["KUBECONFIG"] = _CONFIG_PATH
-    mounts: list[Doc] = [{"name": name, "mountPath": path} for name, path, _ in _WRITABLE]
-    if errand.files:
+    mounts: list[Doc] = [{"name": name, "mountPath": path} for name, path, _ in _WRITABLE_DIRS]
+    if command.files:
         mounts.append({"name": _FILES, "mountPath": FOLDER, "readOnly": True})
-    if errand.fleet is not None:
+    if command.fleet is not None:
         mounts.append({"name": _CONFIG, "mountPath": _CONFIG_PATH, "subPathExpr": _INDEX, "readOnly": True})
     return {
         "name": CONTAINER,
-        "image": errand.image,
+        "image": command.image,
         "imagePullPolicy": "IfNotPresent",
         "command": [PROGRAM],
         # Kubernetes would expand $(NAME) to the value of a variable (EnvVar expansion: $$ is one $).
-        "args": [each.replace("$", "$$") for each in errand.args],
+        "args": [each.replace("$", "$$") for each in command.args],
         "env": [{"name": name, "value": value} for name, value in environ.items()],
         "resources": {"requests": dict(_REQUESTS), "limits": dict(_LIMITS)},
         "securityContext": {
@@ -302,14 +302,14 @@ def _container(errand: InClusterCommand) -> Doc:
     }
 
 
-def _volumes(errand: InClusterCommand) -> list[Doc]:
-    found: list[Doc] = [{"name": name, "emptyDir": {"sizeLimit": most}} for name, _, most in _WRITABLE]
-    found += [{"name": _FILES, "configMap": {"name": errand.name}}] if errand.files else []
-    if errand.fleet is not None:
-        items = [{"key": key, "path": str(index)} for index, key in enumerate(errand.fleet.keys)]
-        secret = {"secretName": errand.fleet.secret, "items": items, "defaultMode": 0o440}
-        found.append({"name": _CONFIG, "secret": secret})
-    return found
+def _volumes(command: InClusterCommand) -> list[Doc]:
+    volumes: list[Doc] = [{"name": name, "emptyDir": {"sizeLimit": size_limit}} for name, _, size_limit in _WRITABLE_DIRS]
+    volumes += [{"name": _FILES, "configMap": {"name": command.name}}] if command.files else []
+    if command.fleet is not None:
+        items = [{"key": key, "path": str(index)} for index, key in enumerate(command.fleet.keys)]
+        secret = {"secretName": command.fleet.secret, "items": items, "defaultMode": 0o440}
+        volumes.append({"name": _CONFIG, "secret": secret})
+    return volumes
 
 
 # The Job or CronJob of a command: a pod that ended with an answer is not retried, a killed or disrupted pod is.
@@ -318,22 +318,22 @@ def _volumes(errand: InClusterCommand) -> list[Doc]:
 # since 1.31 and on by default since 1.26.
 
 
-AGAIN = 12
+BACKOFF_LIMIT = 12
 """How often a run's pod may fail, for example by running out of memory or while the API server does not answer: 45
 minutes with the back-off delays, which grow to six minutes."""
 
-AGAIN_LOOKING = 2
-AT_ONCE = 8
+CRON_BACKOFF_LIMIT = 2
+FLEET_PARALLELISM = 8
 """Number of clusters of a fleet that are checked at the same time."""
 
-LONGEST_LOOK_S = 3600
+CHECK_DEADLINE_S = 3600
 """Longest time to check a cluster, image pull included. A Job that waits forever would keep the next one from starting
 (concurrencyPolicy Forbid), even after its CronJob was fixed."""
 
-KEPT_S = 7 * 86400
+TTL_AFTER_FINISHED_S = 7 * 86400
 """How long an ended Job and its log are kept."""
 
-LONGEST_CRON_NAME = 52
+MAX_CRON_NAME = 52
 """The controller adds eleven characters to it for the name of a Job, which has at most 63 (validateCronJob)."""
 
 
@@ -345,45 +345,45 @@ class CronSchedule:
     zone: str = ""
 
 
-def job(errand: InClusterCommand, pod: Doc) -> Doc:
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": errand.metadata(), "spec": _spec(errand, pod, AGAIN)}
+def job(command: InClusterCommand, pod: Doc) -> Doc:
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": command.metadata(), "spec": _job_spec(command, pod, BACKOFF_LIMIT)}
 
 
-def cron_job(errand: InClusterCommand, pod: Doc, when: CronSchedule) -> Doc:
+def cron_job(command: InClusterCommand, pod: Doc, cron_schedule: CronSchedule) -> Doc:
     """A CronJob with one Job at a time; a Job that could not be started within an hour is skipped."""
-    made = {key: value for key, value in _spec(errand, pod, AGAIN_LOOKING).items() if key != "ttlSecondsAfterFinished"}
-    turns = 1 if errand.fleet is None else -(-len(errand.fleet.keys) // AT_ONCE)
-    made["activeDeadlineSeconds"] = LONGEST_LOOK_S * turns
+    spec = {key: value for key, value in _job_spec(command, pod, CRON_BACKOFF_LIMIT).items() if key != "ttlSecondsAfterFinished"}
+    batches = 1 if command.fleet is None else -(-len(command.fleet.keys) // FLEET_PARALLELISM)
+    spec["activeDeadlineSeconds"] = CHECK_DEADLINE_S * batches
     return {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
-        "metadata": errand.metadata(),
+        "metadata": command.metadata(),
         "spec": {
-            "schedule": when.schedule,
-            **({"timeZone": when.zone} if when.zone else {}),
+            "schedule": cron_schedule.schedule,
+            **({"timeZone": cron_schedule.zone} if cron_schedule.zone else {}),
             "concurrencyPolicy": "Forbid",
             "startingDeadlineSeconds": 3600,
             "successfulJobsHistoryLimit": 3,
             "failedJobsHistoryLimit": 3,
-            "jobTemplate": {"metadata": {"labels": errand.labels}, "spec": made},
+            "jobTemplate": {"metadata": {"labels": command.labels}, "spec": spec},
         },
     }
 
 
-def _spec(errand: InClusterCommand, pod: Doc, again: int) -> Doc:
-    disturbed = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
-    codes = {"containerName": CONTAINER, "operator": "In", "values": sorted(errand.final)}
-    ends = {"action": "FailJob" if errand.fleet is None else "FailIndex", "onExitCodes": codes}
-    completions: Doc = {"parallelism": 1, "completions": 1, "backoffLimit": again}
-    if errand.fleet is not None:
+def _job_spec(command: InClusterCommand, pod: Doc, backoff_limit: int) -> Doc:
+    ignore_disruption = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    codes = {"containerName": CONTAINER, "operator": "In", "values": sorted(command.final)}
+    fail_on_exit_code = {"action": "FailJob" if command.fleet is None else "FailIndex", "onExitCodes": codes}
+    completions: Doc = {"parallelism": 1, "completions": 1, "backoffLimit": backoff_limit}
+    if command.fleet is not None:
         # One index for each cluster; an index does not end the others (backoffLimitPerIndex, stable since 1.33).
-        count = len(errand.fleet.keys)
-        indexed = {"completionMode": "Indexed", "backoffLimitPerIndex": again}
-        completions = {"parallelism": min(count, AT_ONCE), "completions": count, **indexed}
+        count = len(command.fleet.keys)
+        indexed = {"completionMode": "Indexed", "backoffLimitPerIndex": backoff_limit}
+        completions = {"parallelism": min(count, FLEET_PARALLELISM), "completions": count, **indexed}
     return {
         **completions,
-        "podFailurePolicy": {"rules": [disturbed, ends]},
-        "ttlSecondsAfterFinished": KEPT_S,
+        "podFailurePolicy": {"rules": [ignore_disruption, fail_on_exit_code]},
+        "ttlSecondsAfterFinished": TTL_AFTER_FINISHED_S,
         "template": pod,
     }
 
@@ -391,22 +391,22 @@ def _spec(errand: InClusterCommand, pod: Doc, again: int) -> Doc:
 # All objects of a command in the order of creation: the workload comes last.
 
 
-LARGEST = 1 << 20
+MAX_CONFIG_MAP_BYTES = 1 << 20
 """Maximum bytes of all values of a ConfigMap together (MaxSecretSize, pkg/apis/core/validation)."""
 
-KINDS = tuple(each.full_name for each in reversed(PLACED))
+KINDS = tuple(each.full_name for each in reversed(CREATED_KINDS))
 """Resource names for kubectl, in the order of deletion."""
 
 
-def objects(
-    errand: InClusterCommand,
+def all_objects(
+    command: InClusterCommand,
     permissions: Sequence[Permission],
-    avoid: AvoidedNodes = AvoidedNodes(),
-    when: CronSchedule | None = None,
+    avoided_nodes: AvoidedNodes = AvoidedNodes(),
+    cron_schedule: CronSchedule | None = None,
 ) -> tuple[Doc, ...]:
     """All objects; without `cron_schedule` a Job that runs once, now."""
-    pod = template(errand, avoid)
-    runs = job(errand, pod) if when is None else cron_job(errand, pod, when)
-    files = {"immutable": True, "binaryData": dict(errand.files)}  # the files do not change during a run
-    held = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": errand.metadata(), **files}] if errand.files else []
-    return (*granted(errand, permissions), *held, runs)
+    pod = pod_template(command, avoided_nodes)
+    workload = job(command, pod) if cron_schedule is None else cron_job(command, pod, cron_schedule)
+    files = {"immutable": True, "binaryData": dict(command.files)}  # the files do not change during a run
+    config_maps = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": command.metadata(), **files}] if command.files else []
+    return (*service_account_and_roles(command, permissions), *config_maps, workload)

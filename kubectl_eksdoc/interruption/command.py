@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, options, streams, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import add_command, add_source, non_empty, without_from
+from kubectl_eksdoc.cli.options import add_command, add_source, given_flags, without_from_args
 from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # The request of ``interruption``.
 
 
-PRINTED = ("stack", "commands", "iam", "helm-values")
+DOCUMENTS = ("stack", "commands", "iam", "helm-values")
 
 
 @frozen
@@ -32,7 +32,7 @@ class _Request:
     """`document`: the document to print, or "" for the report. `queue`: "" for the configured one. `accepted`: finding
     codes that may be unknown; `without`: opt-ins left out."""
 
-    printed: str
+    document: str
     queue: str
     accepted: tuple[str, ...]
     without: tuple[str, ...] = ()
@@ -46,12 +46,12 @@ class _Request:
         """
         if args.words:
             raise UsageError(f"{args.words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
-        return _Request(args.print or "", args.queue or "", args.accept_unknown, without_from(args))
+        return _Request(args.print or "", args.queue or "", args.accept_unknown, without_from_args(args))
 
     @property
-    def given(self) -> dict[str, object]:
+    def given_options(self) -> dict[str, object]:
         """The given options by flag name."""
-        return non_empty(
+        return given_flags(
             {
                 "queue": self.queue,
                 "accept-unknown": list(self.accepted),
@@ -60,7 +60,7 @@ class _Request:
         )
 
 
-queue_name = values.Matching("[A-Za-z0-9_-]{1,80}", "is no name of a queue: letters, digits, - and _, at most 80", str)
+queue_name = values.MatchingText("[A-Za-z0-9_-]{1,80}", "is no name of a queue: letters, digits, - and _, at most 80", str)
 
 
 NAME = "interruption"
@@ -113,8 +113,8 @@ def add_to(commands: Commands) -> None:
         "interruption queue; default: the queue that Karpenter is configured with, else the cluster's name",
         queue_name,
     )
-    options.add_accepted(group, values.codes_of("interruption"), "interruptions")
-    options.add_without(group, permissions.PROXY.name)
+    options.add_accept_unknown(group, values.finding_codes("interruption"), "interruptions")
+    options.add_without_flag(group, permissions.PROXY.name)
     group = parser.add_argument_group("Print what is missing (changes nothing)")
     add_flag(
         group,
@@ -123,11 +123,11 @@ def add_to(commands: Commands) -> None:
         "stack: a CloudFormation template with only the missing resources, for a separate stack; "
         "commands: the same as AWS CLI and Helm commands; iam: the policy that the controller needs; "
         "helm-values: the setting to merge into your values",
-        values.one_of(PRINTED, "document"),
+        values.one_of(DOCUMENTS, "document"),
     )
 
 
-def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Print the report, or one of the documents.
 
     Raises:
@@ -135,29 +135,29 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     # Imported late: help and usage errors must not load what only an answer needs.
     from .plan import InterruptionOptions
-    from .read import NEEDS, look_at_interruption
+    from .read import NEEDS, read_interruption
     from .report import InterruptionReport
 
     request = _Request.from_args(args)
-    InterruptionReport.check(around.options.output)
-    with opening.explaining(NAME):
-        session = opening.opened(around, NEEDS)
-        wish = InterruptionOptions(request.queue, opening.reached_by(around, session))
-        plan = look_at_interruption(session, wish, permissions.PROXY.name not in request.without)
-    opening.told(session, around)
-    if request.printed:
-        return _printed(plan, request, around)
-    report = InterruptionReport(plan, options=request.given, recognised=session.recognised)
-    return opening.answer(report, around, opening.code(plan.findings, request.accepted))
+    InterruptionReport.check_format(context.options.output)
+    with opening.explain_forbidden(NAME):
+        session = opening.open_session(context, NEEDS)
+        interruption_options = InterruptionOptions(request.queue, opening.session_flags(context, session))
+        plan = read_interruption(session, interruption_options, permissions.PROXY.name not in request.without)
+    opening.note_session(session, context)
+    if request.document:
+        return _print_document(plan, request, context)
+    report = InterruptionReport(plan, options=request.given_options, recognised=session.recognised)
+    return opening.report_answer(report, context, opening.exit_code_of_findings(plan.findings, request.accepted))
 
 
-def _printed(plan: InterruptionPlan, request: _Request, around: CommandContext) -> CommandAnswer:
+def _print_document(plan: InterruptionPlan, request: _Request, context: CommandContext) -> CommandAnswer:
     """Print one of the documents.
 
     Raises:
         UsageError: there is no Karpenter to repair, or the place of its queue is unknown.
     """
-    from .printed import printed
+    from .printed import print_document
 
     missing, install = plan.missing, plan.install
     if missing is None or install is None:
@@ -170,19 +170,19 @@ def _printed(plan: InterruptionPlan, request: _Request, around: CommandContext) 
             "which queue Karpenter is to read is not known: its setting is taken from elsewhere",
             "Give --queue NAME; run it without --print to see the source.",
         )
-    if not missing.queue_arn and request.printed != "helm-values":
+    if not missing.queue_arn and request.document != "helm-values":
         raise UsageError(
             "in which account and region the queue is to be is not known: AWS was not asked, or did not say",
             "Give --cluster-name, --region and --profile of the cluster of this context.",
         )
     for each in missing.not_known:
-        around.note(f"not known, and so not in it: {each}")
-    text = printed(request.printed, plan.stack, missing, install)
-    beside = missing.beside_stack if request.printed == "stack" else ()
-    for each in (*missing.for_a_person, *beside):
-        around.note(f"not fixed by it: {each}")
+        context.note(f"not known, and so not in it: {each}")
+    text = print_document(request.document, plan.stack, missing, install)
+    not_in_stack = missing.not_in_stack if request.document == "stack" else ()
+    for each in (*missing.manual_fixes, *not_in_stack):
+        context.note(f"not fixed by it: {each}")
     if not text:
-        around.note("nothing is missing that this could make")
+        context.note("nothing is missing that this could make")
     if missing.not_known:
         return CommandAnswer(text, streams.UNKNOWN)
-    return CommandAnswer(text, streams.CLEAN if text or not (beside or missing.for_a_person) else streams.FAILS)
+    return CommandAnswer(text, streams.CLEAN if text or not (not_in_stack or missing.manual_fixes) else streams.FAILS)

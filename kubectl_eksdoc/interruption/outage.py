@@ -16,13 +16,13 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Finding, Severity, Subject
-from kubectl_eksdoc.model.interruption import EVENTS
+from kubectl_eksdoc.model.interruption import EVENT_DELIVERY
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.missing_rights import learned
+from kubectl_eksdoc.model.missing_rights import remedy_for
 from kubectl_eksdoc.model.nodes import NodeOwner
 
 from .installs import InterruptionFacts
-from .spot import NOTICE_S, AtRisk, SpotNode, at_risk, instance_of, is_spot, spot_nodes
+from .spot import NOTICE_S, AffectedWorkload, SpotNode, affected_workloads, instance_of, is_spot, spot_nodes
 
 _MEDIUM = "confidence: medium"
 KARPENTER = "Karpenter"
@@ -34,22 +34,22 @@ class InterruptionOutage:
     the controller."""
 
     handled: bool | None
-    by: str
+    handled_by: str
     nodes: tuple[SpotNode, ...]
-    losers: tuple[AtRisk, ...]
-    unnoticed_s: int
+    losers: tuple[AffectedWorkload, ...]
+    not_ready_after_s: int
     budgets_known: bool = True
 
     @property
     def interrupted(self) -> tuple[SpotNode, ...]:
-        return tuple(each for each in self.nodes if each.heard)
+        return tuple(each for each in self.nodes if each.notices)
 
 
-def foresee(facts: InterruptionFacts, handled: bool | None, by: str) -> InterruptionOutage:
+def predict_outage(facts: InterruptionFacts, handled: bool | None, handled_by: str) -> InterruptionOutage:
     nodes = spot_nodes(facts)
-    late_s = not_ready_after_s(facts.cluster.identity.server_version)
+    not_ready_s = not_ready_after_s(facts.cluster.identity.server_version)
     known = facts.cluster.read_of(kinds.BUDGETS).known
-    return InterruptionOutage(handled, by, nodes, at_risk(facts.cluster, nodes), late_s, known)
+    return InterruptionOutage(handled, handled_by, nodes, affected_workloads(facts.cluster, nodes), not_ready_s, known)
 
 
 def sentences(outage: InterruptionOutage) -> Iterator[str]:
@@ -62,7 +62,7 @@ def sentences(outage: InterruptionOutage) -> Iterator[str]:
             f"instance is terminated, and its pods with it, without SIGTERM from the kubelet ({_MEDIUM})."
         )
         yield (
-            f"For about {outage.unnoticed_s} s after that, Services still send to the dead pods, until the node is "
+            f"For about {outage.not_ready_after_s} s after that, Services still send to the dead pods, until the node is "
             f"NotReady ({_MEDIUM}); replacements start only then, and where there is room."
         )
     elif outage.handled is None:
@@ -71,71 +71,71 @@ def sentences(outage: InterruptionOutage) -> Iterator[str]:
             f"machine after {NOTICE_S // 60} minutes, without SIGTERM from the kubelet ({_MEDIUM})."
         )
     if outage.handled is not False:
-        who = outage.by if outage.handled else f"If it receives the notice, {outage.by}"
+        handler = outage.handled_by if outage.handled else f"If it receives the notice, {outage.handled_by}"
         yield (
-            f"{who} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; {_MEDIUM})."
-            if outage.by == KARPENTER
-            else f"{who} cordons and drains it at the notice."
+            f"{handler} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; {_MEDIUM})."
+            if outage.handled_by == KARPENTER
+            else f"{handler} cordons and drains it at the notice."
         )
     dns = next((each for each in outage.losers if each.dns), None)
-    if dns is not None and (outage.handled is False or outage.by == KARPENTER):
-        yield _of_dns(outage, dns)
+    if dns is not None and (outage.handled is False or outage.handled_by == KARPENTER):
+        yield _dns_sentence(outage, dns)
 
 
-def _of_dns(outage: InterruptionOutage, loser: AtRisk) -> str:
-    share = f"{loser.at_once} of {loser.ready}"
+def _dns_sentence(outage: InterruptionOutage, workload: AffectedWorkload) -> str:
+    share = f"{workload.at_once} of {workload.ready}"
     if outage.handled is False:
-        many = f"about {share} DNS lookups are sent to a dead pod and time out"
-        return f"CoreDNS: {share} ready replicas end with {loser.node}: {many}. A lameduck does nothing there."
-    node = next(each for each in outage.nodes if each.name == loser.node)
-    if node.holds:
-        return f"CoreDNS on {node.name}: its turn may not come in {NOTICE_S} s, as {_held(node)}: then it is killed."
-    late = "may be too late: then it is killed" if node.before_s >= NOTICE_S else "leaves it time"
-    return f"CoreDNS on {node.name}: its turn comes after {node.before_s} s at most, of {NOTICE_S} s, which {late}."
+        lookups_text = f"about {share} DNS lookups are sent to a dead pod and time out"
+        return f"CoreDNS: {share} ready replicas end with {workload.node}: {lookups_text}. A lameduck does nothing there."
+    node = next(each for each in outage.nodes if each.name == workload.node)
+    if node.drain_blockers:
+        return f"CoreDNS on {node.name}: its turn may not come in {NOTICE_S} s, as {_blockers_text(node)}: then it is killed."
+    timing_text = "may be too late: then it is killed" if node.before_critical_s >= NOTICE_S else "leaves it time"
+    return f"CoreDNS on {node.name}: its turn comes after {node.before_critical_s} s at most, of {NOTICE_S} s, which {timing_text}."
 
 
-def _held(node: SpotNode) -> str:
+def _blockers_text(node: SpotNode) -> str:
     """``x and 2 more may not go before it``."""
-    more = f" and {len(node.holds) - 1} more" if len(node.holds) > 1 else ""
-    return f"{node.holds[0]}{more} may not go before it"
+    more = f" and {len(node.drain_blockers) - 1} more" if len(node.drain_blockers) > 1 else ""
+    return f"{node.drain_blockers[0]}{more} may not go before it"
 
 
-def judged(facts: InterruptionFacts, outage: InterruptionOutage, again: Sequence[str] = ()) -> Iterator[Finding]:
+def outage_findings(facts: InterruptionFacts, outage: InterruptionOutage, connection_args: Sequence[str] = ()) -> Iterator[Finding]:
     """`connection_args`: the command-line arguments that lead to the same cluster."""
-    yield from _now(facts, outage)
+    yield from _notice_findings(facts, outage)
     if not outage.nodes:
         return
-    for loser in outage.losers:
-        if loser.dns:
-            yield _dns(facts, outage, loser, again)
-    others = [each for each in outage.losers if not each.dns]
-    if others and outage.handled is not True:
-        yield _others(outage, others)
+    for workload in outage.losers:
+        if workload.dns:
+            yield _dns_finding(facts, outage, workload, connection_args)
+    other_workloads = [each for each in outage.losers if not each.dns]
+    if other_workloads and outage.handled is not True:
+        yield _workloads_finding(outage, other_workloads)
     if not outage.budgets_known and outage.handled is not False:
         read = facts.cluster.read_of(kinds.BUDGETS)
         yield Finding.of(
             "interruption-outage/budgets-unread",
             facts.subject,
-            remedy=(learned(read.lack),),
+            remedy=(remedy_for(read.as_unknown),),
             full_name=read.resource.full_name,
         )
 
 
-def _now(facts: InterruptionFacts, outage: InterruptionOutage) -> Iterator[Finding]:
+def _notice_findings(facts: InterruptionFacts, outage: InterruptionOutage) -> Iterator[Finding]:
     """Notices of all Spot nodes. Nodes of other owners than Karpenter are not reported as not drained."""
     owners = {node.owner for node in facts.cluster.nodes if is_spot(node)} - {NodeOwner.KARPENTER}
-    others = [each for owner in sorted(owners) for each in spot_nodes(facts, owner) if each.heard]
-    for node in (*outage.interrupted, *others):
-        pods = [pod.key for pod in node.dying]
-        alone = outage.handled is False and node not in others
+    other_nodes = [each for owner in sorted(owners) for each in spot_nodes(facts, owner) if each.notices]
+    for node in (*outage.interrupted, *other_nodes):
+        pods = [pod.key for pod in node.lost_pods]
+        is_unhandled = outage.handled is False and node not in other_nodes
         yield Finding.of(
             "interruption-now/taken-back",
             Subject("Node", node.name),
             (*pods[:5], *((f"and {len(pods) - 5} more",) if len(pods) > 5 else ())),
-            severity=Severity.CRITICAL if alone or node.critical else Severity.HIGH,
-            notices=f"{'; '.join(node.heard)}{_left(facts, node)}",
+            severity=Severity.CRITICAL if is_unhandled or node.critical else Severity.HIGH,
+            notices=f"{'; '.join(node.notices)}{_remaining_text(facts, node)}",
             pods=len(pods),
-            alone=alone,
+            alone=is_unhandled,
             node=node.name,
         )
     notices = facts.told.notices
@@ -144,81 +144,81 @@ def _now(facts: InterruptionFacts, outage: InterruptionOutage) -> Iterator[Findi
             "interruption-now/unknown",
             facts.subject,
             (f"nor from Events of the cluster: {facts.events.why}",) if isinstance(facts.events, Unknown) else (),
-            remedy=(learned(notices),),
+            remedy=(remedy_for(notices),),
             notices_why=notices,
             lacking=notices.missing,
         )
 
 
-def _left(facts: InterruptionFacts, node: SpotNode) -> str:
+def _remaining_text(facts: InterruptionFacts, node: SpotNode) -> str:
     notices = facts.told.notices
     notice = notices.get(instance_of(node.node)) if not isinstance(notices, Unknown) else None
     if notice is None or notice.since is None:
         return ""
-    left = (notice.since + timedelta(seconds=NOTICE_S) - facts.cluster.observed_at).total_seconds()
-    return f", about {int(left)} s are left" if left > 0 else ", its two minutes are over"
+    remaining_s = (notice.since + timedelta(seconds=NOTICE_S) - facts.cluster.observed_at).total_seconds()
+    return f", about {int(remaining_s)} s are left" if remaining_s > 0 else ", its two minutes are over"
 
 
-def _dns(facts: InterruptionFacts, outage: InterruptionOutage, loser: AtRisk, again: Sequence[str]) -> Finding:
-    node = next(each for each in outage.nodes if each.name == loser.node)
-    in_turn = outage.by == KARPENTER
-    late = in_turn and (bool(node.holds) or node.before_s >= NOTICE_S)
+def _dns_finding(facts: InterruptionFacts, outage: InterruptionOutage, workload: AffectedWorkload, connection_args: Sequence[str]) -> Finding:
+    node = next(each for each in outage.nodes if each.name == workload.node)
+    by_karpenter = outage.handled_by == KARPENTER
+    is_late = by_karpenter and (bool(node.drain_blockers) or node.before_critical_s >= NOTICE_S)
     spot = sorted({pod.node for each in outage.nodes for pod in each.critical if is_coredns(pod.namespace, pod.labels)})
     return Finding.of(
         "interruption-outage/dns-undrained"
         if outage.handled is False
         else "interruption-outage/dns-late"
-        if late
+        if is_late
         else "interruption-outage/dns-unknown"
         if outage.handled is None
         else "interruption-outage/dns-drained",
-        loser.subject,
+        workload.subject,
         tuple(f"on {name}" for name in spot),
-        count=loser.on_spot,
-        ready=loser.ready,
-        whole=loser.all_at_once,
-        at_once=loser.at_once,
-        gone=loser.node,
+        count=workload.on_spot,
+        ready=workload.ready,
+        whole=workload.all_at_once,
+        at_once=workload.at_once,
+        gone=workload.node,
         node=node.name,
-        held=_held(node) if node.holds else "",
-        before=node.before_s,
-        by="" if in_turn else outage.by,
+        held=_blockers_text(node) if node.drain_blockers else "",
+        before=node.before_critical_s,
+        by="" if by_karpenter else outage.handled_by,
         notice=NOTICE_S,
-        none=not _on_demand(facts),
+        none=not _has_on_demand_node(facts),
         # Its page says in which order: a longer lameduck comes before its pods are moved.
-        command=shell("kubectl", "eksdoc", "coredns-lameduck", *again),
+        command=shell("kubectl", "eksdoc", "coredns-lameduck", *connection_args),
     )
 
 
-def _on_demand(facts: InterruptionFacts) -> bool:
-    without = (NodeOwner.FARGATE, NodeOwner.HYBRID)
-    return any(not is_spot(e) and not e.unschedulable and e.owner not in without for e in facts.cluster.nodes)
+def _has_on_demand_node(facts: InterruptionFacts) -> bool:
+    excluded_owners = (NodeOwner.FARGATE, NodeOwner.HYBRID)
+    return any(not is_spot(e) and not e.unschedulable and e.owner not in excluded_owners for e in facts.cluster.nodes)
 
 
-_MOST = 6
+_MAX_EVIDENCE = 6
 
 
-def _others(outage: InterruptionOutage, losers: Sequence[AtRisk]) -> Finding:
-    whole = [each for each in losers if each.all_at_once]
-    known = outage.handled is False
-    evidence = [f"{each.subject.kind} {each.subject}: {each.at_once} of {each.ready} on {each.node}" for each in losers]
+def _workloads_finding(outage: InterruptionOutage, workloads: Sequence[AffectedWorkload]) -> Finding:
+    complete_losses = [each for each in workloads if each.all_at_once]
+    is_known = outage.handled is False
+    evidence = [f"{each.subject.kind} {each.subject}: {each.at_once} of {each.ready} on {each.node}" for each in workloads]
     return Finding.of(
-        "interruption-outage/others" if known else "interruption-outage/others-unknown",
-        Subject("Spot nodes", ", ".join(sorted({each.node for each in losers}))),
-        (*evidence[:_MOST], *((f"and {len(evidence) - _MOST} more",) if len(evidence) > _MOST else ())),
-        severity=Severity.CRITICAL if any(each.critical for each in whole) else Severity.HIGH,
-        root_cause=EVENTS if known else None,
-        count=len(losers),
-        whole=str(len(whole) or ""),
+        "interruption-outage/others" if is_known else "interruption-outage/others-unknown",
+        Subject("Spot nodes", ", ".join(sorted({each.node for each in workloads}))),
+        (*evidence[:_MAX_EVIDENCE], *((f"and {len(evidence) - _MAX_EVIDENCE} more",) if len(evidence) > _MAX_EVIDENCE else ())),
+        severity=Severity.CRITICAL if any(each.critical for each in complete_losses) else Severity.HIGH,
+        root_cause=EVENT_DELIVERY if is_known else None,
+        count=len(workloads),
+        whole=str(len(complete_losses) or ""),
     )
 
 
-def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> Iterator[Finding]:
+def other_spot_findings(facts: InterruptionFacts, handled_nodes: Set[str] = frozenset()) -> Iterator[Finding]:
     """Spot nodes that are not Karpenter's. `handled_nodes`: nodes with a controller that drains them."""
-    own = [each for owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in spot_nodes(facts, owner)]
-    left = [each.name for each in own if each.name not in drained]
-    if left:
-        yield Finding.of("interruption-outage/other-spot", facts.subject, tuple(left[:_MOST]), count=len(left))
+    spot_nodes_found = [each for owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in spot_nodes(facts, owner)]
+    not_drained = [each.name for each in spot_nodes_found if each.name not in handled_nodes]
+    if not_drained:
+        yield Finding.of("interruption-outage/other-spot", facts.subject, tuple(not_drained[:_MAX_EVIDENCE]), count=len(not_drained))
     unlabelled = sorted(
         node.name
         for node in facts.cluster.nodes
@@ -226,7 +226,7 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
     )
     if unlabelled:
         yield Finding.of(
-            "interruption-outage/unlabelled", facts.subject, tuple(unlabelled[:_MOST]), count=len(unlabelled)
+            "interruption-outage/unlabelled", facts.subject, tuple(unlabelled[:_MAX_EVIDENCE]), count=len(unlabelled)
         )
     for owner in (NodeOwner.MANAGED, NodeOwner.AUTO_MODE):
         nodes = spot_nodes(facts, owner)

@@ -7,24 +7,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from kubectl_eksdoc.amazon.interruption import spot
+from kubectl_eksdoc.amazon.interruption import spot_notice
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.connection import in_turn, shell
+from kubectl_eksdoc.model.connection import in_sequence, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.missing_rights import as_read, learned
+from kubectl_eksdoc.model.missing_rights import for_source, remedy_for
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.permissions import how_to
+from kubectl_eksdoc.model.permissions import opt_in_hint
 
 from . import delivery, outage, rights
-from .installs import InterruptionFacts, Link, handled, setting_link
+from .installs import InterruptionFacts, Link, is_handled, setting_link
 from .outage import InterruptionOutage
-from .repair import FILE, MissingLinks, creates, missing_links
-from .rights import Handler, handler_findings, handlers
-from .spot import life_link, log_link, spot_nodes
+from .repair import FILE, MissingLinks, create_stack_command, missing_links
+from .rights import Handler, handler_findings, find_handlers
+from .spot import activity_link, log_link, spot_nodes
 
 
 @frozen
@@ -33,22 +33,22 @@ class InterruptionOptions:
     lead to the same cluster."""
 
     queue: str = ""
-    again: tuple[str, ...] = ()
+    connection_args: tuple[str, ...] = ()
 
-    def printed(self, what: str) -> str:
+    def print_command(self, document: str) -> str:
         """The command that prints one of the documents."""
-        more = ("--queue", self.queue) if self.queue else ()
-        return shell("kubectl", "eksdoc", "interruption", *self.again, *more, "--print", what)
+        queue_args = ("--queue", self.queue) if self.queue else ()
+        return shell("kubectl", "eksdoc", "interruption", *self.connection_args, *queue_args, "--print", document)
 
     @property
     def profile(self) -> str:
         """The AWS profile that the user gave: without it the printed commands would use other credentials."""
-        return next((value for flag, value in pairwise(self.again) if flag == "--profile"), "")
+        return next((value for flag, value in pairwise(self.connection_args) if flag == "--profile"), "")
 
 
 @frozen
 class InterruptionPlan:
-    """`missing` is None without a Karpenter that could be repaired."""
+    """`missing_rights` is None without a Karpenter that could be repaired."""
 
     facts: InterruptionFacts
     links: tuple[Link, ...]
@@ -73,52 +73,52 @@ class InterruptionPlan:
         return self.facts.install if isinstance(self.facts.install, KarpenterInstall) else None
 
 
-def plan_interruption(facts: InterruptionFacts, wish: InterruptionOptions = InterruptionOptions()) -> InterruptionPlan:
-    links = tuple(_links(facts, facts.install, wish)) if isinstance(facts.install, KarpenterInstall) else ()
-    by_karpenter = _drains(facts, links)
-    there = handlers(facts.cluster)
-    spots = {each.name for each in spot_nodes(facts)}
-    by_handler = bool(spots) and spots <= {name for each in there for name in each.ready}
-    by_queue = by_karpenter is False and any(not each.by_node for each in there)
-    foreseen = outage.foresee(
+def plan_interruption(facts: InterruptionFacts, options: InterruptionOptions = InterruptionOptions()) -> InterruptionPlan:
+    links = tuple(_build_links(facts, facts.install, options)) if isinstance(facts.install, KarpenterInstall) else ()
+    by_karpenter = _karpenter_drains(facts, links)
+    handlers_found = find_handlers(facts.cluster)
+    spot_names = {each.name for each in spot_nodes(facts)}
+    by_handler = bool(spot_names) and spot_names <= {name for each in handlers_found for name in each.ready}
+    has_queue_handler = by_karpenter is False and any(not each.by_node for each in handlers_found)
+    predicted = outage.predict_outage(
         facts,
-        True if by_handler and by_karpenter is not True else None if by_queue else by_karpenter,
+        True if by_handler and by_karpenter is not True else None if has_queue_handler else by_karpenter,
         "the AWS Node Termination Handler" if by_handler and by_karpenter is not True else outage.KARPENTER,
     )
-    spot = bool(foreseen.nodes)
-    found = [
-        *outage.judged(facts, foreseen, wish.again),
-        *_unread(facts),
-        *_of_install(facts, foreseen),
-        *_of_links(links, spot),
-        *_perhaps_shared(facts),
-        *handler_findings(facts.cluster, there, by_karpenter),
-        *outage.others_spot(facts, {name for each in there for name in each.ready}),
+    has_spot = bool(predicted.nodes)
+    raw_findings = [
+        *outage.outage_findings(facts, predicted, options.connection_args),
+        *_unread_findings(facts),
+        *_install_findings(facts, predicted),
+        *_link_findings(links, has_spot),
+        *_shared_queue_findings(facts),
+        *handler_findings(facts.cluster, handlers_found, by_karpenter),
+        *outage.other_spot_findings(facts, {name for each in handlers_found for name in each.ready}),
     ]
-    needed = missing_links(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
-    told = as_read(_told_once(_worst_first(found)), facts.cluster.source)
-    return InterruptionPlan(facts, links, foreseen, there, told, needed, stack_name(facts))
+    missing_parts = missing_links(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
+    findings = for_source(_without_repeated_stacks(_worst_first(raw_findings)), facts.cluster.source)
+    return InterruptionPlan(facts, links, predicted, handlers_found, findings, missing_parts, stack_name(facts))
 
 
-def _unread(facts: InterruptionFacts) -> Iterator[Finding]:
-    for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
+def _unread_findings(facts: InterruptionFacts) -> Iterator[Finding]:
+    for read in facts.cluster.not_read(kinds.NODES, kinds.PODS):
         yield Finding.of(
             "interruption-outage/lists-unread",
             Subject("Cluster", facts.cluster.identity.name),
             (read.detail,),
-            remedy=(learned(read.lack),),
+            remedy=(remedy_for(read.as_unknown),),
             plural=read.resource.plural,
             full_name=read.resource.full_name,
         )
 
 
-def _perhaps_shared(facts: InterruptionFacts) -> Iterator[Finding]:
+def _shared_queue_findings(facts: InterruptionFacts) -> Iterator[Finding]:
     """A queue that may have other readers: AWS does not report readers; Karpenter's own templates name the queue after
     the cluster."""
     if not isinstance(facts.install, KarpenterInstall):
         return
     cluster = facts.install.cluster_name or facts.cluster.identity.cluster
-    if not cluster or not facts.queue or _named_after(facts.queue, cluster):
+    if not cluster or not facts.queue or _is_named_after(facts.queue, cluster):
         return
     yield Finding.of(
         "interruption-queue",
@@ -128,45 +128,45 @@ def _perhaps_shared(facts: InterruptionFacts) -> Iterator[Finding]:
     )
 
 
-_PLAIN = {"", "karpenter", "interruption", "interruptions", "queue", "sqs", "spot", "events", "eks"}
+_GENERIC_WORDS = {"", "karpenter", "interruption", "interruptions", "queue", "sqs", "spot", "events", "eks"}
 
 
-def _named_after(queue: str, cluster: str) -> bool:
+def _is_named_after(queue: str, cluster: str) -> bool:
     """``Karpenter-shop`` is named after shop; ``demo-shop`` may be named after another cluster."""
-    before, found, after = queue.partition(cluster)
-    return bool(found) and {word.lower() for word in re.split(r"[-_.]", f"{before}-{after}")} <= _PLAIN
+    prefix, match, suffix = queue.partition(cluster)
+    return bool(match) and {word.lower() for word in re.split(r"[-_.]", f"{prefix}-{suffix}")} <= _GENERIC_WORDS
 
 
 def stack_name(facts: InterruptionFacts) -> str:
     """A name that CloudFormation accepts: letters, digits and hyphens, a letter first, 128 characters at most."""
-    plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in f"{facts.queue}-interruption")
-    return (plain if plain[:1].isalpha() else f"k-{plain}")[:128]
+    name = "".join(each if each.isascii() and each.isalnum() else "-" for each in f"{facts.queue}-interruption")
+    return (name if name[:1].isalpha() else f"k-{name}")[:128]
 
 
-def _drains(facts: InterruptionFacts, links: Sequence[Link]) -> bool | None:
+def _karpenter_drains(facts: InterruptionFacts, links: Sequence[Link]) -> bool | None:
     """Whether Karpenter drains at a notice: EventBridge delivers it, and Karpenter reads it."""
     if isinstance(facts.install, Unknown):
         return None
-    return _both(to_queue(links).get(spot().short, False), to_karpenter(links)) if links else False
+    return _known_and(to_queue(links).get(spot_notice().short, False), to_karpenter(links)) if links else False
 
 
-def _both(one: bool | None, other: bool | None) -> bool | None:
-    if one is False or other is False:
+def _known_and(first: bool | None, second: bool | None) -> bool | None:
+    if first is False or second is False:
         return False
-    return True if one and other else None
+    return True if first and second else None
 
 
-_SENDING = ("interruption-queue", "interruption-queue-policy", "interruption-queue-key")
+_QUEUE_CODES = ("interruption-queue", "interruption-queue-policy", "interruption-queue-key")
 """Links that all kinds of events share, up to the queue."""
 
 
 def to_queue(links: Sequence[Link]) -> dict[str, bool | None]:
-    shared = handled(each for each in links if each.code.name in _SENDING)
+    queue_ready = is_handled(each for each in links if each.code.name in _QUEUE_CODES)
     rules = [each for each in links if each.code.name == "interruption-rule"]
-    return {each.short: _both(shared, _there(each)) for each in rules}
+    return {each.event_kind: _known_and(queue_ready, _rule_delivers(each)) for each in rules}
 
 
-def _there(link: Link) -> bool | None:
+def _rule_delivers(link: Link) -> bool | None:
     if link.status is None:  # it fails, and does no harm
         return False
     return None if link.status is Status.UNKNOWN else link.status is Status.PASS
@@ -175,40 +175,40 @@ def _there(link: Link) -> bool | None:
 def to_karpenter(links: Sequence[Link]) -> bool | None:
     """Whether Karpenter reads the queue. Activity proves it even where links are unknown, but does not prove that
     EventBridge delivers events."""
-    alive = any(each.code.name == "interruption-sign-of-life" and each.status is Status.PASS for each in links)
-    behind = [
+    is_active = any(each.code.name == "interruption-sign-of-life" and each.status is Status.PASS for each in links)
+    reader_links = [
         each
         for each in links
         if each.code.name not in ("interruption-queue-policy", "interruption-queue-key", "interruption-rule")
     ]
-    return handled(
-        each for each in behind if not (alive and each.code.name in _READING and each.status is Status.UNKNOWN)
+    return is_handled(
+        each for each in reader_links if not (is_active and each.code.name in _READER_CODES and each.status is Status.UNKNOWN)
     )
 
 
-_READING = ("interruption-setting", "interruption-rights", "interruption-provider-fails")
+_READER_CODES = ("interruption-setting", "interruption-rights", "interruption-provider-fails")
 """Links after the queue."""
 
 
-def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: InterruptionOptions) -> Iterator[Link]:
+def _build_links(facts: InterruptionFacts, install: KarpenterInstall, options: InterruptionOptions) -> Iterator[Link]:
     version = install.version
-    made_of_it = creates(stack_name(facts), facts.place.region, wish.profile)
-    deploy = in_turn(f"{wish.printed('stack')} > {FILE}", made_of_it)
-    first = Remedy.of("make-stack", command=deploy)
-    printed = Remedy.of("put-policy", command=wish.printed("commands"))
-    made: list[Link] = [setting_link(install, wish.queue, wish.printed("helm-values"))]
-    made.append(delivery.queue_link(facts, version, (first,)))
-    made.append(delivery.policy_link(facts, (printed,)))
-    key = delivery.key_link(facts, (printed,))
-    made += [key] if key is not None else []
-    made += delivery.rule_links(facts, version, (first,))
-    made.append(rights.rights_link(facts, install, (first,)))
-    made.append(log_link(facts, install))
+    create_command = create_stack_command(stack_name(facts), facts.place.region, options.profile)
+    deploy_command = in_sequence(f"{options.print_command('stack')} > {FILE}", create_command)
+    stack_remedy = Remedy.of("make-stack", command=deploy_command)
+    commands_remedy = Remedy.of("put-policy", command=options.print_command("commands"))
+    links: list[Link] = [setting_link(install, options.queue, options.print_command("helm-values"))]
+    links.append(delivery.queue_link(facts, version, (stack_remedy,)))
+    links.append(delivery.policy_link(facts, (commands_remedy,)))
+    key = delivery.key_link(facts, (commands_remedy,))
+    links += [key] if key is not None else []
+    links += delivery.rule_links(facts, version, (stack_remedy,))
+    links.append(rights.rights_link(facts, install, (stack_remedy,)))
+    links.append(log_link(facts, install))
     failing = delivery.failing_link(facts, version)
-    made += [failing] if failing is not None else []
-    broken, named = any(each.vital and each.failed for each in made), made[0].status is Status.PASS
-    made.append(life_link(facts, install, broken, named))
-    yield from made
+    links += [failing] if failing is not None else []
+    has_broken_link, queue_is_known = any(each.vital and each.failed for each in links), links[0].status is Status.PASS
+    links.append(activity_link(facts, install, has_broken_link, queue_is_known))
+    yield from links
 
 
 def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
@@ -216,66 +216,66 @@ def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda each: (each.status.rank, each.severity.rank))
 
 
-def _told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+def _without_repeated_stacks(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Only the first finding keeps the long command; later ones refer to it."""
-    told: set[Remedy] = set()
-    same = Remedy.of("same-stack")
-    for each in findings:
-        stacks = [remedy for remedy in each.remedy if " cloudformation create-stack " in remedy.command]
-        if any(remedy in told for remedy in stacks):
-            each = replace(each, remedy=tuple(same if remedy in told else remedy for remedy in each.remedy))
-        told.update(stacks)
-        yield each
+    printed_remedies: set[Remedy] = set()
+    reference = Remedy.of("same-stack")
+    for finding in findings:
+        stacks = [remedy for remedy in finding.remedy if " cloudformation create-stack " in remedy.command]
+        if any(remedy in printed_remedies for remedy in stacks):
+            finding = replace(finding, remedy=tuple(reference if remedy in printed_remedies else remedy for remedy in finding.remedy))
+        printed_remedies.update(stacks)
+        yield finding
 
 
-def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
+def _link_findings(links: Sequence[Link], has_spot: bool) -> Iterator[Finding]:
     """Rules that are missing for the same reason become one finding."""
     merged: dict[tuple[object, ...], list[Link]] = {}
-    for each in links:
-        alike = each.code.name == "interruption-rule" and each.status is not None and each.status is not Status.PASS
-        why = each.what if each.status is Status.UNKNOWN else ""
-        lacks = alike and (each.status is Status.UNKNOWN or each.text == "interruption-rule/none")
-        key = (each.code, each.status, why) if lacks else (each.code, each.name)
-        merged.setdefault(key, []).append(each)
-    for several in merged.values():
-        symptom = several[0].code.name == "interruption-provider-fails" and any(
+    for link in links:
+        is_failing_rule = link.code.name == "interruption-rule" and link.status is not None and link.status is not Status.PASS
+        reason = link.what if link.status is Status.UNKNOWN else ""
+        is_mergeable = is_failing_rule and (link.status is Status.UNKNOWN or link.text == "interruption-rule/none")
+        key = (link.code, link.status, reason) if is_mergeable else (link.code, link.name)
+        merged.setdefault(key, []).append(link)
+    for group in merged.values():
+        is_symptom = group[0].code.name == "interruption-provider-fails" and any(
             e.failed and e.vital and e.code.name != "interruption-provider-fails" for e in links
         )
-        finding = several[0].finding(Severity.MEDIUM if symptom else _severity(several, spot))
+        finding = group[0].finding(Severity.MEDIUM if is_symptom else _severity(group, has_spot))
         if finding is None:
             continue
-        if len(several) == 1:
+        if len(group) == 1:
             yield finding
             continue
-        evidence = tuple(f"{each.subject.name}: {', '.join(each.evidence)}" for each in several)
-        subject = Subject("Rules", ", ".join(each.short for each in several))
-        of_all = Finding.of(
+        evidence = tuple(f"{link.subject.name}: {', '.join(link.evidence)}" for link in group)
+        subject = Subject("Rules", ", ".join(link.event_kind for link in group))
+        merged_finding = Finding.of(
             "interruption-rule/kinds-unknown" if finding.status is Status.UNKNOWN else "interruption-rule/kinds-none",
             subject,
             severity=finding.severity,
             remedy=finding.remedy,
-            count=len(several),
-            what=several[0].what,
+            count=len(group),
+            what=group[0].what,
         )
-        yield replace(finding, subject=subject, message=of_all.message, evidence=evidence)
+        yield replace(finding, subject=subject, message=merged_finding.message, evidence=evidence)
 
 
-def _severity(several: Sequence[Link], spot: bool) -> Severity:
-    vital = any(each.vital for each in several)
-    if several[0].status is Status.UNKNOWN:
+def _severity(links: Sequence[Link], has_spot: bool) -> Severity:
+    vital = any(each.vital for each in links)
+    if links[0].status is Status.UNKNOWN:
         return Severity.MEDIUM if vital else Severity.LOW
     if vital:
-        return Severity.CRITICAL if spot else Severity.HIGH
+        return Severity.CRITICAL if has_spot else Severity.HIGH
     return Severity.MEDIUM
 
 
-def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Iterator[Finding]:
+def _install_findings(facts: InterruptionFacts, predicted: InterruptionOutage) -> Iterator[Finding]:
     if isinstance(facts.install, Unknown):
         yield Finding.of(
             "interruption-karpenter/unknown",
             facts.subject,
-            severity=Severity.HIGH if foreseen.nodes else Severity.MEDIUM,
-            remedy=(learned(facts.install),),
+            severity=Severity.HIGH if predicted.nodes else Severity.MEDIUM,
+            remedy=(remedy_for(facts.install),),
             install_why=facts.install,
             lacking=facts.install.missing,
         )
@@ -286,10 +286,10 @@ def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Itera
                 "interruption-karpenter/none",
                 facts.subject,
                 tuple(nodes[:5]),
-                severity=Severity.CRITICAL if foreseen.nodes else Severity.HIGH,
+                severity=Severity.CRITICAL if predicted.nodes else Severity.HIGH,
                 nodes_count=len(nodes),
             )
-        elif facts.cluster.unread(kinds.DEPLOYMENTS):
+        elif facts.cluster.not_read(kinds.DEPLOYMENTS):
             yield Finding.of("interruption-karpenter/deployment-unknown", facts.subject)
     for other in facts.others:
         yield Finding.of(
@@ -301,16 +301,16 @@ def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Itera
 # read no finding is unknown: so missing rights are noted besides the findings.
 
 
-def missing(facts: InterruptionFacts) -> tuple[str, ...]:
+def missing_rights(facts: InterruptionFacts) -> tuple[str, ...]:
     """The missing rights, sorted: ``get pods/proxy``, ``list events``."""
     install = facts.install
-    of_install = (install.config_map, install.irsa) if isinstance(install, KarpenterInstall) else (install,)
-    signs = (facts.events, *facts.metrics.values(), *facts.logs.values(), *of_install)
-    return tuple(sorted({each.missing for each in signs if isinstance(each, Unknown) and each.missing}))
+    install_reads = (install.config_map, install.irsa) if isinstance(install, KarpenterInstall) else (install,)
+    reads = (facts.events, *facts.metrics.values(), *facts.logs.values(), *install_reads)
+    return tuple(sorted({each.missing for each in reads if isinstance(each, Unknown) and each.missing}))
 
 
-def noted(cluster: Cluster, facts: InterruptionFacts) -> Cluster:
+def with_notes(cluster: Cluster, facts: InterruptionFacts) -> Cluster:
     """`cluster` with a note for each missing right."""
-    told = "what it tells of interruptions is not known"
-    notes = (". ".join(filter(None, (f"missing right {each}: {told}", how_to(each)))) for each in missing(facts))
+    effect = "what it tells of interruptions is not known"
+    notes = (". ".join(filter(None, (f"missing right {each}: {effect}", opt_in_hint(each)))) for each in missing_rights(facts))
     return replace(cluster, notes=tuple(dict.fromkeys((*cluster.notes, *notes))))

@@ -12,36 +12,36 @@ from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.report.encode import plain_value, to_json, to_yaml
 from kubectl_eksdoc.report.text import clean
 
-from .installs import upgrade
+from .installs import helm_upgrade_command
 from .repair import (
     AsJson,
     MissingLinks,
-    creates,
+    create_stack_command,
     helm_values,
     rights_policy,
-    steps,
-    template,
+    repair_steps,
+    stack_template,
 )
 
 _FILE = "interruption-values.yaml"
-_WHOSE = "aws sts get-caller-identity --query Account --output text"
+_ACCOUNT_COMMAND = "aws sts get-caller-identity --query Account --output text"
 
 
-def printed(what: str, stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
+def print_document(document: str, stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
     """The document, or "" where it would contain nothing. `stack`: the stack's name."""
-    return _PRINTERS[what](stack, missing, install)
+    return _PRINTERS[document](stack, missing, install)
 
 
 def _stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
     if not missing.in_stack:
         return ""
-    return _comments(_about_stack(stack, missing, install)) + to_yaml(plain_value(template(missing)))
+    return _comments(_about_stack(stack, missing, install)) + to_yaml(plain_value(stack_template(missing)))
 
 
 def _about_stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> Iterator[str]:
     yield "Only what is missing, for a stack of its own: to update another one with it, Karpenter's or one of before,"
     yield "deletes the rest of that. Where there is a stack of this name, give this one another name."
-    yield creates(stack, missing.region)
+    yield create_stack_command(stack, missing.region)
     if missing.policy is not None and not missing.queue:
         yield (
             "QueuePolicy replaces the policy of the queue: this one is the current policy with one more statement. If"
@@ -51,7 +51,7 @@ def _about_stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -
         yield "The policy of the queue's key is not in it, as the key is there already: --print commands has it."
     if missing.setting:
         yield f"Karpenter must be configured with the queue as well: --print helm-values > {_FILE}"
-        yield upgrade(install, _FILE)
+        yield helm_upgrade_command(install, _FILE)
     for each in missing.not_known:
         yield f"Not known, and so not in it: {each}"
 
@@ -65,14 +65,14 @@ def _commands(stack: str, missing: MissingLinks, install: KarpenterInstall) -> s
             f"export AWS_REGION={shlex.quote(missing.region)} AWS_DEFAULT_REGION={shlex.quote(missing.region)}"
         )
     if missing.account:
-        mine = shlex.quote(missing.account)
-        lines.append(f'[ "$({_WHOSE})" = {mine} ] || {{ echo "not the credentials of account {mine}" >&2; exit 1; }}')
-    for step in steps(missing):
-        lines += ["", f"# {clean(step.about)}", shell(*map(_word, step.words))]
+        account = shlex.quote(missing.account)
+        lines.append(f'[ "$({_ACCOUNT_COMMAND})" = {account} ] || {{ echo "not the credentials of account {account}" >&2; exit 1; }}')
+    for step in repair_steps(missing):
+        lines += ["", f"# {clean(step.about)}", shell(*map(_word_text, step.words))]
     if missing.setting:
         lines += ["", "# The setting, merged into the values that the release has."]
         values = to_yaml(plain_value(helm_values(missing.queue_name, install)))
-        lines += [f"cat > {_FILE} <<'EOF'", values.rstrip("\n"), "EOF", upgrade(install, _FILE)]
+        lines += [f"cat > {_FILE} <<'EOF'", values.rstrip("\n"), "EOF", helm_upgrade_command(install, _FILE)]
     return "\n".join(lines) + "\n"
 
 
@@ -85,17 +85,17 @@ def _about_commands(missing: MissingLinks) -> Iterator[str]:
         yield f"Not known, and so not in it: {each}"
 
 
-def _word(word: str | AsJson) -> str:
-    return word if isinstance(word, str) else json.dumps(_nested(word.document), separators=(",", ":"))
+def _word_text(word: str | AsJson) -> str:
+    return word if isinstance(word, str) else json.dumps(_embed_json(word.document), separators=(",", ":"))
 
 
-def _nested(value: Any) -> Any:
+def _embed_json(value: Any) -> Any:
     """An `AsJson` within a document becomes a string."""
     if isinstance(value, AsJson):
-        return json.dumps(_nested(value.document), separators=(",", ":"))
+        return json.dumps(_embed_json(value.document), separators=(",", ":"))
     if isinstance(value, Mapping):
-        return {key: _nested(each) for key, each in value.items()}
-    return [_nested(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {key: _embed_json(each) for key, each in value.items()}
+    return [_embed_json(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _iam(_stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
@@ -109,7 +109,7 @@ def _values(_stack: str, missing: MissingLinks, install: KarpenterInstall) -> st
 def _about_values(install: KarpenterInstall) -> Iterator[str]:
     version = install.tag or install.version or "(version not known)"
     yield f"To be merged into the values of the chart of Karpenter {version}."
-    yield upgrade(install, _FILE)
+    yield helm_upgrade_command(install, _FILE)
 
 
 def _comments(lines: Iterator[str]) -> str:

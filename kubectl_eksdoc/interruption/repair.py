@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.amazon import interruption
-from kubectl_eksdoc.amazon.iam import IamMatch, merged
-from kubectl_eksdoc.amazon.interruption import EventKind, matches
+from kubectl_eksdoc.amazon.iam import IamMatch, merge_statements
+from kubectl_eksdoc.amazon.interruption import EventKind, match_event
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.connection import in_turn, shell
-from kubectl_eksdoc.model.eks import part_of
+from kubectl_eksdoc.model.connection import in_sequence, shell
+from kubectl_eksdoc.model.eks import arn_part
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.interruption import EventRule, KarpenterInstall, KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.kinds import Unknown
 
-from .delivery import EVENTS, KEY_ACTIONS, known_of, takes_new_rules
+from .delivery import EVENTBRIDGE, KEY_ACTIONS, known_event_fields, accepts_new_rules
 from .installs import InterruptionFacts, Link
-from .rights import DECRYPT, Role, lacking_of, role_of
+from .rights import DECRYPT, Role, missing_actions, karpenter_role
 
 # What has to be created or changed, by the findings: neither parts that are in order, nor parts that are unknown.
 
@@ -65,16 +65,16 @@ class MissingLinks:
     role: str = ""
     setting: bool = False
     not_known: tuple[str, ...] = ()
-    for_a_person: tuple[str, ...] = ()
+    manual_fixes: tuple[str, ...] = ()
 
     @property
     def region(self) -> str:
         """The region of the queue."""
-        return part_of(self.queue_arn, 3)
+        return arn_part(self.queue_arn, 3)
 
     @property
     def account(self) -> str:
-        return part_of(self.queue_arn, 4)
+        return arn_part(self.queue_arn, 4)
 
     @property
     def in_stack(self) -> bool:
@@ -82,7 +82,7 @@ class MissingLinks:
         return bool(self.queue or self.policy or self.rules or (self.rights and self.role))
 
     @property
-    def beside_stack(self) -> tuple[str, ...]:
+    def not_in_stack(self) -> tuple[str, ...]:
         """Missing parts that a separate stack cannot create."""
         key = ("the policy of the queue's existing key: --print commands",) if self.key_policy else ()
         return (*key, *(("the setting: --print helm-values",) if self.setting else ()))
@@ -95,43 +95,43 @@ class MissingLinks:
 def missing_links(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence[Link]) -> MissingLinks:
     failed = {each.code.name for each in links if each.failed}
     queue, key = facts.told.queue, facts.told.key
-    role = role_of(install, facts.told.identity)
-    arn, made = facts.queue_arn, {each.code.name for each in links if each.failed and each.made}
-    policies, rules = facts.told.policies, tuple(_rule(facts, kind) for kind in _kinds(links, install))
+    role = karpenter_role(install, facts.told.identity)
+    arn, repairable = facts.queue_arn, {each.code.name for each in links if each.failed and each.made}
+    policies, rules = facts.told.policies, tuple(_missing_rule(facts, kind) for kind in _missing_kinds(links, install))
     # A stack creates new rules even where an existing rule could be changed.
-    refused = bool(rules) and not takes_new_rules(facts)
-    rights = lacking_of(facts, policies) if isinstance(policies, RolePolicies) else ()
-    of_it = [each for each in links if each.code.name in _MADE]
+    refuses_new_rules = bool(rules) and not accepts_new_rules(facts)
+    rights = missing_actions(facts, policies) if isinstance(policies, RolePolicies) else ()
+    repairable_links = [each for each in links if each.code.name in _REPAIRABLE_CODES]
     return MissingLinks(
         facts.queue,
         arn,
         "interruption-queue" in failed,
         queue.url if isinstance(queue, Queue) else "",
-        _policy(arn, install, queue) if {"interruption-queue", "interruption-queue-policy"} & made or refused else None,
+        _queue_policy(arn, install, queue) if {"interruption-queue", "interruption-queue-policy"} & repairable or refuses_new_rules else None,
         key.arn if isinstance(key, KmsKey) else "",
-        _key_policy(key) if "interruption-queue-key" in made else None,
+        _key_policy(key) if "interruption-queue-key" in repairable else None,
         rules,
         rights if "interruption-rights" in failed else (),
         role.arn.rpartition("/")[2] if isinstance(role, Role) else "",
         "interruption-setting" in failed,
-        tuple(f"{each.name}: {each.what}" for each in of_it if each.status is Status.UNKNOWN),
-        tuple(f"{each.name}: {each.what}" for each in of_it if each.failed and not each.made),
+        tuple(f"{each.name}: {each.what}" for each in repairable_links if each.status is Status.UNKNOWN),
+        tuple(f"{each.name}: {each.what}" for each in repairable_links if each.failed and not each.made),
     )
 
 
-def _policy(arn: str, install: KarpenterInstall, queue: object) -> Doc | None:
+def _queue_policy(arn: str, install: KarpenterInstall, queue: object) -> Doc | None:
     """For an existing queue only the statement for EventBridge is added, because its other clients are unknown."""
     if not isinstance(queue, Queue):
-        more = [deny_http_statement(arn)] if interruption.denies_http(install.version) else []
-        return merged(None, [allow_statement(arn), *more])
-    return None if isinstance(queue.policy, Unknown) else merged(queue.policy, [allow_statement(arn)])
+        extra_statements = [deny_http_statement(arn)] if interruption.denies_http(install.version) else []
+        return merge_statements(None, [allow_statement(arn), *extra_statements])
+    return None if isinstance(queue.policy, Unknown) else merge_statements(queue.policy, [allow_statement(arn)])
 
 
 def _key_policy(key: object) -> Doc | None:
-    return merged(key.policy, [key_statement()]) if isinstance(key, KmsKey) and isinstance(key.policy, dict) else None
+    return merge_statements(key.policy, [key_statement()]) if isinstance(key, KmsKey) and isinstance(key.policy, dict) else None
 
 
-_MADE = (
+_REPAIRABLE_CODES = (
     "interruption-setting",
     "interruption-queue",
     "interruption-queue-policy",
@@ -141,29 +141,29 @@ _MADE = (
 )
 
 
-def _kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:
+def _missing_kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:
     """Including harmless kinds if a rule is created at all: the stack is then the one of Karpenter's documentation."""
     rules = [each for each in links if each.code.name == "interruption-rule"]
-    any_made = any(each.failed for each in rules)
-    names = {each.subject.name for each in rules if each.failed or (any_made and each.text == "interruption-rule/none")}
-    return [kind for kind in interruption.kinds_of(install.version) if kind.name in names]
+    has_failed_rule = any(each.failed for each in rules)
+    names = {each.subject.name for each in rules if each.failed or (has_failed_rule and each.text == "interruption-rule/none")}
+    return [kind for kind in interruption.event_kinds_of(install.version) if kind.name in names]
 
 
-def _rule(facts: InterruptionFacts, kind: EventKind) -> MissingRule:
+def _missing_rule(facts: InterruptionFacts, kind: EventKind) -> MissingRule:
     """The rule to create or change. A rule that matches the complete kind and has no target or is disabled is changed;
     a rule with other targets belongs to another client and is not changed."""
     rules = facts.told.rules if isinstance(facts.told.rules, tuple) else ()
     for rule in rules:
-        if not isinstance(rule.pattern, dict) or matches(rule.pattern, known_of(facts, kind)) is not IamMatch.YES:
+        if not isinstance(rule.pattern, dict) or match_event(rule.pattern, known_event_fields(facts, kind)) is not IamMatch.YES:
             continue
         if "detail-type" not in rule.pattern and "source" not in rule.pattern:
             continue
         targets = facts.told.targets.get(rule.name, ())
         if not isinstance(targets, tuple):
             continue
-        mine = [each for each in targets if each.arn == facts.queue_arn]
-        if mine or not targets:
-            return MissingRule(kind, rule, not rule.enabled, not mine or all(each.shaped for each in mine))
+        queue_targets = [each for each in targets if each.arn == facts.queue_arn]
+        if queue_targets or not targets:
+            return MissingRule(kind, rule, not rule.enabled, not queue_targets or all(each.shaped for each in queue_targets))
     return MissingRule(kind)
 
 
@@ -172,7 +172,7 @@ def allow_statement(arn: str) -> Doc:
     return {
         "Sid": "EC2InterruptionPolicy",
         "Effect": "Allow",
-        "Principal": {"Service": [EVENTS, "sqs.amazonaws.com"]},
+        "Principal": {"Service": [EVENTBRIDGE, "sqs.amazonaws.com"]},
         "Action": "sqs:SendMessage",
         "Resource": arn,
     }
@@ -193,7 +193,7 @@ def key_statement() -> Doc:
     return {
         "Sid": "EventBridgeSendsToTheQueue",
         "Effect": "Allow",
-        "Principal": {"Service": EVENTS},
+        "Principal": {"Service": EVENTBRIDGE},
         "Action": list(KEY_ACTIONS),
         "Resource": "*",
     }
@@ -205,7 +205,7 @@ def rights_policy(arn: str, key: str = "") -> Doc:
         {
             "Sid": "AllowInterruptionQueueActions",
             "Effect": "Allow",
-            "Action": list(interruption.ACTIONS),
+            "Action": list(interruption.QUEUE_ACTIONS),
             "Resource": arn,
         }
     ]
@@ -222,7 +222,7 @@ def helm_values(name: str, install: KarpenterInstall) -> Doc:
     return values if isinstance(values, dict) else {}
 
 
-def pattern(kind: EventKind) -> Doc:
+def event_pattern(kind: EventKind) -> Doc:
     return {"source": [kind.sent_by], "detail-type": [kind.detail_type]}
 
 
@@ -241,15 +241,15 @@ _QUEUE, _POLICY, _RIGHTS = "InterruptionQueue", "InterruptionQueuePolicy", "Inte
 FILE = "interruption.yaml"
 
 
-def creates(stack: str, region: str, profile: str = "") -> str:
+def create_stack_command(stack: str, region: str, profile: str = "") -> str:
     """The command that creates the stack of `FILE` and waits for it; it updates none."""
-    where = {"--stack-name": stack, "--region": region, "--profile": profile}
-    of = [word for flag, value in where.items() if value for word in (flag, value)]
-    made = shell("aws", "cloudformation", "create-stack", *of, "--template-body", f"file://{FILE}", *_CAPABILITIES)
-    return in_turn(made, shell("aws", "cloudformation", "wait", "stack-create-complete", *of))
+    flags = {"--stack-name": stack, "--region": region, "--profile": profile}
+    args = [word for flag, value in flags.items() if value for word in (flag, value)]
+    create = shell("aws", "cloudformation", "create-stack", *args, "--template-body", f"file://{FILE}", *_CAPABILITIES)
+    return in_sequence(create, shell("aws", "cloudformation", "wait", "stack-create-complete", *args))
 
 
-def template(missing: MissingLinks) -> Doc:
+def stack_template(missing: MissingLinks) -> Doc:
     """The template. Its resources refer to the existing queue, or to the one it creates."""
     resources: Doc = {}
     arn: Doc | str = {"Fn::GetAtt": [_QUEUE, "Arn"]} if missing.queue else missing.queue_arn
@@ -269,7 +269,7 @@ def template(missing: MissingLinks) -> Doc:
     for each in missing.rules:
         resources[each.kind.name] = {
             "Type": "AWS::Events::Rule",
-            "Properties": {"EventPattern": pattern(each.kind), "Targets": [{"Id": TARGET_ID, "Arn": arn}]},
+            "Properties": {"EventPattern": event_pattern(each.kind), "Targets": [{"Id": TARGET_ID, "Arn": arn}]},
         }
     if missing.rights and missing.role:
         resources[_RIGHTS] = {
@@ -297,7 +297,7 @@ class AsJson:
     document: Doc | list[Doc]
 
 
-Words = tuple[str | AsJson, ...]
+CommandWords = tuple[str | AsJson, ...]
 
 
 @frozen
@@ -305,13 +305,13 @@ class _Step:
     """`about`: a sentence; `words`: one command."""
 
     about: str
-    words: Words
+    words: CommandWords
 
 
-def steps(missing: MissingLinks) -> Iterator[_Step]:
+def repair_steps(missing: MissingLinks) -> Iterator[_Step]:
     """The steps in order, without the setting, which belongs to Helm."""
     name = missing.queue_name
-    words: Words
+    words: CommandWords
     if missing.queue:
         attributes: Doc = {"MessageRetentionPeriod": str(RETENTION_S), "SqsManagedSseEnabled": "true"}
         if missing.policy is not None:
@@ -319,8 +319,8 @@ def steps(missing: MissingLinks) -> Iterator[_Step]:
         words = ("aws", "sqs", "create-queue", "--queue-name", name, "--attributes", AsJson(attributes))
         yield _Step(f"The queue {name}, and who may send to it.", words)
     elif missing.policy is not None:
-        changed: Doc = {"Policy": AsJson(missing.policy)}
-        words = ("aws", "sqs", "set-queue-attributes", "--queue-url", missing.url, "--attributes", AsJson(changed))
+        attributes_changed: Doc = {"Policy": AsJson(missing.policy)}
+        words = ("aws", "sqs", "set-queue-attributes", "--queue-url", missing.url, "--attributes", AsJson(attributes_changed))
         yield _Step("The policy of the queue: every statement it has, and the one it lacks.", words)
     if missing.key_policy is not None:
         words = ("aws", "kms", "put-key-policy", "--key-id", missing.key, "--policy-name", "default", "--policy")
@@ -329,7 +329,7 @@ def steps(missing: MissingLinks) -> Iterator[_Step]:
             (*words, AsJson(missing.key_policy)),
         )
     for rule in missing.rules:
-        yield from _of_rule(missing, rule)
+        yield from _rule_steps(missing, rule)
     if missing.rights and missing.role:
         document = rights_policy(missing.queue_arn, missing.key)
         policy = f"{name}-interruption-queue"
@@ -339,15 +339,15 @@ def steps(missing: MissingLinks) -> Iterator[_Step]:
         )
 
 
-def _of_rule(missing: MissingLinks, of: MissingRule) -> Iterator[_Step]:
-    name = of.there.name if of.there is not None else f"{missing.queue_name}-{of.kind.name}"[:64]
-    words: Words
-    if of.there is None:
+def _rule_steps(missing: MissingLinks, rule: MissingRule) -> Iterator[_Step]:
+    name = rule.there.name if rule.there is not None else f"{missing.queue_name}-{rule.kind.name}"[:64]
+    words: CommandWords
+    if rule.there is None:
         words = ("aws", "events", "put-rule", "--name", name, "--state", "ENABLED", "--event-pattern")
-        yield _Step(f"The rule for {of.kind.detail_type}.", (*words, AsJson(pattern(of.kind))))
-    elif of.enable:
+        yield _Step(f"The rule for {rule.kind.detail_type}.", (*words, AsJson(event_pattern(rule.kind))))
+    elif rule.enable:
         yield _Step(f"Rule {name} is disabled.", ("aws", "events", "enable-rule", "--name", name))
-    if of.target:
+    if rule.target:
         targets: list[Doc] = [{"Id": TARGET_ID, "Arn": missing.queue_arn}]
         words = ("aws", "events", "put-targets", "--rule", name, "--targets", AsJson(targets))
         yield _Step(f"Rule {name} sends to the queue.", words)

@@ -14,10 +14,10 @@ from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
     CommandReport,
-    Findings,
-    Foot,
-    Head,
-    Points,
+    FindingList,
+    Footer,
+    Heading,
+    BulletList,
     Section,
     Table,
 )
@@ -35,110 +35,110 @@ from kubectl_eksdoc.report.result import (
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    Drawn,
+    TableData,
     Row,
     Title,
     Tone,
-    columns_of,
-    counted,
-    joined,
+    as_columns,
+    pluralize,
+    join_words,
     name_column,
     number_column,
     text_column,
 )
 
 from . import installs, outage, spot
-from .installs import effective
+from .installs import effective_setting
 from .outage import KARPENTER, sentences
 from .plan import InterruptionPlan
-from .spot import NOTICE_S, AtRisk, SpotNode
+from .spot import NOTICE_S, AffectedWorkload, SpotNode
 
 # Interruption handling in sentences.
 
 
-def in_short(plan: InterruptionPlan) -> str:
+def summary(plan: InterruptionPlan) -> str:
     """The first lines: whether Karpenter receives events, and which pods are affected."""
-    return f"{_who(plan)} {_spot(plan)}"
+    return f"{_karpenter_text(plan)} {_spot_text(plan)}"
 
 
-def _who(plan: InterruptionPlan) -> str:
+def _karpenter_text(plan: InterruptionPlan) -> str:
     facts, handled = plan.facts, plan.outage.handled
     if isinstance(facts.install, Unknown):
         return "How Karpenter is configured is unknown, and so is whether it receives interruption events."
     if isinstance(facts.install, Absent):
         nodes = [node for node in facts.cluster.nodes if node.owner is NodeOwner.KARPENTER]
         if nodes:
-            return f"There is no Karpenter, and {counted(len(nodes), 'node')} that it made."
-        auto = facts.place.auto_mode or any(node.owner is NodeOwner.AUTO_MODE for node in facts.cluster.nodes)
+            return f"There is no Karpenter, and {pluralize(len(nodes), 'node')} that it made."
+        is_auto_mode = facts.place.auto_mode or any(node.owner is NodeOwner.AUTO_MODE for node in facts.cluster.nodes)
         return (
-            "EKS Auto Mode handles interruptions by itself: nothing is to be set." if auto else "There is no Karpenter."
+            "EKS Auto Mode handles interruptions by itself: nothing is to be set." if is_auto_mode else "There is no Karpenter."
         )
-    head = f"Karpenter {facts.install.version or '(version not known)'} ({facts.install.key})"
-    broken = [
+    prefix = f"Karpenter {facts.install.version or '(version not known)'} ({facts.install.key})"
+    broken_links = [
         each.name
         for each in plan.links
         if each.failed and each.vital and each.code is not Code.of("interruption-provider-fails")
     ]
-    if handled is False or broken:
-        one = len(broken) == 1
-        links = f"the link{'' if one else 's'} {joined(broken)} {'is' if one else 'are'} broken"
-        return f"{head} receives no Spot interruption events: {links if broken else 'as its log shows'}."
-    if handled is None or plan.outage.by != KARPENTER:  # else Karpenter itself may not receive events
-        unsure = [
+    if handled is False or broken_links:
+        is_single = len(broken_links) == 1
+        links = f"the link{'' if is_single else 's'} {join_words(broken_links)} {'is' if is_single else 'are'} broken"
+        return f"{prefix} receives no Spot interruption events: {links if broken_links else 'as its log shows'}."
+    if handled is None or plan.outage.handled_by != KARPENTER:  # else Karpenter itself may not receive events
+        unknown_links = [
             each.name for each in plan.links if each.vital and each.status is not None and each.status.value != "pass"
         ]
-        return f"Whether {head} receives Spot interruption events is not known: {', '.join(unsure[:3])}."
-    lesser = [each.name for each in plan.links if each.failed]
-    also = f", but not of everything else ({', '.join(lesser)})" if lesser else ""
-    return f"{head} receives Spot interruption events{also}."
+        return f"Whether {prefix} receives Spot interruption events is not known: {', '.join(unknown_links[:3])}."
+    other_failed = [each.name for each in plan.links if each.failed]
+    other_text = f", but not of everything else ({', '.join(other_failed)})" if other_failed else ""
+    return f"{prefix} receives Spot interruption events{other_text}."
 
 
-HANDLED = {True: "yes", False: "no", None: "unknown"}
+HANDLED_WORDS = {True: "yes", False: "no", None: "unknown"}
 
 
 def verdicts(plan: InterruptionPlan) -> tuple[str, ...]:
     """The verdicts on both halves of the chain; () without Karpenter."""
     if not plan.links:
         return ()
-    kinds = ", ".join(f"{kind} {HANDLED[so]}" for kind, so in plan.to_queue.items())
-    return f"EventBridge delivers to the queue: {kinds}.", f"Karpenter reads the queue: {HANDLED[plan.to_karpenter]}."
+    kinds = ", ".join(f"{kind} {HANDLED_WORDS[delivered]}" for kind, delivered in plan.to_queue.items())
+    return f"EventBridge delivers to the queue: {kinds}.", f"Karpenter reads the queue: {HANDLED_WORDS[plan.to_karpenter]}."
 
 
-def _spot(plan: InterruptionPlan) -> str:
+def _spot_text(plan: InterruptionPlan) -> str:
     outage = plan.outage
     if not outage.nodes:
         others = sum(node.capacity_type == "spot" for node in plan.facts.cluster.nodes)
         return (
-            f"None of Karpenter's nodes is Spot; {counted(others, 'Spot node')} {'is' if others == 1 else 'are'} "
+            f"None of Karpenter's nodes is Spot; {pluralize(others, 'Spot node')} {'is' if others == 1 else 'are'} "
             "others'."
             if others
             else "No node is known to be Spot."
         )
-    pods = sum(len(each.dying) for each in outage.nodes)
+    pods = sum(len(each.lost_pods) for each in outage.nodes)
     dns = next((each for each in outage.losers if each.dns), None)
-    names = f", among them {dns.on_spot} of {dns.ready} CoreDNS" if dns is not None else ""
-    now = (
-        f" {counted(len(outage.interrupted), 'of them has', 'of them have')} a notice NOW."
+    dns_text = f", among them {dns.on_spot} of {dns.ready} CoreDNS" if dns is not None else ""
+    notice_text = (
+        f" {pluralize(len(outage.interrupted), 'of them has', 'of them have')} a notice NOW."
         if outage.interrupted
         else ""
     )
-    return f"{counted(len(outage.nodes), 'Spot node')} of Karpenter with {counted(pods, 'pod')}{names}.{now}"
+    return f"{pluralize(len(outage.nodes), 'Spot node')} of Karpenter with {pluralize(pods, 'pod')}{dns_text}.{notice_text}"
 
 
-_SIGNS = {
+_SYMBOLS = {
     Status.PASS: Cell("✓", Tone.GOOD),
     Status.FAIL: Cell("✗", Tone.BAD),
     Status.UNKNOWN: Cell("?", Tone.UNKNOWN),
     None: Cell("·", Tone.FAINT),
 }
-_SOME = 8
-_NOTHING = "This command changes nothing. All evidence: -o wide; for a program: -o json"
-_PRINT = "This command changes nothing; it prints: --print stack | commands | iam | helm-values. All evidence: -o wide"
+_MAX_WORKLOADS = 8
+_READ_ONLY_NOTE = "This command changes nothing. All evidence: -o wide; for a program: -o json"
+_PRINT_NOTE = "This command changes nothing; it prints: --print stack | commands | iam | helm-values. All evidence: -o wide"
 
 
 @frozen
 class InterruptionReport(CommandReport):
-    of = "an answer about interruptions"
+    noun_phrase = "an answer about interruptions"
 
     plan: InterruptionPlan
 
@@ -150,73 +150,73 @@ class InterruptionReport(CommandReport):
         """One page: the summary, each link, the effect of the next interruption, the findings. `full`: every node and
         all evidence."""
         plan = self.plan
-        yield Head(in_short(plan))
+        yield Heading(summary(plan))
         yield Table(
             Title("Links", ": from EventBridge to Karpenter"),
             (
-                columns_of("", "LINK", text_column("STATE", 24, 3)),
-                [[_SIGNS[each.status], each.name, each.what] for each in plan.links],
+                as_columns("", "LINK", text_column("STATE", 24, 3)),
+                [[_SYMBOLS[each.status], each.name, each.what] for each in plan.links],
             ),
         )
-        yield Points("Verdicts", verdicts(plan))
-        yield Table(Title("Spot nodes", " of Karpenter"), _nodes(plan.outage.nodes, full), "nodes")
-        yield Table(Title("Who loses pods", " with one Spot node"), _losers(plan.outage.losers, full), "workloads")
-        yield Points("The next interruption", sentences(plan.outage))
-        yield Findings(plan.findings)
-        yield Points("Notes", self.cluster.notes)
-        yield Foot(_PRINT if plan.missing is not None else _NOTHING)
+        yield BulletList("Verdicts", verdicts(plan))
+        yield Table(Title("Spot nodes", " of Karpenter"), _node_table(plan.outage.nodes, full), "nodes")
+        yield Table(Title("Who loses pods", " with one Spot node"), _workload_table(plan.outage.losers, full), "workloads")
+        yield BulletList("The next interruption", sentences(plan.outage))
+        yield FindingList(plan.findings)
+        yield BulletList("Notes", self.cluster.notes)
+        yield Footer(_PRINT_NOTE if plan.missing is not None else _READ_ONLY_NOTE)
 
     def result(self) -> object:
-        plan, read = self.plan, self.plan.facts
-        queue = read.queue, read.queue_arn, getattr(read.told.queue, "url", None)
-        return InterruptionResult.filled(
+        plan, facts = self.plan, self.plan.facts
+        queue = facts.queue, facts.queue_arn, getattr(facts.told.queue, "url", None)
+        return InterruptionResult.from_facts(
             self,
             plan,
-            verdict=in_short(plan),
-            handled=HANDLED[plan.outage.handled],
-            handled_by=plan.outage.by if plan.outage.handled else None,
-            to_queue=((kind, HANDLED[so]) for kind, so in plan.to_queue.items()),
-            to_karpenter=HANDLED[plan.to_karpenter] if plan.links else None,
+            verdict=summary(plan),
+            handled=HANDLED_WORDS[plan.outage.handled],
+            handled_by=plan.outage.handled_by if plan.outage.handled else None,
+            to_queue=((kind, HANDLED_WORDS[delivered]) for kind, delivered in plan.to_queue.items()),
+            to_karpenter=HANDLED_WORDS[plan.to_karpenter] if plan.links else None,
             queue=queue if plan.install else None,
-            missing=plan.missing and _Missing.filled(plan.missing, stack=plan.stack),
+            missing=plan.missing and _Missing.from_facts(plan.missing, stack=plan.stack),
         )
 
 
-def _nodes(nodes: tuple[SpotNode, ...], full: bool) -> Drawn:
-    return columns_of(
+def _node_table(nodes: tuple[SpotNode, ...], full: bool) -> TableData:
+    return as_columns(
         name_column("NODE", 12),
-        Column("NODEPOOL", drop=2),
-        Column("TYPE", drop=3),
-        Column("ZONE", drop=1),
+        Column("NODEPOOL", drop_order=2),
+        Column("TYPE", drop_order=3),
+        Column("ZONE", drop_order=1),
         "NOTICE",
         number_column("PODS"),
-        number_column("CRITICAL", short="CRIT."),
+        number_column("CRITICAL", short_title="CRIT."),
         text_column("A DRAIN WAITS FOR", 20),
-    ), [_node(each, full) for each in nodes]
+    ), [_node_row(each, full) for each in nodes]
 
 
-def _node(each: SpotNode, full: bool) -> Row:
-    held = ", ".join(each.holds) if full else f"{counted(len(each.holds), 'pod')} that may not go"
+def _node_row(spot_node: SpotNode, full: bool) -> Row:
+    blockers = ", ".join(spot_node.drain_blockers) if full else f"{pluralize(len(spot_node.drain_blockers), 'pod')} that may not go"
     return [
-        each.name,
-        each.node.group or "-",
-        each.node.instance_type or "-",
-        each.node.zone or "-",
-        Cell("NOW", Tone.BAD) if each.heard else "-",
-        len(each.dying),
-        Cell(str(len(each.critical)), Tone.WARN) if each.critical else "-",
-        Cell(held, Tone.WARN) if each.holds else _grace(each),
+        spot_node.name,
+        spot_node.node.group or "-",
+        spot_node.node.instance_type or "-",
+        spot_node.node.zone or "-",
+        Cell("NOW", Tone.BAD) if spot_node.notices else "-",
+        len(spot_node.lost_pods),
+        Cell(str(len(spot_node.critical)), Tone.WARN) if spot_node.critical else "-",
+        Cell(blockers, Tone.WARN) if spot_node.drain_blockers else _grace_cell(spot_node),
     ]
 
 
-def _grace(each: SpotNode) -> str | Cell:
+def _grace_cell(spot_node: SpotNode) -> str | Cell:
     """Longest time before system-critical pods are evicted, in seconds."""
-    text = f"grace periods, {each.before_s} s"
-    return Cell(text, Tone.WARN) if each.before_s >= NOTICE_S else text if each.before_s else "-"
+    text = f"grace periods, {spot_node.before_critical_s} s"
+    return Cell(text, Tone.WARN) if spot_node.before_critical_s >= NOTICE_S else text if spot_node.before_critical_s else "-"
 
 
-def _losers(losers: tuple[AtRisk, ...], full: bool) -> Drawn:
-    columns = columns_of(
+def _workload_table(workloads: tuple[AffectedWorkload, ...], full: bool) -> TableData:
+    columns = as_columns(
         name_column("WORKLOAD", 20),
         number_column("READY"),
         number_column("ON SPOT"),
@@ -224,22 +224,22 @@ def _losers(losers: tuple[AtRisk, ...], full: bool) -> Drawn:
         name_column("WITH", 10),
         "",
     )
-    kept = losers if full else losers[:_SOME]
-    rows: list[Row] = [list(_loser(each)) for each in kept]
-    if len(kept) < len(losers):
-        rows.append([f"and {len(losers) - len(kept)} more (-o wide)", "", "", "", "", ""])
+    shown = workloads if full else workloads[:_MAX_WORKLOADS]
+    rows: list[Row] = [list(_workload_cells(each)) for each in shown]
+    if len(shown) < len(workloads):
+        rows.append([f"and {len(workloads) - len(shown)} more (-o wide)", "", "", "", "", ""])
     return columns, rows
 
 
-def _loser(each: AtRisk) -> Iterator[str | Cell]:
-    yield str(each.subject)
-    yield str(each.ready)
-    yield str(each.on_spot)
-    yield Cell(str(each.at_once), Tone.BAD if each.all_at_once else None)
-    yield each.node
-    said = ["cluster DNS"] if each.dns else ["system-critical"] if each.critical else []
-    said += ["all of it"] if each.all_at_once else []
-    yield ", ".join(said)
+def _workload_cells(workload: AffectedWorkload) -> Iterator[str | Cell]:
+    yield str(workload.subject)
+    yield str(workload.ready)
+    yield str(workload.on_spot)
+    yield Cell(str(workload.at_once), Tone.BAD if workload.all_at_once else None)
+    yield workload.node
+    remarks = ["cluster DNS"] if workload.dns else ["system-critical"] if workload.critical else []
+    remarks += ["all of it"] if workload.all_at_once else []
+    yield ", ".join(remarks)
 
 
 # Interruption handling as ``-o json`` and ``-o yaml`` print it. null: unknown, with the reason beside it.
@@ -273,9 +273,9 @@ class _Karpenter(Printed):
 
     @classmethod
     def of(cls, facts: interruption.KarpenterInstall) -> _Karpenter:
-        said = effective(facts)
-        where = getattr(said.used, "where", None) if said.queue else None
-        return cls.filled(facts, queue=said.queue, queue_set_by=where, ignored=said.ignored)
+        setting = effective_setting(facts)
+        source = getattr(setting.state, "where", None) if setting.queue else None
+        return cls.from_facts(facts, queue=setting.queue, queue_set_by=source, ignored=setting.ignored)
 
 
 class _Queue(Printed):
@@ -301,7 +301,7 @@ class _Link(Printed):
 
     @classmethod
     def of(cls, facts: installs.Link) -> _Link:
-        return cls.filled(facts, status=facts.status or "not-judged")
+        return cls.from_facts(facts, status=facts.status or "not-judged")
 
 
 class _Node(Printed):
@@ -323,13 +323,13 @@ class _Node(Printed):
 
     @classmethod
     def of(cls, facts: spot.SpotNode) -> _Node:
-        return cls.filled(
+        return cls.from_facts(
             facts.node,
-            notice=facts.heard,
-            pods=sorted(pod.key for pod in facts.dying),
+            notice=facts.notices,
+            pods=sorted(pod.key for pod in facts.lost_pods),
             critical=sorted(pod.key for pod in facts.critical),
-            seconds_before_critical=facts.before_s,
-            drain_waits_for=facts.holds,
+            seconds_before_critical=facts.before_critical_s,
+            drain_waits_for=facts.drain_blockers,
         )
 
 
@@ -355,7 +355,7 @@ class _Outage(Printed):
 
     @classmethod
     def of(cls, facts: outage.InterruptionOutage) -> _Outage:
-        return cls.filled(facts, sentences=outage.sentences(facts))
+        return cls.from_facts(facts, sentences=outage.sentences(facts))
 
 
 class _Handler(Printed):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.guards import matching
+from kubectl_eksdoc.kubernetes.guards import index_budgets
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
@@ -18,13 +18,13 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod, pod_count
 from kubectl_eksdoc.probes.pods import owner_of
 
-from .installs import InterruptionFacts, Link, unknown
+from .installs import InterruptionFacts, Link, unknown_link
 
 NOTICE_S = 120
 """Seconds between the notice and the termination (EC2 user guide, Spot Instance interruption notices)."""
 
-DISRUPTED = ("karpenter.sh/disrupted", "", "NoSchedule")
-DISRUPTION = ("karpenter.sh/disruption", "disrupting", "NoSchedule")
+DISRUPTED_TAINT = ("karpenter.sh/disrupted", "", "NoSchedule")
+DISRUPTION_TAINT = ("karpenter.sh/disruption", "disrupting", "NoSchedule")
 """Taints of nodes that Karpenter drains, from v1 on and before; pods that tolerate them are not drained."""
 
 _RECENT = timedelta(seconds=NOTICE_S + 60)
@@ -43,22 +43,22 @@ class SpotNode:
 
     node: Node
     pods: tuple[Pod, ...]
-    heard: tuple[str, ...] = ()
-    before_s: int = 0
-    holds: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    before_critical_s: int = 0
+    drain_blockers: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         return self.node.name
 
     @property
-    def dying(self) -> tuple[Pod, ...]:
+    def lost_pods(self) -> tuple[Pod, ...]:
         """The pods without those of DaemonSets, which every node has."""
-        return tuple(pod for pod in self.pods if not _daemon(pod))
+        return tuple(pod for pod in self.pods if not _is_daemon_pod(pod))
 
     @property
     def critical(self) -> tuple[Pod, ...]:
-        return tuple(pod for pod in self.dying if pod.system_critical)
+        return tuple(pod for pod in self.lost_pods if pod.is_system_critical)
 
 
 def instance_of(node: Node) -> str:
@@ -73,9 +73,9 @@ def is_spot(node: Node) -> bool:
 
 def spot_nodes(facts: InterruptionFacts, owner: NodeOwner = NodeOwner.KARPENTER) -> tuple[SpotNode, ...]:
     cluster = facts.cluster
-    pods = _by_node(cluster.pods)
-    guards = matching(cluster.budgets, cluster.pods)
-    blocked = {pod.key for budget in cluster.budgets if budget.status.allowed <= 0 for pod in guards.pods(budget)}
+    pods = _pods_by_node(cluster.pods)
+    pods_by_budget = index_budgets(cluster.budgets, cluster.pods)
+    blocked = {pod.key for budget in cluster.budgets if budget.status.allowed <= 0 for pod in pods_by_budget.selected_pods(budget)}
     return tuple(
         _spot_node(facts, node, pods.get(node.name, ()), blocked)
         for node in cluster.nodes
@@ -83,46 +83,46 @@ def spot_nodes(facts: InterruptionFacts, owner: NodeOwner = NodeOwner.KARPENTER)
     )
 
 
-def _by_node(pods: Iterable[Pod]) -> Mapping[str, tuple[Pod, ...]]:
-    found: dict[str, list[Pod]] = {}
+def _pods_by_node(pods: Iterable[Pod]) -> Mapping[str, tuple[Pod, ...]]:
+    by_node: dict[str, list[Pod]] = {}
     for pod in pods:
         if pod.node and not pod.finished:
-            found.setdefault(pod.node, []).append(pod)
-    return {name: tuple(several) for name, several in found.items()}
+            by_node.setdefault(pod.node, []).append(pod)
+    return {name: tuple(node_pods) for name, node_pods in by_node.items()}
 
 
-def _daemon(pod: Pod) -> bool:
-    return pod.mirror or (pod.owner is not None and pod.owner.kind in ("DaemonSet", "Node"))
+def _is_daemon_pod(pod: Pod) -> bool:
+    return pod.is_mirror or (pod.owner is not None and pod.owner.kind in ("DaemonSet", "Node"))
 
 
 def _spot_node(facts: InterruptionFacts, node: Node, pods: tuple[Pod, ...], blocked: set[str]) -> SpotNode:
     now = facts.cluster.observed_at
-    first = [pod for pod in pods if drained(pod) and not pod.system_critical]
-    groups = ([pod for pod in first if not _daemon(pod)], [pod for pod in first if _daemon(pod)])
+    not_critical = [pod for pod in pods if is_drained(pod) and not pod.is_system_critical]
+    groups = ([pod for pod in not_critical if not _is_daemon_pod(pod)], [pod for pod in not_critical if _is_daemon_pod(pod)])
     return SpotNode(
         node,
         pods,
-        tuple(_heard(facts, node, now)),
+        tuple(_notice_texts(facts, node, now)),
         sum(max((pod.grace_seconds for pod in group), default=0) for group in groups),
-        tuple(_holds(first, blocked, now)),
+        tuple(_drain_blockers(not_critical, blocked, now)),
     )
 
 
-def drained(pod: Pod) -> bool:
+def is_drained(pod: Pod) -> bool:
     """Whether Karpenter evicts the pod (sigs.k8s.io/karpenter, pkg/utils/pod: IsDrainable; confidence: medium)."""
-    return not pod.mirror and not pod.finished and not pod.tolerates(*DISRUPTED) and not pod.tolerates(*DISRUPTION)
+    return not pod.is_mirror and not pod.finished and not pod.tolerates(*DISRUPTED_TAINT) and not pod.tolerates(*DISRUPTION_TAINT)
 
 
-def _holds(pods: Iterable[Pod], blocked: set[str], now: datetime) -> Iterator[str]:
+def _drain_blockers(pods: Iterable[Pod], blocked: set[str], now: datetime) -> Iterator[str]:
     for pod in pods:
-        if asked := pod.protected_at(now):
-            if asked.startswith("karpenter.sh/"):
-                yield f"{pod.key} ({asked})"
+        if protection := pod.protection_at(now):
+            if protection.startswith("karpenter.sh/"):
+                yield f"{pod.key} ({protection})"
         elif pod.key in blocked:
             yield f"{pod.key} (its budget allows no eviction now)"
 
 
-def _heard(facts: InterruptionFacts, node: Node, now: datetime) -> Iterator[str]:
+def _notice_texts(facts: InterruptionFacts, node: Node, now: datetime) -> Iterator[str]:
     notices = facts.told.notices
     notice = notices.get(instance_of(node)) if not isinstance(notices, Unknown) else None
     if notice is not None:
@@ -130,15 +130,15 @@ def _heard(facts: InterruptionFacts, node: Node, now: datetime) -> Iterator[str]
         yield f"EC2 says {notice.code}{since}"
     if isinstance(facts.events, tuple):
         for event in facts.events:
-            recent = event.at is not None and now - event.at <= _RECENT
-            if event.node == node.name and event.reason in _NOTICES and recent:
+            is_recent = event.at is not None and now - event.at <= _RECENT
+            if event.node == node.name and event.reason in _NOTICES and is_recent:
                 yield f"Event {event.reason} at {event.at:%H:%M:%S} UTC"
     if any(taint.key.startswith(_HANDLER_TAINT) for taint in node.taints):
         yield f"taint {_HANDLER_TAINT}"
 
 
 @frozen
-class AtRisk:
+class AffectedWorkload:
     """A workload with pods on Spot nodes. `ready`: Ready replicas; `on_spot`: of these on Spot nodes; `at_once`: on the
     one `node` that has the most."""
 
@@ -155,34 +155,34 @@ class AtRisk:
         return self.at_once == self.ready
 
 
-def at_risk(cluster: Cluster, nodes: Iterable[SpotNode]) -> tuple[AtRisk, ...]:
+def affected_workloads(cluster: Cluster, nodes: Iterable[SpotNode]) -> tuple[AffectedWorkload, ...]:
     """Cluster DNS first, then system-critical workloads, then those that lose the largest share."""
     spot = {each.name for each in nodes}
-    owned: dict[Subject, list[Pod]] = {}
+    pods_by_owner: dict[Subject, list[Pod]] = {}
     for pod in cluster.pods:
-        if pod.node and not pod.finished and not _daemon(pod) and pod.ready:
-            owned.setdefault(owner_of(pod), []).append(pod)
-    found = [_at_risk(owner, pods, spot) for owner, pods in owned.items() if any(pod.node in spot for pod in pods)]
+        if pod.node and not pod.finished and not _is_daemon_pod(pod) and pod.ready:
+            pods_by_owner.setdefault(owner_of(pod), []).append(pod)
+    workloads = [_affected_workload(owner, pods, spot) for owner, pods in pods_by_owner.items() if any(pod.node in spot for pod in pods)]
     return tuple(
         sorted(
-            found, key=lambda e: (not e.dns, not e.critical, not e.all_at_once, -e.at_once / e.ready, str(e.subject))
+            workloads, key=lambda e: (not e.dns, not e.critical, not e.all_at_once, -e.at_once / e.ready, str(e.subject))
         )
     )
 
 
-def _at_risk(owner: Subject, pods: list[Pod], spot: set[str]) -> AtRisk:
+def _affected_workload(owner: Subject, pods: list[Pod], spot: set[str]) -> AffectedWorkload:
     counts: dict[str, int] = {}
     for pod in pods:
         if pod.node in spot:
             counts[pod.node] = counts.get(pod.node, 0) + 1
     node = min(counts, key=lambda name: (-counts[name], name))
-    return AtRisk(
+    return AffectedWorkload(
         owner,
         len(pods),
         sum(counts.values()),
         counts[node],
         node,
-        any(pod.system_critical for pod in pods),
+        any(pod.is_system_critical for pod in pods),
         any(is_dns(pod) for pod in pods),
     )
 
@@ -198,18 +198,18 @@ def is_dns(pod: Pod) -> bool:
 # with another message: only the message below shows that interruptions are handled.
 
 
-FAILED = ("failed to create valid sqs provider", "creating sqs provider")
-ALIVE = "initiating delete from interruption message"
-_ENDED = "panic:"
-_ABOUT_QUEUE = ("GetQueueUrl", "NonExistentQueue", "QueueDoesNotExist", "sqs")
-_LONGEST = 200
-_COUNTED = re.compile(
+FAILURE_MESSAGES = ("failed to create valid sqs provider", "creating sqs provider")
+ALIVE_MESSAGE = "initiating delete from interruption message"
+_PANIC = "panic:"
+_QUEUE_MESSAGES = ("GetQueueUrl", "NonExistentQueue", "QueueDoesNotExist", "sqs")
+_MAX_LINE = 200
+_RECEIVED_METRIC = re.compile(
     r"^karpenter_interruption_received_messages(?:_total)?(?:\{[^}\n]*\})? +([0-9.eE+-]+)", re.MULTILINE
 )
 
 
 @frozen
-class LogSigns:
+class LogEvidence:
     """Lines of one log, the last of each kind, or "". `failed` is only set if no later line shows that Karpenter
     works."""
 
@@ -217,44 +217,44 @@ class LogSigns:
     alive: str = ""
 
 
-def log_signs(text: str) -> LogSigns:
+def log_evidence(text: str) -> LogEvidence:
     """`text` may be anything. Lines are in order of time."""
-    found = LogSigns()
-    ended = False
+    evidence = LogEvidence()
+    has_panicked = False
     for line in text.splitlines():
-        ended = ended or line.lstrip().startswith(_ENDED)
-        if any(each in line for each in FAILED) or (ended and any(each in line for each in _ABOUT_QUEUE)):
-            found = replace(found, failed=_short(line))
-        elif ALIVE in line:
-            found = replace(found, failed="", alive=_short(line))
-    return found
+        has_panicked = has_panicked or line.lstrip().startswith(_PANIC)
+        if any(each in line for each in FAILURE_MESSAGES) or (has_panicked and any(each in line for each in _QUEUE_MESSAGES)):
+            evidence = replace(evidence, failed=_short_line(line))
+        elif ALIVE_MESSAGE in line:
+            evidence = replace(evidence, failed="", alive=_short_line(line))
+    return evidence
 
 
-def tells(line: str) -> bool:
+def is_relevant_line(line: str) -> bool:
     """Whether the line, or one after it, is evidence."""
-    pieces = (*FAILED, *_ABOUT_QUEUE, ALIVE)
-    return line.lstrip().startswith(_ENDED) or any(each in line for each in pieces)
+    pieces = (*FAILURE_MESSAGES, *_QUEUE_MESSAGES, ALIVE_MESSAGE)
+    return line.lstrip().startswith(_PANIC) or any(each in line for each in pieces)
 
 
 _FIELD = re.compile(r'"(time|message|error|node)" *: *"((?:[^"\\]|\\.)*)"')
 
 
-def _short(line: str) -> str:
+def _short_line(line: str) -> str:
     """Time, message, node and error of a JSON line, or the line itself, shortened."""
-    said = dict(reversed([(match.group(1), match.group(2)) for match in _FIELD.finditer(line)]))
-    if "message" in said:
-        of_node = f" (node {said['node']})" if "node" in said else ""
-        error = f": {said['error']}" if "error" in said else ""
-        line = f"{said.get('time', '')} {said['message']}{of_node}{error}"
+    fields = dict(reversed([(match.group(1), match.group(2)) for match in _FIELD.finditer(line)]))
+    if "message" in fields:
+        node_text = f" (node {fields['node']})" if "node" in fields else ""
+        error = f": {fields['error']}" if "error" in fields else ""
+        line = f"{fields.get('time', '')} {fields['message']}{node_text}{error}"
     line = line.strip()
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]}…"
 
 
-def messages_counted(metrics: str) -> int | None:
+def received_messages(metrics: str) -> int | None:
     """Messages received since this pod started; None where the metric is missing: no message came, or the queue is not
     read."""
-    found = [number for match in _COUNTED.finditer(metrics) if (number := _number(match.group(1))) is not None]
-    return sum(found) if found else None
+    counts = [number for match in _RECEIVED_METRIC.finditer(metrics) if (number := _number(match.group(1))) is not None]
+    return sum(counts) if counts else None
 
 
 def _number(text: str) -> int | None:
@@ -272,92 +272,92 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     )
     if not install.pods and not install.replicas:
         command = shell("kubectl", "scale", f"deployment/{install.name}", "-n", install.namespace, "--replicas=2")
-        return _of_all(link).fails("interruption-karpenter/asleep", command=command)
-    read = {pod: text for pod, text in facts.logs.items() if isinstance(text, str)}
-    for pod, text in read.items():
-        signs = log_signs(text)
-        if signs.failed and not _over(facts, pod, signs.failed):
-            seen = f"{pod}: {signs.failed}"
-            return link.fails("interruption-provider-fails/says", seen, command=_grep(install))
+        return _as_karpenter_link(link).fails("interruption-karpenter/asleep", command=command)
+    read_logs = {pod: text for pod, text in facts.logs.items() if isinstance(text, str)}
+    for pod, text in read_logs.items():
+        evidence = log_evidence(text)
+        if evidence.failed and not _is_outdated(facts, pod, evidence.failed):
+            evidence_text = f"{pod}: {evidence.failed}"
+            return link.fails("interruption-provider-fails/says", evidence_text, command=_log_command(install))
     pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]
     if pods and not any(pod.ready for pod in pods):  # whatever was logged before
-        why = Unknown(f"none of its {pod_count(len(pods))} is Ready: whether it reads the queue now is not known")
-        return _to_look(unknown(_of_all(link), why, "interruption-karpenter"), install)
-    unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
-    if unread or not read:  # an unread log may be that of the pod that reads the queue
-        none = "none of its pods has a log" if install.pods else "none of its pods is there to ask"
-        why = unread[0] if unread else Unknown(none)
-        return _to_look(unknown(link, why, "interruption-provider-fails"), install)
-    return link.passes("interruption-provider-fails/none", count=len(read))
+        reason = Unknown(f"none of its {pod_count(len(pods))} is Ready: whether it reads the queue now is not known")
+        return _with_log_remedy(unknown_link(_as_karpenter_link(link), reason, "interruption-karpenter"), install)
+    unread_logs = [each for each in facts.logs.values() if isinstance(each, Unknown)]
+    if unread_logs or not read_logs:  # an unread log may be that of the pod that reads the queue
+        reason_text = "none of its pods has a log" if install.pods else "none of its pods is there to ask"
+        reason = unread_logs[0] if unread_logs else Unknown(reason_text)
+        return _with_log_remedy(unknown_link(link, reason, "interruption-provider-fails"), install)
+    return link.passes("interruption-provider-fails/none", count=len(read_logs))
 
 
-_TRIES_EVERY = timedelta(minutes=20)
+_RETRY_INTERVAL = timedelta(minutes=20)
 """From v1.4.0 on Karpenter retries after 1000 s at most (client-go, util/workqueue, the controllers' rate limiter), and
 logs each failure."""
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)[0-9.]*Z")
 
 
-def _over(facts: InterruptionFacts, pod: str, line: str) -> bool:
+def _is_outdated(facts: InterruptionFacts, pod: str, line: str) -> bool:
     """Whether the failure is over: the queue exists, the failure was not logged again in time, and the queue is
     read."""
-    said = _TIME.search(line)
-    if said is None or not isinstance(facts.told.queue, Queue) or _ENDED in line:
+    timestamp = _TIME.search(line)
+    if timestamp is None or not isinstance(facts.told.queue, Queue) or _PANIC in line:
         return False
     try:
-        at = datetime.fromisoformat(f"{said.group(1)}+00:00")
+        logged_at = datetime.fromisoformat(f"{timestamp.group(1)}+00:00")
     except ValueError:
         return False
-    counted = facts.metrics.get(pod)
-    reads = any(_fetches(facts)) or bool(isinstance(counted, str) and messages_counted(counted))
-    return reads and facts.cluster.observed_at - at > _TRIES_EVERY
+    metrics = facts.metrics.get(pod)
+    is_read = any(_queue_activity(facts)) or bool(isinstance(metrics, str) and received_messages(metrics))
+    return is_read and facts.cluster.observed_at - logged_at > _RETRY_INTERVAL
 
 
-def _of_all(link: Link) -> Link:
+def _as_karpenter_link(link: Link) -> Link:
     return replace(link, code=Code.of("interruption-karpenter"))
 
 
-def _grep(install: KarpenterInstall) -> str:
+def _log_command(install: KarpenterInstall) -> str:
     logs = shell("kubectl", "logs", "-n", install.namespace, f"deployment/{install.name}", "--tail=2000")
     return f"{logs} | grep -iE 'sqs provider|interruption message'"
 
 
-def _to_look(link: Link, install: KarpenterInstall) -> Link:
-    return replace(link, remedy=(*link.remedy[:1], Remedy.of("see-log", command=_grep(install))))
+def _with_log_remedy(link: Link, install: KarpenterInstall) -> Link:
+    return replace(link, remedy=(*link.remedy[:1], Remedy.of("see-log", command=_log_command(install))))
 
 
-def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool, named: bool = True) -> Link:
+def activity_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool, queue_is_known: bool = True) -> Link:
     """Whether Karpenter was seen to work. `broken`: an earlier link fails; `queue_is_known`: Karpenter is known to read
     this queue, otherwise its reader may be another client."""
     subject = Subject("Deployment", install.name, install.namespace)
     link = Link(Code.of("interruption-sign-of-life"), subject, vital=False)
-    for sign in (*_signs(facts, install), *(_fetches(facts) if named and not broken else ())):
-        return replace(link, what=sign)
+    for text in (*_activity_texts(facts, install), *(_queue_activity(facts) if queue_is_known and not broken else ())):
+        return replace(link, what=text)
     if broken:
         return replace(link, status=None, what=clause("interruption-sign-of-life/later"))
-    why = Unknown("nothing has been seen of it: no message counted, none in the logs, no fetch counted by SQS")
-    asked = (facts.told.figures, *facts.metrics.values(), *facts.logs.values())
-    untold = tuple(each for each in asked if isinstance(each, Unknown))
-    missing = next((each.missing for each in untold if each.missing), "")
-    said = unknown(link, Unknown(why.why, missing), "interruption-sign-of-life")
-    said = replace(said, lacks=untold or said.lacks)
-    proof = _proof(facts)
-    return replace(said, remedy=(Remedy.of("send-message", command=proof),)) if proof else said
+    reason = Unknown("nothing has been seen of it: no message counted, none in the logs, no fetch counted by SQS")
+    sources = (facts.told.figures, *facts.metrics.values(), *facts.logs.values())
+    unknowns = tuple(each for each in sources if isinstance(each, Unknown))
+    missing = next((each.missing for each in unknowns if each.missing), "")
+    result = unknown_link(link, Unknown(reason.why, missing), "interruption-sign-of-life")
+    result = replace(result, lacks=unknowns or result.lacks)
+    test_command = _test_message_command(facts)
+    return replace(result, remedy=(Remedy.of("send-message", command=test_command),)) if test_command else result
 
 
-def _signs(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]:
+def _activity_texts(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]:
     """The most certain evidence first."""
-    alive = [
-        clause("interruption-sign-of-life/logged", pod=pod, line=signs.alive)
+    logged = [
+        clause("interruption-sign-of-life/logged", pod=pod, line=evidence.alive)
         for pod, text in facts.logs.items()
-        if isinstance(text, str) and (signs := log_signs(text)).alive and not signs.failed
+        if isinstance(text, str) and (evidence := log_evidence(text)).alive and not evidence.failed
     ]
-    yield from alive
-    counted = [count for text in facts.metrics.values() if isinstance(text, str) and (count := messages_counted(text))]
-    if counted:
-        yield clause("interruption-sign-of-life/counted", count=sum(counted))
+    yield from logged
+    counts = [count for text in facts.metrics.values() if isinstance(text, str) and (count := received_messages(text))]
+    if counts:
+        yield clause("interruption-sign-of-life/counted", count=sum(counts))
 
 
-def _fetches(facts: InterruptionFacts) -> Iterator[str]:
+def _queue_activity(facts: InterruptionFacts) -> Iterator[str]:
     """Reads of the queue; the caller ensures that Karpenter can be the reader."""
     figures = facts.told.figures
     if not isinstance(figures, Unknown) and isinstance(facts.told.queue, Queue):
@@ -367,7 +367,7 @@ def _fetches(facts: InterruptionFacts) -> Iterator[str]:
             yield clause("interruption-sign-of-life/polled")
 
 
-def _proof(facts: InterruptionFacts) -> str:
+def _test_message_command(facts: InterruptionFacts) -> str:
     """The command that sends a message as EventBridge would, about an instance that does not exist: Karpenter counts
     and deletes it."""
     queue = facts.told.queue
@@ -378,5 +378,5 @@ def _proof(facts: InterruptionFacts) -> str:
         f'"region":"{facts.place.region}","time":"2026-01-01T00:00:00Z","resources":[],'
         '"detail":{"instance-id":"i-00000000000000000","instance-action":"terminate"}}'
     )
-    words = ("--queue-url", url, "--message-body", body, "--region", facts.place.region)  # AWS CLI: not from the URL
-    return shell("aws", "sqs", "send-message", *words) if url else ""
+    args = ("--queue-url", url, "--message-body", body, "--region", facts.place.region)  # AWS CLI: not from the URL
+    return shell("aws", "sqs", "send-message", *args) if url else ""

@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 
-def names() -> list[str]:
+def record_files() -> list[str]:
     """The names of the files, without ``.json``."""
     import os
 
     return sorted(each.removesuffix(".json") for each in os.listdir(__path__[0]) if each.endswith(".json"))
 
 
-def read(subject: str) -> Any:
+def read_records(subject: str) -> Any:
     """The file of that name: a head, and in it ``records``."""
     import json  # imported late: most commands read no file
 

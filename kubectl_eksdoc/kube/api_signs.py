@@ -12,15 +12,15 @@ from urllib.parse import quote
 
 from kubectl_eksdoc.amazon.removed_apis import METRIC
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.model.api_objects import HelmRelease, KindUsage, ObjectName, WrittenObject, named
+from kubectl_eksdoc.model.api_objects import HelmRelease, KindUsage, ObjectName, WrittenObject, object_name
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.interruption import ReportedChanges, Revision, SpotEvent
-from kubectl_eksdoc.model.kinds import EVENTS, HISTORY_OF, Absent, Resource, Unknown, known_or_unknown
+from kubectl_eksdoc.model.interruption import ReportedChanges, Revision, InterruptionEvent
+from kubectl_eksdoc.model.kinds import EVENTS, HISTORY_KINDS, Absent, Resource, Unknown, absent_as_unknown
 from kubectl_eksdoc.objects import manifests
-from kubectl_eksdoc.objects.held import event, revision
-from kubectl_eksdoc.objects.karpenter import spot_event
+from kubectl_eksdoc.objects.held import event_from_document, revision_from_document
+from kubectl_eksdoc.objects.karpenter import interruption_event
 from kubectl_eksdoc.objects.manifests import HelmRevision, written_object
-from kubectl_eksdoc.objects.single import document
+from kubectl_eksdoc.objects.single import decode_object
 
 from .exchanges import RetryPolicy
 from .responses import (
@@ -29,25 +29,25 @@ from .responses import (
     NotServed,
     RequestRefused,
 )
-from .single_objects import EVERY, LIST_VERB, NamespaceLists, listed
+from .single_objects import ALL_NAMESPACES, LIST_VERB, NamespaceLists, list_objects
 from .target import CredentialContext
-from .transport import HASTY, ClusterReads, answer_of, in_order, pod_path
+from .transport import KUBELET_RETRY_POLICY, ClusterReadClient, read_or_unknown, parallel_in_order, pod_path
 
 METRICS = "/metrics"
 GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"
 SECRETS = Resource("Secret", "secrets")
-_AHEAD = 4  # requests sent in parallel
+_PARALLEL = 4  # requests sent in parallel
 
 
-class ApiSigns(ClusterReads):
+class LiveApiUsage(ClusterReadClient):
     """Mutable: it holds a connection, and the lists that it has read."""
 
     def __init__(
-        self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy | None = None
+        self, connection: Connection, credential_context: CredentialContext | None = None, retry_policy: RetryPolicy | None = None
     ) -> None:
         """Raises: as `ClusterReadClient`."""
-        super().__init__(connection, around, patience)
-        self._read: dict[Resource, KindUsage] = {}
+        super().__init__(connection, credential_context, retry_policy)
+        self._usage: dict[Resource, KindUsage] = {}
 
     def requested(self) -> tuple[str, ...] | Unknown:
         """As `ports.ApiUsageReader.requested`.
@@ -55,61 +55,61 @@ class ApiSigns(ClusterReads):
         Raises:
             Unauthorized, Unreachable: nothing more can be read.
         """
-        text = known_or_unknown(self._text(METRICS, GET_METRICS))
+        text = absent_as_unknown(self._get_text(METRICS, GET_METRICS))
         if isinstance(text, Unknown):
             return text
         return tuple(line for line in text.split("\n") if METRIC in line and not line.startswith("#"))
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
         """The usage of each resource. Raises: as `requested`."""
-        missing = tuple(each for each in dict.fromkeys(resources) if each not in self._read)
-        for each, told in zip(missing, in_order(self._written, missing, _AHEAD), strict=True):
-            self._read[each] = told()
-        return tuple(self._read[each] for each in resources)
+        not_read = tuple(resource for resource in dict.fromkeys(resources) if resource not in self._usage)
+        for resource, list_result in zip(not_read, parallel_in_order(self._usage_of, not_read, _PARALLEL), strict=True):
+            self._usage[resource] = list_result()
+        return tuple(self._usage[resource] for resource in resources)
 
-    def _written(self, resource: Resource) -> KindUsage:
+    def _usage_of(self, resource: Resource) -> KindUsage:
         def read() -> tuple[WrittenObject, ...]:
-            found: dict[ObjectName, WrittenObject] = {}
+            objects: dict[ObjectName, WrittenObject] = {}
             with suppress(NotServed):  # no version is served, so there is no object
-                for doc in listed(self._transport, resource, self._page_size):
-                    signs = written_object(doc, resource.kind, doc["apiVersion"])
-                    if signs is not None:
-                        found[named(doc)] = signs
-            return tuple(found.values())
+                for doc in list_objects(self._transport, resource, self._page_size):
+                    written = written_object(doc, resource.kind, doc["apiVersion"])
+                    if written is not None:
+                        objects[object_name(doc)] = written
+            return tuple(objects.values())
 
-        return KindUsage(resource, known_or_unknown(answer_of(read, f"{LIST_VERB} {resource.full_name}")))
+        return KindUsage(resource, absent_as_unknown(read_or_unknown(read, f"{LIST_VERB} {resource.full_name}")))
 
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         """Helm releases, each in its current revision; only the Secrets of these are read, one by one.
 
         Raises: as `requested`.
         """
-        query = {"labelSelector": manifests.SELECTOR}
+        query = {"labelSelector": manifests.HELM_SELECTOR}
 
         def read() -> Mapping[HelmRevision, None]:
-            secrets = map(manifests.kept, listed(self._transport, SECRETS, self._page_size, query))
-            return {kept: None for kept in secrets if kept is not None}
+            secrets = map(manifests.helm_revision, list_objects(self._transport, SECRETS, self._page_size, query))
+            return {revision: None for revision in secrets if revision is not None}
 
-        revisions = known_or_unknown(answer_of(read, f"{LIST_VERB} {SECRETS.full_name}"))
+        revisions = absent_as_unknown(read_or_unknown(read, f"{LIST_VERB} {SECRETS.full_name}"))
         if isinstance(revisions, Unknown):
             return revisions
-        asked = in_order(self._release, manifests.latest(revisions), _AHEAD)
-        return tuple(each for told in asked if (each := told()) is not None)
+        reads = parallel_in_order(self._release, manifests.current_revisions(revisions), _PARALLEL)
+        return tuple(each for told in reads if (each := told()) is not None)
 
-    def _release(self, of: HelmRevision) -> HelmRelease | None:
+    def _release(self, revision: HelmRevision) -> HelmRelease | None:
         """None where the Secret is gone by now, or does not belong to Helm."""
-        path = f"/api/v1/namespaces/{quote(of.namespace, safe='')}/secrets/{quote(of.secret, safe='')}"
+        path = f"/api/v1/namespaces/{quote(revision.namespace, safe='')}/secrets/{quote(revision.secret, safe='')}"
         try:
-            secret = document(self._transport.get(path, right=GET_SECRETS).body)
+            secret = decode_object(self._transport.get(path, right=GET_SECRETS).body)
         except NotServed:
             return None
         except (Forbidden, RequestRefused, Incomplete, ContinueTokenExpired) as error:
             right = GET_SECRETS if isinstance(error, Forbidden) else ""
-            return HelmRelease(of.namespace, of.name, of.revision, of.status, Unknown(error.message, right))
+            return HelmRelease(revision.namespace, revision.name, revision.revision, revision.status, Unknown(error.message, right))
         if secret is None:
-            why = Unknown(f"the answer to {GET_SECRETS} is no object")
-            return HelmRelease(of.namespace, of.name, of.revision, of.status, why)
-        return manifests.release(of, secret) if secret.get("type") == manifests.TYPE else None
+            reason = Unknown(f"the answer to {GET_SECRETS} is no object")
+            return HelmRelease(revision.namespace, revision.name, revision.revision, revision.status, reason)
+        return manifests.helm_release(revision, secret) if secret.get("type") == manifests.HELM_SECRET_TYPE else None
 
 
 # Interruption events of a live cluster: Events of its nodes, and Karpenter's metrics.
@@ -123,24 +123,24 @@ _REASONS = ("SpotInterrupted", "TerminatingOnInterruption")
 """The reasons of interruption notices; one request each, as a namespace may hold very many Events."""
 
 
-class KarpenterSigns(ClusterReads):
+class LiveInterruptionEvents(ClusterReadClient):
     """A `ports.InterruptionReader`."""
 
-    patience = HASTY
+    default_retry_policy = KUBELET_RETRY_POLICY
 
-    def events(self) -> tuple[SpotEvent, ...] | Unknown:
+    def events(self) -> tuple[InterruptionEvent, ...] | Unknown:
         """As `ports.InterruptionReader.events`."""
         fields = [f"reason={reason},involvedObject.kind=Node" for reason in _REASONS]
 
-        def read() -> tuple[SpotEvent, ...]:
-            lists = (listed(self._transport, EVENTS, 500, {"fieldSelector": each}, "default", "") for each in fields)
-            return tuple(event for each in chain.from_iterable(lists) if (event := spot_event(each)) is not None)
+        def read() -> tuple[InterruptionEvent, ...]:
+            lists = (list_objects(self._transport, EVENTS, 500, {"fieldSelector": each}, "default", "") for each in fields)
+            return tuple(event for each in chain.from_iterable(lists) if (event := interruption_event(each)) is not None)
 
-        return known_or_unknown(answer_of(read, LIST_EVENTS))
+        return absent_as_unknown(read_or_unknown(read, LIST_EVENTS))
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
         """As `ports.InterruptionReader.metrics`."""
-        return self._text(f"{pod_path(pod)}:{port}/proxy/metrics", GET_PROXY)
+        return self._get_text(f"{pod_path(pod)}:{port}/proxy/metrics", GET_PROXY)
 
 
 # Recent changes of a live cluster: revisions of pod templates, and Events.
@@ -149,22 +149,22 @@ class KarpenterSigns(ClusterReads):
 class LiveChanges:
     """Mutable: it holds a connection."""
 
-    def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
+    def __init__(self, connection: Connection, credential_context: CredentialContext | None = None) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
-        self._lists = NamespaceLists(connection, around)
+        self._lists = NamespaceLists(connection, credential_context)
 
-    def told(self) -> ReportedChanges:
+    def reported_changes(self) -> ReportedChanges:
         """Raises ClusterError: the cluster cannot be talked to."""
         revisions: dict[str, tuple[Revision, ...] | Unknown] = {}
-        for kind, kept in HISTORY_OF.items():
-            docs = self._lists.listed(kept, EVERY)
+        for kind, history in HISTORY_KINDS.items():
+            docs = self._lists.list_history(history, ALL_NAMESPACES)
             if isinstance(docs, Unknown):
                 revisions[kind] = docs
                 continue
-            made = (revision(doc) for doc in docs)
-            revisions[kind] = tuple(each for each in made if each is not None and each.of.kind == kind)
-        docs = self._lists.listed(EVENTS, EVERY)
-        events = docs if isinstance(docs, Unknown) else tuple(e for doc in docs if (e := event(doc)) is not None)
+            decoded = (revision_from_document(doc) for doc in docs)
+            revisions[kind] = tuple(each for each in decoded if each is not None and each.of.kind == kind)
+        docs = self._lists.list_history(EVENTS, ALL_NAMESPACES)
+        events = docs if isinstance(docs, Unknown) else tuple(e for doc in docs if (e := event_from_document(doc)) is not None)
         return ReportedChanges(revisions, events)
 
     def close(self) -> None:

@@ -15,19 +15,19 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlencode
 
-from kubectl_eksdoc.bounds import AnswerLimits, TooLarge, within
+from kubectl_eksdoc.bounds import ResponseLimits, TooLarge, use_limits
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.frozen import frozen
 
 from .config import ApiAccess
 from .responses import (
-    NO_API,
-    HttpAnswer,
+    NO_API_HINT,
+    HttpResponse,
     Incomplete,
     RequestRefused,
-    breakdown,
-    never_sent,
-    shown,
+    connection_error,
+    was_never_sent,
+    safe_message,
 )
 from .target import Credential
 
@@ -51,16 +51,16 @@ class RetryPolicy:
     tries: int = 5
     tries_to_connect: int = 3
     first_pause: float = 0.5
-    longest_pause: float = 8.0
-    longest_retry_after: float = 30.0
-    connect: float = 10.0
-    silence: float = 75.0
-    refused: float = 30.0
-    answer_bytes: int = 256 << 20
+    max_pause: float = 8.0
+    max_retry_after: float = 30.0
+    connect_timeout: float = 10.0
+    silence_timeout: float = 75.0
+    refusal_patience: float = 30.0
+    max_response_bytes: int = 256 << 20
 
-    def pause_s(self, count: int, chance: float) -> float:
+    def pause_s(self, failures: int, chance: float) -> float:
         """The pause after that many failures in a row; `chance` in [0, 1) shortens it, by half at most."""
-        pause = min(self.first_pause * 2.0 ** min(count - 1, 30), self.longest_pause)
+        pause = min(self.first_pause * 2.0 ** min(failures - 1, 30), self.max_pause)
         return pause * (0.5 + chance / 2)
 
 
@@ -79,19 +79,19 @@ def real_timing() -> Timing:
 
 
 _CHUNK = 1 << 16
-_SHORTEST_S = 0.001  # urllib3 accepts no time limit of 0
-_PLAIN = frozenset(("", "identity"))
-_ZIPPED = _PLAIN | {"gzip"}
+_MIN_TIMEOUT_S = 0.001  # urllib3 accepts no time limit of 0
+_IDENTITY_ENCODINGS = frozenset(("", "identity"))
+_GZIP_ENCODINGS = _IDENTITY_ENCODINGS | {"gzip"}
 
 
 class ExchangeFailed(Exception):
     """No complete response came: `error` is for the user; `retryable`: another try may succeed; `unsent`: the server
     cannot have received the request."""
 
-    def __init__(self, error: ClusterError, again: bool, unsent: bool = False) -> None:
+    def __init__(self, error: ClusterError, retryable: bool, unsent: bool = False) -> None:
         super().__init__(str(error))
         self.error = error
-        self.again = again
+        self.retryable = retryable
         self.unsent = unsent
 
 
@@ -100,21 +100,21 @@ class _HasStatus(Protocol):
     def status(self) -> int: ...
 
 
-Got = TypeVar("Got", bound=_HasStatus)
+Response = TypeVar("Response", bound=_HasStatus)
 
 
 class Exchanges:
     """The API of one cluster, request by request. Safe to use from several threads."""
 
-    def __init__(self, access: ApiAccess, patience: RetryPolicy, timing: Timing) -> None:
+    def __init__(self, access: ApiAccess, retry_policy: RetryPolicy, timing: Timing) -> None:
         self.access = access
-        self.patience = patience
+        self.retry_policy = retry_policy
         self.timing = timing
 
     def url(self, path: str, query: Mapping[str, str] | None = None) -> str:
         return f"{self.access.target.server.url}{path}{'?' + urlencode(query) if query else ''}"
 
-    def admitted(self, ask: Callable[[Credential], Got]) -> Got:
+    def with_credentials(self, send: Callable[[Credential], Response]) -> Response:
         """The result of `send` with the credentials in use, or with newer ones where those are refused (401).
 
         Raises:
@@ -122,16 +122,16 @@ class Exchanges:
             the errors of `send`.
         """
         credential = self.access.credentials.current()
-        answer = ask(credential)
-        fresh = False
-        while answer.status == 401 and not fresh:  # a credential that another thread renewed may have expired, too
-            newer, fresh = self.access.credentials.renewed(credential)
+        response = send(credential)
+        just_fetched = False
+        while response.status == 401 and not just_fetched:  # a credential that another thread renewed may have expired, too
+            newer, just_fetched = self.access.credentials.renew(credential)
             if newer == credential:
                 break
-            credential, answer = newer, ask(newer)
-        return answer
+            credential, response = newer, send(newer)
+        return response
 
-    def once(
+    def send_once(
         self,
         credential: Credential,
         url: str,
@@ -140,7 +140,7 @@ class Exchanges:
         content_type: str = "",
         accept: str = "",
         left_s: float = inf,
-    ) -> HttpAnswer:
+    ) -> HttpResponse:
         """Send one request. `left_s`: the time limit, whatever --request-timeout allows.
 
         Raises:
@@ -149,21 +149,21 @@ class Exchanges:
         """
         import urllib3
 
-        limit_s, patience = max(min(self.access.request_timeout or inf, left_s), _SHORTEST_S), self.patience
-        bounds = AnswerLimits(self.timing.monotonic, patience.silence, self.timing.monotonic() + limit_s)
-        total = limit_s if limit_s < inf else None
-        timeout = urllib3.Timeout(connect=patience.connect, read=patience.silence, total=total)
+        timeout_s, retry_policy = max(min(self.access.request_timeout or inf, left_s), _MIN_TIMEOUT_S), self.retry_policy
+        limits = ResponseLimits(self.timing.monotonic, retry_policy.silence_timeout, self.timing.monotonic() + timeout_s)
+        total = timeout_s if timeout_s < inf else None
+        timeout = urllib3.Timeout(connect=retry_policy.connect_timeout, read=retry_policy.silence_timeout, total=total)
         try:
             headers = {"Content-Type": content_type, "Accept": accept}
-            response = self._sent(credential, url, timeout, bounds, method, body, headers)
-            answered = self._body(response, bounds, limit_s)
+            response = self._send(credential, url, timeout, limits, method, body, headers)
+            content = self._read_body(response, limits, timeout_s)
         except TooLarge as error:
-            raise ExchangeFailed(_too_large(self.access.target.server.address, error), False) from error
+            raise ExchangeFailed(_too_large_error(self.access.target.server.address, error), False) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise self._broken(error, min(limit_s, patience.silence), min(limit_s, patience.connect)) from error
-        return HttpAnswer(response.status, answered, _headers_of(response))
+            raise self._failure(error, min(timeout_s, retry_policy.silence_timeout), min(timeout_s, retry_policy.connect_timeout)) from error
+        return HttpResponse(response.status, content, _lower_case_headers(response))
 
-    def opened(self, credential: Credential, url: str, answer_s: float, whole_s: float) -> AnswerStream | HttpAnswer:
+    def open_stream(self, credential: Credential, url: str, first_byte_s: float, stream_s: float) -> ResponseStream | HttpResponse:
         """Open a response that the server ends in its own time, such as a watch. The response must begin within
         `first_byte_s` and may go on for `stream_s`; --request-timeout does not apply. A response other than 200 with
         JSON is returned as `HttpResponse`.
@@ -173,43 +173,43 @@ class Exchanges:
         """
         import urllib3
 
-        bounds = AnswerLimits(self.timing.monotonic, answer_s, self.timing.monotonic() + answer_s)
-        timeout = urllib3.Timeout(connect=self.patience.connect, read=answer_s)
+        limits = ResponseLimits(self.timing.monotonic, first_byte_s, self.timing.monotonic() + first_byte_s)
+        timeout = urllib3.Timeout(connect=self.retry_policy.connect_timeout, read=first_byte_s)
         try:
-            response = self._sent(credential, url, timeout, bounds, "GET", None, {"Accept-Encoding": "identity"})
-            if response.status != 200 or not HttpAnswer(200, b"", _headers_of(response)).is_json:
-                return HttpAnswer(response.status, self._body(response, bounds, answer_s), _headers_of(response))
-            self._check_encoding(response, _PLAIN)
+            response = self._send(credential, url, timeout, limits, "GET", None, {"Accept-Encoding": "identity"})
+            if response.status != 200 or not HttpResponse(200, b"", _lower_case_headers(response)).is_json:
+                return HttpResponse(response.status, self._read_body(response, limits, first_byte_s), _lower_case_headers(response))
+            self._check_encoding(response, _IDENTITY_ENCODINGS)
         except TooLarge as error:
-            raise ExchangeFailed(_too_large(self.access.target.server.address, error), False) from error
+            raise ExchangeFailed(_too_large_error(self.access.target.server.address, error), False) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise self._broken(error, answer_s, self.patience.connect) from error
-        bounds.following(whole_s)
-        return AnswerStream(response, lambda error: self._broken(error, whole_s, whole_s))
+            raise self._failure(error, first_byte_s, self.retry_policy.connect_timeout) from error
+        limits.start_stream(stream_s)
+        return ResponseStream(response, lambda error: self._failure(error, stream_s, stream_s))
 
-    def _sent(
+    def _send(
         self,
         credential: Credential,
         url: str,
         timeout: urllib3.Timeout,
-        bounds: AnswerLimits,
+        limits: ResponseLimits,
         method: str,
         body: bytes | None,
         headers: Mapping[str, str],
     ) -> urllib3.BaseHTTPResponse:
-        with within(bounds):
-            return self.access.pools.of(credential).request(
+        with use_limits(limits):
+            return self.access.pools.for_credential(credential).request(
                 method,
                 url,
                 body=body,
-                headers=self._headers(credential, headers),
+                headers=self._request_headers(credential, headers),
                 retries=False,
                 redirect=False,
                 timeout=timeout,
                 preload_content=False,
             )
 
-    def _headers(self, credential: Credential, more: Mapping[str, str]) -> urllib3.HTTPHeaderDict:
+    def _request_headers(self, credential: Credential, extra: Mapping[str, str]) -> urllib3.HTTPHeaderDict:
         """`extra` headers replace others of their name; "" adds none."""
         import urllib3
 
@@ -218,64 +218,64 @@ class Exchanges:
             headers.add(name, value)
         if credential.authorization:
             headers["Authorization"] = credential.authorization
-        for name, value in more.items():
+        for name, value in extra.items():
             if value:
                 headers[name] = value
         return headers
 
-    def _body(self, response: urllib3.BaseHTTPResponse, bounds: AnswerLimits, limit_s: float) -> bytes:
+    def _read_body(self, response: urllib3.BaseHTTPResponse, limits: ResponseLimits, timeout_s: float) -> bytes:
         """The complete body, decompressed."""
         import urllib3
 
-        whole, size = io.BytesIO(), 0
-        most = self.patience.answer_bytes
-        bounds.body(most)
+        content, size = io.BytesIO(), 0
+        max_bytes = self.retry_policy.max_response_bytes
+        limits.start_body(max_bytes)
         try:
-            self._check_encoding(response, _ZIPPED)
+            self._check_encoding(response, _GZIP_ENCODINGS)
             while part := response.read1(_CHUNK, decode_content=True):
-                size += whole.write(part)
-                if size > most:
-                    raise TooLarge(most, False)
+                size += content.write(part)
+                if size > max_bytes:
+                    raise TooLarge(max_bytes, False)
             response.release_conn()
         except urllib3.exceptions.ReadTimeoutError as error:
-            if not bounds.over:
+            if not limits.is_expired:
                 raise
             url = self.access.target.server.address
-            late = f"{url} did not finish its answer within {limit_s:g} s"
-            raise ExchangeFailed(Incomplete(late, "Allow more with --request-timeout."), False) from error
+            message = f"{url} did not finish its answer within {timeout_s:g} s"
+            raise ExchangeFailed(Incomplete(message, "Allow more with --request-timeout."), False) from error
         finally:
             response.close()
-        return whole.getvalue()
+        return content.getvalue()
 
-    def _check_encoding(self, response: urllib3.BaseHTTPResponse, known: frozenset[str]) -> None:
+    def _check_encoding(self, response: urllib3.BaseHTTPResponse, accepted: frozenset[str]) -> None:
         """Data that is compressed several times may expand a million times.
 
         Raises:
             ExchangeFailed: the encoding was not requested.
         """
         encoding = response.headers.get("content-encoding", "").strip()
-        if encoding.lower() not in known:
+        if encoding.lower() not in accepted:
             response.close()
-            server, name = self.access.target.server.address, shown(encoding)
-            said = f"{server} sent its answer in encoding {name!r}, which was not asked for"
-            raise ExchangeFailed(RequestRefused(said, NO_API), False)
+            server, name = self.access.target.server.address, safe_message(encoding)
+            message = f"{server} sent its answer in encoding {name!r}, which was not asked for"
+            raise ExchangeFailed(RequestRefused(message, NO_API_HINT), False)
 
-    def _broken(self, error: Exception, read_s: float, connect_s: float) -> ExchangeFailed:
+    def _failure(self, error: Exception, read_s: float, connect_s: float) -> ExchangeFailed:
         from urllib3 import exceptions
 
         seconds = connect_s if isinstance(error, exceptions.ConnectTimeoutError) else read_s
-        ours, again = breakdown(error, self.access.target.server.address, self.access.proxy, seconds)
-        return ExchangeFailed(ours, again, never_sent(error))
+        our_error, retryable = connection_error(error, self.access.target.server.address, self.access.proxy, seconds)
+        return ExchangeFailed(our_error, retryable, was_never_sent(error))
 
 
-class AnswerStream:
+class ResponseStream:
     """The bytes of a response without an end, as they come."""
 
     status = 200
 
-    def __init__(self, response: urllib3.BaseHTTPResponse, broken: Callable[[Exception], ExchangeFailed]) -> None:
+    def __init__(self, response: urllib3.BaseHTTPResponse, failure_of: Callable[[Exception], ExchangeFailed]) -> None:
         self._response = response
-        self._broken = broken
+        self._failure_of = failure_of
 
     def read(self) -> bytes:
         """The next bytes; waits for them. b"" at the end.
@@ -288,19 +288,19 @@ class AnswerStream:
         try:
             return self._response.read1(_CHUNK, decode_content=True)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:  # ValueError: it was closed meanwhile
-            raise self._broken(error) from error
+            raise self._failure_of(error) from error
 
     def close(self) -> None:
         self._response.close()
 
 
-def _headers_of(response: urllib3.BaseHTTPResponse) -> Mapping[str, str]:
+def _lower_case_headers(response: urllib3.BaseHTTPResponse) -> Mapping[str, str]:
     return {name.lower(): value for name, value in response.headers.items()}
 
 
-def _too_large(url: str, error: TooLarge) -> RequestRefused:
-    size = f"{error.most >> 20} MiB"
-    if error.head:
-        return RequestRefused(f"{url} sent a head of more than {size} with its answer", NO_API)
+def _too_large_error(url: str, error: TooLarge) -> RequestRefused:
+    size = f"{error.max_bytes >> 20} MiB"
+    if error.in_head:
+        return RequestRefused(f"{url} sent a head of more than {size} with its answer", NO_API_HINT)
     hint = "Of a list of very large objects, drain plan and drain run ask for smaller pages with --chunk-size N."
-    return RequestRefused(f"{url} sent more than {size} in one answer", f"{NO_API} {hint}")
+    return RequestRefused(f"{url} sent more than {size} in one answer", f"{NO_API_HINT} {hint}")

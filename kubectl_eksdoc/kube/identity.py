@@ -16,8 +16,8 @@ from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.eks import AwsAccess
 
-from .exec_plugin import program_of, unwrapped
-from .kubeconfig import choose
+from .exec_plugin import program_name, unwrap_plugin
+from .kubeconfig import choose_target
 from .target import CredentialContext, ExecPlugin, KubeTarget, ServerEntry
 
 _ARN = re.compile(r"arn:aws[\w-]*:eks:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):cluster/(?P<cluster>[\w-]+)")
@@ -56,7 +56,7 @@ class EksIdentity:
     identity: Identity
     profile: str = ""
     role_arn: str = ""
-    by_name: bool = False
+    profile_in_args: bool = False
     external_id: str = ""
 
     @property
@@ -64,50 +64,50 @@ class EksIdentity:
         return self.identity.region
 
 
-def identify(target: KubeTarget, environ: Mapping[str, str]) -> EksIdentity:
+def identify_cluster(target: KubeTarget, environ: Mapping[str, str]) -> EksIdentity:
     """The identity that the chosen kubeconfig entry gives; a part that is unknown is ""."""
-    plugin = unwrapped(target.user.plugin) if target.user.plugin is not None else None
-    around = {**environ, **dict(plugin.env)} if plugin is not None else {}
-    options = _of_plugin(plugin, around) if plugin is not None else {}
-    found: dict[str, str] = {}
-    for source in (options, *_of_names(target), _matched(_SERVER, target.server.address)):
+    plugin = unwrap_plugin(target.user.plugin) if target.user.plugin is not None else None
+    plugin_environ = {**environ, **dict(plugin.env)} if plugin is not None else {}
+    options = _plugin_options(plugin, plugin_environ) if plugin is not None else {}
+    values: dict[str, str] = {}
+    for source in (options, *_names_of_entries(target), _match_groups(_SERVER, target.server.address)):
         for key, value in source.items():
-            found.setdefault(key, value)
-    region = found.get("region", "")
+            values.setdefault(key, value)
+    region = values.get("region", "")
     if not region and plugin is not None:
-        region = _first(("AWS_REGION", "AWS_DEFAULT_REGION"), dict(plugin.env), environ)
+        region = _first_set(("AWS_REGION", "AWS_DEFAULT_REGION"), dict(plugin.env), environ)
     # In the order of botocore and of awscli.
-    profile = options.get("profile", "") or _first(("AWS_DEFAULT_PROFILE", "AWS_PROFILE"), around)
+    profile = options.get("profile", "") or _first_set(("AWS_DEFAULT_PROFILE", "AWS_PROFILE"), plugin_environ)
     return EksIdentity(
         Identity(
             context=target.context,
-            cluster=found.get("cluster", ""),
-            account=found.get("account", ""),
+            cluster=values.get("cluster", ""),
+            account=values.get("account", ""),
             region=region,
         ),
         profile=profile,
         role_arn=options.get("role", ""),
-        by_name="profile" in options,
+        profile_in_args="profile" in options,
         external_id=options.get("external", ""),
     )
 
 
-def _of_plugin(plugin: ExecPlugin, around: Mapping[str, str]) -> dict[str, str]:
+def _plugin_options(plugin: ExecPlugin, environ: Mapping[str, str]) -> dict[str, str]:
     """The values in the arguments of the plugin, and in the environment variables that it reads instead of them."""
-    program = program_of(plugin)
-    instead: Mapping[str, str] = {}
+    program = program_name(plugin)
+    variables: Mapping[str, str] = {}
     if program in _AUTHENTICATORS:
-        names, instead = _AUTHENTICATOR_FLAGS, _AUTHENTICATOR_ENV
+        names, variables = _AUTHENTICATOR_FLAGS, _AUTHENTICATOR_ENV
     elif program == "aws" or "get-token" in plugin.args:
         names = _AWS_FLAGS
     else:
         return {}
-    found = {what: around[name] for name, what in instead.items() if around.get(name)}
-    found |= {names[key]: value for key, value in _options(plugin.args) if key in names and value}
-    return found | _matched(_ARN, found.get("cluster", ""))
+    values = {what: environ[name] for name, what in variables.items() if environ.get(name)}
+    values |= {names[key]: value for key, value in _flag_values(plugin.args) if key in names and value}
+    return values | _match_groups(_ARN, values.get("cluster", ""))
 
 
-def _options(args: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _flag_values(args: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """(flag, value) of ``--flag value`` and ``--flag=value``."""
     for i, arg in enumerate(args):
         if arg.startswith("-"):
@@ -115,19 +115,19 @@ def _options(args: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             yield flag, value if equals else (args[i + 1] if i + 1 < len(args) else "")
 
 
-def _of_names(target: KubeTarget) -> Iterator[dict[str, str]]:
+def _names_of_entries(target: KubeTarget) -> Iterator[dict[str, str]]:
     for name in (target.cluster_name, target.context, target.user_name):
-        yield _matched(_ARN, name)
+        yield _match_groups(_ARN, name)
     for name in (target.cluster_name, target.context, target.user_name):
-        yield _matched(_EKSCTL, name)
+        yield _match_groups(_EKSCTL, name)
 
 
-def _matched(pattern: re.Pattern[str], text: str) -> dict[str, str]:
+def _match_groups(pattern: re.Pattern[str], text: str) -> dict[str, str]:
     match = pattern.search(text)
     return match.groupdict() if match else {}
 
 
-def _first(names: tuple[str, ...], *environments: Mapping[str, str]) -> str:
+def _first_set(names: tuple[str, ...], *environments: Mapping[str, str]) -> str:
     """The first variable that is set; the environment of the plugin comes before that of this process."""
     return next((env[name] for env in environments for name in names if env.get(name)), "")
 
@@ -137,11 +137,11 @@ def _first(names: tuple[str, ...], *environments: Mapping[str, str]) -> str:
 
 _LARGEST_CA = 1 << 20
 
-_FILES = frozenset(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"))
-_KEYS = frozenset(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
-_TOKEN = "AWS_SESSION_TOKEN"
+_FILE_VARIABLES = frozenset(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"))
+_KEY_VARIABLES = frozenset(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
+_SESSION_TOKEN = "AWS_SESSION_TOKEN"
 
-_NOT_FOLLOWED = frozenset(
+_UNSUPPORTED_VARIABLES = frozenset(
     (
         "AWS_CONTAINER_CREDENTIALS_FULL_URI",
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
@@ -163,49 +163,49 @@ class AwsRequest:
     profile: str = ""
 
 
-def aws_access(connection: Connection, around: CredentialContext, wanted: AwsRequest) -> AwsAccess:
+def aws_access(connection: Connection, credential_context: CredentialContext, request: AwsRequest) -> AwsAccess:
     """An explicit profile is used alone: the role of the kubeconfig entry and the environment of its plugin are then
     ignored.
 
     Raises:
         ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
     """
-    target = choose(connection, around)
-    eks = identify(target, around.environ)
-    of_here = around.environ.get("AWS_REGION") or around.environ.get("AWS_DEFAULT_REGION") or ""
-    plugin = unwrapped(target.user.plugin) if target.user.plugin is not None else None
-    own = dict(plugin.env) if plugin is not None and not wanted.profile else {}
-    refused = sorted(name for name in own if name in _NOT_FOLLOWED and own[name])
-    if refused:
+    target = choose_target(connection, credential_context)
+    eks = identify_cluster(target, credential_context.environ)
+    region_of_process = credential_context.environ.get("AWS_REGION") or credential_context.environ.get("AWS_DEFAULT_REGION") or ""
+    plugin = unwrap_plugin(target.user.plugin) if target.user.plugin is not None else None
+    plugin_environ = dict(plugin.env) if plugin is not None and not request.profile else {}
+    unsupported = sorted(name for name in plugin_environ if name in _UNSUPPORTED_VARIABLES and plugin_environ[name])
+    if unsupported:
         raise ConfigError(
-            f"the credential plugin of this context has {refused[0]} in its own environment: not followed here",
+            f"the credential plugin of this context has {unsupported[0]} in its own environment: not followed here",
             "Give --profile with the profile that AWS is to be asked with.",
         )
-    settings = _settings({**around.environ, **own}, own, named=bool(wanted.profile or eks.by_name))
+    settings = _aws_settings({**credential_context.environ, **plugin_environ}, plugin_environ, profile_named=bool(request.profile or eks.profile_in_args))
     return AwsAccess(
-        cluster=wanted.cluster or eks.identity.cluster,
-        region=wanted.region or eks.region or of_here,
-        profile=wanted.profile or ("" if settings.keys() >= _KEYS else eks.profile),
-        role="" if wanted.profile else eks.role_arn,
-        external_id="" if wanted.profile else eks.external_id,
+        cluster=request.cluster or eks.identity.cluster,
+        region=request.region or eks.region or region_of_process,
+        profile=request.profile or ("" if settings.keys() >= _KEY_VARIABLES else eks.profile),
+        role="" if request.profile else eks.role_arn,
+        external_id="" if request.profile else eks.external_id,
         account=eks.identity.account,
         server=target.server.address,
         server_name="" if target.server.skip_verify else target.server.tls_server_name,
-        ca=_authority(target.server),
+        ca=_ca_pem(target.server),
         settings=tuple(sorted(settings.items())),
     )
 
 
-def _settings(merged: Mapping[str, str], own: Mapping[str, str], named: bool) -> dict[str, str]:
+def _aws_settings(merged: Mapping[str, str], plugin_environ: Mapping[str, str], profile_named: bool) -> dict[str, str]:
     """Files as in the plugin's own environment. Keys as the plugin would find them in its complete environment, where
     they come before a profile unless that was named. The environment of this process is read by botocore itself."""
-    found = {name: own[name] for name in _FILES if own.get(name)}
-    if named or not all(merged.get(name) for name in _KEYS):
-        return found
-    return {**found, **{name: merged[name] for name in (*_KEYS, _TOKEN) if merged.get(name)}}
+    settings = {name: plugin_environ[name] for name in _FILE_VARIABLES if plugin_environ.get(name)}
+    if profile_named or not all(merged.get(name) for name in _KEY_VARIABLES):
+        return settings
+    return {**settings, **{name: merged[name] for name in (*_KEY_VARIABLES, _SESSION_TOKEN) if merged.get(name)}}
 
 
-def _authority(server: ServerEntry) -> str:
+def _ca_pem(server: ServerEntry) -> str:
     """PEM; "" where the certificate of the server is not checked."""
     if server.skip_verify:
         return ""

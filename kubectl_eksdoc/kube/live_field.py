@@ -12,122 +12,122 @@ from time import monotonic
 from typing import Protocol
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
-from kubectl_eksdoc.kubernetes.api.resources import LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import LostResponse
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
     AttachedVolumes,
-    News,
+    RunUpdate,
     PodsFound,
     RequestAnswered,
     WatchInterrupted,
     WatchRestored,
 )
 from kubectl_eksdoc.model.actions import (
-    Act,
+    ClusterAction,
     Delete,
     Evict,
     ListAttachments,
     ListPods,
-    Look,
+    ReadPod,
     Restart,
 )
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.objects.collector import BadObject
-from kubectl_eksdoc.objects.held import Changing
+from kubectl_eksdoc.objects.collector import InvalidAnswer
+from kubectl_eksdoc.objects.held import WatchDecoder
 
-from .config import connect
+from .config import open_access
 from .exchanges import Exchanges, RetryPolicy, Timing
 from .reads import (
     WATCHED,
-    Closed,
-    Closing,
-    FactListener,
+    BackendClosed,
+    CloseSignal,
+    FactEvents,
     FailureStreak,
     GaveUp,
-    Lister,
+    ResourceLister,
     RetryingReads,
 )
-from .requests import ApiWriter, Fence, unfenced
-from .target import CredentialContext, of_this_process
+from .requests import ApiWriter, Fence, no_fence
+from .target import CredentialContext, process_credential_context
 from .transport import Transport
-from .watches import Streams, WatchReach, WatchThread, WatchTimes
-from .writes import NodeAnnotations, PodActions, Restarts, delete, evict
+from .watches import WatchStreams, WatchHealth, WatchThread, WatchTimes
+from .writes import NodeChanges, ConditionalPatches, RolloutRestarts, send_deletion, send_eviction
 
 # A backend that can be restarted: with new connections and threads, and with everything listed again.
 
 
-_UNANSWERED = LostAnswer("its result is unknown: the connection to the cluster was restarted")
+_OUTCOME_UNKNOWN = LostResponse("its result is unknown: the connection to the cluster was restarted")
 
 
-class _Live(Protocol):
+class _ActiveBackend(Protocol):
     """A backend such as `LiveRunBackend`: its answer has the same action object that was passed to `do`."""
 
-    def do(self, act: Act) -> None: ...
-    def news(self, wait_s: float) -> Sequence[News]: ...
+    def do(self, action: ClusterAction) -> None: ...
+    def updates(self, wait_s: float) -> Sequence[RunUpdate]: ...
     def close(self) -> None: ...
 
 
-class RenewableField:
+class RestartableBackend:
     """The port `ports.RunBackend`. For one thread."""
 
-    def __init__(self, begin: Callable[[], _Live]) -> None:
+    def __init__(self, open_backend: Callable[[], _ActiveBackend]) -> None:
         """`open_backend` returns a new backend on each call; its errors are passed on."""
-        self._begin = begin
-        self._live = begin()
-        self._under_way: dict[int, Act] = {}  # actions without an answer, by their identity
-        self._told: list[News] = []  # events of this class, not of the backend
-        self._away = False
+        self._open_backend = open_backend
+        self._backend = open_backend()
+        self._pending: dict[int, ClusterAction] = {}  # actions without an answer, by their identity
+        self._events: list[RunUpdate] = []  # events of this class, not of the backend
+        self._interrupted = False
 
-    def do(self, act: Act) -> None:
-        self._under_way[id(act)] = act
-        self._live.do(act)
+    def do(self, action: ClusterAction) -> None:
+        self._pending[id(action)] = action
+        self._backend.do(action)
 
-    def news(self, wait_s: float) -> Sequence[News]:
+    def updates(self, wait_s: float) -> Sequence[RunUpdate]:
         """As `ports.RunBackend.updates`."""
-        told, self._told = self._told, []
-        return [*told, *self._heard(0.0 if told else wait_s)]
+        events, self._events = self._events, []
+        return [*events, *self._receive(0.0 if events else wait_s)]
 
-    def renew(self) -> None:
+    def restart_watches(self) -> None:
         """As `ports.RunBackend.restart_watches`. Raises: as `open_backend`."""
-        self._told += self._rest()
-        self._live.close()
-        under_way, self._under_way = self._under_way, {}
-        if self._away:
-            self._told.append(WatchRestored())  # the next backend reports its own interruptions
-        self._away = False
-        self._live = self._begin()
-        for act in under_way.values():
-            if isinstance(act, (Look, ListPods, ListAttachments)):
-                self.do(act)
+        self._events += self._undelivered()
+        self._backend.close()
+        pending, self._pending = self._pending, {}
+        if self._interrupted:
+            self._events.append(WatchRestored())  # the next backend reports its own interruptions
+        self._interrupted = False
+        self._backend = self._open_backend()
+        for action in pending.values():
+            if isinstance(action, (ReadPod, ListPods, ListAttachments)):
+                self.do(action)
             else:
-                self._told.append(RequestAnswered(act, _UNANSWERED))
+                self._events.append(RequestAnswered(action, _OUTCOME_UNKNOWN))
 
     def close(self) -> None:
-        self._live.close()
+        self._backend.close()
 
-    def _heard(self, wait_s: float) -> Sequence[News]:
-        told = self._live.news(wait_s)
-        for news in told:
-            match news:
+    def _receive(self, wait_s: float) -> Sequence[RunUpdate]:
+        events = self._backend.updates(wait_s)
+        for event in events:
+            match event:
                 case RequestAnswered(act, _) | PodsFound(act, _):
-                    self._under_way.pop(id(act), None)
+                    self._pending.pop(id(act), None)
                 case AttachedVolumes():
-                    self._under_way.pop(id(news.act), None)
+                    self._pending.pop(id(event.action), None)
                 case WatchInterrupted():
-                    self._away = True
+                    self._interrupted = True
                 case WatchRestored():
-                    self._away = False
-        return told
+                    self._interrupted = False
+        return events
 
-    def _rest(self) -> Iterator[News]:
+    def _undelivered(self) -> Iterator[RunUpdate]:
         """Events that were not delivered yet, without complete lists, which would be taken for those of the next
         backend."""
         try:
-            while told := self._heard(0.0):
-                yield from (news for news in told if not isinstance(news, (AllNodes, AllPods, AllBudgets)))
+            while events := self._receive(0.0):
+                yield from (event for event in events if not isinstance(event, (AllNodes, AllPods, AllBudgets)))
         except (LockLost, ClusterError):  # the reason for the restart, or an error that the next backend will have too
             return
 
@@ -135,84 +135,84 @@ class RenewableField:
 # Threads that perform actions, a few at a time: each action is answered once, in the order in which they end.
 
 
-Acts = SimpleQueue[Act | None]
+ActionQueue = SimpleQueue[ClusterAction | None]
 """Actions in the order in which they begin; None ends a worker."""
 
 
-class Worker:
+class ActionWorker:
     """For one thread."""
 
     def __init__(
-        self, sender: ApiWriter, marking: NodeAnnotations, restarts: Restarts, reads: RetryingReads, closing: Closing
+        self, sender: ApiWriter, node_changes: NodeChanges, restarts: RolloutRestarts, reads: RetryingReads, close_signal: CloseSignal
     ) -> None:
         self._sender = sender
-        self._marking = marking
+        self._node_changes = node_changes
         self._restarts = restarts
         self._reads = reads
-        self._closing = closing
+        self._close_signal = close_signal
 
-    def work(self, acts: Acts, tell: Callable[[News], None], stop: Callable[[LockLost], None]) -> None:
+    def run(self, actions: ActionQueue, publish: Callable[[RunUpdate], None], on_lock_lost: Callable[[LockLost], None]) -> None:
         """`on_lock_lost` is called when the lock is lost: actions that waited meanwhile are answered, and not sent.
 
         Raises:
             BackendClosed: the backend is closed.
             Unauthorized, Forbidden, ConfigError: a read is refused permanently.
         """
-        while (act := acts.get()) is not None:
-            self._closing.check()
+        while (action := actions.get()) is not None:
+            self._close_signal.check()
             try:
-                tell(self.done(act))
+                publish(self.perform(action))
             except LockLost as error:
-                tell(RequestAnswered(act, LostAnswer(f"it was not sent: {error.message}")))
-                stop(error)
+                publish(RequestAnswered(action, LostResponse(f"it was not sent: {error.message}")))
+                on_lock_lost(error)
 
-    def done(self, act: Act) -> News:
+    def perform(self, action: ClusterAction) -> RunUpdate:
         """Raises LockLost: the action was not performed, and must not be."""
-        match act:
+        match action:
             case Evict(pod, grace_s):
-                return RequestAnswered(act, evict(self._sender, pod, grace_s))
+                return RequestAnswered(action, send_eviction(self._sender, pod, grace_s))
             case Delete(pod):
-                return RequestAnswered(act, delete(self._sender, pod))
+                return RequestAnswered(action, send_deletion(self._sender, pod))
             case Restart():
-                return RequestAnswered(act, self._restarts.restart(act))
-            case Look(pod):
-                return self._found(act, lambda: self._reads.pod(pod))
+                return RequestAnswered(action, self._restarts.restart(action))
+            case ReadPod(pod):
+                return self._list_pods(action, lambda: self._reads.find_pod(pod))
             case ListPods(node):
-                return self._found(act, lambda: self._reads.on_node(node))
+                return self._list_pods(action, lambda: self._reads.pods_on_node(node))
             case ListAttachments():
-                return self._attached(act)
+                return self._list_attachments(action)
             case _:
-                return RequestAnswered(act, self._marking.done(act))
+                return RequestAnswered(action, self._node_changes.apply(action))
 
     @staticmethod
-    def _found(act: Look | ListPods, read: Callable[[], tuple[Pod, ...]]) -> News:
+    def _list_pods(action: ReadPod | ListPods, read: Callable[[], tuple[Pod, ...]]) -> RunUpdate:
         try:
-            return PodsFound(act, read())
+            return PodsFound(action, read())
         except GaveUp as error:
-            return RequestAnswered(act, LostAnswer(str(error)))
+            return RequestAnswered(action, LostResponse(str(error)))
 
-    def _attached(self, act: ListAttachments) -> AttachedVolumes:
+    def _list_attachments(self, action: ListAttachments) -> AttachedVolumes:
         """The drain continues without this list: it is not retried for long, and the permission to list
         VolumeAttachments is optional."""
         try:
-            return AttachedVolumes(act, self._reads.attached_to(act.node))
+            return AttachedVolumes(action, self._reads.volumes_attached_to(action.node))
         except ClusterError as error:
-            return AttachedVolumes(act, (), error.message, isinstance(error, Forbidden))
-        except BadObject as error:
-            return AttachedVolumes(act, (), str(error))
+            return AttachedVolumes(action, (), error.message, isinstance(error, Forbidden))
+        except InvalidAnswer as error:
+            return AttachedVolumes(action, (), str(error))
 
 
-WORKERS = 4
+MAX_WORKERS = 4
 
-CONNECT_S = 5.0
+CONNECT_TIMEOUT_S = 5.0
 """Time limit for opening a connection for an action: the margin of the lock must cover the time from the fence to the
 arrival of the action."""
 
-_LONGEST_WAIT_S = 3600.0
-_CLOSE_S = 1.0
+_MAX_WAIT_S = 3600.0
+_CLOSE_TIMEOUT_S = 1.0
 
 
-class LiveRunField:
+class LiveRunBackend:
     """Watches the cluster from its creation until `close`. All methods are for one thread."""
 
     def __init__(
@@ -220,12 +220,12 @@ class LiveRunField:
         connection: Connection,
         run: str,
         *,
-        journal: str = "",
-        fence: Fence = unfenced,
-        confirm: Fence = unfenced,
-        around: CredentialContext | None = None,
-        patience: RetryPolicy | None = None,
-        following: WatchTimes | None = None,
+        journal_namespace: str = "",
+        fence: Fence = no_fence,
+        confirm: Fence = no_fence,
+        credential_context: CredentialContext | None = None,
+        retry_policy: RetryPolicy | None = None,
+        watch_times: WatchTimes | None = None,
     ) -> None:
         """`run` is the id that is noted on nodes that it changes and workloads that it restarts; `journal_namespace`
         has its journal. `fence` and `confirm` are called from several threads, right before each request that changes
@@ -234,59 +234,59 @@ class LiveRunField:
         Raises:
             ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used.
         """
-        self._closing = Closing()
-        self._patience = patience or RetryPolicy()
-        self._timing = Timing(self._closing.pause)
+        self._close_signal = CloseSignal()
+        self._retry_policy = retry_policy or RetryPolicy()
+        self._timing = Timing(self._close_signal.pause)
         self._page_size = connection.page_size
-        self._following = following or WatchTimes()
-        access = connect(connection, around or of_this_process())
+        self._watch_times = watch_times or WatchTimes()
+        access = open_access(connection, credential_context or process_credential_context())
         self._pools = access.pools
-        self._exchanges = Exchanges(access, self._patience, self._timing)
-        self._transport = Transport(access, self._patience, self._timing, together=False)
-        self._reach = WatchReach([each.resource.plural for each in WATCHED], self._following.away, monotonic())
-        self._told: SimpleQueue[Sequence[News]] = SimpleQueue()
-        self._acts: Acts = SimpleQueue()
+        self._exchanges = Exchanges(access, self._retry_policy, self._timing)
+        self._transport = Transport(access, self._retry_policy, self._timing, counts_read_time=False)
+        self._watch_health = WatchHealth([each.resource.plural for each in WATCHED], self._watch_times.report_after_s, monotonic())
+        self._events: SimpleQueue[Sequence[RunUpdate]] = SimpleQueue()
+        self._actions: ActionQueue = SimpleQueue()
         self._error: BaseException | None = None
-        self._threads = [self._begun(telling.resource.plural, self._watch(telling).follow) for telling in WATCHED]
-        soon = replace(self._patience, connect=min(self._patience.connect, CONNECT_S))
+        self._threads = [self._start_thread(telling.resource.plural, self._watch(telling).run) for telling in WATCHED]
+        write_policy = replace(self._retry_policy, connect_timeout=min(self._retry_policy.connect_timeout, CONNECT_TIMEOUT_S))
 
-        def admit() -> None:
-            self._closing.check()  # after `close` another backend may be open
+        def open_fence() -> None:
+            self._close_signal.check()  # after `close` another backend may be open
             fence()
 
-        sender = ApiWriter(Exchanges(access, soon, self._timing), admit, confirm)
-        swapping = PodActions(self._transport, sender, self._timing)
-        marking, restarts = NodeAnnotations(run, swapping, journal), Restarts(run, swapping)
-        for _ in range(WORKERS):
-            reads = RetryingReads(self._transport, self._patience, self._timing, self._closing, self._page_size)
-            worker = Worker(sender, marking, restarts, reads, self._closing)
-            work = partial(worker.work, self._acts, lambda news: self._told.put((news,)), self._fail)
-            self._threads.append(self._begun("acts", work))
+        sender = ApiWriter(Exchanges(access, write_policy, self._timing), open_fence, confirm)
+        patches = ConditionalPatches(self._transport, sender, self._timing)
+        node_changes, restarts = NodeChanges(run, patches, journal_namespace), RolloutRestarts(run, patches)
+        for _ in range(MAX_WORKERS):
+            reads = RetryingReads(self._transport, self._retry_policy, self._timing, self._close_signal, self._page_size)
+            worker = ActionWorker(sender, node_changes, restarts, reads, self._close_signal)
+            work = partial(worker.run, self._actions, lambda news: self._events.put((news,)), self._fail)
+            self._threads.append(self._start_thread("acts", work))
 
-    def do(self, act: Act) -> None:
-        self._acts.put(act)
+    def do(self, action: ClusterAction) -> None:
+        self._actions.put(action)
 
-    def news(self, wait_s: float) -> Sequence[News]:
+    def updates(self, wait_s: float) -> Sequence[RunUpdate]:
         """As `ports.RunBackend.updates`. Also raises ConfigError: credentials cannot be obtained any more; LockLost:
         the fence refused an action, which was answered before. Returns nothing once it is closed."""
-        until_s = monotonic() + min(wait_s, _LONGEST_WAIT_S)
-        found: list[News] = []
-        while not self._closing.begun:
+        deadline_s = monotonic() + min(wait_s, _MAX_WAIT_S)
+        events: list[RunUpdate] = []
+        while not self._close_signal.is_closed:
             now_s = monotonic()
             error = self._error  # read first: events from before the error are returned before it is raised
-            reached = self._reach.news(now_s)  # read first, too: a watch that works again was listed before
-            found += self._heard()
-            found += reached
-            if found:
-                return found
+            health_events = self._watch_health.new_events(now_s)  # read first, too: a watch that works again was listed before
+            events += self._receive()
+            events += health_events
+            if events:
+                return events
             if error is not None:
                 raise error
             if self._error is not None:
                 continue  # the error came meanwhile
-            if now_s >= until_s:
+            if now_s >= deadline_s:
                 return ()
             try:
-                found += self._told.get(timeout=min(until_s - now_s, self._reach.due_s(now_s)))
+                events += self._events.get(timeout=min(deadline_s - now_s, self._watch_health.next_event_s(now_s)))
             except Empty:
                 continue
         return ()
@@ -294,52 +294,52 @@ class LiveRunField:
     def close(self) -> None:
         """After this no request is sent that would change something. The threads end within a second, and their
         connections with them; it may be called again."""
-        self._closing.begin()
+        self._close_signal.close()
         for _ in self._threads:
-            self._acts.put(None)
-        until_s = monotonic() + _CLOSE_S
+            self._actions.put(None)
+        deadline_s = monotonic() + _CLOSE_TIMEOUT_S
         for thread in self._threads:
-            while thread.is_alive() and monotonic() < until_s:
-                self._pools.cut()  # again: a connection may just have been opened
+            while thread.is_alive() and monotonic() < deadline_s:
+                self._pools.shut_down()  # again: a connection may just have been opened
                 thread.join(0.02)
         self._pools.close()
 
-    def _heard(self) -> list[News]:
-        found: list[News] = []
+    def _receive(self) -> list[RunUpdate]:
+        events: list[RunUpdate] = []
         try:
             while True:
-                found += self._told.get_nowait()
+                events += self._events.get_nowait()
         except Empty:
-            return found
+            return events
 
-    def _begun(self, name: str, work: Callable[[], None]) -> threading.Thread:
-        thread = threading.Thread(target=self._guarded, args=(work,), name=f"eksdoc field: {name}", daemon=True)
+    def _start_thread(self, name: str, work: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=self._run_guarded, args=(work,), name=f"eksdoc field: {name}", daemon=True)
         thread.start()
         return thread
 
-    def _guarded(self, work: Callable[[], None]) -> None:
+    def _run_guarded(self, work: Callable[[], None]) -> None:
         """An error that ends a thread is raised by `updates`."""
         try:
             work()
-        except Closed:
+        except BackendClosed:
             return
         except BaseException as error:
             self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
         self._error = self._error or error
-        self._told.put(())  # wake up `updates`
+        self._events.put(())  # wake up `updates`
 
-    def _watch(self, telling: FactListener) -> WatchThread:
-        changing = Changing(telling.resource)
+    def _watch(self, listener: FactEvents) -> WatchThread:
+        decoder = WatchDecoder(listener.resource)
         return WatchThread(
-            telling,
-            Lister(telling.resource, self._transport, changing, self._page_size),
-            Streams(telling.resource, self._exchanges, self._following),
-            changing,
-            FailureStreak(self._patience, self._timing),
-            self._reach,
-            self._closing,
+            listener,
+            ResourceLister(listener.resource, self._transport, decoder, self._page_size),
+            WatchStreams(listener.resource, self._exchanges, self._watch_times),
+            decoder,
+            FailureStreak(self._retry_policy, self._timing),
+            self._watch_health,
+            self._close_signal,
             monotonic,
-            self._told.put,
+            self._events.put,
         )

@@ -13,32 +13,32 @@ from time import monotonic
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unreachable
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import NAMING_LABELS, AppliedObjects, Doc, ObjectName, at, named
+from kubectl_eksdoc.model.api_objects import NAMING_LABELS, AppliedObjects, Doc, ObjectName, nested_field, object_name
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import Connection, OutageLimits
-from kubectl_eksdoc.model.kinds import NEVER_APPLIED, SEARCHED, ReadState, Resource, Unknown
-from kubectl_eksdoc.objects.collector import BadObject, Collector
-from kubectl_eksdoc.objects.single import NoJson, RawObjects, decode
+from kubectl_eksdoc.model.kinds import NEVER_IN_MANIFESTS, SEARCHED, ReadState, Resource, Unknown
+from kubectl_eksdoc.objects.collector import InvalidAnswer, FactCollector
+from kubectl_eksdoc.objects.single import InvalidJson, RawObjects, decode_json
 
-from .config import connect
+from .config import open_access
 from .exchanges import RetryPolicy, Timing
 from .identity import EksIdentity
-from .responses import ContinueTokenExpired, HttpAnswer, Incomplete, NotServed, RequestRefused, shown
-from .target import CredentialContext, of_this_process
-from .transport import Paging, Transport, in_order
+from .responses import ContinueTokenExpired, HttpResponse, Incomplete, NotServed, RequestRefused, safe_message
+from .target import CredentialContext, process_credential_context
+from .transport import Paging, Transport, parallel_in_order
 
-VERB = "list"
+LIST_VERB = "list"
 """The RBAC verb that every requested resource needs, in all namespaces."""
 
-_NEEDED = (kinds.NODES, kinds.PODS)  # without these there is no answer at all
-_LISTS = 4  # a list that expired or cannot be decoded is begun again at most three times
-_AHEAD = 4  # lists requested in parallel
+_REQUIRED = (kinds.NODES, kinds.PODS)  # without these there is no answer at all
+_MAX_LISTS = 4  # a list that expired or cannot be decoded is begun again at most three times
+_PARALLEL_LISTS = 4  # lists requested in parallel
 
 Progress = Callable[[str, int], None]
-_FirstPage = tuple[Resource, HttpAnswer]  # the version that the server serves, and its response
+_FirstPage = tuple[Resource, HttpResponse]  # the version that the server serves, and its response
 
 
-class _Failed(Exception):
+class _ResourceFailed(Exception):
     """One resource cannot be read; others may. `error` is what the user sees if this resource is required."""
 
     def __init__(self, resource: Resource, error: ClusterError) -> None:
@@ -49,7 +49,7 @@ class _Failed(Exception):
         if isinstance(error, Forbidden):
             scope = "in all namespaces" if resource.namespaced else "at cluster scope"
             self.state = ReadState.FORBIDDEN
-            self.detail = f"missing right: {VERB} {resource.full_name} {scope}"
+            self.detail = f"missing right: {LIST_VERB} {resource.full_name} {scope}"
         elif isinstance(error, NotServed):
             self.state = ReadState.NOT_SERVED
             versions = " or ".join(form.api_version for form in resource.versions)
@@ -68,19 +68,19 @@ class LiveReader:
         connection: Connection,
         progress: Progress | None = None,
         *,
-        raw: RawObjects | None = None,
-        waiting: OutageLimits | None = None,
-        around: CredentialContext | None = None,
-        patience: RetryPolicy | None = None,
+        raw_objects: RawObjects | None = None,
+        outage_limits: OutageLimits | None = None,
+        credential_context: CredentialContext | None = None,
+        retry_policy: RetryPolicy | None = None,
         timing: Timing | None = None,
     ) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
-        self._around = around or of_this_process()
-        self._raw = raw
+        self._credential_context = credential_context or process_credential_context()
+        self._raw_objects = raw_objects
         self._connection = connection
         self._progress = progress or (lambda _plural, _count: None)
-        self._access = connect(connection, self._around)
-        self._transport = Transport(self._access, patience, timing, waiting=waiting)
+        self._access = open_access(connection, self._credential_context)
+        self._transport = Transport(self._access, retry_policy, timing, outage_limits=outage_limits)
 
     @property
     def eks(self) -> EksIdentity:
@@ -95,109 +95,109 @@ class LiveReader:
             ClusterError: nodes or pods cannot be read (Forbidden: `missing` says why).
         """
         read_time = self._access.read_time
-        read_time.observe()
+        read_time.start_observation()
         try:
-            with closing(self._transport), read_time.counted():
-                return self._observed(resources)
+            with closing(self._transport), read_time.counting():
+                return self._read_all(resources)
         except MemoryError as error:
             raise Incomplete(
                 f"this machine has too little memory for what {self._access.target.server.address} sent",
                 "Read the cluster from a machine with more, or with smaller pages (--chunk-size).",
             ) from error
 
-    def _observed(self, resources: Sequence[Resource]) -> Cluster:
-        version, observed_at = self._greeting()
-        collector = Collector(Source.LIVE, self._raw)
-        for resource, first in zip(resources, in_order(self._first, resources, _AHEAD), strict=True):
+    def _read_all(self, resources: Sequence[Resource]) -> Cluster:
+        version, observed_at = self._server_version()
+        collector = FactCollector(Source.LIVE, self._raw_objects)
+        for resource, first_page in zip(resources, parallel_in_order(self._first_page, resources, _PARALLEL_LISTS), strict=True):
             try:
-                self._list(collector, resource, first)
-            except _Failed as failure:
-                if resource in _NEEDED:
+                self._list(collector, resource, first_page)
+            except _ResourceFailed as failure:
+                if resource in _REQUIRED:
                     raise failure.error from failure.__cause__
                 collector.forget(resource)
-                collector.mark(resource, failure.state, failure.detail)
+                collector.set_state(resource, failure.state, failure.detail)
             else:
-                collector.mark(resource, ReadState.READ)
+                collector.set_state(resource, ReadState.READ)
         return collector.cluster(self._identity(collector, version), observed_at)
 
-    def _identity(self, collector: Collector, version: str) -> Identity:
+    def _identity(self, collector: FactCollector, version: str) -> Identity:
         """The names in the kubeconfig first; the labels of nodes supply what it leaves open."""
-        told, seen = self._access.eks.identity, collector.nodes_identity()
+        from_kubeconfig, from_nodes = self._access.eks.identity, collector.nodes_identity()
         return replace(
-            told,
-            cluster=told.cluster or seen.cluster,
-            account=told.account or seen.account,
-            region=told.region or seen.region,
+            from_kubeconfig,
+            cluster=from_kubeconfig.cluster or from_nodes.cluster,
+            account=from_kubeconfig.account or from_nodes.account,
+            region=from_kubeconfig.region or from_nodes.region,
             server_version=version,
         )
 
-    def _greeting(self) -> tuple[str, datetime]:
+    def _server_version(self) -> tuple[str, datetime]:
         """The server's version and its clock. A server that hides its version is read all the same."""
         try:
-            answer = self._transport.get("/version", right="get /version")
+            response = self._transport.get("/version", right="get /version")
         except (Forbidden, NotServed):
-            return "", self._around.now()
+            return "", self._credential_context.now()
         try:
-            version = json.loads(answer.body)["gitVersion"]
+            version = json.loads(response.body)["gitVersion"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RequestRefused(
-                f"{self._access.target.server.address}/version answered something that is not a version: {answer.said}",
+                f"{self._access.target.server.address}/version answered something that is not a version: {response.message}",
                 "Is this the address of a Kubernetes API?",
             ) from error
-        return shown(str(version)), answer.date or self._around.now()
+        return safe_message(str(version)), response.server_time or self._credential_context.now()
 
-    def _list(self, collector: Collector, resource: Resource, first: Callable[[], _FirstPage]) -> None:
+    def _list(self, collector: FactCollector, resource: Resource, first_page: Callable[[], _FirstPage]) -> None:
         """Read one complete list. The server keeps the state behind a continue token for minutes only.
 
         The token that a 410 (Expired) offers instead would mix two states of the cluster, so the list is begun again;
         the last time in one answer, which cannot expire.
         """
-        ask = first
-        for left in reversed(range(_LISTS)):
+        request_page = first_page
+        for retries_left in reversed(range(_MAX_LISTS)):
             try:
-                self._pages(collector, resource, *ask())
+                self._add_pages(collector, resource, *request_page())
                 return
-            except (ContinueTokenExpired, BadObject) as error:
-                if not left:
-                    raise _Failed(resource, _given_up(resource, error)) from error
+            except (ContinueTokenExpired, InvalidAnswer) as error:
+                if not retries_left:
+                    raise _ResourceFailed(resource, _list_error(resource, error)) from error
             except (RequestRefused, Incomplete, Forbidden, NotServed) as error:
-                raise _Failed(resource, error) from error.__cause__
+                raise _ResourceFailed(resource, error) from error.__cause__
             collector.forget(resource)
-            ask = partial(self._first, resource, limited=left > 1)
+            request_page = partial(self._first_page, resource, paged=retries_left > 1)
 
-    def _first(self, resource: Resource, limited: bool = True) -> _FirstPage:
+    def _first_page(self, resource: Resource, paged: bool = True) -> _FirstPage:
         """The first page, in the newest version that is served: a server with an older CRD does not know the newer
         ones."""
         *newer, oldest = resource.versions
-        for form in newer:
+        for version in newer:
             with suppress(NotServed):
-                return form, self._page(form, limited=limited)
-        return oldest, self._page(oldest, limited=limited)
+                return version, self._get_page(version, paged=paged)
+        return oldest, self._get_page(oldest, paged=paged)
 
-    def _pages(self, collector: Collector, resource: Resource, form: Resource, answer: HttpAnswer) -> None:
-        count, paging = 0, Paging(form.full_name)
+    def _add_pages(self, collector: FactCollector, resource: Resource, version: Resource, response: HttpResponse) -> None:
+        objects_read, paging = 0, Paging(version.full_name)
         while True:
-            page = collector.add_page(resource, answer.body, form.path)
-            count += page.count
-            paging.check(page.continue_token, page.count, len(answer.body))
-            self._progress(resource.plural, count)
+            page = collector.add_page(resource, response.body, version.path)
+            objects_read += page.count
+            paging.check_page(page.continue_token, page.count, len(response.body))
+            self._progress(resource.plural, objects_read)
             if not page.continue_token:
                 return
-            answer = self._page(form, page.continue_token)
+            response = self._get_page(version, page.continue_token)
 
-    def _page(self, resource: Resource, token: str = "", limited: bool = True) -> HttpAnswer:
+    def _get_page(self, resource: Resource, token: str = "", paged: bool = True) -> HttpResponse:
         # Never with resourceVersion=0: servers then ignore the limit and send everything.
-        query = {"limit": str(self._connection.page_size)} if limited else {}
+        query = {"limit": str(self._connection.page_size)} if paged else {}
         if token:
             query["continue"] = token
-        return self._transport.get(resource.path, query, right=f"{VERB} {resource.full_name}")
+        return self._transport.get(resource.path, query, right=f"{LIST_VERB} {resource.full_name}")
 
 
-def _given_up(resource: Resource, error: ContinueTokenExpired | BadObject) -> ClusterError:
-    if isinstance(error, BadObject):
+def _list_error(resource: Resource, error: ContinueTokenExpired | InvalidAnswer) -> ClusterError:
+    if isinstance(error, InvalidAnswer):
         return RequestRefused(f"the server's answers cannot be understood: {error}")
     return RequestRefused(
-        f"the list of {resource.full_name} expired {_LISTS} times while it was being read",
+        f"the list of {resource.full_name} expired {_MAX_LISTS} times while it was being read",
         "The connection is too slow for the size of the cluster: try larger pages (--chunk-size), or from nearer.",
     )
 
@@ -205,14 +205,14 @@ def _given_up(resource: Resource, error: ContinueTokenExpired | BadObject) -> Cl
 # Search for the objects that a field manager has applied: over all kinds, by metadata alone.
 
 
-Listed = Callable[[Transport, Resource, int], Iterator[Doc]]
+ListObjects = Callable[[Transport, Resource, int], Iterator[Doc]]
 """The metadata of all objects of a resource."""
 
-WITHIN_S = 60.0
-MOST = 10_000
-_HASTY = RetryPolicy(tries=2, tries_to_connect=1, silence=20.0)
-_WHEN_ASKED = (RequestRefused, ContinueTokenExpired, Unreachable)
-_MEASURED = ".metrics.k8s.io"
+SEARCH_TIMEOUT_S = 60.0
+MAX_OBJECTS = 10_000
+_SEARCH_RETRY_POLICY = RetryPolicy(tries=2, tries_to_connect=1, silence_timeout=20.0)
+_READ_ERRORS = (RequestRefused, ContinueTokenExpired, Unreachable)
+_METRICS_GROUP = ".metrics.k8s.io"
 """Objects of this group, and of those below it, are not stored: they are measured on each request."""
 
 
@@ -222,19 +222,19 @@ class AppliedSearch:
     def __init__(
         self,
         transport: Transport,
-        listed: Listed,
+        list_objects: ListObjects,
         page_size: int,
-        most: int = MOST,
+        max_objects: int = MAX_OBJECTS,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """`max_objects`: how many objects of a kind are read."""
-        self._transport = Transport(transport.access, _HASTY)
-        self._listed = listed
+        self._transport = Transport(transport.access, _SEARCH_RETRY_POLICY)
+        self._list_objects = list_objects
         self._page_size = page_size
-        self._most = most
+        self._max_objects = max_objects
         self._clock = clock
-        self._until_s = clock() + WITHIN_S
-        self._unlisted: dict[str, Unknown] = {}
+        self._deadline_s = clock() + SEARCH_TIMEOUT_S
+        self._not_listed: dict[str, Unknown] = {}
         self.resources: dict[tuple[str, str], Resource] = {}
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
@@ -242,96 +242,96 @@ class AppliedSearch:
         and page. A kind with more than `MAX_OBJECTS` objects, and a kind that is not listed within `SEARCH_TIMEOUT_S`,
         is unknown."""
         try:
-            served = {resource.full_name: resource for resource in reversed([*self._served()])}
+            served = {resource.full_name: resource for resource in reversed([*self._served_resources()])}
         except Forbidden as error:
             return Unknown(error.message, error.missing)
-        except (NotServed, *_WHEN_ASKED) as error:
+        except (NotServed, *_READ_ERRORS) as error:
             return Unknown(error.message)
-        wanted = sorted((set(served) - NEVER_APPLIED - _USUAL) if others else (set(served) & _USUAL))
-        self.resources = {(served[each].api_version, served[each].kind): served[each] for each in wanted}
+        resource_names = sorted((set(served) - NEVER_IN_MANIFESTS - _USUAL_KINDS) if others else (set(served) & _USUAL_KINDS))
+        self.resources = {(served[each].api_version, served[each].kind): served[each] for each in resource_names}
         labels: dict[ObjectName, dict[str, str]] = {}
         stripped: set[ObjectName] = set()
-        asked = in_order(lambda each: self._of(served[each]), wanted, _AHEAD)
-        for name, told in zip(wanted, asked, strict=True):
-            docs = told()
+        lists = parallel_in_order(lambda each: self._list_resource(served[each]), resource_names, _PARALLEL_LISTS)
+        for name, list_result in zip(resource_names, lists, strict=True):
+            docs = list_result()
             if isinstance(docs, Unknown):
-                self._unlisted[name] = docs
+                self._not_listed[name] = docs
                 continue
             for doc in docs:
-                managers = _managers(doc)
+                managers = _field_managers(doc)
                 if not managers or manager in managers:
-                    held = at(doc, "metadata", "labels")
-                    held = held if isinstance(held, dict) else {}
-                    labels[named(doc)] = {key: str(held[key]) for key in NAMING_LABELS if key in held}
+                    doc_labels = nested_field(doc, "metadata", "labels")
+                    doc_labels = doc_labels if isinstance(doc_labels, dict) else {}
+                    labels[object_name(doc)] = {key: str(doc_labels[key]) for key in NAMING_LABELS if key in doc_labels}
                 if not managers:
-                    stripped.add(named(doc))
-        return AppliedObjects(labels, frozenset(stripped), self._unlisted)
+                    stripped.add(object_name(doc))
+        return AppliedObjects(labels, frozenset(stripped), self._not_listed)
 
-    def _of(self, resource: Resource) -> list[Doc] | Unknown:
+    def _list_resource(self, resource: Resource) -> list[Doc] | Unknown:
         right = f"list {resource.full_name}"
-        found: list[Doc] = []
+        docs: list[Doc] = []
         try:
-            if self._clock() > self._until_s:
-                return _TOO_LATE
-            for doc in self._listed(self._transport, resource, self._page_size):
-                found.append(doc)
-                if len(found) > self._most:
-                    return Unknown(f"there are more than {self._most:,} of them")
-                if len(found) % self._page_size == 0 and self._clock() > self._until_s:
-                    return _TOO_LATE
+            if self._clock() > self._deadline_s:
+                return _TIMED_OUT
+            for doc in self._list_objects(self._transport, resource, self._page_size):
+                docs.append(doc)
+                if len(docs) > self._max_objects:
+                    return Unknown(f"there are more than {self._max_objects:,} of them")
+                if len(docs) % self._page_size == 0 and self._clock() > self._deadline_s:
+                    return _TIMED_OUT
         except Forbidden as error:
             return Unknown(error.message, right)
         except NotServed:  # the kind was removed meanwhile, with all of its objects
             return []
-        except _WHEN_ASKED as error:
+        except _READ_ERRORS as error:
             return Unknown(error.message)
-        return found
+        return docs
 
-    def _served(self) -> Iterator[Resource]:
+    def _served_resources(self) -> Iterator[Resource]:
         """Resources that can be listed; of a resource in several versions, the one that its group prefers comes
         first."""
         for path in ("/api", "/apis"):
-            body = self._asked(path)
-            versions = [str(each) for each in body.get("versions") or ()]
-            for group in body.get("groups") or ():
-                preferred = at(group, "preferredVersion", "groupVersion")
-                every = [str(each.get("groupVersion")) for each in group.get("versions") or ()]
-                versions += sorted(every, key=lambda each: each != preferred)
-            versions = [each for each in versions if f"{_MEASURED}/" not in f".{each}"]
-            answers = in_order(partial(self._resources, path), versions, _AHEAD)
-            for group_version, told in zip(versions, answers, strict=True):
-                name, _, version = group_version.rpartition("/")
-                for each in told():
-                    plural = str(each.get("name"))
-                    if "list" in (each.get("verbs") or ()) and "/" not in plural:
-                        yield Resource(str(each.get("kind")), plural, name, version, bool(each.get("namespaced")))
+            document = self._get_document(path)
+            versions = [str(resource) for resource in document.get("versions") or ()]
+            for group in document.get("groups") or ():
+                preferred = nested_field(group, "preferredVersion", "groupVersion")
+                group_versions = [str(resource.get("groupVersion")) for resource in group.get("versions") or ()]
+                versions += sorted(group_versions, key=lambda resource: resource != preferred)
+            versions = [resource for resource in versions if f"{_METRICS_GROUP}/" not in f".{resource}"]
+            responses = parallel_in_order(partial(self._resources_of, path), versions, _PARALLEL_LISTS)
+            for group_version, resources_of in zip(versions, responses, strict=True):
+                group_name, _, version = group_version.rpartition("/")
+                for resource in resources_of():
+                    plural = str(resource.get("name"))
+                    if "list" in (resource.get("verbs") or ()) and "/" not in plural:
+                        yield Resource(str(resource.get("kind")), plural, group_name, version, bool(resource.get("namespaced")))
 
-    def _resources(self, path: str, group_version: str) -> list[Doc]:
+    def _resources_of(self, path: str, group_version: str) -> list[Doc]:
         try:
-            return list(self._asked(f"{path}/{group_version}").get("resources") or ())
-        except (Forbidden, NotServed, *_WHEN_ASKED):
-            why = Unknown("the server of this API group does not tell what kinds it has")
-            self._unlisted[f"*.{group_version.rpartition('/')[0]}"] = why
+            return list(self._get_document(f"{path}/{group_version}").get("resources") or ())
+        except (Forbidden, NotServed, *_READ_ERRORS):
+            reason = Unknown("the server of this API group does not tell what kinds it has")
+            self._not_listed[f"*.{group_version.rpartition('/')[0]}"] = reason
             return []
 
-    def _asked(self, path: str) -> Doc:
+    def _get_document(self, path: str) -> Doc:
         body = self._transport.get(path, right=f"get {path}").body
         try:
-            found = decode(body)
-        except NoJson as error:
+            document = decode_json(body)
+        except InvalidJson as error:
             raise RequestRefused(f"the answer to get {path} is no JSON: {error}") from error
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             raise RequestRefused(f"the answer to get {path} is no object")
-        return found
+        return document
 
 
-_USUAL = frozenset(each.full_name for each in SEARCHED)
-_TOO_LATE = Unknown(f"it was not listed within {WITHIN_S:.0f} s")
+_USUAL_KINDS = frozenset(each.full_name for each in SEARCHED)
+_TIMED_OUT = Unknown(f"it was not listed within {SEARCH_TIMEOUT_S:.0f} s")
 
 
-def _managers(doc: Doc) -> set[str]:
+def _field_managers(doc: Doc) -> set[str]:
     """The field managers of the object: by name where the operation is Apply, as ``name (Update)`` otherwise."""
-    entries = at(doc, "metadata", "managedFields")
+    entries = nested_field(doc, "metadata", "managedFields")
     return {
         str(each.get("manager")) if each.get("operation") == "Apply" else f"{each.get('manager')} (Update)"
         for each in (entries if isinstance(entries, list) else ())

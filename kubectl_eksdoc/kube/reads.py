@@ -14,49 +14,49 @@ from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
-    BudgetGone,
-    BudgetIs,
-    News,
-    NodeGone,
-    NodeIs,
-    PodGone,
-    PodIs,
+    BudgetRemoved,
+    BudgetChanged,
+    RunUpdate,
+    NodeRemoved,
+    NodeChanged,
+    PodRemoved,
+    PodChanged,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.objects.collector import BadObject
-from kubectl_eksdoc.objects.held import Changing, ListPage
+from kubectl_eksdoc.objects.collector import InvalidAnswer
+from kubectl_eksdoc.objects.held import WatchDecoder, ListPage
 
 from .exchanges import RetryPolicy, Timing
 from .responses import ContinueTokenExpired, ObjectNotFound
 from .transport import Paging, Transport
-from .writes import path_of
+from .writes import pod_path_of
 
 # Complete lists, page by page, in the state of one moment.
 
 
-_LARGER = 4
+_PAGE_SIZE_FACTOR = 4
 """A list whose continue token expired is begun again with pages larger by this factor: fewer pages can be late."""
 
 
-class _Listed(NamedTuple):
+class FactList(NamedTuple):
     """Facts with their resourceVersions; `version` is the one of the list."""
 
     items: tuple[tuple[Any, int], ...]
     version: int
 
 
-class Lister:
+class ResourceLister:
     """Lists of one resource. For one thread."""
 
-    def __init__(self, resource: Resource, transport: Transport, changing: Changing, page_size: int) -> None:
+    def __init__(self, resource: Resource, transport: Transport, decoder: WatchDecoder, page_size: int) -> None:
         self._resource = resource
         self._transport = transport
-        self._changing = changing
+        self._decoder = decoder
         self._page_size = page_size
 
-    def all(self, fields: str = "") -> _Listed:
+    def list_all(self, field_selector: str = "") -> FactList:
         """All objects, or those that match the field selector.
 
         The token that a 410 answer offers would mix two states of the cluster, so the list is begun again.
@@ -67,75 +67,75 @@ class Lister:
             ClusterError: as `Transport.get`.
         """
         size = self._page_size
-        until_s = monotonic() + (self._transport.access.read_timeout or inf)
+        deadline_s = monotonic() + (self._transport.access.read_timeout or inf)
         while True:
             try:
-                paging = Paging(self._resource.full_name, until_s)
-                first = page = self._page(size, fields, "", paging)
-                items = first.items
+                paging = Paging(self._resource.full_name, deadline_s)
+                first_page = page = self._get_page(size, field_selector, "", paging)
+                items = first_page.items
                 while page.continue_token:
-                    page = self._page(size, fields, page.continue_token, paging)
+                    page = self._get_page(size, field_selector, page.continue_token, paging)
                     items += page.items
-                return _Listed(tuple(items), first.version)
+                return FactList(tuple(items), first_page.version)
             except ContinueTokenExpired:
-                if size > self._page_size * _LARGER**8:
+                if size > self._page_size * _PAGE_SIZE_FACTOR**8:
                     raise
-                size *= _LARGER
+                size *= _PAGE_SIZE_FACTOR
 
-    def _page(self, size: int, fields: str, token: str, paging: Paging) -> ListPage:
+    def _get_page(self, size: int, field_selector: str, token: str, paging: Paging) -> ListPage:
         # Never with resourceVersion=0: servers then ignore the limit and send everything, and it may be stale.
         query = {"limit": str(size)}
-        if fields:
-            query["fieldSelector"] = fields
+        if field_selector:
+            query["fieldSelector"] = field_selector
         if token:
             query["continue"] = token
         path = self._resource.path
-        answer = self._transport.get(path, query, right=f"list {self._resource.full_name}")
-        page = self._changing.page(answer.body, path)
-        paging.check(page.continue_token, len(page.items), len(answer.body))
+        response = self._transport.get(path, query, right=f"list {self._resource.full_name}")
+        page = self._decoder.page(response.body, path)
+        paging.check_page(page.continue_token, len(page.items), len(response.body))
         return page
 
 
 # The end of a backend: its threads pause until it is closed, and stop.
 
 
-class Closed(Exception):
+class BackendClosed(Exception):
     """The backend is closed: its results are not used any more."""
 
 
-class Closing:
+class CloseSignal:
     """Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
 
     @property
-    def begun(self) -> bool:
+    def is_closed(self) -> bool:
         return self._event.is_set()
 
-    def begin(self) -> None:
+    def close(self) -> None:
         self._event.set()
 
     def check(self) -> None:
         """Raises BackendClosed: the backend is closed."""
         if self._event.is_set():
-            raise Closed
+            raise BackendClosed
 
     def pause(self, seconds: float) -> None:
         """Raises BackendClosed: the backend is closed, or closes during the pause."""
         if self._event.wait(seconds):
-            raise Closed
+            raise BackendClosed
 
 
 # Reads that are retried until they succeed, the backend is closed, or the cluster refuses them permanently.
 
 
-FOR_GOOD = 3
+MIN_REFUSALS = 3
 """A refusal of credentials or permissions is believed after so many refusals in a row, and after the time of the retry
 policy. An API server that has just started may not know the roles yet; a webhook that checks tokens, or the network of
 a credential plugin, may be away for a moment."""
 
-Read = TypeVar("Read")
+Result = TypeVar("Result")
 
 
 class GaveUp(Exception):
@@ -146,23 +146,23 @@ class FailureStreak:
     """The consecutive failures of one reader. For one thread."""
 
     def __init__(
-        self, patience: RetryPolicy, timing: Timing, refused_s: float | None = None, longest_s: float = inf
+        self, retry_policy: RetryPolicy, timing: Timing, refusal_patience_s: float | None = None, give_up_s: float = inf
     ) -> None:
         """`refusal_patience_s`: how long a refusal is not believed; None: as in the retry policy. `give_up_s`: how long
         reads are retried, whatever the error."""
-        self._ends_s = longest_s
-        self._failed_s = 0.0  # start of the streak
-        self._patience = patience
+        self._give_up_s = give_up_s
+        self._failing_since_s = 0.0  # start of the streak
+        self._retry_policy = retry_policy
         self._timing = timing
-        self._longest_s = patience.refused if refused_s is None else refused_s
-        self._failed = 0
-        self._refused = 0
-        self._refused_s = 0.0  # first of the refusals in a row
+        self._refusal_patience_s = retry_policy.refusal_patience if refusal_patience_s is None else refusal_patience_s
+        self._failures = 0
+        self._refusals = 0
+        self._refused_since_s = 0.0  # first of the refusals in a row
 
-    def succeeded(self) -> None:
-        self._failed = self._refused = 0
+    def reset(self) -> None:
+        self._failures = self._refusals = 0
 
-    def failed(self, error: Exception, longest_s: float | None = None) -> None:
+    def pause_after(self, error: Exception, max_pause_s: float | None = None) -> None:
         """Pause, for longer each time, at most for `max_pause_s`.
 
         Raises:
@@ -170,39 +170,39 @@ class FailureStreak:
             GaveUp: it has failed for too long.
             BackendClosed: the backend is closed.
         """
-        self._failed += 1
-        self._refused = self._refused + 1 if isinstance(error, (Unauthorized, Forbidden, ConfigError)) else 0
+        self._failures += 1
+        self._refusals = self._refusals + 1 if isinstance(error, (Unauthorized, Forbidden, ConfigError)) else 0
         now_s = self._timing.monotonic()
-        if self._failed == 1:
-            self._failed_s = now_s
-        if self._refused == 1:
-            self._refused_s = now_s
-        if self._refused >= FOR_GOOD and now_s - self._refused_s >= self._longest_s:
+        if self._failures == 1:
+            self._failing_since_s = now_s
+        if self._refusals == 1:
+            self._refused_since_s = now_s
+        if self._refusals >= MIN_REFUSALS and now_s - self._refused_since_s >= self._refusal_patience_s:
             raise error
-        if now_s - self._failed_s >= self._ends_s:
+        if now_s - self._failing_since_s >= self._give_up_s:
             raise GaveUp(str(error)) from error
-        pause_s = self._patience.pause_s(self._failed, self._timing.chance())
-        self._timing.sleep(pause_s if longest_s is None else min(pause_s, longest_s))
+        pause_s = self._retry_policy.pause_s(self._failures, self._timing.chance())
+        self._timing.sleep(pause_s if max_pause_s is None else min(pause_s, max_pause_s))
 
 
-def until_read(read: Callable[[], Read], insisting: FailureStreak, closing: Closing) -> Read:
+def read_until_success(read: Callable[[], Result], failures: FailureStreak, close_signal: CloseSignal) -> Result:
     """The result of `read`, once it succeeds.
 
     Raises:
         as `FailureStreak.pause_after`.
     """
     while True:
-        closing.check()
+        close_signal.check()
         try:
-            found = read()
-        except (ClusterError, BadObject) as error:
-            insisting.failed(error)
+            result = read()
+        except (ClusterError, InvalidAnswer) as error:
+            failures.pause_after(error)
         else:
-            insisting.succeeded()
-            return found
+            failures.reset()
+            return result
 
 
-LONGEST_S = 60.0
+GIVE_UP_S = 60.0
 """The caller may ask again; a read that never ended would block the other requests."""
 
 
@@ -216,83 +216,83 @@ class RetryingReads:
     """
 
     def __init__(
-        self, transport: Transport, patience: RetryPolicy, timing: Timing, closing: Closing, page_size: int
+        self, transport: Transport, retry_policy: RetryPolicy, timing: Timing, close_signal: CloseSignal, page_size: int
     ) -> None:
         self._transport = transport
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._timing = timing
-        self._closing = closing
-        self._changing = Changing(kinds.PODS)
-        self._lister = Lister(kinds.PODS, transport, self._changing, page_size)
-        self._attachments = Lister(kinds.VOLUME_ATTACHMENTS, transport, Changing(kinds.VOLUME_ATTACHMENTS), page_size)
+        self._close_signal = close_signal
+        self._pod_decoder = WatchDecoder(kinds.PODS)
+        self._pod_lister = ResourceLister(kinds.PODS, transport, self._pod_decoder, page_size)
+        self._attachment_lister = ResourceLister(kinds.VOLUME_ATTACHMENTS, transport, WatchDecoder(kinds.VOLUME_ATTACHMENTS), page_size)
 
-    def pod(self, pod: Pod) -> tuple[Pod, ...]:
+    def find_pod(self, pod: Pod) -> tuple[Pod, ...]:
         """The pod that has this name now: one, or none."""
-        return until_read(lambda: self._pod(path_of(pod)), self._insisting(), self._closing)
+        return read_until_success(lambda: self._get_pod(pod_path_of(pod)), self._failure_streak(), self._close_signal)
 
-    def on_node(self, node: str) -> tuple[Pod, ...]:
+    def pods_on_node(self, node: str) -> tuple[Pod, ...]:
         """All pods on the node, finished pods included."""
         fields = f"spec.nodeName={node}"
-        listed = until_read(lambda: self._lister.all(fields), self._insisting(), self._closing)
+        listed = read_until_success(lambda: self._pod_lister.list_all(fields), self._failure_streak(), self._close_signal)
         return tuple(pod for pod, _ in listed.items)
 
-    def attached_to(self, node: str) -> tuple[str, ...]:
+    def volumes_attached_to(self, node: str) -> tuple[str, ...]:
         """The PersistentVolumes that are attached to the node; no field selector can select the attachments of one
         node.
 
         Raises:
             Forbidden: several times in a row; any other ClusterError, BadObject: the list cannot be read.
         """
-        insisting = FailureStreak(self._patience, self._timing, 0.0)  # most drains do not have this permission
+        failures = FailureStreak(self._retry_policy, self._timing, 0.0)  # most drains do not have this permission
         while True:
-            self._closing.check()
+            self._close_signal.check()
             try:
-                listed = self._attachments.all()
+                listed = self._attachment_lister.list_all()
             except Forbidden as error:
-                insisting.failed(error)
+                failures.pause_after(error)
             else:
                 return tuple(sorted(each.volume for each, _ in listed.items if each.node == node and each.volume))
 
-    def _pod(self, path: str) -> tuple[Pod, ...]:
+    def _get_pod(self, path: str) -> tuple[Pod, ...]:
         try:
-            answer = self._transport.get(path, right="get pods")
+            response = self._transport.get(path, right="get pods")
         except ObjectNotFound:
             return ()
-        return (self._changing.object(answer.body, path)[0],)
+        return (self._pod_decoder.object(response.body, path)[0],)
 
-    def _insisting(self) -> FailureStreak:
-        return FailureStreak(self._patience, self._timing, longest_s=LONGEST_S)
+    def _failure_streak(self) -> FailureStreak:
+        return FailureStreak(self._retry_policy, self._timing, give_up_s=GIVE_UP_S)
 
 
 # Events for the objects of a watched resource.
 
 
-class FactListener(NamedTuple):
+class FactEvents(NamedTuple):
     """The event types of one resource; `changed_event` and `removed_event` take a fact and its version."""
 
     resource: Resource
-    all: Callable[[_Listed], News]
-    there: Callable[[Any, int], News]
-    gone: Callable[[Any, int], News]
+    list_event: Callable[[FactList], RunUpdate]
+    changed_event: Callable[[Any, int], RunUpdate]
+    removed_event: Callable[[Any, int], RunUpdate]
 
 
 WATCHED = (
-    FactListener(
+    FactEvents(
         kinds.PODS,
         lambda listed: AllPods(listed.items, listed.version),
-        PodIs,
-        lambda pod, version: PodGone(pod.uid, version),
+        PodChanged,
+        lambda pod, version: PodRemoved(pod.uid, version),
     ),
-    FactListener(
+    FactEvents(
         kinds.BUDGETS,
         lambda listed: AllBudgets(listed.items, listed.version),
-        BudgetIs,
-        lambda budget, version: BudgetGone(budget.key),
+        BudgetChanged,
+        lambda budget, version: BudgetRemoved(budget.key),
     ),
-    FactListener(
+    FactEvents(
         kinds.NODES,
         lambda listed: AllNodes(tuple(node for node, _ in listed.items)),
-        lambda node, version: NodeIs(node),
-        lambda node, version: NodeGone(node.name),
+        lambda node, version: NodeChanged(node),
+        lambda node, version: NodeRemoved(node.name),
     ),
 )

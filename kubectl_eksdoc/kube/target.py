@@ -17,10 +17,10 @@ from typing import Any, TextIO
 
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import ClusterError, ConfigError
-from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.files import open_file
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.held_secrets import hold
-from kubectl_eksdoc.kubernetes.guards import address
+from kubectl_eksdoc.held_secrets import register_secrets
+from kubectl_eksdoc.kubernetes.guards import redact_url
 
 # The credential in use: fetched once, shared by all threads, renewed when it expires or the server refuses it.
 #
@@ -30,7 +30,7 @@ from kubectl_eksdoc.kubernetes.guards import address
 
 
 TOKEN_FILE_AGE = timedelta(minutes=1)
-_LARGEST = 1 << 20
+_MAX_TOKEN_FILE = 1 << 20
 
 
 @frozen
@@ -55,9 +55,9 @@ class Credentials:
         self._now = now
         self._lock = threading.Lock()
         self._current: Credential | None = None
-        self._until: datetime | None = None
-        self._fetched = 0  # number of tries
-        self._failed: ClusterError | None = None  # of the last try
+        self._expires_at: datetime | None = None
+        self._fetches = 0  # number of tries
+        self._error: ClusterError | None = None  # of the last try
 
     def current(self) -> Credential:
         """The credential to use now.
@@ -65,52 +65,52 @@ class Credentials:
         Raises:
             ConfigError, Unauthorized: it cannot be obtained.
         """
-        before = self._fetched
+        fetches_before = self._fetches
         with self._lock:
-            if self._current is None or (self._until is not None and self._now() >= self._until):
-                return self._fetch(before)
+            if self._current is None or (self._expires_at is not None and self._now() >= self._expires_at):
+                return self._fetch(fetches_before)
             return self._current
 
-    def renewed(self, refused: Credential) -> tuple[Credential, bool]:
+    def renew(self, refused: Credential) -> tuple[Credential, bool]:
         """A newer credential than `refused`, and whether it was fetched just now: another thread may have renewed it
         long before. Raises: as `current`."""
-        before = self._fetched
+        fetches_before = self._fetches
         with self._lock:
             if self._current is not None and self._current is not refused:
                 return self._current, False
-            return self._fetch(before), True
+            return self._fetch(fetches_before), True
 
-    def _fetch(self, before: int) -> Credential:
+    def _fetch(self, fetches_before: int) -> Credential:
         """`fetches_before`: the number of tries when the caller asked. A failure since then counts for all callers that
         waited; a later caller tries again."""
-        if self._failed is not None and self._fetched != before:
-            raise type(self._failed)(self._failed.message, self._failed.hint) from self._failed
+        if self._error is not None and self._fetches != fetches_before:
+            raise type(self._error)(self._error.message, self._error.hint) from self._error
         try:
-            fresh, self._failed = _usable(self._source()), None
+            credential, self._error = _check_header_value(self._source()), None
         except ClusterError as error:
-            self._failed = error
+            self._error = error
             raise
         finally:
-            self._fetched += 1
-        hold(fresh.authorization.partition(" ")[2], fresh.key)
-        self._current = fresh
+            self._fetches += 1
+        register_secrets(credential.authorization.partition(" ")[2], credential.key)
+        self._current = credential
         # A credential that arrives expired is due to a clock that differs: it is used until the server refuses it.
-        ends = fresh.expires_at
-        self._until = ends if ends is not None and ends > self._now() else None
-        return fresh
+        expires_at = credential.expires_at
+        self._expires_at = expires_at if expires_at is not None and expires_at > self._now() else None
+        return credential
 
 
-NO_HEADER = re.compile(r"[^\t\x20-\x7e\xa0-\xff]")
+INVALID_IN_HEADER = re.compile(r"[^\t\x20-\x7e\xa0-\xff]")
 """Matches a character that is invalid in a header value (RFC 9110, section 5.5; Python sends Latin-1)."""
 
 
-def _usable(fresh: Credential) -> Credential:
-    if NO_HEADER.search(fresh.authorization):
+def _check_header_value(credential: Credential) -> Credential:
+    if INVALID_IN_HEADER.search(credential.authorization):
         raise ConfigError(
             "the token or password has a character that no HTTP header may have, such as a line break",
             "Check it in the kubeconfig, in its file, or in the output of the credential plugin.",
         )
-    return fresh
+    return credential
 
 
 class SharedCredentials:
@@ -119,31 +119,31 @@ class SharedCredentials:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: dict[Hashable, Credentials] = {}
+        self._by_login: dict[Hashable, Credentials] = {}
 
-    def of(self, login: Hashable, make: Callable[[], Credentials]) -> Credentials:
+    def for_login(self, login: Hashable, create: Callable[[], Credentials]) -> Credentials:
         with self._lock:
-            if login not in self._made:
-                self._made[login] = make()
-            return self._made[login]
+            if login not in self._by_login:
+                self._by_login[login] = create()
+            return self._by_login[login]
 
 
-def fixed(credential: Credential) -> Source:
+def fixed_source(credential: Credential) -> Source:
     return lambda: credential
 
 
-def from_file(path: str, now: Callable[[], datetime]) -> Source:
+def token_file_source(path: str, now: Callable[[], datetime]) -> Source:
     """A bearer token from a file that another process rotates, such as that of a service account."""
 
     def read() -> Credential:
         try:
-            with opened(path) as file:
-                content = file.read(_LARGEST + 1)
+            with open_file(path) as file:
+                content = file.read(_MAX_TOKEN_FILE + 1)
             token = content.decode("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"the token file {path} cannot be read: {error}") from error
-        if len(content) > _LARGEST:
-            raise ConfigError(f"the token file {path} is larger than {_LARGEST >> 20} MiB: is it a token?")
+        if len(content) > _MAX_TOKEN_FILE:
+            raise ConfigError(f"the token file {path} is larger than {_MAX_TOKEN_FILE >> 20} MiB: is it a token?")
         if not token:
             raise ConfigError(f"the token file {path} is empty")
         return Credential(f"Bearer {token}", expires_at=now() + TOKEN_FILE_AGE)
@@ -169,29 +169,29 @@ class ServerEntry:
     @property
     def address(self) -> str:
         """The address of the server, for messages and stored data."""
-        return address(self.url)
+        return redact_url(self.url)
 
     @property
     def secure(self) -> bool:
         return self.url.lower().startswith("https://")
 
 
-_HIDDEN = "…"
+_REDACTED = "…"
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z-]*|-[A-Za-z]")
 """A longer word with a single dash may be a letter and its value."""
 _SUBCOMMAND = re.compile(r"[a-z]+(?:-[a-z]+)*")
-_NAMING = frozenset(
+_SHOWN_FLAGS = frozenset(
     ("--cluster", "--cluster-id", "--cluster-name", "--output", "--profile", "--region", "--role", "--role-arn", "-i")
 )
 _SECRET = re.compile(r"(?i)pass|pwd|secret|token|key|credential")
 
 
-def is_secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether a variable or a field of this name holds a secret."""
     return _SECRET.search(name) is not None
 
 
-_SHORTEST = 4
+_MIN_SECRET_LENGTH = 4
 """Shorter values are words that also occur in ordinary messages."""
 
 
@@ -208,31 +208,31 @@ class ExecPlugin:
     install_hint: str = ""
 
     @property
-    def line(self) -> str:
+    def safe_command_line(self) -> str:
         """For messages: subcommands, flags, and the values of flags that name a cluster; ``…`` for any other word."""
-        return " ".join((self.command, *self._words()))
+        return " ".join((self.command, *self._safe_words()))
 
-    def without_secrets(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """The output of the plugin without those of its arguments and variables that `safe_command_line` does not
         show."""
-        shown = self.line.split()
-        values = (*self.args, *(value for name, value in self.env if is_secret(name)))
+        shown_words = self.safe_command_line.split()
+        values = (*self.args, *(value for name, value in self.env if is_secret_name(name)))
         parts = (part for value in values for part in (value, value.partition("=")[2]))
-        for part in sorted({part for part in parts if len(part) >= _SHORTEST and part not in shown}, key=len)[::-1]:
-            text = text.replace(part, _HIDDEN)
+        for part in sorted({part for part in parts if len(part) >= _MIN_SECRET_LENGTH and part not in shown_words}, key=len)[::-1]:
+            text = text.replace(part, _REDACTED)
         return text
 
-    def _words(self) -> Iterator[str]:
-        before = ""
+    def _safe_words(self) -> Iterator[str]:
+        previous = ""
         for word in self.args:
             name, equals, value = word.partition("=")
             if word == "--" or _FLAG.fullmatch(name):
-                yield f"{name}{equals}{value if not value or name in _NAMING else _HIDDEN}"
-            elif before in _NAMING or (not before.startswith("-") and _SUBCOMMAND.fullmatch(word)) or before == "--":
+                yield f"{name}{equals}{value if not value or name in _SHOWN_FLAGS else _REDACTED}"
+            elif previous in _SHOWN_FLAGS or (not previous.startswith("-") and _SUBCOMMAND.fullmatch(word)) or previous == "--":
                 yield word
             else:
-                yield _HIDDEN
-            before = word
+                yield _REDACTED
+            previous = word
 
 
 @frozen
@@ -282,7 +282,7 @@ class KubeTarget:
 
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
-ELSEWHERE = "EKSDOC_SERVICE_ACCOUNT"
+SERVICE_ACCOUNT_VARIABLE = "EKSDOC_SERVICE_ACCOUNT"
 """The environment variable that names another folder than `SERVICE_ACCOUNT`; both apply only without a kubeconfig."""
 
 
@@ -290,7 +290,7 @@ def utc_now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def _silent(_text: str) -> None:
+def _show_nothing(_text: str) -> None:
     return None
 
 
@@ -305,19 +305,19 @@ class CredentialContext:
     interactive: bool = False
     service_account: str = SERVICE_ACCOUNT
     now: Callable[[], datetime] = utc_now
-    say: Callable[[str], None] = _silent
-    logins: SharedCredentials = field(default_factory=SharedCredentials, repr=False, compare=False)
+    show_prompt: Callable[[str], None] = _show_nothing
+    shared_credentials: SharedCredentials = field(default_factory=SharedCredentials, repr=False, compare=False)
     read_time: ReadTime = field(default_factory=ReadTime, repr=False, compare=False)
 
 
-_LOGINS = SharedCredentials()
+_SHARED_CREDENTIALS = SharedCredentials()
 """Those of this process: a plugin is run once, however many connections there are."""
 
 _READ_TIME = ReadTime()
 """That of this process, which observes one cluster at a time, over any number of connections."""
 
 
-def _can_be_asked(stdin: TextIO | None) -> bool:
+def _is_interactive(stdin: TextIO | None) -> bool:
     """Whether a user can answer a prompt line by line. Screens take the terminal out of canonical mode: a prompt of a
     plugin would be drawn over them, and the answer would be taken for their keys."""
     if stdin is None or not stdin.isatty():
@@ -332,8 +332,8 @@ def _can_be_asked(stdin: TextIO | None) -> bool:
         return True
 
 
-def of_this_process() -> CredentialContext:
-    def say(text: str) -> None:
+def process_credential_context() -> CredentialContext:
+    def show_prompt(text: str) -> None:
         # A text that cannot be shown must not end the thread that reads the output of the plugin.
         with suppress(OSError, ValueError):
             sys.stderr.write(text)
@@ -342,9 +342,9 @@ def of_this_process() -> CredentialContext:
     return CredentialContext(
         environ=dict(os.environ),
         home=os.path.expanduser("~"),
-        interactive=_can_be_asked(sys.stdin),
-        service_account=os.environ.get(ELSEWHERE) or SERVICE_ACCOUNT,
-        say=say,
-        logins=_LOGINS,
+        interactive=_is_interactive(sys.stdin),
+        service_account=os.environ.get(SERVICE_ACCOUNT_VARIABLE) or SERVICE_ACCOUNT,
+        show_prompt=show_prompt,
+        shared_credentials=_SHARED_CREDENTIALS,
         read_time=_READ_TIME,
     )

@@ -13,14 +13,14 @@ from math import inf
 
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.news import News, WatchInterrupted, WatchRestored
+from kubectl_eksdoc.kubernetes.news import RunUpdate, WatchInterrupted, WatchRestored
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.objects.collector import BadObject
-from kubectl_eksdoc.objects.held import Changing, FactEventKind
+from kubectl_eksdoc.objects.collector import InvalidAnswer
+from kubectl_eksdoc.objects.held import WatchDecoder, FactEventKind
 
 from . import responses as answers
-from .exchanges import AnswerStream, ExchangeFailed, Exchanges
-from .reads import Closing, FactListener, FailureStreak, Lister
+from .exchanges import ResponseStream, ExchangeFailed, Exchanges
+from .reads import CloseSignal, FactEvents, FailureStreak, ResourceLister
 from .responses import (
     ContinueTokenExpired,
     Incomplete,
@@ -33,7 +33,7 @@ from .responses import (
 # Source: kubernetes.io/docs/reference/using-api/api-concepts (watch, bookmarks, timeoutSeconds).
 
 
-LONGEST_LINE = 64 << 20
+MAX_LINE_BYTES = 64 << 20
 """Bytes. A real object has at most about 1.5 MiB (etcd's limit)."""
 
 
@@ -44,22 +44,22 @@ class WatchTimes:
     a run may be blind without knowing, so it is short. `response_s`: time limit for the begin of a watch.
     `report_after_s`: how long a watch may not work before that is reported."""
 
-    each: float = 60.0
-    grace: float = 5.0
-    answer: float = 30.0
-    away: float = 5.0
+    watch_s: float = 60.0
+    grace_s: float = 5.0
+    response_s: float = 30.0
+    report_after_s: float = 5.0
 
 
-class Streams:
+class WatchStreams:
     """Watches of one resource, in all namespaces."""
 
-    def __init__(self, resource: Resource, exchanges: Exchanges, following: WatchTimes) -> None:
+    def __init__(self, resource: Resource, exchanges: Exchanges, watch_times: WatchTimes) -> None:
         self._resource = resource
         self._exchanges = exchanges
-        self._following = following
+        self._watch_times = watch_times
 
     @contextmanager
-    def opened(self, version: int) -> Iterator[Iterator[list[bytes]]]:
+    def open(self, resource_version: int) -> Iterator[Iterator[list[bytes]]]:
         """Lines as they come, several at once where they came together, until the watch or its connection ends.
 
         Raises, here and while iterating:
@@ -67,40 +67,40 @@ class Streams:
                 too old.
             BadObject: a line has no end.
         """
-        exchanges, following = self._exchanges, self._following
-        seconds = max(1, round(following.each * (1 - exchanges.timing.chance() / 4)))
+        exchanges, watch_times = self._exchanges, self._watch_times
+        seconds = max(1, round(watch_times.watch_s * (1 - exchanges.timing.chance() / 4)))
         query = {
             "watch": "1",
             "allowWatchBookmarks": "true",
-            "resourceVersion": str(version),
+            "resourceVersion": str(resource_version),
             "timeoutSeconds": str(seconds),
         }
         url = exchanges.url(self._resource.path, query)
         try:
-            stream = exchanges.admitted(
-                lambda credential: exchanges.opened(credential, url, following.answer, seconds + following.grace)
+            stream = exchanges.with_credentials(
+                lambda credential: exchanges.open_stream(credential, url, watch_times.response_s, seconds + watch_times.grace_s)
             )
         except ExchangeFailed as failure:
             raise failure.error from failure.__cause__
-        if not isinstance(stream, AnswerStream):
+        if not isinstance(stream, ResponseStream):
             right = f"watch {self._resource.full_name}"
-            raise answers.error_of(exchanges.access, stream, self._resource.path, right)
+            raise answers.response_error(exchanges.access, stream, self._resource.path, right)
         try:
             yield self._lines(stream)
         finally:
             stream.close()
 
-    def _lines(self, stream: AnswerStream) -> Iterator[list[bytes]]:
-        rest = b""
+    def _lines(self, stream: ResponseStream) -> Iterator[list[bytes]]:
+        incomplete = b""
         while data := self._read(stream):
-            lines = (rest + data).split(b"\n")
-            rest = lines.pop()  # an incomplete line is not returned: its event comes again
+            lines = (incomplete + data).split(b"\n")
+            incomplete = lines.pop()  # an incomplete line is not returned: its event comes again
             if lines:
                 yield lines
-            if len(rest) > LONGEST_LINE:
-                raise BadObject(f"{self._resource.path}: a line of the watch has no end")
+            if len(incomplete) > MAX_LINE_BYTES:
+                raise InvalidAnswer(f"{self._resource.path}: a line of the watch has no end")
 
-    def _read(self, stream: AnswerStream) -> bytes:
+    def _read(self, stream: ResponseStream) -> bytes:
         try:
             return stream.read()
         except ExchangeFailed as failure:
@@ -111,57 +111,57 @@ class Streams:
 # Health of the watches: reported when a watch has not worked for a while, and when all of them work again.
 
 
-class WatchReach:
+class WatchHealth:
     """The health of several watches. Times are seconds of one clock. Safe to use from several threads; used only where
     a watch begins or ends."""
 
-    def __init__(self, watches: Iterable[str], away_s: float, now_s: float) -> None:
+    def __init__(self, watches: Iterable[str], report_after_s: float, now_s: float) -> None:
         """At the start no watch works. `report_after_s`: how long a watch may be without a connection before that is
         reported, as each watch is opened again from time to time."""
-        self._away_s = away_s
+        self._report_after_s = report_after_s
         self._lock = threading.Lock()
         self._broken = {name: (now_s, f"{name} have not been listed yet") for name in watches}
-        self._told = False
+        self._reported = False
 
-    def works(self, watch: str) -> None:
+    def mark_working(self, watch: str) -> None:
         with self._lock:
             self._broken.pop(watch, None)
 
-    def broken(self, watch: str, said: str, now_s: float) -> None:
+    def mark_broken(self, watch: str, reason: str, now_s: float) -> None:
         """The watch does not work; may be called again with another reason."""
         with self._lock:
             since_s, _ = self._broken.get(watch, (now_s, ""))
-            self._broken[watch] = since_s, said
+            self._broken[watch] = since_s, reason
 
-    def news(self, now_s: float) -> list[News]:
+    def new_events(self, now_s: float) -> list[RunUpdate]:
         """The events that are to be reported now."""
         with self._lock:
-            if self._told:
+            if self._reported:
                 if self._broken:
                     return []
-                self._told = False
+                self._reported = False
                 return [WatchRestored()]
-            late = [each for each in self._broken.values() if now_s - each[0] >= self._away_s]
-            if not late:
+            overdue = [each for each in self._broken.values() if now_s - each[0] >= self._report_after_s]
+            if not overdue:
                 return []
-            self._told = True
-            return [WatchInterrupted(min(late)[1])]
+            self._reported = True
+            return [WatchInterrupted(min(overdue)[1])]
 
-    def due_s(self, now_s: float) -> float:
+    def next_event_s(self, now_s: float) -> float:
         """Seconds until the next event if nothing else happens; infinity if there is none."""
         with self._lock:
-            if self._told or not self._broken:
+            if self._reported or not self._broken:
                 return inf
-            return max(0.0, min(since_s for since_s, _ in self._broken.values()) + self._away_s - now_s)
+            return max(0.0, min(since_s for since_s, _ in self._broken.values()) + self._report_after_s - now_s)
 
 
-FRUITLESS = 3
+MAX_EMPTY_WATCHES = 3
 """After so many watches in a row without an event the resource is listed again."""
 
-_AT_ONCE_S = 0.5
+_ENDED_EARLY_S = 0.5
 """A healthy server does not end a watch so early."""
 
-_QUICKLY_S = 0.05
+_SHORT_PAUSE_S = 0.05
 """The longest pause after the loss of a connection that had received an event."""
 
 
@@ -171,34 +171,34 @@ class WatchThread:
 
     def __init__(
         self,
-        telling: FactListener,
-        lister: Lister,
-        streams: Streams,
-        changing: Changing,
-        insisting: FailureStreak,
-        reach: WatchReach,
-        closing: Closing,
+        listener: FactEvents,
+        lister: ResourceLister,
+        streams: WatchStreams,
+        decoder: WatchDecoder,
+        failures: FailureStreak,
+        health: WatchHealth,
+        close_signal: CloseSignal,
         monotonic: Callable[[], float],
-        tell: Callable[[Sequence[News]], None],
+        publish: Callable[[Sequence[RunUpdate]], None],
     ) -> None:
-        self._telling = telling
+        self._listener = listener
         self._lister = lister
         self._streams = streams
-        self._changing = changing
-        self._insisting = insisting
-        self._reach = reach
-        self._closing = closing
+        self._decoder = decoder
+        self._failures = failures
+        self._health = health
+        self._close_signal = close_signal
         self._monotonic = monotonic
-        self._tell = tell
-        self._version: int | None = None  # None: the resource is to be listed
-        self._fruitful = False  # whether the current connection has received an event
-        self._fruitless = 0  # connections in a row without an event
+        self._publish = publish
+        self._resource_version: int | None = None  # None: the resource is to be listed
+        self._received_events = False  # whether the current connection has received an event
+        self._empty_watches = 0  # connections in a row without an event
 
     @property
     def name(self) -> str:
-        return self._telling.resource.plural
+        return self._listener.resource.plural
 
-    def follow(self) -> None:
+    def run(self) -> None:
         """List and watch until the backend is closed.
 
         Raises:
@@ -206,73 +206,73 @@ class WatchThread:
             Unauthorized, Forbidden, ConfigError: the resource must not be watched any more.
         """
         while True:
-            self._closing.check()
-            self._fruitful = False
+            self._close_signal.check()
+            self._received_events = False
             try:
-                if self._version is None:
-                    listed = self._lister.all()
-                    self._version, self._fruitless = listed.version, 0
-                    self._tell([self._telling.all(listed)])
+                if self._resource_version is None:
+                    listed = self._lister.list_all()
+                    self._resource_version, self._empty_watches = listed.version, 0
+                    self._publish([self._listener.list_event(listed)])
                 else:
-                    self._watch(self._version)
-            except (ContinueTokenExpired, BadObject) as error:
-                self._version = None
-                self._failed(error)
+                    self._watch(self._resource_version)
+            except (ContinueTokenExpired, InvalidAnswer) as error:
+                self._resource_version = None
+                self._record_failure(error)
             except (RequestRefused, NotServed, Incomplete) as error:
-                self._without_fruit(1)
-                self._failed(error)
+                self._count_empty(1)
+                self._record_failure(error)
             except ClusterError as error:  # without a connection the version may still be valid
-                self._failed(error)
+                self._record_failure(error)
 
-    def _watch(self, version: int) -> None:
+    def _watch(self, resource_version: int) -> None:
         """One connection, until it ends."""
-        begun_s = self._monotonic()
-        with self._streams.opened(version) as stream:
-            self._reach.works(self.name)
-            self._tell(())  # wake up the reader of events
+        started_s = self._monotonic()
+        with self._streams.open(resource_version) as stream:
+            self._health.mark_working(self.name)
+            self._publish(())  # wake up the reader of events
             for lines in stream:
-                self._take(lines)
-        self._reach.broken(self.name, f"the watch of {self.name} has ended", self._monotonic())
-        if not self._fruitful:
+                self._decode_lines(lines)
+        self._health.mark_broken(self.name, f"the watch of {self.name} has ended", self._monotonic())
+        if not self._received_events:
             # It ended without even a bookmark: a proxy may end watches at once, or may not forward them.
-            self._without_fruit(FRUITLESS)
-            if self._monotonic() - begun_s < _AT_ONCE_S:
+            self._count_empty(MAX_EMPTY_WATCHES)
+            if self._monotonic() - started_s < _ENDED_EARLY_S:
                 raise Incomplete(f"a watch of {self.name} ended at once and had told nothing")
 
-    def _take(self, lines: Sequence[bytes]) -> None:
+    def _decode_lines(self, lines: Sequence[bytes]) -> None:
         """Decode the lines and publish their events; events before an error are published."""
-        news: list[News] = []
-        telling = self._telling
+        events: list[RunUpdate] = []
+        listener = self._listener
         try:
             for line in lines:
-                event = self._changing.event(line, telling.resource.path)
-                if event.what is FactEventKind.ERROR:
-                    raise self._error(event.code, event.said)
-                if event.what is FactEventKind.IS:
-                    news.append(telling.there(event.fact, event.version))
-                elif event.what is FactEventKind.GONE:
-                    news.append(telling.gone(event.fact, event.version))
-                self._version = max(self._version or 0, event.version)
-                if not self._fruitful:
-                    self._fruitful, self._fruitless = True, 0
-                    self._insisting.succeeded()
+                event = self._decoder.event(line, listener.resource.path)
+                if event.kind is FactEventKind.ERROR:
+                    raise self._watch_error(event.code, event.message)
+                if event.kind is FactEventKind.CHANGED:
+                    events.append(listener.changed_event(event.fact, event.version))
+                elif event.kind is FactEventKind.REMOVED:
+                    events.append(listener.removed_event(event.fact, event.version))
+                self._resource_version = max(self._resource_version or 0, event.version)
+                if not self._received_events:
+                    self._received_events, self._empty_watches = True, 0
+                    self._failures.reset()
         finally:
-            if news:
-                self._tell(news)
+            if events:
+                self._publish(events)
 
-    def _error(self, code: int, said: str) -> ClusterError:
+    def _watch_error(self, code: int, message: str) -> ClusterError:
         if code == 410:
-            return ContinueTokenExpired(said)
-        self._without_fruit(FRUITLESS)
-        return RequestRefused(f"the watch of {self.name} was ended with {code}: {said}")
+            return ContinueTokenExpired(message)
+        self._count_empty(MAX_EMPTY_WATCHES)
+        return RequestRefused(f"the watch of {self.name} was ended with {code}: {message}")
 
-    def _without_fruit(self, times: int) -> None:
-        if not self._fruitful or times == FRUITLESS:
-            self._fruitless += times
-        if self._fruitless >= FRUITLESS:
-            self._version = None
+    def _count_empty(self, times: int) -> None:
+        if not self._received_events or times == MAX_EMPTY_WATCHES:
+            self._empty_watches += times
+        if self._empty_watches >= MAX_EMPTY_WATCHES:
+            self._resource_version = None
 
-    def _failed(self, error: ClusterError | BadObject) -> None:
-        said = error.message if isinstance(error, ClusterError) else str(error)
-        self._reach.broken(self.name, said, self._monotonic())
-        self._insisting.failed(error, _QUICKLY_S if self._fruitful else None)
+    def _record_failure(self, error: ClusterError | InvalidAnswer) -> None:
+        reason = error.message if isinstance(error, ClusterError) else str(error)
+        self._health.mark_broken(self.name, reason, self._monotonic())
+        self._failures.pause_after(error, _SHORT_PAUSE_S if self._received_events else None)

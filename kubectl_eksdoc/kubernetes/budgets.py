@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
 from kubectl_eksdoc.model.nodes import Pod
 
-from .replacement import NoScale, ScaledController, ScaleNotRead, Scales
+from .replacement import NoScale, ScaledController, ScaleNotRead, ScaleIndex
 
 DELETION_TIMEOUT = timedelta(minutes=2)
 """How long a pod with a granted eviction counts as unhealthy although its deletion has not been seen."""
@@ -27,7 +27,7 @@ INSUFFICIENT_PODS = "InsufficientPods"
 
 
 @frozen
-class Computed:
+class ComputedStatus:
     """The status the controller would write. Pods without a controller count as healthy, never as expected.
 
     `disrupted` are the granted evictions whose deletion is still expected; `controllers` are those whose scale was
@@ -47,18 +47,18 @@ class SyncFailed:
 
 
 @frozen
-class CannotTell:
+class StatusUnknown:
     """The status cannot be computed here, because `missing` (a resource) was not read; the controller may be
     able to."""
 
     missing: str
-    because: str
+    reason: str
 
 
-Recomputed = Computed | SyncFailed | CannotTell
+BudgetResult = ComputedStatus | SyncFailed | StatusUnknown
 
 
-def scaled(amount: Amount, total: int, round_up: bool = True) -> int:
+def scale_amount(amount: IntOrPercent, total: int, round_up: bool = True) -> int:
     """`amount` of `total` pods, like apimachinery's ``GetScaledValueFromIntOrPercent``.
 
     The controller rounds up both minAvailable and maxUnavailable.
@@ -76,11 +76,11 @@ def expected_and_desired(budget: Budget, selected: int, scale: int) -> tuple[int
     controllers. An absolute minAvailable uses the first, every other rule the second.
     """
     if budget.max_unavailable is not None:
-        return scale, max(0, scale - scaled(budget.max_unavailable, scale))
+        return scale, max(0, scale - scale_amount(budget.max_unavailable, scale))
     if budget.min_available is None:
         return 0, 0
     if budget.min_available.percent:
-        return scale, scaled(budget.min_available, scale)
+        return scale, scale_amount(budget.min_available, scale)
     return selected, budget.min_available.value
 
 
@@ -94,45 +94,45 @@ def needs_scale(budget: Budget) -> bool:
 def still_disrupted(budget: Budget, pods: Sequence[Pod], now: datetime) -> dict[str, datetime]:
     """status.disruptedPods after a sync: pods that exist, are not being deleted, and were granted at most 2 minutes
     ago."""
-    kept: dict[str, datetime] = {}
+    remaining: dict[str, datetime] = {}
     for pod in pods if budget.disrupted else ():
         granted = budget.disrupted.get(pod.name)
         if granted is not None and not pod.deleting and granted + DELETION_TIMEOUT >= now:
-            kept[pod.name] = granted
-    return kept
+            remaining[pod.name] = granted
+    return remaining
 
 
-class Hold(NamedTuple):
+class SameNameHold(NamedTuple):
     """Until then a budget counts the pod of this name as evicted, although it is a new pod."""
 
     pod: str
     until: datetime
 
 
-def same_name_holds(budget: Budget, pods: Iterable[Pod], now: datetime) -> tuple[Hold, ...]:
+def same_name_holds(budget: Budget, pods: Iterable[Pod], now: datetime) -> tuple[SameNameHold, ...]:
     """New pods with the name of a pod whose eviction was granted, created before the controller synced.
 
     status.disruptedPods has names and no UIDs (buildDisruptedPodMap). Until DeletionTimeout is over, such a pod
     (usually of a StatefulSet) does not count as healthy, even if it is Ready. Only waiting helps.
     """
-    found = []
+    holds = []
     for pod in pods if budget.disrupted else ():
         granted = budget.disrupted.get(pod.name)
         if granted is None or pod.namespace != budget.namespace or pod.deleting or pod.created_at is None:
             continue
         if pod.created_at > granted and granted + DELETION_TIMEOUT > now:
-            found.append(Hold(pod.name, granted + DELETION_TIMEOUT))
-    return tuple(sorted(found, key=lambda hold: (hold.until, hold.pod)))
+            holds.append(SameNameHold(pod.name, granted + DELETION_TIMEOUT))
+    return tuple(sorted(holds, key=lambda hold: (hold.until, hold.pod)))
 
 
-def healthy(pods: Sequence[Pod], disrupted: Mapping[str, datetime], now: datetime) -> int:
+def healthy_count(pods: Sequence[Pod], disrupted: Mapping[str, datetime], now: datetime) -> int:
     """Number of pods that are Ready, not being deleted and without a recently granted eviction; minReadySeconds is not
     used."""
-    there = [pod for pod in pods if pod.ready and pod.deletion_deadline is None]
-    return sum(not _leaving(pod, disrupted, now) for pod in there) if disrupted else len(there)
+    ready_pods = [pod for pod in pods if pod.ready and pod.deletion_deadline is None]
+    return sum(not _is_granted_recently(pod, disrupted, now) for pod in ready_pods) if disrupted else len(ready_pods)
 
 
-def _leaving(pod: Pod, disrupted: Mapping[str, datetime], now: datetime) -> bool:
+def _is_granted_recently(pod: Pod, disrupted: Mapping[str, datetime], now: datetime) -> bool:
     granted = disrupted.get(pod.name)
     return granted is not None and granted + DELETION_TIMEOUT > now
 
@@ -142,44 +142,44 @@ def disruptions_allowed(expected: int, current: int, desired: int) -> int:
     return max(0, current - desired) if expected > 0 else 0
 
 
-def controllers_of(pods: Sequence[Pod], scales: Scales) -> tuple[ScaledController, ...] | SyncFailed | CannotTell:
+def controllers_of(pods: Sequence[Pod], scales: ScaleIndex) -> tuple[ScaledController, ...] | SyncFailed | StatusUnknown:
     """The distinct controllers of `pods`, or the first reason why they are not known."""
-    found: dict[str, ScaledController] = {}
-    asked: set[str] = set()
+    controllers: dict[str, ScaledController] = {}
+    looked_up: set[str] = set()
     for pod in pods:
         owner = pod.owner
-        if owner is None or owner.uid in asked or owner.uid in found:
+        if owner is None or owner.uid in looked_up or owner.uid in controllers:
             continue
-        asked.add(owner.uid)
+        looked_up.add(owner.uid)
         scale = scales.find(owner, pod.namespace)
         if scale is None:
             return SyncFailed(f'found no controllers for pod "{pod.name}"')
         if isinstance(scale, NoScale):
             return SyncFailed(scale.error)
         if isinstance(scale, ScaleNotRead):
-            return CannotTell(scale.missing, scale.because)
-        found[scale.uid] = scale
-    return tuple(found.values())
+            return StatusUnknown(scale.missing, scale.reason)
+        controllers[scale.uid] = scale
+    return tuple(controllers.values())
 
 
-def recompute(budget: Budget, pods: Sequence[Pod], scales: Scales, now: datetime) -> Recomputed:
+def recompute(budget: Budget, pods: Sequence[Pod], scales: ScaleIndex, now: datetime) -> BudgetResult:
     """The status the controller would write at `now`. `pods` are those the budget selects, including finished ones."""
     if not budget.selector.valid:
         return SyncFailed("the selector is not valid")
     controllers: tuple[ScaledController, ...] = ()
     if needs_scale(budget):
-        known = controllers_of(pods, scales)
-        if not isinstance(known, tuple):
-            return known
-        controllers = known
+        found_controllers = controllers_of(pods, scales)
+        if not isinstance(found_controllers, tuple):
+            return found_controllers
+        controllers = found_controllers
     expected, desired = expected_and_desired(budget, len(pods), sum(c.replicas for c in controllers))
     disrupted = still_disrupted(budget, pods, now)
-    current = healthy(pods, disrupted, now)
+    current = healthy_count(pods, disrupted, now)
     status = BudgetStatus(disruptions_allowed(expected, current, desired), current, desired, expected)
-    return Computed(status, disrupted, controllers)
+    return ComputedStatus(status, disrupted, controllers)
 
 
-def full_health_allowed(budget: Budget, pods: Sequence[Pod], scales: Scales) -> int | None:
+def allowed_at_full_health(budget: Budget, pods: Sequence[Pod], scales: ScaleIndex) -> int | None:
     """The allowed disruptions if every expected pod were Ready; 0 or less: the budget blocks evictions permanently.
 
     A negative number says by how many pods the budget demands too much. None if `recompute` is not `ComputedStatus`.
@@ -187,23 +187,23 @@ def full_health_allowed(budget: Budget, pods: Sequence[Pod], scales: Scales) -> 
     """
     if not budget.selector.valid:
         return None
-    staying = [pod for pod in pods if not pod.finished and not pod.deleting]
-    unmanaged = sum(1 for pod in staying if pod.owner is None)
-    known = controllers_of(pods, scales)
-    if isinstance(known, tuple):
-        wanted = sum(c.replicas for c in known)
+    active_pods = [pod for pod in pods if not pod.finished and not pod.deleting]
+    unmanaged = sum(1 for pod in active_pods if pod.owner is None)
+    controllers = controllers_of(pods, scales)
+    if isinstance(controllers, tuple):
+        replicas = sum(c.replicas for c in controllers)
     elif needs_scale(budget):
         return None
     else:
-        wanted = len(staying) - unmanaged
+        replicas = len(active_pods) - unmanaged
     if not needs_scale(budget):
         desired = budget.min_available.value if budget.min_available is not None else 0
-        return wanted + unmanaged - desired
-    expected, desired = expected_and_desired(budget, len(pods), wanted)
+        return replicas + unmanaged - desired
+    expected, desired = expected_and_desired(budget, len(pods), replicas)
     return expected + unmanaged - desired if expected > 0 else 0
 
 
-def synced(budget: Budget, result: Computed | SyncFailed) -> Budget:
+def with_result(budget: Budget, result: ComputedStatus | SyncFailed) -> Budget:
     """The budget as the controller writes it after computing `result`."""
     if isinstance(result, SyncFailed):
         return replace(
@@ -224,12 +224,12 @@ def synced(budget: Budget, result: Computed | SyncFailed) -> Budget:
     )
 
 
-def sync(budget: Budget | None, pods: Sequence[Pod], scales: Scales, now: datetime) -> Budget | CannotTell | None:
+def sync(budget: Budget | None, pods: Sequence[Pod], scales: ScaleIndex, now: datetime) -> Budget | StatusUnknown | None:
     """One sync of the controller: the budget as it is written, None if the budget no longer exists."""
     if budget is None:
         return None
     result = recompute(budget, pods, scales, now)
-    return result if isinstance(result, CannotTell) else synced(budget, result)
+    return result if isinstance(result, StatusUnknown) else with_result(budget, result)
 
 
 def with_allowed(budget: Budget, allowed: int) -> Budget:
@@ -237,12 +237,12 @@ def with_allowed(budget: Budget, allowed: int) -> Budget:
 
     Source: component-helpers/apps/poddisruptionbudget: UpdateDisruptionAllowedCondition.
     """
-    enough = allowed > 0
+    is_sufficient = allowed > 0
     return replace(
         budget,
         status=replace(budget.status, allowed=allowed),
-        condition_status="True" if enough else "False",
-        condition_reason=SUFFICIENT_PODS if enough else INSUFFICIENT_PODS,
+        condition_status="True" if is_sufficient else "False",
+        condition_reason=SUFFICIENT_PODS if is_sufficient else INSUFFICIENT_PODS,
         condition_message="",
     )
 
@@ -252,7 +252,7 @@ def rounding_note(budget: Budget, expected: int) -> str:
     amount = budget.max_unavailable if budget.max_unavailable is not None else budget.min_available
     if amount is None or not amount.percent or amount.value * expected % 100 == 0:
         return ""
-    return f"{amount} of {expected} rounds up to {scaled(amount, expected)}"
+    return f"{amount} of {expected} rounds up to {scale_amount(amount, expected)}"
 
 
 # Parsing of a budget's IntOrString.
@@ -262,18 +262,18 @@ def rounding_note(budget: Budget, expected: int) -> str:
 
 
 _PERCENT = re.compile(r"([-+]?[0-9]+)%\Z")
-_LONGEST = 64  # digits; longer is no int64, and Python refuses to convert very long text
+_MAX_DIGITS = 64  # digits; longer is no int64, and Python refuses to convert very long text
 
 
-def amount_of(value: int | str) -> Amount | None:
+def parse_int_or_percent(value: int | str) -> IntOrPercent | None:
     """The amount; None for text that is not a percentage, including a bare number such as ``"90"``.
 
     A sign is accepted here; the validation rejects a negative amount.
     """
     if isinstance(value, int):
-        return Amount(value)
+        return IntOrPercent(value)
     match = _PERCENT.match(value)
-    if match is None or len(match[1]) > _LONGEST:
+    if match is None or len(match[1]) > _MAX_DIGITS:
         return None
     number = int(match[1])
-    return Amount(number, percent=True) if -(2**63) <= number < 2**63 else None
+    return IntOrPercent(number, percent=True) if -(2**63) <= number < 2**63 else None

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import at
+from kubectl_eksdoc.model.api_objects import nested_field
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
@@ -29,7 +29,7 @@ MAX_DISRUPTED = 2000
 
 PROCESSING_RETRY_SECONDS = 10
 
-_NOT_ASKED = frozenset({"Pending", "Succeeded", "Failed"})
+_UNBUDGETED_PHASES = frozenset({"Pending", "Succeeded", "Failed"})
 """Phases of pods that are evicted regardless of budgets."""
 
 WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -56,7 +56,7 @@ class EvictionCause(str, Enum):
 
 
 @frozen
-class EvictionAnswer:
+class EvictionResponse:
     """An answer of the eviction API and its effect.
 
     `code` is the HTTP status; `reason` and `message` are those of the Status; `cause` is the message of its
@@ -66,13 +66,13 @@ class EvictionAnswer:
     """
 
     code: int
-    why: EvictionCause
+    eviction_cause: EvictionCause
     reason: str = ""
     message: str = ""
     cause: str = ""
     retry_after: int = 0
     budget: Budget | None = None
-    after: Budget | None = None
+    updated_budget: Budget | None = None
     checks_version: bool = False
 
     @property
@@ -80,7 +80,7 @@ class EvictionAnswer:
         return 200 <= self.code < 300
 
 
-def evict(pod: Pod, guards: Sequence[Budget], now: datetime, *, dry_run: bool = False) -> EvictionAnswer:
+def evict(pod: Pod, budgets: Sequence[Budget], now: datetime, *, dry_run: bool = False) -> EvictionResponse:
     """The answer to an eviction of `pod`; `budgets` are all budgets that select it.
 
     A dry run gets the same answer and writes nothing: any number of dry runs succeeds while one eviction is allowed.
@@ -91,35 +91,35 @@ def evict(pod: Pod, guards: Sequence[Budget], now: datetime, *, dry_run: bool = 
         return _granted(EvictionCause.PHASE)
     if pod.phase == "Pending":
         return _granted(EvictionCause.PHASE, checks_version=True)
-    if not guards:
+    if not budgets:
         return _granted(EvictionCause.NOT_GUARDED)
-    if len(guards) > 1:
-        return EvictionAnswer(500, EvictionCause.SEVERAL_BUDGETS, "", SEVERAL_BUDGETS)
-    budget = guards[0]
-    if not pod.ready and lets_unhealthy_go(budget):
+    if len(budgets) > 1:
+        return EvictionResponse(500, EvictionCause.SEVERAL_BUDGETS, "", SEVERAL_BUDGETS)
+    budget = budgets[0]
+    if not pod.ready and allows_unhealthy_eviction(budget):
         return _granted(EvictionCause.UNHEALTHY_ALLOWED, budget=budget, checks_version=True)
-    refusal = refused_by(budget)
+    refusal = budget_refusal(budget)
     if refusal is not None:
         return refusal
-    after = None if dry_run else decremented(budget, pod.name, now)
+    after = None if dry_run else after_eviction(budget, pod.name, now)
     return _granted(EvictionCause.COUNTED, budget=budget, after=after)
 
 
-def lets_unhealthy_go(budget: Budget) -> bool:
+def allows_unhealthy_eviction(budget: Budget) -> bool:
     """Whether a pod that is not Ready is evicted without being counted (unhealthyPodEvictionPolicy)."""
     if budget.always_allows_unhealthy:
         return True
     return budget.status.current >= budget.status.desired > 0
 
 
-def uses_up(pod: Pod, budget: Budget) -> bool:
+def needs_budget(pod: Pod, budget: Budget) -> bool:
     """Whether an eviction of `pod`, which only `budget` selects, must be allowed by the budget and is counted."""
-    if pod.phase in _NOT_ASKED or pod.deletion_deadline is not None:
+    if pod.phase in _UNBUDGETED_PHASES or pod.deletion_deadline is not None:
         return False
-    return pod.ready or not lets_unhealthy_go(budget)
+    return pod.ready or not allows_unhealthy_eviction(budget)
 
 
-def refused_by(budget: Budget) -> EvictionAnswer | None:
+def budget_refusal(budget: Budget) -> EvictionResponse | None:
     """The refusal by this budget of an eviction that it must count; None if it allows one."""
     if budget.observed_generation < budget.generation:
         return still_processing(budget)
@@ -129,15 +129,15 @@ def refused_by(budget: Budget) -> EvictionAnswer | None:
         text = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
         return _forbidden(budget, EvictionCause.TOO_MANY_DISRUPTED, text)
     if budget.status.allowed == 0:
-        why = EvictionCause.SYNC_FAILED if _sync_failed(budget) else EvictionCause.EXHAUSTED
-        return EvictionAnswer(429, why, "TooManyRequests", WOULD_VIOLATE, _exhausted(budget), budget=budget)
+        eviction_cause = EvictionCause.SYNC_FAILED if _sync_failed(budget) else EvictionCause.EXHAUSTED
+        return EvictionResponse(429, eviction_cause, "TooManyRequests", WOULD_VIOLATE, _exhausted_message(budget), budget=budget)
     return None
 
 
-def still_processing(budget: Budget) -> EvictionAnswer:
+def still_processing(budget: Budget) -> EvictionResponse:
     """The status is behind the spec, or the pod has changed while the server handled the request."""
     cause = f"The disruption budget {budget.name} is still being processed by the server."
-    return EvictionAnswer(
+    return EvictionResponse(
         429,
         EvictionCause.STALE,
         "TooManyRequests",
@@ -148,24 +148,24 @@ def still_processing(budget: Budget) -> EvictionAnswer:
     )
 
 
-def decremented(budget: Budget, pod_name: str, now: datetime) -> Budget:
+def after_eviction(budget: Budget, pod_name: str, now: datetime) -> Budget:
     """The budget after one granted eviction; the condition changes only if no further one is allowed."""
-    left = budget.status.allowed - 1
-    taken = with_allowed(budget, left) if left == 0 else replace(budget, status=replace(budget.status, allowed=left))
-    return replace(taken, disrupted={**budget.disrupted, pod_name: now})
+    remaining = budget.status.allowed - 1
+    updated = with_allowed(budget, remaining) if remaining == 0 else replace(budget, status=replace(budget.status, allowed=remaining))
+    return replace(updated, disrupted={**budget.disrupted, pod_name: now})
 
 
 def _granted(
-    why: EvictionCause, *, budget: Budget | None = None, after: Budget | None = None, checks_version: bool = False
-) -> EvictionAnswer:
-    return EvictionAnswer(201, why, budget=budget, after=after, checks_version=checks_version)
+    eviction_cause: EvictionCause, *, budget: Budget | None = None, after: Budget | None = None, checks_version: bool = False
+) -> EvictionResponse:
+    return EvictionResponse(201, eviction_cause, budget=budget, updated_budget=after, checks_version=checks_version)
 
 
 def _sync_failed(budget: Budget) -> bool:
     return budget.condition_status == "False" and budget.condition_reason == SYNC_FAILED
 
 
-def _exhausted(budget: Budget) -> str:
+def _exhausted_message(budget: Budget) -> str:
     """The message of the DisruptionBudget cause: one of four, checked in the server's order."""
     name, status = budget.name, budget.status
     plain = f"The disruption budget {name} does not allow evicting pods currently"
@@ -178,9 +178,9 @@ def _exhausted(budget: Budget) -> str:
     return plain
 
 
-def _forbidden(budget: Budget, why: EvictionCause, text: str) -> EvictionAnswer:
+def _forbidden(budget: Budget, eviction_cause: EvictionCause, text: str) -> EvictionResponse:
     message = f'poddisruptionbudget.policy "{budget.name}" is forbidden: {text}'
-    return EvictionAnswer(403, why, "Forbidden", message, budget=budget)
+    return EvictionResponse(403, eviction_cause, "Forbidden", message, budget=budget)
 
 
 # An eviction request from arrival to answer: method, version, names, preconditions, conflicts, retries.
@@ -190,10 +190,10 @@ def _forbidden(budget: Budget, why: EvictionCause, text: str) -> EvictionAnswer:
 # stores pods and budgets (`EvictionStore`) and waits between retries (500 ms in the server).
 
 
-TRIES = 20
+MAX_TRIES = 20
 """EvictionsRetry: how often a conflict is retried before it becomes the answer."""
 
-VERSIONS = ("policy/v1", "policy/v1beta1")
+EVICTION_VERSIONS = ("policy/v1", "policy/v1beta1")
 """The accepted apiVersions of an Eviction; the second is no longer served otherwise."""
 
 
@@ -225,7 +225,7 @@ class EvictionRequest:
 
 
 @frozen
-class Stored:
+class StoredPod:
     pod: Pod
     resource_version: str
 
@@ -233,7 +233,7 @@ class Stored:
 class EvictionStore(Protocol):
     """The pods and budgets of one namespace. Refusals are `EvictionResponse` objects; None means done."""
 
-    def get(self, name: str) -> Stored | None: ...
+    def get(self, name: str) -> StoredPod | None: ...
 
     def guards(self, pod: Pod) -> Sequence[Budget]: ...
 
@@ -243,122 +243,122 @@ class EvictionStore(Protocol):
         """Write the status; False if another client has written in between."""
         ...
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionResponse | None:
         """Mark the pod as a disruption target and delete it, if the preconditions hold (see
         `precondition_conflict`)."""
         ...
 
 
-def not_an_eviction(request: EvictionRequest) -> EvictionAnswer | None:
+def not_an_eviction(request: EvictionRequest) -> EvictionResponse | None:
     """The refusal of a request that does not create an Eviction: another method, or another object in the body."""
     if request.method != "POST":
         # Even with a valid body: the subresource allows only create.
-        return _refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
-    version, kind = request.api_version or VERSIONS[0], request.kind or "Eviction"
-    if version in VERSIONS and kind == "Eviction":
+        return _request_refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    version, kind = request.api_version or EVICTION_VERSIONS[0], request.kind or "Eviction"
+    if version in EVICTION_VERSIONS and kind == "Eviction":
         return None
     text = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a Eviction'
-    return _refused(400, "BadRequest", f'{text}: no kind "{kind}" is registered for version "{version}"')
+    return _request_refused(400, "BadRequest", f'{text}: no kind "{kind}" is registered for version "{version}"')
 
 
-def malformed(request: EvictionRequest) -> EvictionAnswer | None:
+def request_refusal(request: EvictionRequest) -> EvictionResponse | None:
     """The refusal of a request that is invalid by itself."""
     refusal = not_an_eviction(request)
     if refusal is not None:
         return refusal
     if request.name != request.url_name:
-        return _refused(400, "BadRequest", "name in URL does not match name in Eviction object")
+        return _request_refused(400, "BadRequest", "name in URL does not match name in Eviction object")
     if request.ignore_store_read_error:
         field = "deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential"
         text = "can not be set for pod eviction, try after removing the option"
-        return _refused(
+        return _request_refused(
             422, "Invalid", f'Eviction.policy "{request.name}" is invalid: {field}: Invalid value: true: {text}'
         )
     if request.dry_run and request.body_dry_run and request.dry_run != request.body_dry_run:
-        asked, given = (f"[{' '.join(words)}]" for words in (request.dry_run, request.body_dry_run))
-        text = f"Non-matching dry-run options in request and content: {asked} and {given}"
-        return _refused(500, "InternalError", f"Internal error occurred: {text}")
+        query_options, body_options = (f"[{' '.join(words)}]" for words in (request.dry_run, request.body_dry_run))
+        text = f"Non-matching dry-run options in request and content: {query_options} and {body_options}"
+        return _request_refused(500, "InternalError", f"Internal error occurred: {text}")
     return None
 
 
-def not_found(name: str) -> EvictionAnswer:
-    return _refused(404, "NotFound", f'pods "{name}" not found')
+def not_found(name: str) -> EvictionResponse:
+    return _request_refused(404, "NotFound", f'pods "{name}" not found')
 
 
-def conflict(stored: Stored, uid: str | None, resource_version: str | None) -> EvictionAnswer | None:
+def precondition_conflict(stored: StoredPod, uid: str | None, resource_version: str | None) -> EvictionResponse | None:
     """The 409 for a precondition that does not hold; the UID is checked first."""
     subject = f'Operation cannot be fulfilled on Pod "{stored.pod.name}": the'
     if uid is not None and uid != stored.pod.uid:
         text = f"UID in the precondition ({uid}) does not match the UID in record ({stored.pod.uid})"
-        return _refused(409, "Conflict", f"{subject} {text}. The object might have been deleted and then recreated")
+        return _request_refused(409, "Conflict", f"{subject} {text}. The object might have been deleted and then recreated")
     if resource_version is not None and resource_version != stored.resource_version:
         text = f"ResourceVersion in the precondition ({resource_version}) does not match"
         record = f"the ResourceVersion in record ({stored.resource_version})"
-        return _refused(409, "Conflict", f"{subject} {text} {record}. The object might have been modified")
+        return _request_refused(409, "Conflict", f"{subject} {text} {record}. The object might have been modified")
     return None
 
 
-def serve(request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionAnswer:
+def serve_eviction(request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionResponse:
     """Answer one request against `store`, which is changed unless the request is a dry run."""
-    refusal = malformed(request)
+    refusal = request_refusal(request)
     if refusal is not None:
         return refusal
-    found = _delete_if_unguarded(request, store, now)
-    if isinstance(found, EvictionAnswer):
-        return found
-    answer = _judge(found.pod, request, store, now)
-    if not answer.ok:
-        return answer
-    ours = answer.checks_version and request.resource_version is None
-    version = found.resource_version if ours else request.resource_version
+    outcome = _delete_if_unguarded(request, store, now)
+    if isinstance(outcome, EvictionResponse):
+        return outcome
+    response = _request_from_budget(outcome.pod, request, store, now)
+    if not response.ok:
+        return response
+    uses_stored_version = response.checks_version and request.resource_version is None
+    version = outcome.resource_version if uses_stored_version else request.resource_version
     failure = store.delete(request.name, request.uid, version, request.is_dry_run)
-    if failure is not None and failure.code == 409 and ours and answer.budget is not None:
+    if failure is not None and failure.code == 409 and uses_stored_version and response.budget is not None:
         # The pod has changed since it was seen as not Ready; if it is Ready now, it needs the budget.
-        return still_processing(answer.budget)
-    return failure or answer
+        return still_processing(response.budget)
+    return failure or response
 
 
-def _delete_if_unguarded(request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionAnswer | Stored:
+def _delete_if_unguarded(request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionResponse | StoredPod:
     """Delete a pod whose phase needs no budget; return any other pod for the check of its budget."""
-    tries = TRIES if request.resource_version is None else 1
+    tries = MAX_TRIES if request.resource_version is None else 1
     failure = not_found(request.name)
     for _ in range(tries):
         stored = store.get(request.name)
         if stored is None:
             return not_found(request.name)
-        answer = evict(stored.pod, (), now)
-        if answer.why not in (EvictionCause.PHASE, EvictionCause.DELETING):
+        response = evict(stored.pod, (), now)
+        if response.eviction_cause not in (EvictionCause.PHASE, EvictionCause.DELETING):
             return stored
-        ours = answer.checks_version and request.resource_version is None
-        version = stored.resource_version if ours else request.resource_version
-        refused = store.delete(request.name, request.uid, version, request.is_dry_run)
-        if refused is None:
-            return answer
-        failure = refused
-        if refused.code != 409:
+        uses_stored_version = response.checks_version and request.resource_version is None
+        version = stored.resource_version if uses_stored_version else request.resource_version
+        refusal = store.delete(request.name, request.uid, version, request.is_dry_run)
+        if refusal is None:
+            return response
+        failure = refusal
+        if refusal.code != 409:
             break
     return failure
 
 
-def _judge(pod: Pod, request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionAnswer:
+def _request_from_budget(pod: Pod, request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionResponse:
     """Check the budget and write it back decremented; after a write conflict, try again."""
-    guards = store.guards(pod)
-    for _ in range(TRIES):
-        answer = evict(pod, guards, now, dry_run=request.is_dry_run)
-        if answer.after is None or store.write(answer.after):
-            return answer
-        again = store.budget(answer.after.name)
-        if again is None:
-            name = answer.after.name
-            return _refused(404, "NotFound", f'poddisruptionbudgets.policy "{name}" not found')
-        guards = (again,)
-    subject = f'poddisruptionbudgets.policy "{guards[0].name}"'
+    budgets = store.guards(pod)
+    for _ in range(MAX_TRIES):
+        response = evict(pod, budgets, now, dry_run=request.is_dry_run)
+        if response.updated_budget is None or store.write(response.updated_budget):
+            return response
+        current_budget = store.budget(response.updated_budget.name)
+        if current_budget is None:
+            name = response.updated_budget.name
+            return _request_refused(404, "NotFound", f'poddisruptionbudgets.policy "{name}" not found')
+        budgets = (current_budget,)
+    subject = f'poddisruptionbudgets.policy "{budgets[0].name}"'
     text = "the object has been modified; please apply your changes to the latest version and try again"
-    return _refused(409, "Conflict", f"Operation cannot be fulfilled on {subject}: {text}")
+    return _request_refused(409, "Conflict", f"Operation cannot be fulfilled on {subject}: {text}")
 
 
-def _refused(code: int, reason: str, message: str) -> EvictionAnswer:
-    return EvictionAnswer(code, EvictionCause.REQUEST, reason, message)
+def _request_refused(code: int, reason: str, message: str) -> EvictionResponse:
+    return EvictionResponse(code, EvictionCause.REQUEST, reason, message)
 
 
 STALE_AFTER = timedelta(minutes=2)
@@ -380,36 +380,36 @@ class DisruptionTarget:
     observed_generation: int = 0
 
     @property
-    def holds(self) -> bool:
+    def is_set(self) -> bool:
         return self.status == "True"
 
 
-def stale_in(
-    pod: Pod, held: DisruptionTarget | None, now: datetime, after: timedelta = STALE_AFTER
+def reset_in(
+    pod: Pod, condition: DisruptionTarget | None, now: datetime, stale_after: timedelta = STALE_AFTER
 ) -> timedelta | None:
     """Time until the disruption controller resets `condition`: zero is now, None is never.
 
     Never: the pod is being deleted or has finished, or the kubelet set the condition, which has no time limit.
     """
-    if held is None or not held.holds or held.reason == BY_KUBELET or pod.deleting or pod.finished:
+    if condition is None or not condition.is_set or condition.reason == BY_KUBELET or pod.deleting or pod.finished:
         return None
-    if held.since is None:
+    if condition.since is None:
         return timedelta(0)
-    return max(timedelta(0), after - (now - held.since))
+    return max(timedelta(0), stale_after - (now - condition.since))
 
 
 def after_sync(
     pod: Pod,
-    held: DisruptionTarget | None,
+    condition: DisruptionTarget | None,
     now: datetime,
     *,
     generation: int = 0,
-    after: timedelta = STALE_AFTER,
+    stale_after: timedelta = STALE_AFTER,
 ) -> DisruptionTarget | None:
     """The condition after a sync of the controller for `pod` (whose metadata.generation is `generation`)."""
-    if stale_in(pod, held, now, after) == timedelta(0):
+    if reset_in(pod, condition, now, stale_after) == timedelta(0):
         return DisruptionTarget("False", now, observed_generation=generation)
-    return held
+    return condition
 
 
 # Rejection by the kubelet of pods that a client has bound to the node without the scheduler: the node has no room.
@@ -419,34 +419,34 @@ def after_sync(
 
 
 @frozen
-class Rejected:
+class KubeletRejection:
     """Reason and message in the status of the rejected pod, whose phase is Failed."""
 
     reason: str
     message: str
 
 
-def rejected(pod: Pod, node: Node, there: Iterable[Pod]) -> Rejected | None:
+def kubelet_rejection(pod: Pod, node: Node, pods_on_node: Iterable[Pod]) -> KubeletRejection | None:
     """The rejection of `pod`, None if it fits. `pods_on_node`: the other pods of the node; finished pods use no
     resources."""
-    others = [other for other in there if not other.finished and other.key != pod.key]
+    others = [other for other in pods_on_node if not other.finished and other.key != pod.key]
     if len(others) + 1 > node.pods_allocatable:
-        return _of(PODS, 1, len(others), node.pods_allocatable)
-    wanted = pod.placement.requests
+        return _out_of(PODS, 1, len(others), node.pods_allocatable)
+    requests = pod.placement.requests
     used = [other.placement.requests for other in others]
-    for name, asked, taken in (
-        (CPU, wanted.cpu, sum(each.cpu for each in used)),
-        (MEMORY, wanted.memory, sum(each.memory for each in used)),
+    for name, requested, taken in (
+        (CPU, requests.cpu, sum(each.cpu for each in used)),
+        (MEMORY, requests.memory, sum(each.memory for each in used)),
     ):
-        room = node.allocatable.get(name, 0)
-        if asked and taken + asked > room:
-            return _of(name, asked, taken, room)
+        capacity = node.allocatable.get(name, 0)
+        if requested and taken + requested > capacity:
+            return _out_of(name, requested, taken, capacity)
     return None
 
 
-def _of(resource: str, asked: int, used: int, room: int) -> Rejected:
-    text = f"Node didn't have enough resource: {resource}, requested: {asked}, used: {used}, capacity: {room}"
-    return Rejected(f"OutOf{resource}", f"Pod was rejected: {text}")
+def _out_of(resource: str, requested: int, used: int, capacity: int) -> KubeletRejection:
+    text = f"Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}"
+    return KubeletRejection(f"OutOf{resource}", f"Pod was rejected: {text}")
 
 
 # Duration of a container's preStop hook, as far as its spec gives it.
@@ -460,10 +460,10 @@ def pre_stop_s(hook: Any) -> int | None:
     give it."""
     if not isinstance(hook, dict) or not hook:
         return 0
-    seconds = at(hook, "sleep", "seconds")
+    seconds = nested_field(hook, "sleep", "seconds")
     if isinstance(seconds, int):
         return seconds
-    command = at(hook, "exec", "command")
+    command = nested_field(hook, "exec", "command")
     words = " ".join(map(str, command)).split() if isinstance(command, list) else []
     if len(words) >= 2 and words[-2].rpartition("/")[2] == "sleep" and words[-1].isdigit():
         return int(words[-1])

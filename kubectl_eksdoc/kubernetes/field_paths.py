@@ -27,7 +27,7 @@ class MalformedStep(ValueError):
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _UNSAFE = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029]')
-_KINDS = "fkvi"
+_STEP_KINDS = "fkvi"
 
 
 def field_step(name: str) -> Step:
@@ -36,64 +36,64 @@ def field_step(name: str) -> Step:
 
 def value_step(value: Scalar) -> Step:
     """The step of an item in a set."""
-    return "v:" + printed(value)
+    return "v:" + go_json(value)
 
 
 def key_step(item: Doc, place: SchemaPlace) -> Step:
     """The step of `item` in the list at `place`: keys that it omits have their defaults, or are left out."""
     if len(place.keys) == 1 and isinstance(name := item.get(place.keys[0]), str):
         return _key_step(place.keys[0], name)
-    keys = {key: item[key] if key in item else place.defaults[key] for key in _present(item, place)}
-    return "k:{" + ",".join(f"{printed(key)}:{printed(keys[key])}" for key in sorted(keys)) + "}"
+    keys = {key: item[key] if key in item else place.defaults[key] for key in _present_keys(item, place)}
+    return "k:{" + ",".join(f"{go_json(key)}:{go_json(keys[key])}" for key in sorted(keys)) + "}"
 
 
 @lru_cache(maxsize=4096)
 def _key_step(key: str, name: str) -> Step:
-    return f"k:{{{printed(key)}:{printed(name)}}}"
+    return f"k:{{{go_json(key)}:{go_json(name)}}}"
 
 
-def _present(item: Doc, place: SchemaPlace) -> list[str]:
+def _present_keys(item: Doc, place: SchemaPlace) -> list[str]:
     return [key for key in place.keys if key in item or key in place.defaults]
 
 
-def canonical(step: str) -> Step:
+def canonical_step(step: str) -> Step:
     """`step` as the server prints it. Raises MalformedStep."""
     kind = step[:2]
     if kind == "f:":
         return step
     if kind in ("k:", "v:"):
-        return _reprinted(step)
+        return _canonical(step)
     if kind == "i:" and step[2:].lstrip("-").isdigit():
         return step
     raise MalformedStep(f"not a step of a field's path: {step}")
 
 
 @lru_cache(maxsize=4096)
-def _reprinted(step: str) -> Step:
+def _canonical(step: str) -> Step:
     if step.startswith("v:"):
         return value_step(value_of(step))
     keys = keys_of(step)
-    return "k:{" + ",".join(f"{printed(key)}:{printed(value)}" for key, value in sorted(keys.items())) + "}"
+    return "k:{" + ",".join(f"{go_json(key)}:{go_json(value)}" for key, value in sorted(keys.items())) + "}"
 
 
 def keys_of(step: Step) -> dict[str, Scalar]:
     """The keys that a ``k:`` step names. Raises MalformedStep."""
-    found = _read(step)
-    if not isinstance(found, dict) or any(isinstance(value, (dict, list)) for value in found.values()):
+    keys = _decode_step(step)
+    if not isinstance(keys, dict) or any(isinstance(value, (dict, list)) for value in keys.values()):
         raise MalformedStep(f"not a list of keys: {step}")
-    return found
+    return keys
 
 
 def value_of(step: Step) -> Scalar:
     """The value that a ``v:`` step names. Raises MalformedStep."""
-    found = _read(step)
-    if isinstance(found, (dict, list)):
+    value = _decode_step(step)
+    if isinstance(value, (dict, list)):
         raise MalformedStep(f"not a value: {step}")
-    return found
+    return value
 
 
 @lru_cache(maxsize=4096)
-def _read(step: Step) -> Any:
+def _decode_step(step: Step) -> Any:
     try:
         return json.loads(step[2:], strict=False)
     except (ValueError, RecursionError) as error:
@@ -101,36 +101,36 @@ def _read(step: Step) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def order_of(step: Step) -> tuple[Any, ...]:
+def step_sort_key(step: Step) -> tuple[Any, ...]:
     """Sort key for the server's order: fields, then keys, then values, then positions (PathElement.Compare)."""
-    rank = _KINDS.find(step[:1])
+    rank = _STEP_KINDS.find(step[:1])
     if rank == 1:
-        return (rank, *((key, *_order_of_scalar(value)) for key, value in sorted(keys_of(step).items())))
+        return (rank, *((key, *_scalar_sort_key(value)) for key, value in sorted(keys_of(step).items())))
     if rank == 2:
-        return (rank, _order_of_scalar(value_of(step)))
+        return (rank, _scalar_sort_key(value_of(step)))
     return (rank, int(step[2:])) if rank == 3 else (rank, step[2:])
 
 
-def shown(step: Step) -> str:
+def format_step(step: Step) -> str:
     """The form in messages: ``.name``, ``[name="x"]``, ``[="value"]``, ``[0]``."""
     if step.startswith("f:"):
         return "." + step[2:]
     if step.startswith("k:"):
-        return "[" + ",".join(f"{key}={quoted(value)}" for key, value in sorted(keys_of(step).items())) + "]"
-    return f"[={quoted(value_of(step))}]" if step.startswith("v:") else f"[{step[2:]}]"
+        return "[" + ",".join(f"{key}={go_quoted(value)}" for key, value in sorted(keys_of(step).items())) + "]"
+    return f"[={go_quoted(value_of(step))}]" if step.startswith("v:") else f"[{step[2:]}]"
 
 
-def quoted(value: Scalar) -> str:
+def go_quoted(value: Scalar) -> str:
     """A string like Go's ``%q`` prints it, anything else as JSON."""
     if not isinstance(value, str):
-        return printed(value)
+        return go_json(value)
     return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else f"\\u{ord(c):04x}") for c in value) + '"'
 
 
-def printed(value: Scalar) -> str:
+def go_json(value: Scalar) -> str:
     """`value` like Go's encoding/json prints it."""
     if isinstance(value, str):
-        return '"' + _UNSAFE.sub(_escaped, value) + '"'
+        return '"' + _UNSAFE.sub(_escape, value) + '"'
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, float) and value.is_integer():
@@ -138,12 +138,12 @@ def printed(value: Scalar) -> str:
     return str(value)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    char = found.group()
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
     return _ESCAPES.get(char) or f"\\u{ord(char):04x}"
 
 
-def _order_of_scalar(value: Scalar) -> tuple[int, Any]:
+def _scalar_sort_key(value: Scalar) -> tuple[int, Any]:
     if isinstance(value, bool):
         return 2, value
     if isinstance(value, str):

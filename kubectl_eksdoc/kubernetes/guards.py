@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, nested_field
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Pod
@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.selectors import Requirement
 
 
 @frozen
-class _Namespace:
+class _NamespaceBudgets:
     """Budgets of one namespace: those found by the value of one label, and those that must be tried on every pod."""
 
     by_label: dict[str, dict[str, list[Budget]]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class _Namespace:
         yield from self.others
 
 
-_Likeness = tuple[str, int]
+_LabelsKey = tuple[str, int]
 """Pods with the same key are selected by the same budgets: namespace and identity of the labels, which replicas share.
 """
 
@@ -47,71 +47,71 @@ _Likeness = tuple[str, int]
 class PodBudgets:
     """An index of budgets and pods. Create it with `index_budgets`."""
 
-    _namespaces: Mapping[str, _Namespace]
+    _namespaces: Mapping[str, _NamespaceBudgets]
     _pods: Mapping[str, tuple[Pod, ...]]
-    _selecting: Mapping[_Likeness, tuple[Budget, ...]] = field(
+    _selecting: Mapping[_LabelsKey, tuple[Budget, ...]] = field(
         compare=False
     )  # without entries for pods that no budget selects
     shared: frozenset[str] = frozenset()  # UIDs of pods that several budgets select
 
-    def of(self, pod: Pod) -> tuple[Budget, ...]:
+    def for_pod(self, pod: Pod) -> tuple[Budget, ...]:
         """The budgets that select `pod`, by name; the pod need not be in the index."""
         namespace = self._namespaces.get(pod.namespace)
         if namespace is None:
             return ()
-        found = [b for b in namespace.candidates(pod.labels) if b.selector.matches(pod.labels)]
-        if len(found) > 1:
-            found.sort(key=lambda b: b.name)
-        return tuple(found)
+        selecting_budgets = [b for b in namespace.candidates(pod.labels) if b.selector.matches(pod.labels)]
+        if len(selecting_budgets) > 1:
+            selecting_budgets.sort(key=lambda b: b.name)
+        return tuple(selecting_budgets)
 
-    def known(self, pod: Pod) -> tuple[Budget, ...]:
+    def for_indexed_pod(self, pod: Pod) -> tuple[Budget, ...]:
         """The same for a pod of the index, but faster; replicas get the same tuple."""
         return self._selecting.get((pod.namespace, id(pod.labels)), ())
 
-    def with_others(self, others: Mapping[str, Budget]) -> PodBudgets:
+    def with_budgets(self, changed: Mapping[str, Budget]) -> PodBudgets:
         """The index with the budgets of these keys (namespace/name) replaced; the new ones differ only in their
         status."""
         selecting = {
-            like: tuple(others.get(b.key, b) for b in found) if any(b.key in others for b in found) else found
-            for like, found in self._selecting.items()
+            like: tuple(changed.get(b.key, b) for b in selecting_budgets) if any(b.key in changed for b in selecting_budgets) else selecting_budgets
+            for like, selecting_budgets in self._selecting.items()
         }
         return replace(self, _selecting=selecting)
 
-    def pods(self, budget: Budget) -> tuple[Pod, ...]:
+    def selected_pods(self, budget: Budget) -> tuple[Pod, ...]:
         """The indexed pods that `budget` selects, in the order they were given."""
         return self._pods.get(budget.key, ())
 
 
-def matching(budgets: Iterable[Budget], pods: Iterable[Pod]) -> PodBudgets:
+def index_budgets(budgets: Iterable[Budget], pods: Iterable[Pod]) -> PodBudgets:
     """Build the index; its cost grows with the sum of pods and budgets, not with their product."""
     index = PodBudgets(_by_namespace(tuple(budgets)), {}, {})
     selected: dict[str, list[Pod]] = {}
     shared: list[str] = []
-    known: dict[_Likeness, tuple[tuple[Budget, ...], list[list[Pod]]]] = {}
+    entries: dict[_LabelsKey, tuple[tuple[Budget, ...], list[list[Pod]]]] = {}
     for pod in pods:
-        same = (pod.namespace, id(pod.labels))
-        like = known.get(same)
-        if like is None:
-            found = index.of(pod)
-            like = known[same] = found, [selected.setdefault(budget.key, []) for budget in found]
-        for chosen in like[1]:
-            chosen.append(pod)
-        if len(like[0]) > 1:
+        labels_key = (pod.namespace, id(pod.labels))
+        entry = entries.get(labels_key)
+        if entry is None:
+            selecting_budgets = index.for_pod(pod)
+            entry = entries[labels_key] = selecting_budgets, [selected.setdefault(budget.key, []) for budget in selecting_budgets]
+        for budget_pods in entry[1]:
+            budget_pods.append(pod)
+        if len(entry[0]) > 1:
             shared.append(pod.uid)
-    selecting = {same: found for same, (found, _) in known.items() if found}
-    by_budget = {key: tuple(chosen) for key, chosen in selected.items()}
+    selecting = {labels_key: selecting_budgets for labels_key, (selecting_budgets, _) in entries.items() if selecting_budgets}
+    by_budget = {key: tuple(budget_pods) for key, budget_pods in selected.items()}
     return PodBudgets(index._namespaces, by_budget, selecting, frozenset(shared))
 
 
-def _by_namespace(budgets: tuple[Budget, ...]) -> dict[str, _Namespace]:
+def _by_namespace(budgets: tuple[Budget, ...]) -> dict[str, _NamespaceBudgets]:
     # Among several labels, the rarest one gives the fewest candidates.
-    shared = Counter((b.namespace, r.key, r.values[0]) for b in budgets for r in b.selector.requirements if _exact(r))
-    namespaces: dict[str, _Namespace] = {}
+    shared = Counter((b.namespace, r.key, r.values[0]) for b in budgets for r in b.selector.requirements if _is_exact(r))
+    namespaces: dict[str, _NamespaceBudgets] = {}
     for budget in budgets:
         if not budget.selector.valid:
             continue
-        namespace = namespaces.setdefault(budget.namespace, _Namespace())
-        exact = [r for r in budget.selector.requirements if _exact(r)]
+        namespace = namespaces.setdefault(budget.namespace, _NamespaceBudgets())
+        exact = [r for r in budget.selector.requirements if _is_exact(r)]
         if not exact:
             namespace.others.append(budget)
             continue
@@ -120,7 +120,7 @@ def _by_namespace(budgets: tuple[Budget, ...]) -> dict[str, _Namespace]:
     return namespaces
 
 
-def _exact(requirement: Requirement) -> bool:
+def _is_exact(requirement: Requirement) -> bool:
     return requirement.operator == "In" and len(requirement.values) == 1
 
 
@@ -129,35 +129,35 @@ def _exact(requirement: Requirement) -> bool:
 # Sources: RFC 3986 (authority, query); kubectl prints the user information of a URL without its password.
 
 
-AS = "/as/"
+TOKEN_PREFIX = "/as/"
 """Prefix of the paths of a rehearsal's server; the user's token follows."""
 
-_TOKEN = re.compile(rf"{AS}([^/\s?#'\"<>]+)")
+_TOKEN = re.compile(rf"{TOKEN_PREFIX}([^/\s?#'\"<>]+)")
 _AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[\w.~-]*)(?::\d*)?")
 _URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z0-9+.-]+://[^\s'\"<>]+")
 """Searched only at the start of a word: otherwise the time for a long word grows with the square of its length."""
 
 
-def address(url: str) -> str:
+def redact_url(url: str) -> str:
     """`url` as it may appear in a message, a journal and a snapshot."""
-    return _TOKEN.sub("", re.split(r"[?#]", without_user(url), maxsplit=1)[0])
+    return _TOKEN.sub("", re.split(r"[?#]", strip_user_info(url), maxsplit=1)[0])
 
 
-def addresses_in(text: str) -> str:
+def redact_urls(text: str) -> str:
     """A text of a library, a server or a proxy, with each URL in it redacted by `redact_url`."""
-    return _TOKEN.sub("", _URL.sub(lambda found: address(found.group()), text))
+    return _TOKEN.sub("", _URL.sub(lambda match: redact_url(match.group()), text))
 
 
-def token_in(url: str) -> str:
+def url_token(url: str) -> str:
     """The token in the path of a rehearsal's server, "" for any other URL."""
-    found = _TOKEN.search(url)
-    return found.group(1) if found else ""
+    match = _TOKEN.search(url)
+    return match.group(1) if match else ""
 
 
-def without_user(url: str) -> str:
+def strip_user_info(url: str) -> str:
     """Remove only the user information. A password may contain characters that a URL would have to escape."""
-    scheme, there, rest = url.partition("://")
-    if not there:
+    scheme, separator, rest = url.partition("://")
+    if not separator:
         scheme, rest = "", url
     end = re.search(r"[/?#]|\Z", rest)
     assert end is not None
@@ -166,7 +166,7 @@ def without_user(url: str) -> str:
     if "@" in path:  # part of a password, probably
         authority = authority if _AUTHORITY.fullmatch(authority) else path.rpartition("@")[2]
         path = ""
-    return f"{scheme}{there}{authority}{path}"
+    return f"{scheme}{separator}{authority}{path}"
 
 
 # kube-proxy's mode: from its flags, or from the configuration file that --config names, which EKS stores in a
@@ -174,44 +174,44 @@ def without_user(url: str) -> str:
 # "ignored if a config file is specified by --config").
 
 
-CONFIG = ObjectName("v1", "ConfigMap", "kube-system", "kube-proxy-config")
-DAEMON_SET = ObjectName("apps/v1", "DaemonSet", "kube-system", "kube-proxy")
+KUBE_PROXY_CONFIG = ObjectName("v1", "ConfigMap", "kube-system", "kube-proxy-config")
+KUBE_PROXY_DAEMON_SET = ObjectName("apps/v1", "DaemonSet", "kube-system", "kube-proxy")
 """Names of the objects in EKS."""
 IPVS = "ipvs"
-DELETING = ("iptables", "nftables")
+CONNTRACK_DELETING_MODES = ("iptables", "nftables")
 """Modes in which kube-proxy deletes the conntrack entries of an endpoint that it removes."""
 
 _MODE = re.compile(r"(?:(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*|--proxy-mode[= ])[\"']?([\w:$(-]*)", re.MULTILINE)
-_FILE = re.compile(r"--config(?=[= ]|\Z)")
+_CONFIG_FLAG = re.compile(r"--config(?=[= ]|\Z)")
 
 
-def configuration(daemon_set: Doc | Absent | Unknown, config: Doc | Absent | Unknown) -> str | Absent | Unknown:
+def kube_proxy_configuration(daemon_set: Doc | Absent | Unknown, config: Doc | Absent | Unknown) -> str | Absent | Unknown:
     """The text of the ConfigMap, or the flags; "" if there is neither. Absent: another program may do kube-proxy's
     work."""
     if isinstance(daemon_set, Unknown):
         return daemon_set
-    flags = None if isinstance(daemon_set, Absent) else _flags(daemon_set)
-    if flags is not None and not _FILE.search(flags):
+    flags = None if isinstance(daemon_set, Absent) else _container_flags(daemon_set)
+    if flags is not None and not _CONFIG_FLAG.search(flags):
         return flags if "--" in flags else ""
     if isinstance(config, Absent) and flags is not None:
-        return Unknown(f"{CONFIG} is not there, and its flag --config names a file of another one")
-    return config if isinstance(config, (Absent, Unknown)) else _file(config)
+        return Unknown(f"{KUBE_PROXY_CONFIG} is not there, and its flag --config names a file of another one")
+    return config if isinstance(config, (Absent, Unknown)) else _config_text(config)
 
 
-def _flags(daemon_set: Doc) -> str:
-    found = at(daemon_set, "spec", "template", "spec", "containers") or ()
-    own = [each for each in found if each.get("name") == DAEMON_SET.name] or found
-    return " ".join(word for each in own for key in ("command", "args") for word in each.get(key) or ())
+def _container_flags(daemon_set: Doc) -> str:
+    containers = nested_field(daemon_set, "spec", "template", "spec", "containers") or ()
+    kube_proxy_containers = [each for each in containers if each.get("name") == KUBE_PROXY_DAEMON_SET.name] or containers
+    return " ".join(word for each in kube_proxy_containers for key in ("command", "args") for word in each.get(key) or ())
 
 
-def _file(config: Doc) -> str:
-    return str(at(config, "data", "config") or at(config, "data", "config.conf") or "")
+def _config_text(config: Doc) -> str:
+    return str(nested_field(config, "data", "config") or nested_field(config, "data", "config.conf") or "")
 
 
-def mode(text: str) -> str:
+def kube_proxy_mode(text: str) -> str:
     """The configured mode, iptables if it is omitted; "" without a configuration."""
-    found = _MODE.search(text)
-    return "" if not text.strip() else (found[1] if found else "") or "iptables"
+    match = _MODE.search(text)
+    return "" if not text.strip() else (match[1] if match else "") or "iptables"
 
 
 # Pod Security Standards: the checks that matter for the pods this tool creates.
@@ -224,22 +224,22 @@ def mode(text: str) -> str:
 
 PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
 
-_ADDABLE = frozenset(
+_ALLOWED_CAPABILITIES = frozenset(
     ("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP")
     + ("SETGID", "SETPCAP", "SETUID", "SYS_CHROOT")
 )
 
 
-def violations(level: str, spec: Doc) -> tuple[str, ...]:
+def pod_security_violations(level: str, spec: Doc) -> tuple[str, ...]:
     """The violations of a pod's spec, in the order of the checks' names; an unknown level forbids nothing."""
     checks: Sequence[_Check] = {BASELINE: _BASELINE, RESTRICTED: _BASELINE + _RESTRICTED}.get(level, ())
-    return tuple(said for check in checks for said in check(spec))
+    return tuple(violation for check in checks for violation in check(spec))
 
 
-def refusal(level: str, spec: Doc) -> str:
+def pod_security_refusal(level: str, spec: Doc) -> str:
     """The message of the admission plugin, "" if it admits the pod."""
-    found = violations(level, spec)
-    return f'violates PodSecurity "{level}:latest": {", ".join(found)}' if found else ""
+    violations_found = pod_security_violations(level, spec)
+    return f'violates PodSecurity "{level}:latest": {", ".join(violations_found)}' if violations_found else ""
 
 
 _Check = Callable[[Doc], Iterator[str]]
@@ -254,7 +254,7 @@ def _host_namespaces(spec: Doc) -> Iterator[str]:
 def _host_path(spec: Doc) -> Iterator[str]:
     paths = [f'"{each.get("name")}"' for each in spec.get("volumes") or () if "hostPath" in each]
     if paths:
-        yield f"hostPath volumes ({_counted('volume', paths)})"
+        yield f"hostPath volumes ({_listed_names('volume', paths)})"
 
 
 def _host_ports(spec: Doc) -> Iterator[str]:
@@ -265,84 +265,84 @@ def _host_ports(spec: Doc) -> Iterator[str]:
 
 
 def _privileged(spec: Doc) -> Iterator[str]:
-    bad = _named(spec, lambda own: bool(own.get("privileged")))
+    bad = _violating_containers(spec, lambda own: bool(own.get("privileged")))
     if bad:
-        yield f"privileged ({_counted('container', bad)} must not set securityContext.privileged=true)"
+        yield f"privileged ({_listed_names('container', bad)} must not set securityContext.privileged=true)"
 
 
-def _added(spec: Doc) -> Iterator[str]:
-    bad = _named(spec, lambda own: not set(at(own, "capabilities", "add") or ()) <= _ADDABLE)
+def _added_capabilities(spec: Doc) -> Iterator[str]:
+    bad = _violating_containers(spec, lambda own: not set(nested_field(own, "capabilities", "add") or ()) <= _ALLOWED_CAPABILITIES)
     if bad:
-        yield f"non-default capabilities ({_counted('container', bad)} must not include them)"
+        yield f"non-default capabilities ({_listed_names('container', bad)} must not include them)"
 
 
-def _escalation(spec: Doc) -> Iterator[str]:
-    bad = _named(spec, lambda own: own.get("allowPrivilegeEscalation") is not False)
+def _privilege_escalation(spec: Doc) -> Iterator[str]:
+    bad = _violating_containers(spec, lambda own: own.get("allowPrivilegeEscalation") is not False)
     if bad:
-        text = f"{_counted('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
+        text = f"{_listed_names('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
         yield f"allowPrivilegeEscalation != false ({text})"
 
 
-def _capabilities(spec: Doc) -> Iterator[str]:
-    bad = _named(spec, lambda own: "ALL" not in (at(own, "capabilities", "drop") or ()))
+def _dropped_capabilities(spec: Doc) -> Iterator[str]:
+    bad = _violating_containers(spec, lambda own: "ALL" not in (nested_field(own, "capabilities", "drop") or ()))
     if bad:
-        text = f'{_counted("container", bad)} must set securityContext.capabilities.drop=["ALL"]'
+        text = f'{_listed_names("container", bad)} must set securityContext.capabilities.drop=["ALL"]'
         yield f"unrestricted capabilities ({text})"
 
 
 def _non_root(spec: Doc) -> Iterator[str]:
-    whole = at(spec, "securityContext", "runAsNonRoot")
-    bad = _named(spec, lambda own: own.get("runAsNonRoot", whole) is not True)
+    pod_level = nested_field(spec, "securityContext", "runAsNonRoot")
+    bad = _violating_containers(spec, lambda own: own.get("runAsNonRoot", pod_level) is not True)
     if bad:
-        yield f"runAsNonRoot != true (pod or {_counted('container', bad)} must set securityContext.runAsNonRoot=true)"
+        yield f"runAsNonRoot != true (pod or {_listed_names('container', bad)} must set securityContext.runAsNonRoot=true)"
 
 
-def _root(spec: Doc) -> Iterator[str]:
-    bad = _named(spec, lambda own: own.get("runAsUser") == 0)
-    if bad or at(spec, "securityContext", "runAsUser") == 0:
+def _root_user(spec: Doc) -> Iterator[str]:
+    bad = _violating_containers(spec, lambda own: own.get("runAsUser") == 0)
+    if bad or nested_field(spec, "securityContext", "runAsUser") == 0:
         yield "runAsUser=0 (must not set runAsUser=0)"
 
 
 def _seccomp(spec: Doc) -> Iterator[str]:
-    whole = at(spec, "securityContext", "seccompProfile", "type")
-    bad = _named(spec, lambda own: (at(own, "seccompProfile", "type") or whole) not in ("RuntimeDefault", "Localhost"))
+    pod_level = nested_field(spec, "securityContext", "seccompProfile", "type")
+    bad = _violating_containers(spec, lambda own: (nested_field(own, "seccompProfile", "type") or pod_level) not in ("RuntimeDefault", "Localhost"))
     if bad:
         text = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-        yield f"seccompProfile (pod or {_counted('container', bad)} {text})"
+        yield f"seccompProfile (pod or {_listed_names('container', bad)} {text})"
 
 
-_BASELINE: tuple[_Check, ...] = (_added, _host_namespaces, _host_path, _host_ports, _privileged)
-_RESTRICTED: tuple[_Check, ...] = (_escalation, _capabilities, _non_root, _root, _seccomp)
+_BASELINE: tuple[_Check, ...] = (_added_capabilities, _host_namespaces, _host_path, _host_ports, _privileged)
+_RESTRICTED: tuple[_Check, ...] = (_privilege_escalation, _dropped_capabilities, _non_root, _root_user, _seccomp)
 
 
-def _named(spec: Doc, bad: Callable[[Doc], bool]) -> list[str]:
+def _violating_containers(spec: Doc, violates: Callable[[Doc], bool]) -> list[str]:
     """Quoted names of the containers whose own security context violates a check."""
-    return [f'"{each.get("name")}"' for each in _containers(spec) if bad(each.get("securityContext") or {})]
+    return [f'"{each.get("name")}"' for each in _containers(spec) if violates(each.get("securityContext") or {})]
 
 
 def _containers(spec: Doc) -> list[Doc]:
     return [each for part in ("initContainers", "containers", "ephemeralContainers") for each in spec.get(part) or ()]
 
 
-def _counted(what: str, names: Sequence[str]) -> str:
-    return f"{what}{'s' if len(names) > 1 else ''} {', '.join(names)}"
+def _listed_names(noun: str, names: Sequence[str]) -> str:
+    return f"{noun}{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 # Permissions as rules of a Role or a ClusterRole (rbac.authorization.k8s.io/v1, PolicyRule).
 
 
-def rules(permissions: Iterable[Permission]) -> list[Doc]:
+def policy_rules(permissions: Iterable[Permission]) -> list[Doc]:
     """One rule for each set of verbs in each API group, and one for non-resource URLs; sorted, without duplicates."""
     verbs: dict[tuple[str, str], set[str]] = {}
     for each in permissions:
         plural = f"{each.resource.plural}/{each.subresource}" if each.subresource else each.resource.plural
         verbs.setdefault((each.resource.group, plural), set()).add(each.verb)
-    together: dict[tuple[bool, str, tuple[str, ...]], list[str]] = {}
-    for (group, plural), found in sorted(verbs.items()):
-        together.setdefault((plural.startswith("/"), group, tuple(sorted(found))), []).append(plural)
-    return [_rule(is_path, group, allowed, names) for (is_path, group, allowed), names in sorted(together.items())]
+    grouped: dict[tuple[bool, str, tuple[str, ...]], list[str]] = {}
+    for (group, plural), verb_set in sorted(verbs.items()):
+        grouped.setdefault((plural.startswith("/"), group, tuple(sorted(verb_set))), []).append(plural)
+    return [_policy_rule(is_path, group, allowed, names) for (is_path, group, allowed), names in sorted(grouped.items())]
 
 
-def _rule(is_path: bool, group: str, verbs: Sequence[str], names: Sequence[str]) -> Doc:
-    of = {"nonResourceURLs": list(names)} if is_path else {"apiGroups": [group], "resources": list(names)}
-    return {**of, "verbs": list(verbs)}
+def _policy_rule(is_path: bool, group: str, verbs: Sequence[str], names: Sequence[str]) -> Doc:
+    targets = {"nonResourceURLs": list(names)} if is_path else {"apiGroups": [group], "resources": list(names)}
+    return {**targets, "verbs": list(verbs)}

@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import Literal
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value, without_path
 
 from .api.types import Schema
-from .document_diff import NONE, FieldSet, FieldSetComparison, compare
-from .field_paths import MalformedStep, quoted
+from .document_diff import NO_FIELDS, FieldSet, FieldSetComparison, compare
+from .field_paths import MalformedStep, go_quoted
 
 Operation = Literal["Apply", "Update"]
-Owners = Mapping["FieldManager", "Entry"]
+FieldOwners = Mapping["FieldManager", "ManagedFieldsEntry"]
 
 
 @frozen(order=True)
@@ -30,16 +30,16 @@ class FieldManager:
     api_version: str
     subresource: str
 
-    def shown(self) -> str:
+    def describe(self) -> str:
         """As in conflict messages: ``"kubectl-set" using apps/v1``, ``"kubelet" with subresource "status"
         using v1``."""
-        where = f" with subresource {quoted(self.subresource)}" if self.subresource else ""
-        using = f" using {self.api_version}" if self.operation == "Update" else ""
-        return f"{quoted(self.manager)}{where}{using}"
+        subresource_text = f" with subresource {go_quoted(self.subresource)}" if self.subresource else ""
+        version_text = f" using {self.api_version}" if self.operation == "Update" else ""
+        return f"{go_quoted(self.manager)}{subresource_text}{version_text}"
 
 
 @frozen
-class Entry:
+class ManagedFieldsEntry:
     """The fields of one owner; `time` is RFC 3339 in whole seconds, "" if the entry has none."""
 
     fields: FieldSet
@@ -51,59 +51,59 @@ class MalformedEntries(ValueError):
     """managedFields that no server would have written."""
 
 
-def owner_of(manager: str, operation: Operation, api_version: str, subresource: str) -> FieldManager:
+def field_manager(manager: str, operation: Operation, api_version: str, subresource: str) -> FieldManager:
     """A manager without a name is "unknown"."""
     return FieldManager(manager or "unknown", operation, "" if operation == "Apply" else api_version, subresource)
 
 
-def read(doc: Doc) -> dict[FieldManager, Entry]:
+def read_entries(doc: Doc) -> dict[FieldManager, ManagedFieldsEntry]:
     """The entries of a document. Raises MalformedEntries."""
-    return dict(_read_one(entry) for entry in at(doc, "metadata", "managedFields") or ())
+    return dict(_read_entry(entry) for entry in nested_field(doc, "metadata", "managedFields") or ())
 
 
-def _read_one(entry: Doc) -> tuple[FieldManager, Entry]:
+def _read_entry(entry: Doc) -> tuple[FieldManager, ManagedFieldsEntry]:
     operation, api_version = entry.get("operation"), entry.get("apiVersion")
     if operation not in ("Apply", "Update"):
         raise MalformedEntries("operation must be `Apply` or `Update`")
     if not api_version:
         raise MalformedEntries("apiVersion must not be empty")
     if entry.get("fieldsType") != "FieldsV1":
-        raise MalformedEntries(f"invalid fieldsType {quoted(entry.get('fieldsType', ''))} in managed fields entry")
+        raise MalformedEntries(f"invalid fieldsType {go_quoted(entry.get('fieldsType', ''))} in managed fields entry")
     version = "" if operation == "Apply" else api_version
     owner = FieldManager(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
     try:
-        return owner, Entry(FieldSet.read(entry.get("fieldsV1") or {}), api_version, entry.get("time") or "")
+        return owner, ManagedFieldsEntry(FieldSet.parse(entry.get("fieldsV1") or {}), api_version, entry.get("time") or "")
     except MalformedStep as error:
         raise MalformedEntries(str(error)) from error
 
 
-def printed(owners: Owners) -> list[Doc]:
+def entries_to_json(owners: FieldOwners) -> list[Doc]:
     """The entries in the server's order: appliers first, then by time, manager, version and subresource."""
-    return [_printed_one(owner, owners[owner]) for owner in sorted(owners, key=lambda owner: _order(owner, owners))]
+    return [_entry_to_json(owner, owners[owner]) for owner in sorted(owners, key=lambda owner: _sort_key(owner, owners))]
 
 
-def _order(owner: FieldManager, owners: Owners) -> tuple[str, ...]:
+def _sort_key(owner: FieldManager, owners: FieldOwners) -> tuple[str, ...]:
     entry = owners[owner]
     return owner.operation, entry.time, owner.manager, entry.api_version, owner.subresource
 
 
-def _printed_one(owner: FieldManager, entry: Entry) -> Doc:
+def _entry_to_json(owner: FieldManager, entry: ManagedFieldsEntry) -> Doc:
     doc: Doc = {"manager": owner.manager, "operation": owner.operation, "apiVersion": entry.api_version}
     if entry.time:
         doc["time"] = entry.time
-    doc |= {"fieldsType": "FieldsV1", "fieldsV1": entry.fields.printed()}
+    doc |= {"fieldsType": "FieldsV1", "fieldsV1": entry.fields.to_json()}
     return doc | ({"subresource": owner.subresource} if owner.subresource else {})
 
 
-def with_entries(doc: Doc, owners: Owners) -> Doc:
+def with_entries(doc: Doc, owners: FieldOwners) -> Doc:
     """`doc` with these entries as its managedFields; without any entry it has no such field."""
     if not owners:
         return without_entries(doc)
-    return with_value(doc, ("metadata", "managedFields"), printed(owners))
+    return with_value(doc, ("metadata", "managedFields"), entries_to_json(owners))
 
 
 def without_entries(doc: Doc) -> Doc:
-    return without(doc, ("metadata", "managedFields"))
+    return without_path(doc, ("metadata", "managedFields"))
 
 
 def without_times(entries: Iterable[Doc]) -> list[Doc]:
@@ -115,15 +115,15 @@ def without_times(entries: Iterable[Doc]) -> list[Doc]:
 # Source: apimachinery, util/managedfields/internal/capmanagers.go. Appliers are not counted.
 
 
-MOST_UPDATERS = 10
+MAX_UPDATERS = 10
 _ANCIENT = "ancient-changes"
 
 
-def capped(owners: Owners) -> dict[FieldManager, Entry]:
+def cap_updaters(owners: FieldOwners) -> dict[FieldManager, ManagedFieldsEntry]:
     """`owners`, with the oldest updaters merged into those of the same version until there are few enough."""
     result = dict(owners)
     updaters = sorted((o for o in owners if o.operation == "Update"), key=lambda o: (owners[o].time, o))
-    surplus = len(updaters) - MOST_UPDATERS
+    surplus = len(updaters) - MAX_UPDATERS
     first: dict[str, FieldManager] = {}
     for owner in updaters:
         if surplus <= 0:
@@ -134,7 +134,7 @@ def capped(owners: Owners) -> dict[FieldManager, Entry]:
         bucket = FieldManager(_ANCIENT, "Update", owner.api_version, "")
         older = result.pop(oldest) if bucket not in result else result[bucket]
         entry = result.pop(owner)
-        result[bucket] = Entry(entry.fields | older.fields, owner.api_version, entry.time)
+        result[bucket] = ManagedFieldsEntry(entry.fields | older.fields, owner.api_version, entry.time)
         surplus -= 1
     return result
 
@@ -167,16 +167,16 @@ UNTRACKED = FieldSet.of_paths(
 """Fields that are never owned, in any kind."""
 
 
-def conflicts(owners: Owners, writer: FieldManager | None, seen: FieldSetComparison) -> Mapping[FieldManager, FieldSet]:
+def find_conflicts(owners: FieldOwners, writer: FieldManager | None, difference: FieldSetComparison) -> Mapping[FieldManager, FieldSet]:
     """The written fields that other managers own, by owner; owners without any are left out."""
-    found = {owner: entry.fields & seen.written for owner, entry in owners.items() if owner != writer}
-    return {owner: fields for owner, fields in found.items() if fields}
+    by_owner = {owner: entry.fields & difference.written for owner, entry in owners.items() if owner != writer}
+    return {owner: fields for owner, fields in by_owner.items() if fields}
 
 
-def taken(owners: Owners, writer: FieldManager | None, seen: FieldSetComparison) -> dict[FieldManager, Entry]:
+def transfer_ownership(owners: FieldOwners, writer: FieldManager | None, difference: FieldSetComparison) -> dict[FieldManager, ManagedFieldsEntry]:
     """`owners`, where all except `writer` lose the written and removed fields; owners without remaining fields are left
     out."""
-    lost = seen.written | seen.removed
+    lost = difference.written | difference.removed
     result = {
         owner: entry if owner == writer else replace(entry, fields=entry.fields - lost)
         for owner, entry in owners.items()
@@ -191,14 +191,14 @@ def taken(owners: Owners, writer: FieldManager | None, seen: FieldSetComparison)
 # the resource's strategy and admission change anything; so values that these set have no owner.
 
 
-def updated(
+def with_update(
     live: Doc | None,
     new: Doc,
     manager: str,
     now: str,
     schema: Schema,
     subresource: str = "",
-    reset: FieldSet = NONE,
+    reset: FieldSet = NO_FIELDS,
 ) -> Doc:
     """`new` with its managedFields after `manager` wrote it over `live` (None: created it) at `now`.
 
@@ -206,56 +206,56 @@ def updated(
     the object itself, spec for its status; they are never owned. An object that is not tracked (it was once stored
     without managedFields, or a request emptied them) stays untracked until a configuration is applied to it.
     """
-    owners = _owners(live, new, subresource)
+    owners = _requested_entries(live, new, subresource)
     if live is not None and not owners:
         return without_entries(new)
-    writer = owner_of(manager, "Update", str(new.get("apiVersion", "")), subresource)
+    writer = field_manager(manager, "Update", str(new.get("apiVersion", "")), subresource)
     before = schema.blank if live is None else without_entries(live)
     after = without_entries(new)
-    return with_entries(after, capped(written(owners, before, after, writer, now, schema, reset)))
+    return with_entries(after, cap_updaters(entries_after_write(owners, before, after, writer, now, schema, reset)))
 
 
-def written(
-    owners: Owners, before: Doc, after: Doc, writer: FieldManager, now: str, schema: Schema, reset: FieldSet
-) -> dict[FieldManager, Entry]:
+def entries_after_write(
+    owners: FieldOwners, before: Doc, after: Doc, writer: FieldManager, now: str, schema: Schema, reset: FieldSet
+) -> dict[FieldManager, ManagedFieldsEntry]:
     """The entries after `writer` changed `before` to `after`. An entry that gains no field keeps its time."""
-    seen = compare(schema.filled(before), schema.filled(after), schema.root).without(reset)
-    result = taken(owners, None, seen)
-    gained = seen.written - UNTRACKED
+    difference = compare(schema.fill(before), schema.fill(after), schema.root).without(reset)
+    result = transfer_ownership(owners, None, difference)
+    gained = difference.written - UNTRACKED
     if gained:
-        mine = result.get(writer)
+        writer_entry = result.get(writer)
         version = writer.api_version
-        result[writer] = Entry(gained | mine.fields if mine else gained, version, now)
+        result[writer] = ManagedFieldsEntry(gained | writer_entry.fields if writer_entry else gained, version, now)
     return result
 
 
-def _owners(live: Doc | None, new: Doc, subresource: str) -> dict[FieldManager, Entry]:
+def _requested_entries(live: Doc | None, new: Doc, subresource: str) -> dict[FieldManager, ManagedFieldsEntry]:
     """The entries of the request, so that clients can edit them; the live ones if it has none or malformed ones.
 
     Through a subresource they cannot be edited. An empty list, or one with an empty entry, removes all entries.
     """
-    stored = _readable(live or {})
+    stored = _entries_or_none(live or {})
     if subresource:
         return stored
-    sent = at(new, "metadata", "managedFields")
-    if sent in ([], [{}]):
+    sent_entries = nested_field(new, "metadata", "managedFields")
+    if sent_entries in ([], [{}]):
         return {}
-    return _readable(new) or stored
+    return _entries_or_none(new) or stored
 
 
-def _readable(doc: Doc) -> dict[FieldManager, Entry]:
+def _entries_or_none(doc: Doc) -> dict[FieldManager, ManagedFieldsEntry]:
     try:
-        return read(doc)
+        return read_entries(doc)
     except MalformedEntries:
         return {}
 
 
-def settled(live: Doc, new: Doc) -> Doc:
+def keep_times_if_unchanged(live: Doc, new: Doc) -> Doc:
     """`new`, with the times of `live` if nothing else has changed: such a write changes nothing.
 
     Call it when a document is ready to be stored, before its resource version is changed.
     """
-    old_entries, entries = (at(doc, "metadata", "managedFields") or [] for doc in (live, new))
+    old_entries, entries = (nested_field(doc, "metadata", "managedFields") or [] for doc in (live, new))
     if without_times(old_entries) != without_times(entries) or without_entries(live) != without_entries(new):
         return new
     return with_value(new, ("metadata", "managedFields"), old_entries) if old_entries else new

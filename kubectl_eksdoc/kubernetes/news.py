@@ -5,39 +5,39 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kubectl_eksdoc.model.actions import Act, Hook, ListAttachments
+from kubectl_eksdoc.model.actions import ClusterAction, Hook, ListAttachments
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node, Pod
 
-from .api.resources import ApiStatus, LostAnswer
+from .api.resources import ApiStatus, LostResponse
 
 
-class PodIs(NamedTuple):
+class PodChanged(NamedTuple):
     pod: Pod
     version: int
 
 
-class PodGone(NamedTuple):
+class PodRemoved(NamedTuple):
     """There is no longer a pod with this UID."""
 
     uid: str
     version: int
 
 
-class BudgetIs(NamedTuple):
+class BudgetChanged(NamedTuple):
     budget: Budget
     version: int
 
 
-class BudgetGone(NamedTuple):
+class BudgetRemoved(NamedTuple):
     key: str
 
 
-class NodeIs(NamedTuple):
+class NodeChanged(NamedTuple):
     node: Node
 
 
-class NodeGone(NamedTuple):
+class NodeRemoved(NamedTuple):
     name: str
 
 
@@ -60,7 +60,7 @@ class AllNodes(NamedTuple):
 class WatchInterrupted(NamedTuple):
     """The cluster cannot be watched at the moment; known facts may be old. `message`: the reason, a sentence."""
 
-    said: str
+    message: str
 
 
 class WatchRestored(NamedTuple):
@@ -70,14 +70,14 @@ class WatchRestored(NamedTuple):
 class RequestAnswered(NamedTuple):
     """The server's answer to a change. For `ReadPod` and `ListPods` it is a `LostResponse` after a minute of errors."""
 
-    act: Act
-    answer: ApiStatus | LostAnswer
+    action: ClusterAction
+    response: ApiStatus | LostResponse
 
 
 class PodsFound(NamedTuple):
     """The answer to `ReadPod` and `ListPods`: the existing pods."""
 
-    act: Act
+    action: ClusterAction
     pods: tuple[Pod, ...]
 
 
@@ -85,27 +85,27 @@ class AttachedVolumes(NamedTuple):
     """The answer to `ListAttachments`: names of the attached PersistentVolumes. `read_error`: why they could not be
     read, a sentence; then nothing is known. `refused`: a right is missing, so a retry does not help."""
 
-    act: ListAttachments
+    action: ListAttachments
     volumes: tuple[str, ...] = ()
-    unread: str = ""
+    read_error: str = ""
     refused: bool = False
 
 
 class HookEnded(NamedTuple):
     """A hook has ended. `ok`: it succeeded. `message`: its last line, or why it could not be run."""
 
-    act: Hook
+    hook: Hook
     ok: bool
-    said: str = ""
+    message: str = ""
 
 
-News = (
-    PodIs
-    | PodGone
-    | BudgetIs
-    | BudgetGone
-    | NodeIs
-    | NodeGone
+RunUpdate = (
+    PodChanged
+    | PodRemoved
+    | BudgetChanged
+    | BudgetRemoved
+    | NodeChanged
+    | NodeRemoved
     | AllPods
     | AllBudgets
     | AllNodes

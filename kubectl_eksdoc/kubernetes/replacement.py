@@ -10,14 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.amazon.addon_needs import KNOWN, SoftwareRole
+from kubectl_eksdoc.amazon.addon_needs import KNOWN_SOFTWARE, SoftwareRole
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.network import Webhook
-from kubectl_eksdoc.model.nodes import ENDED, UNSCHEDULABLE_TAINT, ControllerOwner, Pod, Toleration
+from kubectl_eksdoc.model.nodes import FINISHED_PHASES, UNSCHEDULABLE_TAINT, ControllerOwner, Pod, Toleration
 from kubectl_eksdoc.model.selectors import Labels, from_parts
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.workloads import Workload
 class Replacement(str, Enum):
     """When the replacement of an evicted pod is created."""
 
-    FIRST = "first"  # by a rollout with maxSurge: the new pod is Ready before the old one stops
+    SURGE = "first"  # by a rollout with maxSurge: the new pod is Ready before the old one stops
     AT_ONCE = "at-once"  # at the eviction: old and new pod overlap, both need room
     AFTER_GONE = "after-gone"  # it has the same name, so only when the old object is gone
     JOB = "job"  # a new pod starts over after the Job's back-off, if backoffLimit allows; the work is lost
@@ -42,10 +42,10 @@ _BY_OWNER = {
     "DaemonSet": ("apps", Replacement.SAME_NODE),
 }
 """By kind of the owner: its API group, and the replacement."""
-_LEAVES_FINISHED = (Replacement.AT_ONCE, Replacement.JOB)
+_REPLACED_WHEN_FINISHED = (Replacement.AT_ONCE, Replacement.JOB)
 
 
-def by_owner(owner: ControllerOwner | None) -> Replacement:
+def replacement_by_owner(owner: ControllerOwner | None) -> Replacement:
     """How this kind of controller replaces an evicted pod."""
     if owner is None:
         return Replacement.NEVER
@@ -59,20 +59,20 @@ def replacement(pod: Pod) -> Replacement:
     The static pod behind a mirror pod keeps running. ReplicaSets and Jobs have already replaced a finished pod; a
     StatefulSet needs its name and replaces it after the eviction.
     """
-    if pod.annotations and pod.mirror:
+    if pod.annotations and pod.is_mirror:
         return Replacement.NEVER
-    after = by_owner(pod.owner)
-    return Replacement.NEVER if pod.phase in ENDED and after in _LEAVES_FINISHED else after
+    owner_replacement = replacement_by_owner(pod.owner)
+    return Replacement.NEVER if pod.phase in FINISHED_PHASES and owner_replacement in _REPLACED_WHEN_FINISHED else owner_replacement
 
 
-def comes_back_to_its_node(pod: Pod) -> bool:
+def returns_as_daemon_set_pod(pod: Pod) -> bool:
     """Whether it is a DaemonSet pod, also a finished one. It is called for every pod, and few are; so it is written for
     speed."""
     owner = pod.owner
     return owner is not None and owner.kind == "DaemonSet" and replacement(pod) is Replacement.SAME_NODE
 
 
-def tolerates_cordon(tolerations: Sequence[Toleration]) -> Toleration | None:
+def cordon_toleration(tolerations: Sequence[Toleration]) -> Toleration | None:
     """The toleration with which the scheduler ignores that a node is unschedulable, None without one."""
     for toleration in tolerations:
         if toleration.tolerates(UNSCHEDULABLE_TAINT, "", "NoSchedule"):
@@ -80,7 +80,7 @@ def tolerates_cordon(tolerations: Sequence[Toleration]) -> Toleration | None:
     return None
 
 
-def returns_to_node(pod: Pod, workload: Workload | None) -> str:
+def same_node_reason(pod: Pod, workload: Workload | None) -> str:
     """Why the pod's replacement can be scheduled onto the same cordoned node, or "" if it cannot.
 
     `workload` is the pod's own controller (for a ReplicaSet's pod the ReplicaSet): its template decides. Without it the
@@ -92,7 +92,7 @@ def returns_to_node(pod: Pod, workload: Workload | None) -> str:
         return "its DaemonSet tolerates the cordon"
     if workload is not None and workload.pinned_to and workload.pinned_to == pod.node:
         return f"its template sets spec.nodeName {workload.pinned_to}, so the scheduler is not asked"
-    toleration = tolerates_cordon(pod.tolerations if workload is None else workload.template_tolerations)
+    toleration = cordon_toleration(pod.tolerations if workload is None else workload.template_tolerations)
     if toleration is None:
         return ""
     if not toleration.key:
@@ -107,9 +107,9 @@ def returns_to_node(pod: Pod, workload: Workload | None) -> str:
 # has the severity of each, with its reason.
 
 
-_CONTROLLERS = {
+_ROLE_BY_LABEL = {
     label: each.replacements_need
-    for each in KNOWN
+    for each in KNOWN_SOFTWARE
     if each.replacements_need
     for _, label in (*each.labels, *each.controller_labels)
 }
@@ -122,7 +122,7 @@ _NAME_LABELS = ("app.kubernetes.io/name", "k8s-app", "app")
 
 
 @frozen
-class Backends:
+class RequiredBackends:
     """`pods` provide `what` and are Ready; `why` says what stops without them, `severity` how severe that is."""
 
     what: str
@@ -131,7 +131,7 @@ class Backends:
     severity: Severity = Severity.CRITICAL
 
 
-def guards_pod_creation(webhook: Webhook) -> bool:
+def blocks_pod_creation(webhook: Webhook) -> bool:
     """Whether the webhook must answer before a pod can be created or evicted."""
     return webhook.fails_closed and any(
         ("*" in rule.operations or "CREATE" in rule.operations)
@@ -141,7 +141,7 @@ def guards_pod_creation(webhook: Webhook) -> bool:
     )
 
 
-def calls(webhook: Webhook, pod: Pod, namespaces: Mapping[str, Labels] | None) -> bool:
+def is_called_for(webhook: Webhook, pod: Pod, namespaces: Mapping[str, Labels] | None) -> bool:
     """Whether the webhook's selectors match a pod like `pod`.
 
     `namespaces` are labels by name; if it is None, or lacks the pod's namespace, the namespace counts as selected.
@@ -154,53 +154,53 @@ def calls(webhook: Webhook, pod: Pod, namespaces: Mapping[str, Labels] | None) -
     return webhook.namespace_selector.matches({NAMESPACE_NAME: pod.namespace, **labels})
 
 
-def needed_backends(cluster: Cluster) -> tuple[Backends, ...]:
+def required_backends(cluster: Cluster) -> tuple[RequiredBackends, ...]:
     """The backends that replacements depend on, among the Ready pods of this cluster, sorted by name."""
     ready = [p for p in cluster.pods if p.ready and p.node and p.deletion_deadline is None]
-    found = [*_controllers(ready), *_webhooks(cluster, ready)]
-    return tuple(sorted((b for b in found if b.pods), key=lambda b: b.what))
+    backends = [*_controller_backends(ready), *_webhook_backends(cluster, ready)]
+    return tuple(sorted((b for b in backends if b.pods), key=lambda b: b.what))
 
 
-def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
-    serving: dict[SoftwareRole, list[Pod]] = defaultdict(list)
+def _controller_backends(ready: Iterable[Pod]) -> Iterable[RequiredBackends]:
+    pods_by_role: dict[SoftwareRole, list[Pod]] = defaultdict(list)
     roles: dict[int, SoftwareRole | None] = {}  # replicas share their labels
     for pod in ready:
-        same = id(pod.labels)
-        if same not in roles:
-            known = (_CONTROLLERS.get(pod.labels.get(label, "")) for label in _NAME_LABELS)
-            roles[same] = next(filter(None, known), None)
-        role = roles[same]
+        labels_id = id(pod.labels)
+        if labels_id not in roles:
+            known = (_ROLE_BY_LABEL.get(pod.labels.get(label, "")) for label in _NAME_LABELS)
+            roles[labels_id] = next(filter(None, known), None)
+        role = roles[labels_id]
         # A DaemonSet has a pod on every node: a drain removes none of them.
-        if role and not pod.of_daemon_set:
-            serving[role].append(pod)
-    for role, pods in serving.items():
-        yield Backends(role.what, role.effect, tuple(pods), role.severity)
+        if role and not pod.is_daemon_set_pod:
+            pods_by_role[role].append(pod)
+    for role, pods in pods_by_role.items():
+        yield RequiredBackends(role.what, role.effect, tuple(pods), role.severity)
 
 
-def _webhooks(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Backends]:
+def _webhook_backends(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[RequiredBackends]:
     if not cluster.webhooks:
         return
     services = {s.key: s for s in cluster.services}
-    endpoints = _ready_endpoints(cluster)
+    endpoints = _ready_pod_uids(cluster)
     by_namespace: dict[str, list[Pod]] = defaultdict(list)
     for pod in ready:
         by_namespace[pod.namespace].append(pod)
-    unread = cluster.unread(kinds.NAMESPACES)
-    namespaces = None if unread else {n.name: n.labels for n in cluster.namespaces}
+    not_read = cluster.not_read(kinds.NAMESPACES)
+    namespaces = None if not_read else {n.name: n.labels for n in cluster.namespaces}
     for webhook in cluster.webhooks:
         service = services.get(webhook.service_key)
-        if service is None or not service.selector or not guards_pod_creation(webhook):
+        if service is None or not service.selector or not blocks_pod_creation(webhook):
             continue
-        if not any(calls(webhook, pod, namespaces) for pod in cluster.pods):
+        if not any(is_called_for(webhook, pod, namespaces) for pod in cluster.pods):
             continue
-        serving = endpoints.get(service.key)
+        endpoint_uids = endpoints.get(service.key)
         selector = from_parts(service.selector)
         pods = tuple(
             p
             for p in by_namespace[service.namespace]
-            if (selector.matches(p.labels) if serving is None else p.uid in serving)
+            if (selector.matches(p.labels) if endpoint_uids is None else p.uid in endpoint_uids)
         )
-        yield Backends(
+        yield RequiredBackends(
             f"webhook {webhook.name}",
             f"{webhook.configuration_kind} {webhook.configuration} fails closed: without it no pod it is called for "
             "can be created",
@@ -208,12 +208,12 @@ def _webhooks(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Backends]:
         )
 
 
-def _ready_endpoints(cluster: Cluster) -> dict[str, set[str]]:
+def _ready_pod_uids(cluster: Cluster) -> dict[str, set[str]]:
     """UIDs of the pods that the API server reaches through each Service, for the Services with EndpointSlices."""
     ready: dict[str, set[str]] = defaultdict(set)
-    for piece in cluster.endpoint_slices:
-        uids = ready[f"{piece.namespace}/{piece.service}"]
-        uids.update(e.pod_uid for e in piece.endpoints if e.ready and e.pod_uid)
+    for endpoint_slice in cluster.endpoint_slices:
+        uids = ready[f"{endpoint_slice.namespace}/{endpoint_slice.service}"]
+        uids.update(e.pod_uid for e in endpoint_slice.endpoints if e.ready and e.pod_uid)
     return ready
 
 
@@ -260,14 +260,14 @@ class ScaleNotRead:
     """The facts do not include the scale: `missing` is the resource that was not read, or a kind that is never read."""
 
     missing: str
-    because: str
+    reason: str
 
 
-Found = ScaledController | NoScale | ScaleNotRead
+ScaleResult = ScaledController | NoScale | ScaleNotRead
 
 
 @frozen
-class Scales:
+class ScaleIndex:
     """An index of workloads by owner reference. Create it with `ScaleIndex.of`.
 
     `unread` maps a kind to the reason why its objects are not completely known. With `complete`, `workloads` contains
@@ -279,42 +279,42 @@ class Scales:
     complete: bool = False
 
     @classmethod
-    def of(cls, workloads: Iterable[Workload], unread: Iterable[KindRead] = (), *, complete: bool = False) -> Scales:
+    def of(cls, workloads: Iterable[Workload], unread: Iterable[KindRead] = (), *, complete: bool = False) -> ScaleIndex:
         return cls(
             {(w.kind, w.namespace, w.name): w for w in workloads},
             {read.resource.kind: read for read in unread},
             complete,
         )
 
-    def find(self, owner: ControllerOwner, namespace: str) -> Found | None:
+    def find(self, owner: ControllerOwner, namespace: str) -> ScaleResult | None:
         """The scale behind a controllerRef; None if the controller finds no such object."""
         for finder in (self.replication_controller, self.deployment, self.replica_set, self.stateful_set):
-            found = finder(owner, namespace)
-            if found is not None:
-                return found
-        return self.unknown_because_unread(owner, namespace) or self.scale_subresource(owner, namespace)
+            result = finder(owner, namespace)
+            if result is not None:
+                return result
+        return self.not_read_reason(owner, namespace) or self.scale_subresource(owner, namespace)
 
     def replication_controller(self, owner: ControllerOwner, namespace: str) -> ScaledController | None:
-        return _scale(self._get(owner, namespace, "ReplicationController", ("",)))
+        return _scale(self._workload(owner, namespace, "ReplicationController", ("",)))
 
     def deployment(self, owner: ControllerOwner, namespace: str) -> ScaledController | None:
         """For a pod of a ReplicaSet: the Deployment that owns the ReplicaSet."""
-        replica_set = self._get(owner, namespace, "ReplicaSet", _APPS)
+        replica_set = self._workload(owner, namespace, "ReplicaSet", _APPS)
         if replica_set is None or replica_set.owner is None:
             return None
-        return _scale(self._get(replica_set.owner, namespace, "Deployment", _APPS))
+        return _scale(self._workload(replica_set.owner, namespace, "Deployment", _APPS))
 
     def replica_set(self, owner: ControllerOwner, namespace: str) -> ScaledController | None:
         """A ReplicaSet that is not owned by a Deployment; the API group of the owner is not checked."""
-        replica_set = self._get(owner, namespace, "ReplicaSet", _APPS)
+        replica_set = self._workload(owner, namespace, "ReplicaSet", _APPS)
         if replica_set is None or (replica_set.owner is not None and replica_set.owner.kind == "Deployment"):
             return None
         return _scale(replica_set)
 
     def stateful_set(self, owner: ControllerOwner, namespace: str) -> ScaledController | None:
-        return _scale(self._get(owner, namespace, "StatefulSet", ("apps",)))
+        return _scale(self._workload(owner, namespace, "StatefulSet", ("apps",)))
 
-    def scale_subresource(self, owner: ControllerOwner, namespace: str) -> Found | None:
+    def scale_subresource(self, owner: ControllerOwner, namespace: str) -> ScaleResult | None:
         """The answer to GET …/scale of the owner, as far as the facts include it."""
         error = _WITHOUT_SCALE.get((owner.group, owner.kind))
         if error is not None:
@@ -328,24 +328,24 @@ class Scales:
             return NoScale(f'no matches for kind "{owner.kind}" in group "{owner.group}"')
         return ScaleNotRead(_resource_of(owner), f"the scale of {owner.kind} {owner.name} is not among the facts")
 
-    def unknown_because_unread(self, owner: ControllerOwner, namespace: str) -> ScaleNotRead | None:
+    def not_read_reason(self, owner: ControllerOwner, namespace: str) -> ScaleNotRead | None:
         """Set if a kind that decides about this owner was not read."""
         if (owner.group, owner.kind) not in _WITH_SCALE:
             return None
-        held = self.by_name.get((owner.kind, namespace, owner.name))
-        if held is None:
-            return self._not_read(owner.kind)
-        if held.uid == owner.uid and held.owner is not None and held.owner.kind == "Deployment":
-            return self._not_read("Deployment")
+        workload = self.by_name.get((owner.kind, namespace, owner.name))
+        if workload is None:
+            return self._kind_not_read(owner.kind)
+        if workload.uid == owner.uid and workload.owner is not None and workload.owner.kind == "Deployment":
+            return self._kind_not_read("Deployment")
         return None
 
-    def _not_read(self, kind: str) -> ScaleNotRead | None:
+    def _kind_not_read(self, kind: str) -> ScaleNotRead | None:
         read = self.unread.get(kind)
         if read is None:
             return None
         return ScaleNotRead(read.resource.full_name, f"{read.resource.plural} were not read ({read.state.value})")
 
-    def _get(self, owner: ControllerOwner, namespace: str, kind: str, groups: tuple[str, ...]) -> Workload | None:
+    def _workload(self, owner: ControllerOwner, namespace: str, kind: str, groups: tuple[str, ...]) -> Workload | None:
         """The object that the reference means; another object of the same name (by UID) does not count."""
         if owner.kind != kind or owner.group not in groups:
             return None

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 
 from .api.types import Schema, SchemaPlace
 from .document_diff import (
-    NONE,
+    NO_FIELDS,
     FieldSet,
     Path,
     Tree,
@@ -23,24 +23,24 @@ from .document_diff import (
     compare,
     fields_of,
     is_member,
-    step_of,
-    steps_of,
-    with_named,
+    item_step,
+    items_by_step,
+    with_named_fields,
 )
-from .field_paths import Step, field_step, shown
+from .field_paths import Step, field_step, format_step
 from .managed_fields import (
     UNTRACKED,
-    Entry,
+    ManagedFieldsEntry,
     FieldManager,
-    Owners,
-    conflicts,
-    owner_of,
-    read,
-    settled,
-    taken,
+    FieldOwners,
+    find_conflicts,
+    field_manager,
+    read_entries,
+    keep_times_if_unchanged,
+    transfer_ownership,
     with_entries,
     without_entries,
-    written,
+    entries_after_write,
 )
 
 # Conflicts of an apply with other field managers, and the server's message.
@@ -50,42 +50,42 @@ from .managed_fields import (
 
 
 @frozen
-class _Conflict:
+class FieldConflict:
     owner: FieldManager
     path: Path
 
     @property
     def field(self) -> str:
         """The path as in ``.spec.containers[name="app"].image``."""
-        return "".join(shown(step) for step in self.path)
+        return "".join(format_step(step) for step in self.path)
 
 
 @frozen
-class Conflicts:
+class ApplyConflictSet:
     """At least one conflict, by owner."""
 
-    found: tuple[_Conflict, ...]
+    conflicts: tuple[FieldConflict, ...]
 
     @classmethod
-    def of(cls, fields: Mapping[FieldManager, FieldSet]) -> Conflicts:
-        return cls(tuple(_Conflict(owner, path) for owner in sorted(fields) for path in fields[owner]))
+    def of(cls, fields: Mapping[FieldManager, FieldSet]) -> ApplyConflictSet:
+        return cls(tuple(FieldConflict(owner, path) for owner in sorted(fields) for path in fields[owner]))
 
     @property
     def message(self) -> str:
-        if len(self.found) == 1:
-            only = self.found[0]
-            return f"Apply failed with 1 conflict: conflict with {only.owner.shown()}: {only.field}"
+        if len(self.conflicts) == 1:
+            only = self.conflicts[0]
+            return f"Apply failed with 1 conflict: conflict with {only.owner.describe()}: {only.field}"
         lines: list[str] = []
-        for owner in dict.fromkeys(conflict.owner for conflict in self.found):
-            lines.append(f"conflicts with {owner.shown()}:")
-            lines += [f"- {conflict.field}" for conflict in self.found if conflict.owner == owner]
-        return f"Apply failed with {len(self.found)} conflicts: " + "\n".join(lines)
+        for owner in dict.fromkeys(conflict.owner for conflict in self.conflicts):
+            lines.append(f"conflicts with {owner.describe()}:")
+            lines += [f"- {conflict.field}" for conflict in self.conflicts if conflict.owner == owner]
+        return f"Apply failed with {len(self.conflicts)} conflicts: " + "\n".join(lines)
 
     @property
     def causes(self) -> list[Doc]:
         return [
-            {"reason": "FieldManagerConflict", "message": f"conflict with {c.owner.shown()}", "field": c.field}
-            for c in self.found
+            {"reason": "FieldManagerConflict", "message": f"conflict with {c.owner.describe()}", "field": c.field}
+            for c in self.conflicts
         ]
 
     def status(self) -> Doc:
@@ -106,27 +106,27 @@ class Conflicts:
 
 
 @frozen
-class Duplicate:
+class DuplicateItem:
     """`list_path` is the path of the list, as ``.spec.containers``; `key` identifies the item, as ``[name="app"]``."""
 
-    where: str
+    list_path: str
     key: str
 
 
-def duplicate_in(value: Any, place: SchemaPlace, where: str = "") -> Duplicate | None:
+def find_duplicate(value: Any, place: SchemaPlace, path: str = "") -> DuplicateItem | None:
     """The first duplicate item; atomic values may contain duplicates."""
     if isinstance(value, dict) and not place.atomic:
         for name, inner in value.items():
-            found = duplicate_in(inner, place.under(name), where + shown(field_step(name)))
-            if found is not None:
-                return found
+            duplicate = find_duplicate(inner, place.under(name), path + format_step(field_step(name)))
+            if duplicate is not None:
+                return duplicate
     if isinstance(value, list) and place.list_type != "atomic":
-        for step, same in steps_of(value, place).items():
-            if len(same) > 1:
-                return Duplicate(where, shown(step))
-            found = duplicate_in(same[0], place.of_items(), where + shown(step))
-            if found is not None:
-                return found
+        for step, items in items_by_step(value, place).items():
+            if len(items) > 1:
+                return DuplicateItem(path, format_step(step))
+            duplicate = find_duplicate(items[0], place.item_place(), path + format_step(step))
+            if duplicate is not None:
+                return duplicate
     return None
 
 
@@ -136,30 +136,30 @@ def duplicate_in(value: Any, place: SchemaPlace, where: str = "") -> Duplicate |
 # (Extract).
 
 
-def kept(doc: Doc, fields: FieldSet, place: SchemaPlace) -> Doc:
+def extract(doc: Doc, fields: FieldSet, place: SchemaPlace) -> Doc:
     """The fields of `doc` that the set names. Items of lists keep their keys, which identify them."""
-    return _fields(doc, fields.tree, place)
+    return _extract_fields(doc, fields.tree, place)
 
 
-def _kept(value: Any, node: Tree, place: SchemaPlace) -> Any:
+def _extract_value(value: Any, node: Tree, place: SchemaPlace) -> Any:
     if isinstance(value, dict) and not place.atomic:
-        return _fields(value, node, place)
+        return _extract_fields(value, node, place)
     if isinstance(value, list) and place.list_type != "atomic":
         steps = dict(children_of(node))
-        return [_item(item, steps[step], place) for item in value if (step := step_of(item, place)) in steps]
+        return [_extract_item(item, steps[step], place) for item in value if (step := item_step(item, place)) in steps]
     return value
 
 
-def _fields(doc: Doc, tree: Tree, place: SchemaPlace) -> Doc:
-    named = {name: tree.get(field_step(name)) for name in doc}
-    return {name: _kept(doc[name], node, place.under(name)) for name, node in named.items() if node is not None}
+def _extract_fields(doc: Doc, tree: Tree, place: SchemaPlace) -> Doc:
+    nodes = {name: tree.get(field_step(name)) for name in doc}
+    return {name: _extract_value(doc[name], node, place.under(name)) for name, node in nodes.items() if node is not None}
 
 
-def _item(item: Any, node: Tree, place: SchemaPlace) -> Any:
+def _extract_item(item: Any, node: Tree, place: SchemaPlace) -> Any:
     if not isinstance(item, dict):
         return item
     keys = {key: item[key] for key in place.keys if key in item}
-    return {**keys, **_fields(item, node, place.of_items())}
+    return {**keys, **_extract_fields(item, node, place.item_place())}
 
 
 # Merge a configuration into a live document, and remove fields from a document.
@@ -169,31 +169,31 @@ def _item(item: Any, node: Tree, place: SchemaPlace) -> Any:
 # position between them.
 
 
-def merged(live: Doc, config: Doc, place: SchemaPlace) -> Doc:
+def merge(live: Doc, config: Doc, place: SchemaPlace) -> Doc:
     """`live` with the fields of `config` merged into it."""
-    return {**live, **{name: _merged(live.get(name), wanted, place.under(name)) for name, wanted in config.items()}}
+    return {**live, **{name: _merge_value(live.get(name), config_value, place.under(name)) for name, config_value in config.items()}}
 
 
-def _merged(live: Any, wanted: Any, place: SchemaPlace) -> Any:
-    if wanted is None:
+def _merge_value(live: Any, config: Any, place: SchemaPlace) -> Any:
+    if config is None:
         # Null keeps a granular object or list that is not empty, and replaces anything else.
         return live if _is_granular(live, place) else None
-    if isinstance(wanted, dict) and isinstance(live, dict) and not place.atomic:
-        return merged(live, wanted, place)
-    if isinstance(wanted, list) and isinstance(live, list) and place.list_type != "atomic":
+    if isinstance(config, dict) and isinstance(live, dict) and not place.atomic:
+        return merge(live, config, place)
+    if isinstance(config, list) and isinstance(live, list) and place.list_type != "atomic":
         # Merge both lists; see `_merge_order` for the order. If the configuration has an item, it replaces duplicates
         # of it in the live list.
-        before, after = steps_of(live, place), steps_of(wanted, place)
+        live_steps, config_steps = items_by_step(live, place), items_by_step(config, place)
         result: list[Any] = []
-        for step, index in _order([step_of(item, place) for item in live], list(after)):
-            if step not in after:
+        for step, index in _merge_order([item_step(item, place) for item in live], list(config_steps)):
+            if step not in config_steps:
                 result.append(live[index])
                 continue
-            same = before.get(step, [])
-            item = after[step][0]
-            result.append(_merged(same[0], item, place.of_items()) if len(same) == 1 else item)
+            live_items = live_steps.get(step, [])
+            item = config_steps[step][0]
+            result.append(_merge_value(live_items[0], item, place.item_place()) if len(live_items) == 1 else item)
         return result
-    return wanted
+    return config
 
 
 def _is_granular(value: Any, place: SchemaPlace) -> bool:
@@ -202,78 +202,78 @@ def _is_granular(value: Any, place: SchemaPlace) -> bool:
     return isinstance(value, list) and bool(value) and place.list_type != "atomic"
 
 
-def _order(live: list[Step], wanted: list[Step]) -> list[tuple[Step, int]]:
+def _merge_order(live: list[Step], desired: list[Step]) -> list[tuple[Step, int]]:
     """The steps of the merged list, with the position in `live` of those that only the live list has.
 
     The two lists are walked side by side. A shared item is placed at the configuration's turn; an item of the live list
     alone is placed as early as this allows.
     """
-    known, config = set(live), set(wanted)
-    shared = [step for step in wanted if step in known]
+    live_set, config = set(live), set(desired)
+    shared = [step for step in desired if step in live_set]
     done: set[Step] = set()
     placed: list[tuple[Step, int]] = []
-    left = right = following = 0
-    while left < len(live) or right < len(wanted):
+    live_index = config_index = following = 0
+    while live_index < len(live) or config_index < len(desired):
         expected = shared[following] if following < len(shared) else None
-        if left < len(live) and right < len(wanted):
-            if live[left] == wanted[right]:
-                placed.append((live[left], left))
-                done.add(live[left])
-                left, right, following = left + 1, right + 1, following + 1
+        if live_index < len(live) and config_index < len(desired):
+            if live[live_index] == desired[config_index]:
+                placed.append((live[live_index], live_index))
+                done.add(live[live_index])
+                live_index, config_index, following = live_index + 1, config_index + 1, following + 1
                 continue
-            if live[left] in config and expected is not None and expected != live[left]:
-                left += 1
+            if live[live_index] in config and expected is not None and expected != live[live_index]:
+                live_index += 1
                 continue
-        if left < len(live):
-            if live[left] not in config:
-                placed.append((live[left], left))
-                left += 1
+        if live_index < len(live):
+            if live[live_index] not in config:
+                placed.append((live[live_index], live_index))
+                live_index += 1
                 continue
-            if live[left] in done:
-                left += 1
-        if right < len(wanted):
-            placed.append((wanted[right], -1))
-            done.add(wanted[right])
-            right += 1
+            if live[live_index] in done:
+                live_index += 1
+        if config_index < len(desired):
+            placed.append((desired[config_index], -1))
+            done.add(desired[config_index])
+            config_index += 1
     return placed
 
 
-def removed(doc: Doc, gone: FieldSet, place: SchemaPlace) -> Doc:
+def remove_fields(doc: Doc, fields: FieldSet, place: SchemaPlace) -> Doc:
     """`doc` without the fields of the set and everything below them; objects and lists that become empty
     become null."""
-    return _removed_fields(doc, gone.tree, place)
+    return _remove_from_object(doc, fields.tree, place)
 
 
-def _removed(value: Any, gone: Tree, place: SchemaPlace) -> Any:
+def _remove_from_value(value: Any, tree: Tree, place: SchemaPlace) -> Any:
     """Null if nothing remains. Atomic values are never removed in part: a field below one removes all of it."""
     if isinstance(value, dict):
-        return None if place.atomic else _removed_fields(value, gone, place) or None
+        return None if place.atomic else _remove_from_object(value, tree, place) or None
     if isinstance(value, list):
-        return None if place.list_type == "atomic" else _removed_items(value, gone, place) or None
+        return None if place.list_type == "atomic" else _remove_from_list(value, tree, place) or None
     return value
 
 
-def _removed_fields(doc: Doc, gone: Tree, place: SchemaPlace) -> Doc:
+def _remove_from_object(doc: Doc, tree: Tree, place: SchemaPlace) -> Doc:
     result: Doc = {}
     for name, value in doc.items():
-        node = gone.get(field_step(name))
+        node = tree.get(field_step(name))
         if node is None:
             result[name] = value
         elif not is_member(node):
-            result[name] = _removed(value, node, place.under(name))
+            result[name] = _remove_from_value(value, node, place.under(name))
     return result
 
 
-def _removed_items(items: list[Any], gone: Tree, place: SchemaPlace) -> list[Any]:
+def _remove_from_list(items: list[Any], tree: Tree, place: SchemaPlace) -> list[Any]:
     result = []
     for item in items:
-        node = gone.get(step_of(item, place))
+        node = tree.get(item_step(item, place))
         if node is None:
             result.append(item)
         elif not is_member(node):
-            kept = _removed(item, node, place.of_items())
-            if kept is not None:
-                result.append(kept)
+            remaining = _remove_from_value(item, node, place.item_place())
+            if remaining is not None:
+                result.append(remaining)
     return result
 
 
@@ -317,8 +317,8 @@ def apply(
     now: str,
     schema: Schema,
     subresource: str = "",
-    reset: FieldSet = NONE,
-) -> AppliedDocument | Conflicts | ApplyRefused:
+    reset: FieldSet = NO_FIELDS,
+) -> AppliedDocument | ApplyConflictSet | ApplyRefused:
     """`live` (None: it does not exist yet) after `manager` applied `config` at `now`; with `force` there are no
     conflicts.
 
@@ -330,76 +330,76 @@ def apply(
     refusal = _refusal(config, schema.root)
     if refusal is not None:
         return refusal
-    owners = read(live or {})
+    owners = read_entries(live or {})
     before = without_entries(live or {})
     if live is not None and not owners:
-        unknown = owner_of(BEFORE_FIRST_APPLY, "Update", str(config.get("apiVersion", "")), subresource)
-        owners = written({}, schema.blank, before, unknown, now, schema, reset)
-    applier = owner_of(manager, "Apply", "", subresource)
-    result = _applied(before, config, owners, applier, force, schema, reset)
-    if isinstance(result, Conflicts):
+        earlier_writer = field_manager(BEFORE_FIRST_APPLY, "Update", str(config.get("apiVersion", "")), subresource)
+        owners = entries_after_write({}, schema.blank, before, earlier_writer, now, schema, reset)
+    applier = field_manager(manager, "Apply", "", subresource)
+    result = _apply_and_claim(before, config, owners, applier, force, schema, reset)
+    if isinstance(result, ApplyConflictSet):
         return result
     after, owners = result
     if after != before and applier in owners:
-        mine = owners[applier]
-        owners[applier] = Entry(mine.fields, mine.api_version, now)
+        applier_entry = owners[applier]
+        owners[applier] = ManagedFieldsEntry(applier_entry.fields, applier_entry.api_version, now)
     doc = with_entries(without_new_nulls(after, before), owners)
-    return AppliedDocument(doc if live is None else settled(live, doc))
+    return AppliedDocument(doc if live is None else keep_times_if_unchanged(live, doc))
 
 
-def _applied(
-    before: Doc, config: Doc, owners: Owners, applier: FieldManager, force: bool, schema: Schema, reset: FieldSet
-) -> tuple[Doc, dict[FieldManager, Entry]] | Conflicts:
+def _apply_and_claim(
+    before: Doc, config: Doc, owners: FieldOwners, applier: FieldManager, force: bool, schema: Schema, reset: FieldSet
+) -> tuple[Doc, dict[FieldManager, ManagedFieldsEntry]] | ApplyConflictSet:
     """The document and its entries; the applier's entry keeps its old time."""
     place = schema.root
-    last = owners.get(applier)
-    mine = fields_of(config, place).without(reset)
-    entry = Entry(mine, str(config.get("apiVersion", "")), last.time if last else "")
-    claimed: Owners = {**owners, applier: entry}
-    after = merged(before, config, place)
-    if last is not None and last.fields:
-        after = _pruned(after, last.fields, claimed, place)
-    seen = compare(schema.filled(before), schema.filled(after), place).without(reset)
+    previous = owners.get(applier)
+    applied_fields = fields_of(config, place).without(reset)
+    entry = ManagedFieldsEntry(applied_fields, str(config.get("apiVersion", "")), previous.time if previous else "")
+    claimed: FieldOwners = {**owners, applier: entry}
+    after = merge(before, config, place)
+    if previous is not None and previous.fields:
+        after = _prune(after, previous.fields, claimed, place)
+    difference = compare(schema.fill(before), schema.fill(after), place).without(reset)
     if not force:
-        found = conflicts(claimed, applier, seen)
-        if found:
-            return Conflicts.of(found)
-    result = taken(claimed, applier, seen)
+        conflicting = find_conflicts(claimed, applier, difference)
+        if conflicting:
+            return ApplyConflictSet.of(conflicting)
+    result = transfer_ownership(claimed, applier, difference)
     if applier in result:
         tracked = result[applier].fields - UNTRACKED
-        result[applier] = Entry(tracked, entry.api_version, entry.time)
+        result[applier] = ManagedFieldsEntry(tracked, entry.api_version, entry.time)
         if not tracked:
             del result[applier]
     return after, result
 
 
-def _pruned(doc: Doc, last: FieldSet, owners: Owners, place: SchemaPlace) -> Doc:
+def _prune(doc: Doc, previous_fields: FieldSet, owners: FieldOwners, place: SchemaPlace) -> Doc:
     """`doc` without the fields that the applier owned and no longer lists, unless another manager owns them.
 
     Fields that were removed along with them are restored if another owner has them (which also keeps the objects and
     items around them, if they are owned or named), and if the applier never owned them.
     """
-    had = with_named(last, place)
-    pruned = removed(doc, had, place)
-    everybody = NONE
+    owned_before = with_named_fields(previous_fields, place)
+    pruned = remove_fields(doc, owned_before, place)
+    owned_by_any = NO_FIELDS
     for entry in owners.values():
-        everybody |= entry.fields
-    whole = with_named(fields_of(doc, place), place)
-    left = with_named(fields_of(pruned, place), place)
-    pruned = removed(doc, whole - (left | with_named(everybody, place)), place)
-    left = with_named(fields_of(pruned, place), place)
-    return removed(doc, (whole - left) & had, place)
+        owned_by_any |= entry.fields
+    all_fields = with_named_fields(fields_of(doc, place), place)
+    remaining = with_named_fields(fields_of(pruned, place), place)
+    pruned = remove_fields(doc, all_fields - (remaining | with_named_fields(owned_by_any, place)), place)
+    remaining = with_named_fields(fields_of(pruned, place), place)
+    return remove_fields(doc, (all_fields - remaining) & owned_before, place)
 
 
 def _refusal(config: Doc, place: SchemaPlace) -> ApplyRefused | None:
-    if at(config, "metadata", "managedFields") is not None:
+    if nested_field(config, "metadata", "managedFields") is not None:
         return ApplyRefused(400, "metadata.managedFields must be nil")
-    found = duplicate_in(config, place)
-    return None if found is None else ApplyRefused(500, _untyped(config, found))
+    duplicate = find_duplicate(config, place)
+    return None if duplicate is None else ApplyRefused(500, _duplicate_message(config, duplicate))
 
 
-def _untyped(config: Doc, found: Duplicate) -> str:
+def _duplicate_message(config: Doc, duplicate: DuplicateItem) -> str:
     api_version, kind = config.get("apiVersion", ""), config.get("kind", "")
-    namespace, name = at(config, "metadata", "namespace") or "", at(config, "metadata", "name") or ""
+    namespace, name = nested_field(config, "metadata", "namespace") or "", nested_field(config, "metadata", "name") or ""
     which = f"{namespace}/{name}; {api_version}, Kind={kind}"
-    return f"failed to create typed patch object ({which}): {found.where}: duplicate entries for key {found.key}"
+    return f"failed to create typed patch object ({which}): {duplicate.list_path}: duplicate entries for key {duplicate.key}"

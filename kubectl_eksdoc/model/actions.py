@@ -13,7 +13,7 @@ class Cordon(NamedTuple):
 
     node: str
     uid: str
-    over: str = ""
+    ended_run: str = ""
     skipped: bool = False
 
 
@@ -73,7 +73,7 @@ class Delete(NamedTuple):
     pod: Pod
 
 
-class Look(NamedTuple):
+class ReadPod(NamedTuple):
     """Read the current pod of that name."""
 
     pod: Pod
@@ -91,19 +91,19 @@ class ListAttachments(NamedTuple):
     node: str
 
 
-OfNode = Cordon | Exclude | Restore | Protect | Release
+NodeChange = Cordon | Exclude | Restore | Protect | Release
 """A change of a node. Python treats two of them that differ only in their class as equal."""
 
-OfPod = Evict | Restart | Delete
+PodChange = Evict | Restart | Delete
 """An action that removes a pod."""
 
-Change = OfNode | OfPod
+ClusterChange = NodeChange | PodChange
 """An action that changes the cluster: it is recorded before it is done."""
 
-Act = Change | Look | ListPods | ListAttachments
+ClusterAction = ClusterChange | ReadPod | ListPods | ListAttachments
 """A request to the cluster."""
 
-RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
+RESTARTED_AT_ANNOTATION = "kubectl.kubernetes.io/restartedAt"
 """Annotation of a pod template with which ``kubectl rollout restart`` changes it."""
 
 BEFORE_WAVE = "before-wave"
@@ -122,5 +122,5 @@ class Hook(NamedTuple):
     nodes: tuple[str, ...]
 
 
-Errand = Act | Hook
+RunCommand = ClusterAction | Hook
 """A request of a run, to the cluster or to this machine."""

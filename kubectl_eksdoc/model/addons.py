@@ -15,7 +15,7 @@ from .kinds import Absent, Unknown
 
 
 @frozen
-class Issue:
+class HealthIssue:
     """A health issue that EKS reports. `code` such as ``ConfigurationConflict``."""
 
     code: str
@@ -34,7 +34,7 @@ class Addon:
     configuration: str = ""
     role: str = ""
     namespace: str = ""
-    issues: tuple[Issue, ...] = ()
+    issues: tuple[HealthIssue, ...] = ()
     changed: datetime | None = None
 
 
@@ -87,7 +87,7 @@ class EksAddonUpdate:
     status: str
     parameters: tuple[tuple[str, str], ...] = ()
     begun: datetime | None = None
-    errors: tuple[Issue, ...] = ()
+    errors: tuple[HealthIssue, ...] = ()
 
     def parameter(self, name: str) -> str:
         """The value of a parameter, "" if it was not given."""
@@ -107,7 +107,7 @@ class UpdateCall:
 
 
 @frozen
-class VersionSide:
+class AddonVersionDetails:
     """Facts about a version: the defaults of its chart, and the schema of its configuration."""
 
     version: str
@@ -116,14 +116,14 @@ class VersionSide:
 
 
 @frozen
-class AddonSide:
+class AddonUpdateFacts:
     """AWS's facts about an installed add-on and its update to `target`. `values`: the current configuration; `offered`:
     whether EKS offers the target for this cluster; `steps`: the versions of the update path, the target last;
     `between`: all versions newer than the installed one, up to the target, oldest first."""
 
     addon: Addon
-    now: VersionSide
-    target: VersionSide
+    now: AddonVersionDetails
+    target: AddonVersionDetails
     values: Doc | Unknown
     offered: bool | Unknown
     steps: tuple[str, ...]
@@ -141,12 +141,12 @@ class UpdateHistory:
 
 
 @frozen
-class AddonPast:
+class AddonHistoryFacts:
     """AWS's facts about an installed add-on and its past updates. `update` is the update in question, Absent if EKS
     knows of none."""
 
     addon: Addon
-    now: VersionSide
+    now: AddonVersionDetails
     values: Doc | Unknown
     history: UpdateHistory | Unknown
     update: EksAddonUpdate | Unknown | Absent
@@ -159,42 +159,42 @@ ConfigPath = tuple[str, ...]
 """The keys that lead to a value: ``("init", "env", "DISABLE_TCP_EARLY_DEMUX")``. In a schema, the items of a list are
 the step ``[]`` and keys without names are ``*``; in values, the items are ``[0]``, ``[1]`` and so on."""
 
-ITEMS = "[]"
+ITEMS_STEP = "[]"
 ANY_KEY = "*"
 
-_PLAIN = re.compile(r"[^\s.\[\]\"]+\Z")
-_ESCAPED = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
+_PLAIN_KEY = re.compile(r"[^\s.\[\]\"]+\Z")
+_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 _ITEM = re.compile(r"\[\d*\]\Z")
 
 
-def item(index: int) -> str:
+def item_step(index: int) -> str:
     """The step to an item of a list."""
     return f"[{index}]"
 
 
-def shown(path: ConfigPath) -> str:
+def format_path(path: ConfigPath) -> str:
     """The readable form: ``init.env.X``, ``tolerations[0].key``, ``nodeSelector["kubernetes.io/os"]``."""
     text = ""
     for step in path:
         if _ITEM.match(step):
             text += step
-        elif _PLAIN.match(step):
+        elif _PLAIN_KEY.match(step):
             text += f".{step}" if text else step
         else:
-            text += f'["{step.translate(_ESCAPED)}"]'
+            text += f'["{step.translate(_ESCAPES)}"]'
     return text or "(the whole configuration)"
 
 
-def referred(schema: Doc, ref: Any) -> Any:
+def resolve_ref(schema: Doc, ref: Any) -> Any:
     """The target of a ``$ref`` within the schema (``#/definitions/Env``), None for any other reference."""
     if not isinstance(ref, str) or "%" in ref or not (ref == "#" or ref.startswith("#/")):
         return None
-    found: Any = schema
+    node: Any = schema
     for step in ref[2:].split("/") if ref != "#" else ():
-        if not isinstance(found, dict):
+        if not isinstance(node, dict):
             return None
-        found = found.get(step.replace("~1", "/").replace("~0", "~"))
-    return found
+        node = node.get(step.replace("~1", "/").replace("~0", "~"))
+    return node
 
 
 @frozen
@@ -210,18 +210,18 @@ class SchemaViolation:
     path: ConfigPath
     what: str
     rule: str
-    wanted: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
     found: str = ""
     doubtful: bool = False
 
     def __str__(self) -> str:
-        return f"{shown(self.path)}: {self.what}"
+        return f"{format_path(self.path)}: {self.what}"
 
 
 # EKS add-ons in a Terraform plan (``aws_eks_addon``, ``awscc_eks_addon``), as the plan contains them.
 
 
-Text = str | None | Unknown
+PlannedText = str | None | Unknown
 """None if the plan has null or no value: it is not set. Unknown if the value is known only after apply."""
 
 
@@ -231,17 +231,17 @@ class AddonSettings:
     `on_create` and `on_update` are ``resolve_conflicts_on_create`` and ``…_on_update`` of version 5 and later. `region`
     is an argument of version 6 and later."""
 
-    cluster: Text
-    addon: Text
-    version: Text
-    configuration: Text = None
-    resolve_conflicts: Text = None
-    on_create: Text = None
-    on_update: Text = None
-    role: Text = None
+    cluster: PlannedText
+    addon: PlannedText
+    version: PlannedText
+    configuration: PlannedText = None
+    resolve_conflicts: PlannedText = None
+    on_create: PlannedText = None
+    on_update: PlannedText = None
+    role: PlannedText = None
     preserve: bool | Unknown | None = None
-    arn: Text = None
-    region: Text = None
+    arn: PlannedText = None
+    region: PlannedText = None
 
 
 @frozen
@@ -264,11 +264,11 @@ class AddonResource:
     @property
     def module_path(self) -> str:
         """The names of `module` without instance keys: ``module.a["x"].module.eks`` is ``a.eks``."""
-        return ".".join(_CALL.findall(_INSTANCE.sub("", self.module)))
+        return ".".join(_MODULE_NAME.findall(_INSTANCE.sub("", self.module)))
 
 
 _INSTANCE = re.compile(r'\[(?:"(?:[^"\\]|\\.)*"|[^]"]*)\]')
-_CALL = re.compile(r"(?:^|\.)module\.([^.]+)")
+_MODULE_NAME = re.compile(r"(?:^|\.)module\.([^.]+)")
 
 
 @frozen
@@ -289,7 +289,7 @@ class ModuleCall:
     path: str
     source: str
     version: str = ""
-    given: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
 
 
 @frozen
@@ -316,7 +316,7 @@ class TerraformPlan:
     failed: bool = False
     deferred: tuple[str, ...] = ()
     modules: tuple[ModuleCall, ...] = ()
-    unread: tuple[str, ...] = ()
+    not_read: tuple[str, ...] = ()
     upgrades: tuple[ClusterUpgrade, ...] = ()
 
     def module(self, path: str) -> ModuleCall | None:

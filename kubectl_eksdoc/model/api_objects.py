@@ -13,7 +13,7 @@ from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
 
-from .kinds import NOT_ASKED, Resource, Unknown
+from .kinds import NOT_REQUESTED, Resource, Unknown
 
 Doc = dict[str, Any]
 """A JSON object: a Kubernetes object, or a part of one. Never changed in place after it has been passed on."""
@@ -22,20 +22,20 @@ HELM_TEMPLATE = "HelmTemplate"
 """A kind of this tool: objects that a chart creates and that its text does not show."""
 
 
-def at(doc: Doc, *path: str) -> Any:
+def nested_field(doc: Doc, *path: str) -> Any:
     """The value at `path`, None if any step is missing."""
-    found: Any = doc
+    value: Any = doc
     for step in path:
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             return None
-        found = found.get(step)
-    return found
+        value = value.get(step)
+    return value
 
 
-def text_at(doc: Doc, *path: str) -> str:
+def nested_string(doc: Doc, *path: str) -> str:
     """Like `nested_field`; "" if the value is not text."""
-    found = at(doc, *path)
-    return found if isinstance(found, str) else ""
+    value = nested_field(doc, *path)
+    return value if isinstance(value, str) else ""
 
 
 def without_nulls(value: Any) -> Any:
@@ -48,15 +48,15 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def same_json(one: Any, other: Any) -> bool:
+def same_json(first: Any, second: Any) -> bool:
     """Whether both are the same in JSON: true is not 1, and 1.0 is not 1, because a configuration is finally text."""
-    if type(one) is not type(other):
+    if type(first) is not type(second):
         return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same_json(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same_json, one, other))
-    return bool(one == other)
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(same_json(value, second[key]) for key, value in first.items())
+    if isinstance(first, list):
+        return len(first) == len(second) and all(map(same_json, first, second))
+    return bool(first == second)
 
 
 def with_value(doc: Doc, path: Sequence[str], value: Any) -> Doc:
@@ -68,7 +68,7 @@ def with_value(doc: Doc, path: Sequence[str], value: Any) -> Doc:
     return {**doc, first: with_value(inner if isinstance(inner, dict) else {}, rest, value)}
 
 
-def without(doc: Doc, path: Sequence[str]) -> Doc:
+def without_path(doc: Doc, path: Sequence[str]) -> Doc:
     """`doc` without the value at `path`; objects that become empty stay."""
     first, rest = path[0], path[1:]
     if first not in doc:
@@ -76,14 +76,14 @@ def without(doc: Doc, path: Sequence[str]) -> Doc:
     if not rest:
         return {key: value for key, value in doc.items() if key != first}
     inner = doc[first]
-    return {**doc, first: without(inner, rest)} if isinstance(inner, dict) else doc
+    return {**doc, first: without_path(inner, rest)} if isinstance(inner, dict) else doc
 
 
 # Results of a server-side apply.
 
 
 @frozen(order=True)
-class Conflict:
+class ApplyConflict:
     """`owner` is the field manager that owns the field, in the server's words."""
 
     field: str
@@ -91,17 +91,17 @@ class Conflict:
 
 
 @frozen
-class AppliedObject:
+class ApplyResult:
     """The object after the apply, or after a dry run."""
 
     doc: Doc
 
 
 @frozen
-class Conflicting:
+class ApplyConflicts:
     """Nothing was changed: other managers own these fields, with other values. Sorted."""
 
-    conflicts: tuple[Conflict, ...]
+    conflicts: tuple[ApplyConflict, ...]
 
 
 # Names of single objects, in the form of server-side apply.
@@ -122,10 +122,10 @@ class ObjectName:
         return f"{self.kind}.{group} {self.name}" if group else f"{self.kind} {self.name}"
 
 
-def named(doc: Doc) -> ObjectName:
+def object_name(doc: Doc) -> ObjectName:
     """The name of a document; missing parts are ""."""
-    said = (doc.get("apiVersion"), doc.get("kind"), at(doc, "metadata", "namespace"), at(doc, "metadata", "name"))
-    return ObjectName(*(each if isinstance(each, str) else "" for each in said))
+    parts = (doc.get("apiVersion"), doc.get("kind"), nested_field(doc, "metadata", "namespace"), nested_field(doc, "metadata", "name"))
+    return ObjectName(*(each if isinstance(each, str) else "" for each in parts))
 
 
 # API versions that clients and manifests use, as far as the API server, stored objects, and files show.
@@ -134,7 +134,7 @@ def named(doc: Doc) -> ObjectName:
 # of these.
 
 
-class WrittenBy(str, Enum):
+class WriteSource(str, Enum):
     """The evidence, the more certain first."""
 
     LAST_APPLIED = "last-applied-configuration"  # the manifest of the last client-side kubectl apply
@@ -142,12 +142,12 @@ class WrittenBy(str, Enum):
 
 
 @frozen
-class Written:
+class WriteRecord:
     """Evidence that a client wrote the object as `kind` in `api_version`. `manager`, `operation` (Apply or Update) and
     `time` (RFC 3339, "" if not known) are those of its managedFields entry, "" for the annotation. `subresource`: it
     wrote only that."""
 
-    by: WrittenBy
+    by: WriteSource
     api_version: str
     kind: str
     manager: str = ""
@@ -161,7 +161,7 @@ class WrittenObject:
     """`signs`: all write records. `kept_by_server`: the API server creates the object and keeps it up to date."""
 
     of: ObjectName
-    signs: tuple[Written, ...]
+    signs: tuple[WriteRecord, ...]
     kept_by_server: bool = False
 
 
@@ -199,7 +199,7 @@ class AppliedObjects:
 
 
 @frozen
-class Document:
+class ManifestObject:
     """An object of a manifest. `line`: its first line, from 1."""
 
     of: ObjectName
@@ -207,7 +207,7 @@ class Document:
 
 
 @frozen
-class Unread:
+class UnreadablePart:
     """A part of a manifest that could not be read, from `line` on (0: the whole manifest); `why` in a clause.
     `template`: it must be rendered to YAML first."""
 
@@ -222,8 +222,8 @@ class ManifestText:
     `template`: it contains a Helm template, so kubectl cannot read the file."""
 
     path: str
-    documents: tuple[Document, ...] = ()
-    unread: tuple[Unread, ...] = ()
+    documents: tuple[ManifestObject, ...] = ()
+    unread: tuple[UnreadablePart, ...] = ()
     template: bool = False
 
 
@@ -245,9 +245,9 @@ class ApiUsage:
     """Each answer, or the reason why there is none. `requested`: the lines of ``/metrics`` about deprecated APIs,
     unchanged. `manifests`: those of the user's files."""
 
-    requested: tuple[str, ...] | Unknown = NOT_ASKED
+    requested: tuple[str, ...] | Unknown = NOT_REQUESTED
     written: tuple[KindUsage, ...] = ()
-    releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
+    releases: tuple[HelmRelease, ...] | Unknown = NOT_REQUESTED
     manifests: tuple[ManifestText, ...] = ()
 
 
@@ -255,7 +255,7 @@ class ApiUsage:
 
 
 @frozen
-class Callee:
+class ServerTarget:
     """A server that the API server calls: a Service, or the server at `url` ("" for a Service)."""
 
     namespace: str = ""
@@ -272,28 +272,28 @@ class ApiService:
     name: str
     group: str
     version: str
-    service: Callee | None = None
+    service: ServerTarget | None = None
     available: str = ""
     reason: str = ""
     message: str = ""
 
 
 @frozen
-class DefinedVersion:
+class CrdVersion:
     name: str
     served: bool = False
 
 
 @frozen
-class Definition:
+class CustomResourceDefinition:
     """A CustomResourceDefinition. `converter` is None without a conversion webhook; `stored` are the versions in which
     objects may be stored in etcd (status.storedVersions)."""
 
     name: str
     kind: str
-    versions: tuple[DefinedVersion, ...] = ()
+    versions: tuple[CrdVersion, ...] = ()
     stored: tuple[str, ...] = ()
-    converter: Callee | None = None
+    converter: ServerTarget | None = None
 
 
 # Kinds of this tool's JSON documents, shared by their writers and the readers of saved documents.
@@ -310,9 +310,9 @@ IMDS_PROBE = "ImdsProbe"
 UPGRADE_CHECK = "UpgradeCheck"
 
 
-NAME, INSTANCE, VERSION = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version"
-COMPONENT, MANAGED_BY = "app.kubernetes.io/component", "app.kubernetes.io/managed-by"
-OF_NAMESPACE = "eksdoc.io/namespace"
+NAME_LABEL, INSTANCE_LABEL, VERSION_LABEL = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version"
+COMPONENT_LABEL, MANAGED_BY_LABEL = "app.kubernetes.io/component", "app.kubernetes.io/managed-by"
+NAMESPACE_LABEL = "eksdoc.io/namespace"
 """The namespace that an object belongs to: some objects are cluster-scoped, or in another namespace."""
 PROGRAM = "kubectl-eksdoc"
-MANAGER = "eksdoc"
+FIELD_MANAGER = "eksdoc"

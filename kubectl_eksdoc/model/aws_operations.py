@@ -17,16 +17,16 @@ class AwsOperation:
 
     service: str
     operation: str
-    listed: str = ""
-    free: bool = False
+    paged_list: str = ""
+    needs_no_permission: bool = False
     needs: tuple[str, ...] = ()
-    at_once: int = 0
+    batch_size: int = 0
     lost: str = ""
 
     @property
     def actions(self) -> tuple[str, ...]:
         """The actions as in IAM policies: ``eks:DescribeCluster``."""
-        return () if self.free else self.needs or (f"{self.service}:{self.operation}",)
+        return () if self.needs_no_permission else self.needs or (f"{self.service}:{self.operation}",)
 
     @property
     def action(self) -> str:
@@ -34,15 +34,15 @@ class AwsOperation:
         return next(iter(self.actions), "")
 
 
-_OF_ROLE = "what the role of Karpenter may do is unknown"
-_OF_KEY = "where the queue has a KMS key: whether EventBridge may use it is unknown"
-_OF_IDENTITY = "the role of a Karpenter whose service account names none is unknown"
-_OF_INSIGHTS = "what EKS itself says about the upgrade is unknown"
-_ROLE_USE = "what the role of nodes was used for is unknown"
-_LAST_ACCESSED = f"`--evidence iam`: {_ROLE_USE}"
-_NEXT = "what the next node of a managed node group will have is unknown"
+_ROLE_UNKNOWN = "what the role of Karpenter may do is unknown"
+_KEY_UNKNOWN = "where the queue has a KMS key: whether EventBridge may use it is unknown"
+_IDENTITY_UNKNOWN = "the role of a Karpenter whose service account names none is unknown"
+_INSIGHTS_UNKNOWN = "what EKS itself says about the upgrade is unknown"
+_ROLE_USE_UNKNOWN = "what the role of nodes was used for is unknown"
+_LAST_ACCESSED = f"`--evidence iam`: {_ROLE_USE_UNKNOWN}"
+_NEXT_NODE_UNKNOWN = "what the next node of a managed node group will have is unknown"
 
-CALLER = AwsOperation("sts", "GetCallerIdentity", free=True)
+CALLER = AwsOperation("sts", "GetCallerIdentity", needs_no_permission=True)
 
 CLUSTER = AwsOperation("eks", "DescribeCluster", lost="nothing that AWS says is believed: all of it is unknown")
 CLUSTER_VERSIONS = AwsOperation(
@@ -67,24 +67,24 @@ UPDATE = AwsOperation(
     "eks", "DescribeUpdate", lost="what an update was asked to do, how far it is, and why it failed, is unknown"
 )
 NODE_GROUPS = AwsOperation("eks", "ListNodegroups", "nodegroups", lost="which managed node groups there are is unknown")
-NODE_GROUP = AwsOperation("eks", "DescribeNodegroup", lost=_NEXT)
+NODE_GROUP = AwsOperation("eks", "DescribeNodegroup", lost=_NEXT_NODE_UNKNOWN)
 POD_IDENTITIES = AwsOperation(
     "eks",
     "ListPodIdentityAssociations",
     "associations",
-    lost=f"pods that would get a role at their next start are taken to have none; {_OF_IDENTITY}",
+    lost=f"pods that would get a role at their next start are taken to have none; {_IDENTITY_UNKNOWN}",
 )
-INSIGHTS = AwsOperation("eks", "ListInsights", "insights", lost=_OF_INSIGHTS)
-INSIGHT = AwsOperation("eks", "DescribeInsight", lost=_OF_INSIGHTS)
+INSIGHTS = AwsOperation("eks", "ListInsights", "insights", lost=_INSIGHTS_UNKNOWN)
+INSIGHT = AwsOperation("eks", "DescribeInsight", lost=_INSIGHTS_UNKNOWN)
 INSIGHTS_REFRESH = AwsOperation(
     "eks", "DescribeInsightsRefresh", lost="whether EKS is refreshing its insights is unknown"
 )
 
 INSTANCES = AwsOperation(
-    "ec2", "DescribeInstances", "Reservations", at_once=200, lost="what pods find on the nodes that run is unknown"
+    "ec2", "DescribeInstances", "Reservations", batch_size=200, lost="what pods find on the nodes that run is unknown"
 )
 IMAGES = AwsOperation(
-    "ec2", "DescribeImages", "Images", at_once=200, lost="what a launch template leaves to the AMI is unknown"
+    "ec2", "DescribeImages", "Images", batch_size=200, lost="what a launch template leaves to the AMI is unknown"
 )
 TEMPLATE_VERSIONS = AwsOperation(
     "ec2",
@@ -96,7 +96,7 @@ METADATA_DEFAULTS = AwsOperation(
     "ec2", "GetInstanceMetadataDefaults", lost="what a launch template leaves to the account is unknown"
 )
 SUBNETS = AwsOperation(
-    "ec2", "DescribeSubnets", "Subnets", at_once=200, lost="how many addresses the subnets have left is unknown"
+    "ec2", "DescribeSubnets", "Subnets", batch_size=200, lost="how many addresses the subnets have left is unknown"
 )
 PARAMETER = AwsOperation("ssm", "GetParameter", lost="which AMI releases are the latest is unknown")
 QUOTA = AwsOperation(
@@ -109,14 +109,14 @@ SCALING_GROUPS = AwsOperation(
     "autoscaling",
     "DescribeAutoScalingGroups",
     "AutoScalingGroups",
-    at_once=100,
+    batch_size=100,
     lost="the next node of eksctl's and of self-managed groups is unknown",
 )
 LAUNCH_CONFIGURATIONS = AwsOperation(
     "autoscaling",
     "DescribeLaunchConfigurations",
     "LaunchConfigurations",
-    at_once=50,
+    batch_size=50,
     lost="the next node of a group with a launch configuration is unknown",
 )
 TARGET_HEALTH = AwsOperation(
@@ -126,12 +126,12 @@ TARGET_HEALTH = AwsOperation(
     lost="the health of the affected targets is unknown",
 )
 
-POD_IDENTITY = AwsOperation("eks", "DescribePodIdentityAssociation", lost=_OF_IDENTITY)
+POD_IDENTITY = AwsOperation("eks", "DescribePodIdentityAssociation", lost=_IDENTITY_UNKNOWN)
 SPOT_REQUESTS = AwsOperation(
     "ec2",
     "DescribeSpotInstanceRequests",
     "SpotInstanceRequests",
-    at_once=200,
+    batch_size=200,
     lost="a notice is known by Events of the cluster only",
 )
 QUEUE_URL = AwsOperation("sqs", "GetQueueUrl", lost="whether there is a queue is unknown")
@@ -140,21 +140,21 @@ RULES = AwsOperation("events", "ListRules", "Rules", lost="the rules of EventBri
 RULE_TARGETS = AwsOperation(
     "events", "ListTargetsByRule", "Targets", lost="where the rules of EventBridge send is unknown"
 )
-KEY = AwsOperation("kms", "DescribeKey", lost=_OF_KEY)
-KEY_POLICY = AwsOperation("kms", "GetKeyPolicy", lost=_OF_KEY)
-ROLE = AwsOperation("iam", "GetRole", lost=f"{_OF_ROLE}: it may have a permissions boundary")
-ATTACHED_POLICIES = AwsOperation("iam", "ListAttachedRolePolicies", "AttachedPolicies", lost=_OF_ROLE)
-POLICY = AwsOperation("iam", "GetPolicy", lost=_OF_ROLE)
-POLICY_VERSION = AwsOperation("iam", "GetPolicyVersion", lost=_OF_ROLE)
-ROLE_POLICIES = AwsOperation("iam", "ListRolePolicies", "PolicyNames", lost=_OF_ROLE)
-ROLE_POLICY = AwsOperation("iam", "GetRolePolicy", lost=_OF_ROLE)
+KEY = AwsOperation("kms", "DescribeKey", lost=_KEY_UNKNOWN)
+KEY_POLICY = AwsOperation("kms", "GetKeyPolicy", lost=_KEY_UNKNOWN)
+ROLE = AwsOperation("iam", "GetRole", lost=f"{_ROLE_UNKNOWN}: it may have a permissions boundary")
+ATTACHED_POLICIES = AwsOperation("iam", "ListAttachedRolePolicies", "AttachedPolicies", lost=_ROLE_UNKNOWN)
+POLICY = AwsOperation("iam", "GetPolicy", lost=_ROLE_UNKNOWN)
+POLICY_VERSION = AwsOperation("iam", "GetPolicyVersion", lost=_ROLE_UNKNOWN)
+ROLE_POLICIES = AwsOperation("iam", "ListRolePolicies", "PolicyNames", lost=_ROLE_UNKNOWN)
+ROLE_POLICY = AwsOperation("iam", "GetRolePolicy", lost=_ROLE_UNKNOWN)
 METRICS = AwsOperation(
     "cloudwatch",
     "GetMetricData",
     "MetricDataResults",
     lost=("failed deliveries, use of quotas, fetches from the queue, and requests without a token, are unknown"),
 )
-EVENTS = AwsOperation("cloudtrail", "LookupEvents", lost=f"`--evidence cloudtrail`: {_ROLE_USE}")
+EVENTS = AwsOperation("cloudtrail", "LookupEvents", lost=f"`--evidence cloudtrail`: {_ROLE_USE_UNKNOWN}")
 """One page at a time: the API answers two requests a second."""
 INSTANCE_PROFILE = AwsOperation("iam", "GetInstanceProfile", lost=_LAST_ACCESSED)
 ACCESS_REPORT = AwsOperation("iam", "GenerateServiceLastAccessedDetails", lost=_LAST_ACCESSED)

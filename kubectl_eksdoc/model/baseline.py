@@ -68,7 +68,7 @@ class BudgetOutline:
 
 
 @frozen
-class TimesOutline:
+class DurationOutline:
     """Seconds, with milliseconds. `bound_s` and `gap` (0.03 is 3 %) are None and `binds` is "" without a bound.
 
     `binds` is the kind of the binding bound and its subject: ``budget-chain shop/web``.
@@ -96,12 +96,12 @@ class PlanOutline:
     left: int
     rounds: int
     waves: int
-    times: TimesOutline | None
+    times: DurationOutline | None
     stops: frozenset[tuple[str, str]] = frozenset()
 
 
 @frozen
-class ReadPlan:
+class AcceptedPlan:
     """The changes of a plan that a user has read and accepted.
 
     `nodes`: UID and verdict of each target, by name; `evicted`: name (namespace/name), owner's UID ("" without one) and
@@ -133,4 +133,4 @@ class Baseline:
     outline: PlanOutline
     read: frozenset[str]
     uids: frozenset[str] = frozenset()
-    promise: ReadPlan | None = None
+    promise: AcceptedPlan | None = None

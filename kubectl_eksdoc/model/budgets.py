@@ -14,7 +14,7 @@ ALWAYS_ALLOW = "AlwaysAllow"
 
 
 @frozen
-class Amount:
+class IntOrPercent:
     """An IntOrString: `percent` says which; `value` is never negative in a budget that the API accepted."""
 
     value: int
@@ -48,8 +48,8 @@ class Budget:
     uid: str
     selector: Selector
     status: BudgetStatus
-    min_available: Amount | None = None
-    max_unavailable: Amount | None = None
+    min_available: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
     unhealthy_policy: str = ""
     generation: int = 0
     observed_generation: int = 0

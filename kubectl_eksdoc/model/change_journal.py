@@ -21,7 +21,7 @@ KINDS = (ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS)
 """The kinds of changes, as journals name them."""
 
 
-class Became(str, Enum):
+class PartOutcome(str, Enum):
     DONE = "done"
     AS_BEFORE = "as before"
     PENDING = "not in force yet"
@@ -32,11 +32,11 @@ class Became(str, Enum):
 
 
 @frozen
-class Part:
+class ChangePart:
     """A part of a change and its outcome. `what`: its name for users; `why` in a clause."""
 
     what: str
-    became: Became
+    became: PartOutcome
     why: str = ""
 
     def __str__(self) -> str:
@@ -44,12 +44,12 @@ class Part:
 
 
 @frozen
-class Past:
+class ChangeProgress:
     """Steps that earlier processes have done. `accepted`: steps that the server accepted; `attempted`: also those that
     may have been accepted. `answers`: the answers, by step."""
 
-    taken: frozenset[str] = frozenset()
-    tried: frozenset[str] = frozenset()
+    accepted: frozenset[str] = frozenset()
+    attempted: frozenset[str] = frozenset()
     answers: Mapping[str, Doc] = field(default_factory=dict)
 
     def answer(self, step: str, key: str) -> object:
@@ -57,22 +57,22 @@ class Past:
         return self.answers.get(step, {}).get(key)
 
 
-def past_of(entries: Iterable[Doc]) -> Past:
+def progress_of(entries: Iterable[Doc]) -> ChangeProgress:
     """The progress by the entries of the journal, in their order. Entries of an undo are not included."""
-    taken, tried, answers = set[str](), set[str](), dict[str, Doc]()
-    for each in takewhile(lambda entry: entry.get("entry") != "undoing", entries):
-        what, entry = str(each.get("what", "")), each.get("entry")
-        if entry in ("asking", "asked"):
-            tried.add(what)
-        if entry == "asked":
-            taken.add(what)
-            answers[what] = {**answers.get(what, {}), **each}
-        if entry == "refused" and what not in taken:
-            tried.discard(what)
-    return Past(frozenset(taken), frozenset(tried), answers)
+    accepted, attempted, answers = set[str](), set[str](), dict[str, Doc]()
+    for each in takewhile(lambda entry_kind: entry_kind.get("entry") != "undoing", entries):
+        step, entry_kind = str(each.get("what", "")), each.get("entry")
+        if entry_kind in ("asking", "asked"):
+            attempted.add(step)
+        if entry_kind == "asked":
+            accepted.add(step)
+            answers[step] = {**answers.get(step, {}), **each}
+        if entry_kind == "refused" and step not in accepted:
+            attempted.discard(step)
+    return ChangeProgress(frozenset(accepted), frozenset(attempted), answers)
 
 
-class State(str, Enum):
+class ChangeState(str, Enum):
     """State of a change by its journal."""
 
     OPEN = "open"  # something was changed, or may have been, and the change was not followed to its end
@@ -92,20 +92,20 @@ class SavedChange:
     unread: str = ""
 
     @property
-    def begun(self) -> Doc:
+    def first_entry(self) -> Doc:
         return next((each for each in self.entries if each.get("entry") == "begun"), {})
 
     def text(self, *path: str) -> str:
         """A text in the first entry, "" if it has none."""
-        found: object = self.begun
+        value: object = self.first_entry
         for key in path:
-            found = found.get(key) if isinstance(found, dict) else None
-        return found if isinstance(found, str) else ""
+            value = value.get(key) if isinstance(value, dict) else None
+        return value if isinstance(value, str) else ""
 
     @property
-    def unknown(self) -> str:
+    def unknown_reason(self) -> str:
         """Why its state is not known, a message; "" if it is known."""
-        if self.unread or not self.begun:
+        if self.unread or not self.first_entry:
             return self.unread or "its journal does not say what was begun"
         kind = self.text("kind")
         if kind in KINDS:
@@ -113,29 +113,29 @@ class SavedChange:
         return f"this version knows no change of kind {kind!r}: list and continue it with the version that began it"
 
     @property
-    def past(self) -> Past:
-        return past_of(self.entries)
+    def progress(self) -> ChangeProgress:
+        return progress_of(self.entries)
 
     @property
-    def state(self) -> State:
+    def state(self) -> ChangeState:
         names = [each.get("entry") for each in self.entries]
         if "undone" in names:
-            return State.UNDONE
-        if self.unknown:
-            return State.UNKNOWN
-        if not self.past.tried:
-            return State.UNCHANGED
+            return ChangeState.UNDONE
+        if self.unknown_reason:
+            return ChangeState.UNKNOWN
+        if not self.progress.attempted:
+            return ChangeState.UNCHANGED
         since = names.index("undoing") if "undoing" in names else 0
         ended = next((each for each in self.entries[:since:-1] if each.get("entry") == "ended"), None)
         if ended is None or ended.get("left"):
-            return State.OPEN
-        return State.DONE if ended.get("whole") else State.FAILED
+            return ChangeState.OPEN
+        return ChangeState.DONE if ended.get("whole") else ChangeState.FAILED
 
 
-def unfinished(changes: Sequence[SavedChange], arn: str, kind: str) -> tuple[SavedChange, ...]:
+def unfinished_changes(changes: Sequence[SavedChange], arn: str, kind: str) -> tuple[SavedChange, ...]:
     """The interrupted changes of a cluster."""
     return tuple(
         each
         for each in changes
-        if each.state is State.OPEN and (each.text("cluster", "arn"), each.text("kind")) == (arn, kind)
+        if each.state is ChangeState.OPEN and (each.text("cluster", "arn"), each.text("kind")) == (arn, kind)
     )

@@ -13,39 +13,39 @@ from kubectl_eksdoc.frozen import frozen
 
 from .api_objects import Doc
 from .findings import Severity, Status
-from .kinds import NOT_ASKED, Absent, KindRead, ReadState, Resource, Unknown
+from .kinds import NOT_REQUESTED, Absent, KindRead, ReadState, Resource, Unknown
 
 if TYPE_CHECKING:
     from .api_objects import (
         ApiService,
         AppliedObjects,
-        Definition,
+        CustomResourceDefinition,
         HelmRelease,
         KindUsage,
         ObjectName,
     )
     from .budgets import Budget
-    from .interruption import ReportedChanges, SpotEvent
-    from .machines import SaidOptions
+    from .interruption import ReportedChanges, InterruptionEvent
+    from .machines import DeclaredMetadataOptions
     from .network import EndpointSlice, Service, TargetGroupBinding, Webhook
-    from .nodes import LogOf, Node, Pod
-    from .placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+    from .nodes import LogKey, Node, Pod
+    from .placing import PersistentVolumeClaim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
     from .selectors import Labels
     from .workloads import Autoscaler, CronJob, Job, Workload
 
 
-_TOLD = 3
+_MAX_LISTED = 3
 """Number of objects that are not valid and named in the message about their kind."""
 
 
-NO_TIME = datetime.fromtimestamp(0, timezone.utc)
+UNKNOWN_TIME = datetime.fromtimestamp(0, timezone.utc)
 """Observation time of a dump in which no object has a time."""
 
 
-def _nothing_said() -> SaidOptions:
-    from .machines import SaidOptions
+def _no_options() -> DeclaredMetadataOptions:
+    from .machines import DeclaredMetadataOptions
 
-    return SaidOptions()
+    return DeclaredMetadataOptions()
 
 
 def no_changes() -> ReportedChanges:
@@ -62,10 +62,10 @@ class Source(str, Enum):
     FILE = "file"
 
 
-_PLAYED = re.compile(r"\+rehearsal\.x(\d{1,9}(?:\.\d{1,9})?)\Z")
+_SIMULATED_SPEED = re.compile(r"\+rehearsal\.x(\d{1,9}(?:\.\d{1,9})?)\Z")
 
 
-def played(version: str, speed: float) -> str:
+def simulated_version(version: str, speed: float) -> str:
     """The version of a simulated cluster, with the speed of its clock in the build metadata."""
     return version if speed == 1.0 else f"{version}+rehearsal.x{f'{speed:.9f}'.rstrip('0').rstrip('.')}"
 
@@ -86,29 +86,29 @@ class Identity:
     uid: str = ""
     unverified: tuple[str, ...] = ()
 
-    def given(self, cluster: str, region: str) -> Identity:
+    def with_defaults(self, cluster: str, region: str) -> Identity:
         """With the names of the command line where there is no other source."""
-        return self.called("" if self.cluster else cluster, "" if self.region else region)
+        return self.with_names("" if self.cluster else cluster, "" if self.region else region)
 
     @property
     def speed(self) -> float:
         """Seconds of the cluster's clock for one real second: other than 1 only for a served rehearsal, whose version
         gives it."""
-        played = _PLAYED.search(self.server_version)
-        return float(played[1]) if played is not None else 1.0
+        match = _SIMULATED_SPEED.search(self.server_version)
+        return float(match[1]) if match is not None else 1.0
 
     @property
     def name(self) -> str:
         """The name of the cluster in findings: its own name, else the context, else "unnamed"."""
         return self.cluster or self.context or "unnamed"
 
-    def called(self, cluster: str, region: str) -> Identity:
+    def with_names(self, cluster: str, region: str) -> Identity:
         """With the names of the command line that are not "", which take precedence; changed names are unverified."""
         names = {"cluster": cluster or self.cluster, "region": region or self.region}
-        new = {field for field, name in names.items() if name != getattr(self, field)}
-        return replace(self, **names, unverified=tuple(sorted({*self.unverified, *new})))
+        changed_fields = {field for field, name in names.items() if name != getattr(self, field)}
+        return replace(self, **names, unverified=tuple(sorted({*self.unverified, *changed_fields})))
 
-    def confirmed(self, cluster: str, account: str, region: str) -> Identity:
+    def verified_as(self, cluster: str, account: str, region: str) -> Identity:
         """With the names of AWS, after AWS has described the cluster that is read."""
         return replace(self, cluster=cluster, account=account, region=region, unverified=())
 
@@ -153,7 +153,7 @@ class NodeClass:
     (``alias=al2023@latest``, ``id=ami-0…``); the API server fills in `metadata` with the defaults of its CRD."""
 
     name: str
-    metadata: SaidOptions = field(default_factory=_nothing_said)
+    metadata: DeclaredMetadataOptions = field(default_factory=_no_options)
     ami_family: str = ""
     amis: tuple[str, ...] = ()
 
@@ -174,11 +174,11 @@ class EniConfig:
 
 
 @frozen
-class LeftOut:
+class InvalidEntry:
     """An object that is not valid. `node`: of a pod, the node it is bound to; None if that cannot be read."""
 
     resource: Resource
-    said: str
+    message: str
     node: str | None = None
 
 
@@ -196,7 +196,7 @@ class Cluster:
     workloads: tuple[Workload, ...] = ()
     jobs: tuple[Job, ...] = ()
     volumes: tuple[PersistentVolume, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[PersistentVolumeClaim, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()
     csi_nodes: tuple[CSINode, ...] = ()
     volume_attachments: tuple[VolumeAttachment, ...] = ()
@@ -214,25 +214,25 @@ class Cluster:
     eni_configs: tuple[EniConfig, ...] = ()
     cron_jobs: tuple[CronJob, ...] = ()
     api_services: tuple[ApiService, ...] = ()
-    definitions: tuple[Definition, ...] = ()
+    definitions: tuple[CustomResourceDefinition, ...] = ()
     notes: tuple[str, ...] = ()  # messages of the reader for the user, e.g. about a dropped duplicate
     stops: tuple[tuple[str, float], ...] = ()  # pod template, and seconds its pods took to stop in earlier runs
-    left_out: tuple[LeftOut, ...] = ()  # objects that are not valid: their kinds are not known completely
+    invalid_entries: tuple[InvalidEntry, ...] = ()  # objects that are not valid: their kinds are not known completely
 
-    def leaving_out(self, found: Iterable[LeftOut]) -> Cluster:
+    def with_invalid(self, entries: Iterable[InvalidEntry]) -> Cluster:
         """Add objects that are not valid: the read state of their kinds and the notes name them."""
-        found = tuple(found)
-        left_out: dict[Resource, list[str]] = {}
-        for each in (*self.left_out, *found):
-            left_out.setdefault(each.resource, []).append(each.said)
+        entries = tuple(entries)
+        messages: dict[Resource, list[str]] = {}
+        for each in (*self.invalid_entries, *entries):
+            messages.setdefault(each.resource, []).append(each.message)
         reads = (
-            replace(read, state=ReadState.INVALID, detail=_told(left_out[read.resource]))
-            if read.resource in left_out and read.state in (ReadState.READ, ReadState.INVALID)
+            replace(read, state=ReadState.INVALID, detail=_invalid_summary(messages[read.resource]))
+            if read.resource in messages and read.state in (ReadState.READ, ReadState.INVALID)
             else read
             for read in self.reads
         )
-        notes = (f"left out, as it is not valid: {each.said}" for each in found)
-        return replace(self, reads=tuple(reads), notes=(*self.notes, *notes), left_out=(*self.left_out, *found))
+        notes = (f"left out, as it is not valid: {each.message}" for each in entries)
+        return replace(self, reads=tuple(reads), notes=(*self.notes, *notes), invalid_entries=(*self.invalid_entries, *entries))
 
     def read_of(self, resource: Resource) -> KindRead:
         """The result of reading `resource`; a resource that was not requested counts as not held."""
@@ -244,15 +244,15 @@ class Cluster:
                 return read
         return KindRead(resource, ReadState.NOT_HELD, detail="was not asked for")
 
-    def unread(self, *resources: Resource) -> tuple[KindRead, ...]:
+    def not_read(self, *resources: Resource) -> tuple[KindRead, ...]:
         """The reads of those `resources` whose objects are not known completely."""
         return tuple(r for r in map(self.read_of, resources) if not r.known)
 
 
-def _told(left_out: Sequence[str]) -> str:
+def _invalid_summary(messages: Sequence[str]) -> str:
     """A summary for the read state; the notes name all of them."""
-    more = f"; and {len(left_out) - _TOLD:,} more" if len(left_out) > _TOLD else ""
-    return f"{len(left_out):,} of its objects left out, as not valid: {'; '.join(left_out[:_TOLD])}{more}"
+    further = f"; and {len(messages) - _MAX_LISTED:,} more" if len(messages) > _MAX_LISTED else ""
+    return f"{len(messages):,} of its objects left out, as not valid: {'; '.join(messages[:_MAX_LISTED])}{further}"
 
 
 # Answers of a cluster besides its lists: single objects, logs, metrics, Events and past changes, unchanged.
@@ -267,12 +267,12 @@ class ClusterAnswers:
 
     objects: Mapping[ObjectName, Doc | Absent | Unknown] = field(default_factory=dict)
     histories: Mapping[tuple[str, str], tuple[Doc, ...] | Unknown] = field(default_factory=dict)
-    logs: Mapping[LogOf, str | Absent | Unknown] = field(default_factory=dict)
+    logs: Mapping[LogKey, str | Absent | Unknown] = field(default_factory=dict)
     metrics: Mapping[tuple[str, int], str | Absent | Unknown] = field(default_factory=dict)
-    events: tuple[SpotEvent, ...] | Unknown = NOT_ASKED
-    requested: tuple[str, ...] | Unknown = NOT_ASKED
+    events: tuple[InterruptionEvent, ...] | Unknown = NOT_REQUESTED
+    requested: tuple[str, ...] | Unknown = NOT_REQUESTED
     written: tuple[KindUsage, ...] = ()
-    releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
+    releases: tuple[HelmRelease, ...] | Unknown = NOT_REQUESTED
     past: ReportedChanges = field(default_factory=no_changes)
     applied: Mapping[tuple[str, bool], AppliedObjects | Unknown] = field(default_factory=dict)
 
@@ -281,7 +281,7 @@ class ClusterAnswers:
 
 
 @frozen
-class Member:
+class FleetMember:
     """A cluster of the fleet. `name`: of its row; an empty field is taken from the flags and the kubeconfig. With a
     `snapshot` (a path) no cluster is contacted."""
 
@@ -331,4 +331,4 @@ class UnjudgedMember:
     who: Identity = Identity()
 
 
-Outcome: TypeAlias = JudgedMember | UnjudgedMember
+MemberOutcome: TypeAlias = JudgedMember | UnjudgedMember

@@ -52,8 +52,8 @@ class OutageLimits:
     """How long reads wait for a cluster that has answered before and does not answer now: `max_outage_s` seconds;
     `notify` receives a message every minute. `answered`: it has already answered before the first read."""
 
-    away_s: float
-    tell: Callable[[str], object]
+    max_outage_s: float
+    notify: Callable[[str], object]
     answered: bool = True
 
 
@@ -62,8 +62,8 @@ class OutageLimits:
 # Names come from a cluster or a dump, so none of them may end a word, begin a flag or leave the working folder.
 
 
-_UNFIT_FOR_A_FILE = re.compile(r"[^A-Za-z0-9._-]+")
-_LONGEST_FILE = 200  # characters before the extension; file systems allow 255 bytes
+_UNSAFE_FILE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
+_MAX_FILE_NAME = 200  # characters before the extension; file systems allow 255 bytes
 
 
 def shell(*words: str) -> str:
@@ -71,14 +71,14 @@ def shell(*words: str) -> str:
     return " ".join(shlex.quote(word) for word in words)
 
 
-def named(kind: str, name: str) -> tuple[str, ...]:
+def object_words(kind: str, name: str) -> tuple[str, ...]:
     """The words by which kubectl finds one object; a name that looks like a flag is joined to its kind."""
     return (f"{kind}/{name}",) if name.startswith("-") else (kind, name)
 
 
 def kubectl(verb: str, kind: str, name: str, namespace: str = "", *more: str) -> str:
     """A command about one object; `namespace` "" for cluster-scoped objects."""
-    return shell("kubectl", *verb.split(), *named(kind, name), *in_namespace(namespace), *more)
+    return shell("kubectl", *verb.split(), *object_words(kind, name), *namespace_flag(namespace), *more)
 
 
 def patch(kind: str, name: str, namespace: str, spec: str, *more: str) -> str:
@@ -86,22 +86,22 @@ def patch(kind: str, name: str, namespace: str, spec: str, *more: str) -> str:
     return kubectl("patch", kind, name, namespace, *more, "--type", "merge", "-p", spec)
 
 
-def saved(kind: str, name: str, namespace: str) -> str:
+def save_command(kind: str, name: str, namespace: str) -> str:
     """A command that writes the object to a file (`file_name`) in the current folder."""
-    return f"{kubectl('get', kind, name, namespace, '-o', 'yaml')} > {shlex.quote(file_of(name))}"
+    return f"{kubectl('get', kind, name, namespace, '-o', 'yaml')} > {shlex.quote(file_name(name))}"
 
 
-def file_of(name: str) -> str:
+def file_name(name: str) -> str:
     """A safe file name for an object: ``web.yaml``."""
-    plain = _UNFIT_FOR_A_FILE.sub("_", name)[:_LONGEST_FILE].lstrip(".-")
+    plain = _UNSAFE_FILE_CHARACTERS.sub("_", name)[:_MAX_FILE_NAME].lstrip(".-")
     return f"{plain or 'object'}.yaml"
 
 
-def in_namespace(namespace: str) -> tuple[str, ...]:
+def namespace_flag(namespace: str) -> tuple[str, ...]:
     return ("-n", namespace) if namespace else ()
 
 
-def in_turn(*commands: str) -> str:
+def in_sequence(*commands: str) -> str:
     """One command after the other, as long as each of them succeeds."""
     return " && ".join(commands)
 
@@ -112,7 +112,7 @@ def resource_word(kind: str, group: str = "") -> str:
     return f"{word}.{group}" if "." in group else word
 
 
-UNNAMED = "NAME-OF-THE-CLUSTER"
+CLUSTER_PLACEHOLDER = "NAME-OF-THE-CLUSTER"
 """Placeholder in commands if the name is not known: EKS has no cluster of that name, so pasting the command has no
 effect."""
 
@@ -125,80 +125,80 @@ class CommandTarget:
     them before its service. `checks`: flags, each with its value, with which ``check`` makes the same checks again;
     `aws_names`: flags by which an eksdoc command names the cluster to AWS, if there is no other source."""
 
-    ours: tuple[str, ...] = ()
+    eksdoc: tuple[str, ...] = ()
     kubectl: tuple[str, ...] = ()
-    applying: tuple[str, ...] = ()
+    eksdoc_live: tuple[str, ...] = ()
     aws: tuple[str, ...] = ()
     checks: tuple[tuple[str, ...], ...] = ()
-    naming: tuple[str, ...] = ()
+    aws_names: tuple[str, ...] = ()
 
-    def of(self, command: str) -> str:
+    def add_to(self, command: str) -> str:
         """`command` with the flags it needs, unless it has them; in a sequence or a pipe, each part. Other text is
         unchanged; "" for a command that does not work with the demo. With the demo, a drain becomes a rehearsal."""
-        if self.ours[:1] == ("--demo",):
-            if _MEASURES.search(command):
+        if self.eksdoc[:1] == ("--demo",):
+            if _MEASURE_FLAG.search(command):
                 return ""
-            command = command.replace(_DRAINS, _REHEARSES)
+            command = command.replace(_DRAIN_COMMAND, _REHEARSE_COMMAND)
         if self.aws and "--profile" not in command:
-            command = _AWS.sub(lambda found: f"{found.group()}{shell(*self.aws)} ", command)
-        return "".join(each if each in _BETWEEN else self._one(each) for each in _parts(command))
+            command = _AWS_COMMAND.sub(lambda match: f"{match.group()}{shell(*self.aws)} ", command)
+        return "".join(each if each in _SEPARATORS else self._add_to_one(each) for each in _split_command(command))
 
-    def _one(self, command: str) -> str:
+    def _add_to_one(self, command: str) -> str:
         if command.startswith("kubectl eksdoc"):
             if command.startswith("kubectl eksdoc check"):
-                has = {*command.split(), *(("-f",) if _NO_FILES.search(command) else ())}
-                command = " ".join((command, *(shell(*each) for each in self.checks if each[0] not in has)))
-            words = self.applying if _OF_LIVE.search(command) else self.ours
-            words = self.kubectl if command.startswith(_DRAINS) else words
-            words = (*words, *self.naming) if _NEEDS_AWS.search(command) else words
+                present = {*command.split(), *(("-f",) if _WITHOUT_MANIFESTS.search(command) else ())}
+                command = " ".join((command, *(shell(*each) for each in self.checks if each[0] not in present)))
+            words = self.eksdoc_live if _LIVE_ONLY.search(command) else self.eksdoc
+            words = self.kubectl if command.startswith(_DRAIN_COMMAND) else words
+            words = (*words, *self.aws_names) if _NEEDS_AWS.search(command) else words
         else:
-            words = self._of(command)
+            words = self._foreign_words(command)
         if not words or shell(*words) in command:
             return command
         flags, end, rest = command.partition(" -- ")
         return f"{flags} {shell(*words)}{end}{rest}"
 
-    def _of(self, command: str) -> tuple[str, ...]:
+    def _foreign_words(self, command: str) -> tuple[str, ...]:
         """The flags of a foreign program; the output of helm template belongs to no cluster."""
         if command.startswith("helm ") and not command.startswith("helm template "):
-            found = ((_HELM[flag], value) for flag, value in pairwise(self.kubectl) if flag in _HELM)
-            return tuple(word for each in found for word in each)
+            flags = ((_HELM_FLAGS[flag], value) for flag, value in pairwise(self.kubectl) if flag in _HELM_FLAGS)
+            return tuple(word for each in flags for word in each)
         return {"kubectl": self.kubectl, "eksctl": self.aws}.get(command.partition(" ")[0], ())
 
 
-_DRAINS, _REHEARSES = "kubectl eksdoc drain run", "kubectl eksdoc rehearse"
+_DRAIN_COMMAND, _REHEARSE_COMMAND = "kubectl eksdoc drain run", "kubectl eksdoc rehearse"
 """A drain needs nothing from AWS and reads no snapshot: for a snapshot, the live command is shown."""
-_HELM = {
+_HELM_FLAGS = {
     "--context": "--kube-context",
     "--kubeconfig": "--kubeconfig",
     "--tls-server-name": "--kube-tls-server-name",
 }
 """Helm's names for these flags (helm/helm pkg/cli/environment.go)."""
-_AWS = re.compile(r"(?:^|(?<= && )|(?<=\$\())aws ")
+_AWS_COMMAND = re.compile(r"(?:^|(?<= && )|(?<=\$\())aws ")
 """Where an awscli command begins, also in the middle of a line."""
-_OF_LIVE = re.compile(r" --(?:apply|active|measure)(?=[ =]|\Z)")
+_LIVE_ONLY = re.compile(r" --(?:apply|active|measure)(?=[ =]|\Z)")
 """Flags that work only with the live cluster."""
 _NEEDS_AWS = re.compile(r"kubectl eksdoc addon-diff(?= |\Z)| --apply(?=[ =]|\Z)")
-_MEASURES = re.compile(r" --measure(?=[ =]|\Z)")
+_MEASURE_FLAG = re.compile(r" --measure(?=[ =]|\Z)")
 """The demo does not support it, not even as a dry run."""
-_NO_FILES = re.compile(r" --(?:only (?!\S*api-in-manifest)|gate (?!before-control-plane)|area |symptom )")
+_WITHOUT_MANIFESTS = re.compile(r" --(?:only (?!\S*api-in-manifest)|gate (?!before-control-plane)|area |symptom )")
 """A check with these flags uses no manifests, and refuses them."""
-_BETWEEN = (" && ", " | ", " > ")
+_SEPARATORS = (" && ", " | ", " > ")
 
 
-def _parts(command: str) -> Iterator[str]:
+def _split_command(command: str) -> Iterator[str]:
     """Commands, files, and the separators between them; quoted text contains no separators. Quotes are those of
     `shlex.quote`: in single quotes a backslash is literal, and a quote is written in double ones."""
     begin, quote, at = 0, "", 0
     while at < len(command):
-        sign = command[at]
-        found = next((each for each in _BETWEEN if command.startswith(each, at)), "") if not quote else ""
-        if found:
-            yield from (command[begin:at], found)
-            begin = at = at + len(found)
+        character = command[at]
+        separator = next((each for each in _SEPARATORS if command.startswith(each, at)), "") if not quote else ""
+        if separator:
+            yield from (command[begin:at], separator)
+            begin = at = at + len(separator)
             continue
-        if sign in "'\"" and quote in ("", sign):
-            quote = "" if quote else sign
+        if character in "'\"" and quote in ("", character):
+            quote = "" if quote else character
         at += 1
     yield command[begin:]
 

@@ -12,18 +12,18 @@ from .kinds import Unknown
 from .placing import ProbeLabels
 from .selectors import Labels
 
-SYSTEM, NAME, SERVICE = "kube-system", "coredns", "kube-dns"
-LABEL = ("k8s-app", "kube-dns")
+SYSTEM_NAMESPACE, NAME, SERVICE = "kube-system", "coredns", "kube-dns"
+POD_LABEL = ("k8s-app", "kube-dns")
 """The label by which the Service selects its pods."""
-SELECTOR = "=".join(LABEL)
-COREFILE = "Corefile"
+POD_SELECTOR = "=".join(POD_LABEL)
+COREFILE_KEY = "Corefile"
 """The key in its ConfigMap."""
 
 
 def is_coredns(namespace: str, labels: Labels) -> bool:
     """Whether a pod is a backend of the kube-dns Service."""
-    key, value = LABEL
-    return namespace == SYSTEM and labels.get(key) == value
+    key, value = POD_LABEL
+    return namespace == SYSTEM_NAMESPACE and labels.get(key) == value
 
 
 # A parsed Corefile: its text, and the position of everything in it.
@@ -47,7 +47,7 @@ class Token:
         return self.line + self.text.count("\n")
 
     @property
-    def environment(self) -> bool:
+    def has_environment(self) -> bool:
         """Whether CoreDNS inserts an environment variable at start: ``{$NAME}`` or ``{%NAME%}``."""
         return "{$" in self.text or "{%" in self.text
 
@@ -91,7 +91,7 @@ class Block:
         """Its own directives, without those of its imports."""
         return tuple(each for each in self.body if isinstance(each, Directive))
 
-    def named(self, name: str) -> tuple[Directive, ...]:
+    def directives_named(self, name: str) -> tuple[Directive, ...]:
         return tuple(each for each in self.directives if each.name == name)
 
 
@@ -108,7 +108,7 @@ class Corefile:
         return self.text
 
     @property
-    def servers(self) -> tuple[Block, ...]:
+    def server_blocks(self) -> tuple[Block, ...]:
         return tuple(block for block in self.blocks if not block.snippet)
 
     @property
@@ -116,59 +116,59 @@ class Corefile:
         return {block.snippet: block for block in self.blocks if block.snippet}
 
     @property
-    def files(self) -> tuple[str, ...]:
+    def imported_files(self) -> tuple[str, ...]:
         """The files that its server blocks import; their content is not known."""
-        return tuple(each.target.text for each in (*self.imports, *self.held) if isinstance(each, Import))
+        return tuple(each.target.text for each in (*self.imports, *self.expanded) if isinstance(each, Import))
 
     @property
-    def held(self) -> tuple[Directive | Import, ...]:
+    def expanded(self) -> tuple[Directive | Import, ...]:
         """The elements of all server blocks, with snippets expanded."""
-        return tuple(each for block in self.servers for each in self.whole(block))
+        return tuple(each for block in self.server_blocks for each in self.expand(block))
 
     @property
     def directives(self) -> tuple[Directive, ...]:
-        return tuple(each for each in self.held if isinstance(each, Directive))
+        return tuple(each for each in self.expanded if isinstance(each, Directive))
 
     @property
-    def by_block(self) -> list[list[Directive]]:
-        return [[each for each in self.whole(block) if isinstance(each, Directive)] for block in self.servers]
+    def directives_by_block(self) -> list[list[Directive]]:
+        return [[each for each in self.expand(block) if isinstance(each, Directive)] for block in self.server_blocks]
 
-    def has(self, plugin: str) -> bool:
+    def has_plugin(self, plugin: str) -> bool:
         return any(each.name == plugin for each in self.directives)
 
-    def whole(self, block: Block, within: tuple[str, ...] = ()) -> Iterator[Directive | Import]:
+    def expand(self, block: Block, parents: tuple[str, ...] = ()) -> Iterator[Directive | Import]:
         """The elements of `block`, with imports of snippets replaced by the snippets' elements. An `Import` that
         remains refers to a file, which is not part of this text, or to one of its `parents`."""
-        inside = (*within, block.snippet)
+        snippet_path = (*parents, block.snippet)
         for each in block.body:
-            held = self.snippets.get(each.target.text) if isinstance(each, Import) else None
+            snippet = self.snippets.get(each.target.text) if isinstance(each, Import) else None
             if isinstance(each, Directive):
-                yield self._filled(each)
-            elif held is None or held.snippet in inside:
+                yield self._expand_directive(each)
+            elif snippet is None or snippet.snippet in snippet_path:
                 yield each
             else:
-                yield from self.whole(held, inside)
+                yield from self.expand(snippet, snippet_path)
 
-    def _filled(self, of: Directive) -> Directive:
+    def _expand_directive(self, directive: Directive) -> Directive:
         """Expand snippets that are imported within the directive's own block, where a line begins with ``import``."""
         tokens = list[Token]()
         at = 0
-        while at < len(of.tokens):
-            token, after = of.tokens[at], of.tokens[at + 1 : at + 2]
-            begins = at > 0 and of.tokens[at - 1].last_line < token.line
-            held = self.snippets.get(after[0].text) if begins and token.text == "import" and after else None
-            if held is None:
+        while at < len(directive.tokens):
+            token, following = directive.tokens[at], directive.tokens[at + 1 : at + 2]
+            starts_line = at > 0 and directive.tokens[at - 1].last_line < token.line
+            snippet = self.snippets.get(following[0].text) if starts_line and token.text == "import" and following else None
+            if snippet is None:
                 tokens.append(token)
                 at += 1
             else:
-                for each in held.body:
+                for each in snippet.body:
                     tokens += each.tokens if isinstance(each, Directive) else (each.keyword, each.target)
                 at += 2
         return Directive(tuple(tokens))
 
 
 @frozen
-class CorefileRefusal:
+class CorefileError:
     """The error with which CoreDNS refuses a Corefile. `plugin` is "" for a syntax error; `line` 0 if it names none.
     `said` is the message without the location."""
 
@@ -177,18 +177,18 @@ class CorefileRefusal:
     plugin: str = ""
 
     def __str__(self) -> str:
-        where = f"Corefile:{self.line} - " if self.line else ""
-        return f"plugin/{self.plugin}: {where}{self.said}" if self.plugin else f"{where}{self.said}"
+        location = f"Corefile:{self.line} - " if self.line else ""
+        return f"plugin/{self.plugin}: {location}{self.said}" if self.plugin else f"{location}{self.said}"
 
 
 # DNS measurements from pods: their targets, the result of each second, and the state of CoreDNS meanwhile.
 
 
 MEASURE_LABEL = "eksdoc.io/dns-measure"
-MARKS = ProbeLabels(MEASURE_LABEL, "load-generator", 16 << 20)
+LOAD_GENERATOR_LABELS = ProbeLabels(MEASURE_LABEL, "load-generator", 16 << 20)
 """About 130 bytes for each second of each stream: 15 minutes of 40 streams are 5 MB."""
 
-UDP, TCP, KEPT = "udp", "tcp", "udp-kept"
+UDP, TCP, UDP_KEPT = "udp", "tcp", "udp-kept"
 """`UDP_KEPT`: one UDP socket for all queries, only to the Service."""
 TRANSPORTS = (UDP, TCP)
 
@@ -204,7 +204,7 @@ class QueryTarget:
 
     @property
     def transports(self) -> tuple[str, ...]:
-        return TRANSPORTS if self.pod else (*TRANSPORTS, KEPT)
+        return TRANSPORTS if self.pod else (*TRANSPORTS, UDP_KEPT)
 
     @property
     def family(self) -> str:
@@ -212,7 +212,7 @@ class QueryTarget:
 
 
 @frozen
-class Counts:
+class QueryCounts:
     """Numbers of queries. `sent` is the sum of the following fields except `unsent`: due, but not sent because the load
     generator was too busy.
 
@@ -238,8 +238,8 @@ class Counts:
     def unknown(self) -> int:
         return self.unsure + self.unsent
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Counts)))
+    def __add__(self, other: QueryCounts) -> QueryCounts:
+        return QueryCounts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(QueryCounts)))
 
 
 @frozen
@@ -247,13 +247,13 @@ class MeasuredSecond:
     """One second of one stream. `ms`: the median, the 99th percentile and the maximum of answer times in milliseconds,
     None without answers; `why`: the error messages."""
 
-    counts: Counts = Counts()
+    counts: QueryCounts = QueryCounts()
     ms: tuple[float, float, float] | None = None
     why: tuple[str, ...] = ()
 
 
 @frozen
-class MeasuredStream:
+class QueryStream:
     """One target (by its name) over one transport."""
 
     target: str
@@ -265,19 +265,19 @@ class LoadReport:
     """The output of one load generator: the seconds of each stream, counted from `began` by the clock of its node."""
 
     began: datetime
-    seconds: Mapping[MeasuredStream, Mapping[int, MeasuredSecond]]
+    seconds: Mapping[QueryStream, Mapping[int, MeasuredSecond]]
 
-    def total(self, stream: MeasuredStream) -> Counts:
-        return sum((each.counts for each in self.seconds.get(stream, {}).values()), Counts())
+    def total(self, stream: QueryStream) -> QueryCounts:
+        return sum((each.counts for each in self.seconds.get(stream, {}).values()), QueryCounts())
 
     @property
-    def length(self) -> int:
+    def duration_s(self) -> int:
         """Seconds until the last one reported."""
-        return 1 + max((number for of in self.seconds.values() for number in of), default=-1)
+        return 1 + max((second for stream_seconds in self.seconds.values() for second in stream_seconds), default=-1)
 
 
 @frozen
-class DnsPod:
+class CoreDnsPod:
     """A CoreDNS pod. `deletion_requested_at`: the time of the request, None without one; `ended`: its containers have
     terminated."""
 
@@ -286,17 +286,17 @@ class DnsPod:
     node: str
     addresses: tuple[str, ...] = ()
     ready: bool = True
-    told_at: datetime | None = None
+    deletion_requested_at: datetime | None = None
     ended: bool = False
 
 
 @frozen
-class DnsStand:
+class CoreDnsState:
     """The state of CoreDNS at one time of the server's clock (in seconds). `serving`: addresses that are ready in the
     Service's EndpointSlices; `port` is their UDP port."""
 
     at: datetime
-    pods: tuple[DnsPod, ...]
+    pods: tuple[CoreDnsPod, ...]
     serving: frozenset[str] | Unknown
     port: int = 53
 
@@ -310,7 +310,7 @@ class DnsService:
 
 
 @frozen
-class DnsWorkload:
+class CoreDnsDeployment:
     """The Deployment; `replicas` are the desired ones."""
 
     uid: str
@@ -318,7 +318,7 @@ class DnsWorkload:
 
 
 @frozen
-class Propagation:
+class EndpointPropagation:
     """Seconds until every node sends queries elsewhere, on a cluster with `nodes` nodes. `measured_at` None: an
     estimate. `lost`: answers were lost until then; otherwise no answer was lost, and it is an upper bound."""
 
@@ -334,7 +334,7 @@ class Propagation:
     def __str__(self) -> str:
         if self.measured_at is None:
             return f"{self.seconds} s until {self.nodes} nodes send elsewhere (estimated)"
-        when = f"measured on {self.measured_at:%Y-%m-%d} from one node of each zone, {self.nodes} nodes"
+        measurement = f"measured on {self.measured_at:%Y-%m-%d} from one node of each zone, {self.nodes} nodes"
         if self.lost:
-            return f"{self.seconds} s until every node sends elsewhere ({when}: answers were lost until then)"
-        return f"at most {self.seconds} s until every node sends elsewhere ({when}: no answer was lost)"
+            return f"{self.seconds} s until every node sends elsewhere ({measurement}: answers were lost until then)"
+        return f"at most {self.seconds} s until every node sends elsewhere ({measurement}: no answer was lost)"

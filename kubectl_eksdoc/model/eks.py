@@ -8,8 +8,8 @@ from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
 
-from .addons import Addon, AddonVersions, Issue, UpdateHistory
-from .kinds import NOT_ASKED, Absent, Unknown
+from .addons import Addon, AddonVersions, HealthIssue, UpdateHistory
+from .kinds import NOT_REQUESTED, Absent, Unknown
 from .machines import NodeGroup, Quota, Subnet, Tags, TemplateRef, TemplateVersion
 
 
@@ -30,24 +30,24 @@ class EksCluster:
     auto_mode: bool = False
     vpc: str = ""
     created: datetime | None = None
-    issues: tuple[Issue, ...] = ()
+    issues: tuple[HealthIssue, ...] = ()
     subnets: tuple[str, ...] = ()
     tags: Tags = ()
 
     @property
     def account(self) -> str:
         """The account in its ARN, "" if it is not an ARN."""
-        return part_of(self.arn, _ACCOUNT)
+        return arn_part(self.arn, _ACCOUNT)
 
     @property
     def region(self) -> str:
-        return part_of(self.arn, _REGION)
+        return arn_part(self.arn, _REGION)
 
 
 _REGION, _ACCOUNT = 3, 4
 
 
-def partition_of(region: str) -> str:
+def aws_partition(region: str) -> str:
     """The AWS partition, by the beginning of the region's name (botocore, partitions.json)."""
     return next((partition for begin, partition in _PARTITIONS if region.startswith(begin)), "aws")
 
@@ -55,10 +55,10 @@ def partition_of(region: str) -> str:
 _PARTITIONS = (("cn-", "aws-cn"), ("us-gov-", "aws-us-gov"), ("us-iso-", "aws-iso"), ("us-isob-", "aws-iso-b"))
 
 
-def part_of(arn: str, place: int) -> str:
+def arn_part(arn: str, index: int) -> str:
     """The part of ``arn:partition:service:region:account:resource`` at an index from 0, "" if there is none."""
     parts = arn.split(":", 5)
-    return parts[place] if parts[0] == "arn" and len(parts) == 6 else ""
+    return parts[index] if parts[0] == "arn" and len(parts) == 6 else ""
 
 
 @frozen
@@ -75,7 +75,7 @@ class ClusterVersion:
 
 
 @frozen
-class Caller:
+class CallerIdentity:
     """The identity of the credentials."""
 
     account: str
@@ -119,7 +119,7 @@ READINESS, MISCONFIGURATION, ROLLBACK = "UPGRADE_READINESS", "MISCONFIGURATION",
 
 
 @frozen
-class Client:
+class ApiClient:
     """A client of a deprecated API. `requests`: in the last 30 days, None if not known; `last`: the latest of them."""
 
     agent: str
@@ -128,21 +128,21 @@ class Client:
 
 
 @frozen
-class Deprecation:
+class ApiDeprecation:
     """A deprecated API that clients use: its path, its replacement, and the version that no longer serves it."""
 
     usage: str
     instead: str = ""
     stops: str = ""
-    clients: tuple[Client, ...] = ()
+    clients: tuple[ApiClient, ...] = ()
 
 
 @frozen
-class UnfitAddon:
+class IncompatibleAddon:
     """An installed add-on that is not compatible, and its compatible versions, as EKS lists them."""
 
     addon: str
-    fitting: tuple[str, ...] = ()
+    compatible_versions: tuple[str, ...] = ()
 
 
 @frozen
@@ -150,8 +150,8 @@ class InsightDetail:
     """Further fields of DescribeInsight. `resources`: ARNs, or paths as ``nodes/ip-10-0-1-2.ec2.internal``."""
 
     recommendation: str = ""
-    deprecations: tuple[Deprecation, ...] = ()
-    misfits: tuple[UnfitAddon, ...] = ()
+    deprecations: tuple[ApiDeprecation, ...] = ()
+    incompatible_addons: tuple[IncompatibleAddon, ...] = ()
     resources: tuple[str, ...] = ()
 
 
@@ -172,11 +172,11 @@ class Insight:
 
 
 @frozen
-class Refresh:
+class InsightsRefresh:
     """A refresh of the insights. `status`: ``IN_PROGRESS``, ``COMPLETED`` or ``FAILED``."""
 
     status: str
-    said: str = ""
+    message: str = ""
     ended: datetime | None = None
 
 
@@ -231,7 +231,7 @@ class TemplateVersions:
     used: TemplateVersion | Absent | Unknown
 
 
-Groups = Mapping[str, NodeGroup | Absent | Unknown]
+NodeGroups = Mapping[str, NodeGroup | Absent | Unknown]
 
 
 @frozen
@@ -241,15 +241,15 @@ class UpgradeFacts:
     node group; `templates`: by the groups' references; `releases`: recommended AMI releases, by amiType and Kubernetes
     version; `subnets`: by ID; `quotas`: by code."""
 
-    versions: tuple[ClusterVersion, ...] | Unknown = NOT_ASKED
-    addons: tuple[Addon | Unknown, ...] | Unknown = NOT_ASKED
+    versions: tuple[ClusterVersion, ...] | Unknown = NOT_REQUESTED
+    addons: tuple[Addon | Unknown, ...] | Unknown = NOT_REQUESTED
     addon_versions: Mapping[str, AddonVersions | Absent | Unknown] = field(default_factory=dict)
-    insights: tuple[Insight, ...] | Unknown = NOT_ASKED
-    other_insights: tuple[Insight, ...] | Unknown = NOT_ASKED
-    cluster_updates: UpdateHistory | Unknown = NOT_ASKED
-    node_groups: Groups | Unknown = NOT_ASKED
-    group_updates: Mapping[str, UpdateHistory | Unknown] | Unknown = NOT_ASKED
+    insights: tuple[Insight, ...] | Unknown = NOT_REQUESTED
+    other_insights: tuple[Insight, ...] | Unknown = NOT_REQUESTED
+    cluster_updates: UpdateHistory | Unknown = NOT_REQUESTED
+    node_groups: NodeGroups | Unknown = NOT_REQUESTED
+    group_updates: Mapping[str, UpdateHistory | Unknown] | Unknown = NOT_REQUESTED
     templates: Mapping[TemplateRef, TemplateVersions | Absent | Unknown] = field(default_factory=dict)
     releases: Mapping[tuple[str, str], str | Absent | Unknown] = field(default_factory=dict)
-    subnets: Mapping[str, Subnet | Absent | Unknown] | Unknown = NOT_ASKED
-    quotas: Mapping[str, Quota | Unknown] | Unknown = NOT_ASKED
+    subnets: Mapping[str, Subnet | Absent | Unknown] | Unknown = NOT_REQUESTED
+    quotas: Mapping[str, Quota | Unknown] | Unknown = NOT_REQUESTED

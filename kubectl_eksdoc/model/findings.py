@@ -16,7 +16,7 @@ from kubectl_eksdoc.frozen import frozen
 from . import kinds
 from .connection import CommandTarget
 from .kinds import Resource, Unknown
-from .knowledge import file
+from .knowledge import knowledge_file
 
 CodeName = str
 """Name of a record; a test checks the names that appear in the package."""
@@ -56,17 +56,17 @@ class Code:
         return Code.by_name()[name.partition("/")[0]]
 
     @staticmethod
-    def each(*names: str) -> tuple[Code, ...]:
+    def of_names(*names: str) -> tuple[Code, ...]:
         """Like `of`, for several names."""
         return tuple(map(Code.of, names))
 
     @staticmethod
-    def of_area(*areas: str) -> tuple[Code, ...]:
+    def of_areas(*areas: str) -> tuple[Code, ...]:
         """The codes that one command, or one part of it, may find, in the order of their records."""
         return tuple(code for area in areas for code in _by_area()[area])
 
     @staticmethod
-    def every() -> tuple[Code, ...]:
+    def all_codes() -> tuple[Code, ...]:
         return tuple(Code.by_name().values())
 
     @staticmethod
@@ -79,12 +79,12 @@ class Code:
 def _by_area() -> Mapping[str, tuple[Code, ...]]:
     resources = {each.full_name: each for each in vars(kinds).values() if isinstance(each, Resource)}
 
-    def made(record: Mapping[str, Any]) -> Code:
+    def build(record: Mapping[str, Any]) -> Code:
         needs = tuple(resources[name] for name in record.get("needs", ()))
-        more = {key: record[key] for key in ("area", "gate", "brief", "update") if key in record}
-        return Code(record["code"], record["title"], record["about"], needs, asks=tuple(record.get("asks", ())), **more)
+        optional_fields = {key: record[key] for key in ("area", "gate", "brief", "update") if key in record}
+        return Code(record["code"], record["title"], record["about"], needs, asks=tuple(record.get("asks", ())), **optional_fields)
 
-    return {area: tuple(map(made, records)) for area, records in file("findings")["areas"].items()}
+    return {area: tuple(map(build, records)) for area, records in knowledge_file("findings")["areas"].items()}
 
 
 class Severity(str, Enum):
@@ -113,9 +113,9 @@ class Status(str, Enum):
         return _STATUS_RANKS[self]
 
     @staticmethod
-    def worst(of: Iterable[Status]) -> Status:
+    def worst(statuses: Iterable[Status]) -> Status:
         """The worst of them; `PASS` if there are none."""
-        return min(of, key=lambda each: each.rank, default=Status.PASS)
+        return min(statuses, key=lambda each: each.rank, default=Status.PASS)
 
 
 _SEVERITY_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
@@ -154,16 +154,16 @@ class Remedy:
         Raises:
             KeyError: as `Finding.of`.
         """
-        return _remedy(file("findings")["remedies"][name], values)
+        return _remedy_from_record(knowledge_file("findings")["remedies"][name], values)
 
-    def led(self, reach: CommandTarget) -> Remedy:
+    def for_target(self, target: CommandTarget) -> Remedy:
         """With flags added to its commands (and to the rollback command in its text), so that they reach the cluster
         that was read."""
-        text, begin, back = self.text.partition(ROLLBACK)
-        return replace(self, text=f"{text}{begin}{reach.of(back)}", command=reach.of(self.command))
+        text, marker, rollback = self.text.partition(ROLLBACK)
+        return replace(self, text=f"{text}{marker}{target.add_to(rollback)}", command=target.add_to(self.command))
 
     @property
-    def said(self) -> str:
+    def dated_text(self) -> str:
         """The text, with the time it is to be done unless that is now."""
         return self.text if self.when is When.NOW else f"{self.when.value}: {self.text}"
 
@@ -182,7 +182,7 @@ class Finding:
     remedy: tuple[Remedy, ...] = ()
     missing: str = ""
     root_cause: Subject | None = None
-    lacks: tuple[Unknown, ...] = ()
+    unknowns: tuple[Unknown, ...] = ()
 
     @staticmethod
     def of(
@@ -203,17 +203,17 @@ class Finding:
         Raises:
             KeyError: there is no such text, or one of its values is missing; a test finds both before a user does.
         """
-        record = _of_records("texts")[text]
-        bad = Severity(record["severity"]) if severity is None else severity
-        own = (
-            _remedy(each, values)
+        record = _record_parts("texts")[text]
+        level = Severity(record["severity"]) if severity is None else severity
+        own_remedies = (
+            _remedy_from_record(each, values)
             for each in record.get("remedies", ())
             if values.get(each.get("if"), True) and not values.get(each.get("unless"))
         )
-        message, missing = _filled(record["message"], values), _filled(record.get("missing", ""), values)
-        status, remedies = Status(record["status"]), (*own, *remedy)
-        lacks = tuple(each for each in values.values() if isinstance(each, Unknown))
-        return Finding(Code.of(text), bad, status, subject, message, evidence, remedies, missing, root_cause, lacks)
+        message, missing = _fill_template(record["message"], values), _fill_template(record.get("missing", ""), values)
+        status, remedies = Status(record["status"]), (*own_remedies, *remedy)
+        unknowns = tuple(each for each in values.values() if isinstance(each, Unknown))
+        return Finding(Code.of(text), level, status, subject, message, evidence, remedies, missing, root_cause, unknowns)
 
 
 def clause(name: ClauseName, /, **values: object) -> str:
@@ -223,26 +223,26 @@ def clause(name: ClauseName, /, **values: object) -> str:
     Raises:
         KeyError: as `Finding.of`.
     """
-    own = _of_records("clauses")
-    return _filled(own[name] if name in own else file("findings")["clauses"][name.partition("/")[2]], values)
+    code_clauses = _record_parts("clauses")
+    return _fill_template(code_clauses[name] if name in code_clauses else knowledge_file("findings")["clauses"][name.partition("/")[2]], values)
 
 
-def _remedy(record: Mapping[str, str], values: Mapping[str, object]) -> Remedy:
-    text, command = (_filled(record.get(part, ""), values) for part in ("text", "command"))
+def _remedy_from_record(record: Mapping[str, str], values: Mapping[str, object]) -> Remedy:
+    text, command = (_fill_template(record.get(part, ""), values) for part in ("text", "command"))
     return Remedy(text, command, When(record.get("when", When.NOW.value)))
 
 
-def _filled(template: str, values: Mapping[str, object], number: object = "#") -> str:
+def _fill_template(template: str, values: Mapping[str, object], number: object = "#") -> str:
     """Fill a template. ``{count:# pod|# pods}``: the first variant if the value is 1, true, or a text that is not
     empty; # is replaced by the value. Both variants may contain values."""
     parts = []
-    for words, field, conversion, spec, several in _parsed(template):
+    for words, field, conversion, spec, variants in _parse_template(template):
         parts.append(words.replace("#", str(number)))
         if field:
             value = _FORMATTER.convert_field(_FORMATTER.get_field(field, (), values)[0], conversion or None)
-            if several:
-                so = bool(value) if isinstance(value, str) else value == 1
-                parts.append(_filled(several[not so], values, value))
+            if variants:
+                is_singular = bool(value) if isinstance(value, str) else value == 1
+                parts.append(_fill_template(variants[not is_singular], values, value))
             else:
                 parts.append(format(value, spec))
     return "".join(parts)
@@ -252,63 +252,63 @@ _FORMATTER = Formatter()
 
 
 @cache
-def _parsed(template: str) -> tuple[tuple[str, str, str, str, tuple[str, ...]], ...]:
+def _parse_template(template: str) -> tuple[tuple[str, str, str, str, tuple[str, ...]], ...]:
     return tuple(
-        (words, field or "", conversion or "", spec or "", _either(spec or ""))
+        (words, field or "", conversion or "", spec or "", _split_variants(spec or ""))
         for words, field, spec, conversion in _FORMATTER.parse(template)
     )
 
 
-def _either(spec: str) -> tuple[str, ...]:
+def _split_variants(spec: str) -> tuple[str, ...]:
     """The parts before and after the first | outside of braces; empty if there is none."""
     depth = 0
-    for at, sign in enumerate(spec):
-        depth += (sign == "{") - (sign == "}")
-        if sign == "|" and not depth:
+    for at, symbol in enumerate(spec):
+        depth += (symbol == "{") - (symbol == "}")
+        if symbol == "|" and not depth:
             return spec[:at], spec[at + 1 :]
     return ()
 
 
-def text_of(code: CodeName, message: str) -> str:
+def text_name_of(code: CodeName, message: str) -> str:
     """The name of the text that a message was made from, "" if it is not known or the code has only one text. If
     several texts match, the one with the most literal characters."""
-    return next((text for text, pattern in _patterns().get(code, ()) if pattern.fullmatch(message)), "")
+    return next((text for text, pattern in _message_patterns().get(code, ()) if pattern.fullmatch(message)), "")
 
 
 @cache
-def _patterns() -> Mapping[CodeName, tuple[tuple[str, re.Pattern[str]], ...]]:
-    found: dict[CodeName, list[tuple[int, str, re.Pattern[str]]]] = {}
-    for text, record in _of_records("texts").items():
+def _message_patterns() -> Mapping[CodeName, tuple[tuple[str, re.Pattern[str]], ...]]:
+    by_code: dict[CodeName, list[tuple[int, str, re.Pattern[str]]]] = {}
+    for text, record in _record_parts("texts").items():
         parts = [(words, "" if value is None else ".*") for words, value, *_ in _FORMATTER.parse(record["message"])]
         pattern = re.compile("".join(re.escape(words) + value for words, value in parts), re.DOTALL)
-        found.setdefault(text.partition("/")[0], []).append((-sum(len(words) for words, _ in parts), text, pattern))
+        by_code.setdefault(text.partition("/")[0], []).append((-sum(len(words) for words, _ in parts), text, pattern))
     return {
         code: tuple((text, pattern) for _, text, pattern in sorted(texts, key=lambda each: each[:2]))
-        for code, texts in found.items()
+        for code, texts in by_code.items()
         if len(texts) > 1
     }
 
 
 @cache
-def _of_records(part: str) -> Mapping[str, Any]:
+def _record_parts(part: str) -> Mapping[str, Any]:
     return {
-        f"{record['code']}/{case}".rstrip("/"): told
-        for records in file("findings")["areas"].values()
+        f"{record['code']}/{case}".rstrip("/"): content
+        for records in knowledge_file("findings")["areas"].values()
         for record in records
-        for case, told in record.get(part, {}).items()
+        for case, content in record.get(part, {}).items()
     }
 
 
-def reached(finding: Finding, reach: CommandTarget) -> Finding:
+def for_target(finding: Finding, target: CommandTarget) -> Finding:
     """With flags added to its commands, so that they reach the cluster that was read."""
-    return replace(finding, remedy=tuple(each.led(reach) for each in finding.remedy))
+    return replace(finding, remedy=tuple(each.for_target(target) for each in finding.remedy))
 
 
 ROLLBACK = "Rollback: "
 """Starts the last part of a text: the rollback command follows."""
 
 
-def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Worst first, then by code and subject: the same findings always have the same order."""
     return tuple(
         sorted(
@@ -329,7 +329,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 # Findings that a user has accepted until a date, as written in the user's file.
 
 
-ANY = "*"
+ANY_GLOB = "*"
 
 
 @frozen
@@ -340,7 +340,7 @@ class Suppression:
     code: str
     reason: str
     until: date
-    kind: str = ANY
-    namespace: str = ANY
-    name: str = ANY
+    kind: str = ANY_GLOB
+    namespace: str = ANY_GLOB
+    name: str = ANY_GLOB
     where: str = ""

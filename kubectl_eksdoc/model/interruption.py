@@ -11,17 +11,17 @@ from kubectl_eksdoc.frozen import frozen
 from .addons import UpdateHistory
 from .api_objects import Doc
 from .findings import Subject
-from .kinds import NOT_ASKED, Absent, Unknown
-from .nodes import Container, LogOf, RoleBy
+from .kinds import NOT_REQUESTED, Absent, Unknown
+from .nodes import Container, LogKey, RoleSource
 from .quantities import Version
 
-EVENTS = Subject("Interruption", "events")
+EVENT_DELIVERY = Subject("Interruption", "events")
 """The root cause of every failure in the one chain by which Karpenter receives interruption events, and of its
 consequences for nodes: one stack creates everything that is missing."""
 
 
 @frozen
-class Setting:
+class QueueSetting:
     """The name of a queue, and where it is set. "" disables interruption handling."""
 
     queue: str
@@ -39,14 +39,14 @@ class KarpenterInstall:
     name: str
     version: Version | None = None
     tag: str = ""
-    argument: Setting | Absent | Unknown = Absent("it has no such argument")
-    variable: Setting | Absent | Unknown = Absent("it has no such variable")
-    config_map: Setting | Absent | Unknown = Absent("there is none")
+    argument: QueueSetting | Absent | Unknown = Absent("it has no such argument")
+    variable: QueueSetting | Absent | Unknown = Absent("it has no such variable")
+    config_map: QueueSetting | Absent | Unknown = Absent("there is none")
     container: str = ""
     cluster_name: str = ""
     service_account: str = ""
     irsa: str | Absent | Unknown = Absent("its service account names no role")
-    role_by: RoleBy = RoleBy.NOBODY
+    role_by: RoleSource = RoleSource.NONE
     release: str = ""
     pods: tuple[str, ...] = ()
     replicas: int = 0
@@ -58,7 +58,7 @@ class KarpenterInstall:
 
 
 @frozen
-class SpotEvent:
+class InterruptionEvent:
     """A Kubernetes Event about a node by Karpenter or the node termination handler; `node` is "" if it is about a
     NodeClaim whose node is not known."""
 
@@ -69,7 +69,7 @@ class SpotEvent:
 
 
 @frozen
-class AwsPlace:
+class AwsLocation:
     """The cluster's location in AWS, "" for unknown values."""
 
     account: str = ""
@@ -78,12 +78,12 @@ class AwsPlace:
     cluster: str = ""
     auto_mode: bool = False
 
-    def arn(self, service: str, rest: str) -> str:
+    def arn(self, service: str, resource: str) -> str:
         """An ARN in this account and region."""
-        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{rest}"
+        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         return bool(self.account and self.region)
 
 
@@ -100,7 +100,7 @@ class Revision:
 
 
 @frozen
-class ReportedEvent:
+class KubernetesEvent:
     """A Kubernetes Event, usually of the last hour. `at`: the last occurrence; `count`: the number of occurrences."""
 
     at: datetime
@@ -118,8 +118,8 @@ class PodReport:
 
     pod: str
     containers: tuple[Container, ...] | Absent | Unknown
-    events: tuple[ReportedEvent, ...] | Absent | Unknown
-    logs: Mapping[LogOf, str | Absent | Unknown] = field(default_factory=dict)
+    events: tuple[KubernetesEvent, ...] | Absent | Unknown
+    logs: Mapping[LogKey, str | Absent | Unknown] = field(default_factory=dict)
 
 
 @frozen
@@ -128,8 +128,8 @@ class ReportedChanges:
     DaemonSet); `addons`: updates by the name of the add-on."""
 
     revisions: Mapping[str, tuple[Revision, ...] | Unknown] = field(default_factory=dict)
-    events: tuple[ReportedEvent, ...] | Unknown = NOT_ASKED
-    addons: Mapping[str, UpdateHistory | Absent | Unknown] | Unknown = NOT_ASKED
+    events: tuple[KubernetesEvent, ...] | Unknown = NOT_REQUESTED
+    addons: Mapping[str, UpdateHistory | Absent | Unknown] | Unknown = NOT_REQUESTED
 
 
 # Queues, the EventBridge rules that fill them, their encryption keys, and the policies that allow access.
@@ -194,7 +194,7 @@ class RolePolicies:
 
 
 @frozen
-class Notice:
+class SpotInterruptionNotice:
     """A Spot Instance that EC2 is about to interrupt (status code ``marked-for-termination`` and similar)."""
 
     instance: str
@@ -203,7 +203,7 @@ class Notice:
 
 
 @frozen
-class FiguresOf:
+class MetricsQuery:
     """The metrics to read from CloudWatch: of a queue ("" for none) and of rules, in the day before `until`."""
 
     queue: str
@@ -212,7 +212,7 @@ class FiguresOf:
 
 
 @frozen
-class Figures:
+class DeliveryMetrics:
     """Sums of CloudWatch metrics of the last day, by rule: matched events, and failed invocations. Of the queue in the
     last hour: empty receives, and deleted messages. None: no data."""
 
@@ -223,7 +223,7 @@ class Figures:
 
 
 @frozen
-class InterruptionKeys:
+class InterruptionQuery:
     """What to read, by the names of the answers. `identity`: namespace and name of the service account whose Pod
     Identity role is read; `policies`: the ARN of the role whose policies are read; `notices`: the instances whose Spot
     interruption notices are read."""
@@ -234,7 +234,7 @@ class InterruptionKeys:
     key: str = ""
     identity: tuple[str, str] | None = None
     policies: str = ""
-    figures: FiguresOf | None = None
+    figures: MetricsQuery | None = None
     notices: tuple[str, ...] = ()
 
 
@@ -243,11 +243,11 @@ class InterruptionAnswers:
     """Each answer. `targets` by the name of the rule; `identity`: the ARN of the Pod Identity role; `notices` by
     instance, for instances that have one."""
 
-    queue: Queue | Absent | Unknown = NOT_ASKED
-    rules: tuple[EventRule, ...] | Unknown = NOT_ASKED
+    queue: Queue | Absent | Unknown = NOT_REQUESTED
+    rules: tuple[EventRule, ...] | Unknown = NOT_REQUESTED
     targets: Mapping[str, tuple[RuleTarget, ...] | Unknown] = field(default_factory=dict)
-    key: KmsKey | Absent | Unknown = NOT_ASKED
-    identity: str | Absent | Unknown = NOT_ASKED
-    policies: RolePolicies | Absent | Unknown = NOT_ASKED
-    figures: Figures | Unknown = NOT_ASKED
-    notices: Mapping[str, Notice] | Unknown = NOT_ASKED
+    key: KmsKey | Absent | Unknown = NOT_REQUESTED
+    identity: str | Absent | Unknown = NOT_REQUESTED
+    policies: RolePolicies | Absent | Unknown = NOT_REQUESTED
+    figures: DeliveryMetrics | Unknown = NOT_REQUESTED
+    notices: Mapping[str, SpotInterruptionNotice] | Unknown = NOT_REQUESTED

@@ -12,9 +12,9 @@ from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
 
-LONGEST_RUN_ID = 40
+MAX_RUN_ID = 40
 
-_RUN_ID = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,{LONGEST_RUN_ID - 2}}}[a-z0-9])?")
+_RUN_ID = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,{MAX_RUN_ID - 2}}}[a-z0-9])?")
 
 
 def is_run_id(text: str) -> bool:
@@ -45,7 +45,7 @@ class IntentOutcome(str, Enum):
     UNKNOWN = "unknown"  # it may have been done or not
 
 
-class JournalNote(str, Enum):
+class NoteKind(str, Enum):
     """The kind of a note. `subject` is a node for the first three and the last, a pod template for `STOPPED`; for the
     others it is empty or names the user."""
 
@@ -65,7 +65,7 @@ DONE, ROLLED_BACK = "done", "rolled back"
 """Outcomes of a run that is not resumed: every node is empty, or the nodes are restored to their earlier state."""
 
 
-TOLD_TO_END = "its process was terminated"
+TERMINATED = "its process was terminated"
 """Outcome of a run whose process received SIGTERM, because its pod was moved. It is resumed automatically."""
 
 
@@ -111,7 +111,7 @@ class RunStarted:
 
 
 @frozen
-class JournalIntent:
+class IntentEntry:
     """Written before the change is requested. `namespace` and `name` of the object (`kind`: ``Node``, ``Pod``,
     ``Deployment`` and so on) with exactly this UID; `node` is the node of a pod.
 
@@ -132,7 +132,7 @@ class JournalIntent:
 
 
 @frozen
-class Result:
+class ResultEntry:
     """The answer to the intent with the number `of`. HTTP `code`, 0 without an answer; `trouble`: the error in one
     word, as users and programs see it; `said`: the server's message."""
 
@@ -146,17 +146,17 @@ class Result:
 
 
 @frozen
-class Note:
+class NoteEntry:
     """Another fact that a process needs to resume the run."""
 
     number: int
     at: datetime
-    what: JournalNote
+    what: NoteKind
     subject: str = ""
     why: str = ""
 
 
-class Cause(str, Enum):
+class DelayCause(str, Enum):
     """Why a run took more or less time than planned. `BUDGETS` is the remainder: budgets allowed more or fewer
     disruptions, or allowed them later."""
 
@@ -168,7 +168,7 @@ class Cause(str, Enum):
 
 
 @frozen
-class Timed:
+class TimingEntry:
     """Planned and actual seconds of one part of a run, without pauses and soaks. `causes`: the seconds by which each
     cause made it longer, or shorter (negative)."""
 
@@ -178,23 +178,23 @@ class Timed:
     p50_s: float
     p95_s: float
     bound_s: float | None = None
-    causes: tuple[tuple[Cause, float], ...] = ()
+    causes: tuple[tuple[DelayCause, float], ...] = ()
 
     @property
     def error_s(self) -> float:
         return self.took_s - self.p50_s
 
 
-Entry = RunStarted | JournalIntent | Result | Note | Timed
+JournalEntry = RunStarted | IntentEntry | ResultEntry | NoteEntry | TimingEntry
 """`number` counts all entries of a run from 0, whichever process writes them. So copies, gaps and mixed journals are
 detected."""
 
 
 @frozen
-class Entries:
+class JournalEntries:
     """The readable entries of a journal, in their order. `dropped` says for every other line what is wrong with it."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[JournalEntry, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
@@ -235,33 +235,33 @@ class RunSummary:
 
 
 @frozen
-class HeldLock:
+class LockState:
     """The drain lock. `holder` is "" if no process holds it. `expired`: by the server's clock, so there is no leader.
     `renewed`: by the same clock, None if the lock does not say."""
 
     holder: str = ""
     renewed: datetime | None = None
-    over: bool = False
+    expired: bool = False
 
     @property
-    def led(self) -> bool:
+    def is_held(self) -> bool:
         """Whether a process holds the lock, as far as is known."""
-        return bool(self.holder) and not self.over
+        return bool(self.holder) and not self.expired
 
-    def leads(self, run: RunSummary) -> bool:
+    def is_held_for(self, run: RunSummary) -> bool:
         """Whether the holder is the leader of `run`. The lock belongs to one run at a time: any other run has no
         leader."""
-        return self.led and self.holder == run.leader
+        return self.is_held and self.holder == run.leader
 
 
 INTERRUPTED = "interrupted"
 
 
-def phase_by(run: RunSummary, held: HeldLock | None) -> str:
+def effective_phase(run: RunSummary, lock: LockState | None) -> str:
     """The phase that the leader last reported, or `INTERRUPTED` if the leader is gone and the run does not continue by
     itself. `lock`: None if reading the lock is forbidden."""
-    gone = run.phase != RunPhase.ENDED.value and held is not None and not held.leads(run)
-    return INTERRUPTED if gone else run.phase
+    leader_gone = run.phase != RunPhase.ENDED.value and lock is not None and not lock.is_held_for(run)
+    return INTERRUPTED if leader_gone else run.phase
 
 
 # What a drain run has recorded on a node that it changed, for other clients that read the node.
@@ -270,13 +270,13 @@ def phase_by(run: RunSummary, held: HeldLock | None) -> str:
 # that.
 
 
-RUN, PRIOR = "eksdoc.io/run", "eksdoc.io/prior"
+RUN_ANNOTATION, PRIOR_ANNOTATION = "eksdoc.io/run", "eksdoc.io/prior"
 """Annotations of a node: the ID of the run, and as JSON the state of the node before the run."""
 
-UNSCHEDULABLE, LABELS, PROTECTED, JOURNAL = "unschedulable", "labels", "protected", "journal"
+UNSCHEDULABLE_KEY, LABELS_KEY, PROTECTED_KEY, JOURNAL_KEY = "unschedulable", "labels", "protected", "journal"
 """Keys of that JSON: what was changed, and the namespace of the run's journal."""
 
-SKIPPED = "skipped"
+SKIPPED_KEY = "skipped"
 """Another key of it, true if the run cordons the node and its plan does not drain it."""
 
 
@@ -355,6 +355,6 @@ class RunEnd:
 class RunEvents:
     """The events in the order of their lines. `dropped` says for every other line what is wrong with it."""
 
-    told: tuple[RunEvent | RunEnd, ...] = ()
+    events: tuple[RunEvent | RunEnd, ...] = ()
     dropped: tuple[str, ...] = ()
     standings: tuple[RunStanding, ...] = ()

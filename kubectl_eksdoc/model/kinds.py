@@ -26,15 +26,15 @@ class Unknown:
 
 
 @frozen
-class NoAws(Unknown):
+class AwsUnavailable(Unknown):
     """Nothing about AWS is known, for this one reason."""
 
 
-LEFT_OUT = NoAws("AWS is left out (--no-aws)")
+AWS_DISABLED = AwsUnavailable("AWS is left out (--no-aws)")
 
 
 @frozen
-class NotHeld(Unknown):
+class NotInSnapshot(Unknown):
     """A snapshot was read, and it does not contain the answer."""
 
 
@@ -43,7 +43,7 @@ def missing_rights(*answers: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.missing for each in answers if isinstance(each, Unknown) and each.missing))
 
 
-NOT_ASKED = Unknown("it was not asked for")
+NOT_REQUESTED = Unknown("it was not asked for")
 
 
 @frozen
@@ -62,20 +62,20 @@ class Absent:
 _Answers = TypeVar("_Answers")
 
 
-def with_later(first: _Answers, later: _Answers) -> _Answers:
+def merge_answers(first: _Answers, later: _Answers) -> _Answers:
     """Merge two dataclasses of answers, `later` filling in what `first` did not request; nothing is requested twice."""
 
-    def both(name: str) -> object:
-        one, other = getattr(first, name), getattr(later, name)
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            return {**one, **other}
-        return other if one is NOT_ASKED else one
+    def merged_value(name: str) -> object:
+        earlier_value, later_value = getattr(first, name), getattr(later, name)
+        if isinstance(earlier_value, Mapping) and isinstance(later_value, Mapping):
+            return {**earlier_value, **later_value}
+        return later_value if earlier_value is NOT_REQUESTED else earlier_value
 
-    kind: Any = type(first)
-    return cast("_Answers", kind(**{each.name: both(each.name) for each in fields(kind)}))
+    answer_type: Any = type(first)
+    return cast("_Answers", answer_type(**{each.name: merged_value(each.name) for each in fields(answer_type)}))
 
 
-def known_or_unknown(answer: _Answers | Absent | Unknown) -> _Answers | Unknown:
+def absent_as_unknown(answer: _Answers | Absent | Unknown) -> _Answers | Unknown:
     """Replace an `Absent` by an `Unknown` with the same reason, where an absent object leaves the question open."""
     return Unknown(answer.said) if isinstance(answer, Absent) else answer
 
@@ -217,7 +217,7 @@ ALL: tuple[Resource, ...] = (
     NODE_POOLS,
 )
 
-SINGLE = (
+READ_BY_NAME = (
     BUDGETS,
     CLUSTER_ROLES,
     CLUSTER_ROLE_BINDINGS,
@@ -230,13 +230,13 @@ SINGLE = (
 )
 """Resources of which single objects are read by name."""
 
-_SEARCHED = """
+_SEARCHED_LINES = """
 networking.k8s.io networkpolicies NetworkPolicy
 rbac.authorization.k8s.io rolebindings RoleBinding
 rbac.authorization.k8s.io roles Role
 storage.k8s.io csidrivers CSIDriver .
 """
-_OTHERS = """
+_APPLIED_LINES = """
  limitranges LimitRange
  persistentvolumeclaims PersistentVolumeClaim
  persistentvolumes PersistentVolume .
@@ -261,35 +261,35 @@ storage.k8s.io volumeattributesclasses VolumeAttributesClass .
 """Group, plural and kind; a dot marks a cluster-scoped resource."""
 
 
-def _other(line: str) -> Resource:
-    group, plural, kind, *cluster = line.split(" ")
-    return Resource(kind, plural, group, namespaced=not cluster)
+def _parse_resource(line: str) -> Resource:
+    group, plural, kind, *cluster_marker = line.split(" ")
+    return Resource(kind, plural, group, namespaced=not cluster_marker)
 
 
 SEARCHED: tuple[Resource, ...] = (
-    *SINGLE,
+    *READ_BY_NAME,
     API_SERVICES,
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PRIORITY_CLASSES,
     STATEFUL_SETS,
     VALIDATING_WEBHOOKS,
-    *map(_other, _SEARCHED.strip("\n").split("\n")),
+    *map(_parse_resource, _SEARCHED_LINES.strip("\n").split("\n")),
 )
 """Kinds that manifests of add-ons usually contain, except Secrets and custom resources. It is not a complete list: for
 every add-on whose manifest is not fully known, all other kinds are searched as well."""
-APPLIED: tuple[Resource, ...] = (
+MANIFEST_KINDS: tuple[Resource, ...] = (
     *SEARCHED,
     AUTOSCALERS,
     CRON_JOBS,
     JOBS,
     STORAGE_CLASSES,
-    *map(_other, _OTHERS.strip("\n").split("\n")),
+    *map(_parse_resource, _APPLIED_LINES.strip("\n").split("\n")),
 )
 """Kinds of Kubernetes 1.36 that a manifest may contain, except Secrets."""
 SECRETS = Resource("Secret", "secrets")
 
-NEVER_APPLIED = frozenset(
+NEVER_IN_MANIFESTS = frozenset(
     (
         "certificatesigningrequests.certificates.k8s.io",
         "componentstatuses",
@@ -311,7 +311,7 @@ NEVER_APPLIED = frozenset(
 )
 """Controllers and kubelets create these, possibly in large numbers; no add-on's manifest contains them."""
 
-HISTORY_OF = {"DaemonSet": CONTROLLER_REVISIONS, "Deployment": REPLICA_SETS}
+HISTORY_KINDS = {"DaemonSet": CONTROLLER_REVISIONS, "Deployment": REPLICA_SETS}
 """Kind → resource that stores the earlier pod templates of its objects. The API keeps no history for other kinds."""
 
 
@@ -344,19 +344,19 @@ class KindRead:
         return self.state is ReadState.READ or (self.state is ReadState.NOT_SERVED and self.resource.custom)
 
     @property
-    def lack(self) -> Unknown:
+    def as_unknown(self) -> Unknown:
         """Why its objects are not known completely. The message names the resource, unless the reason already does."""
-        why = self.detail or self.state.value
-        told = why if self.resource.plural in why else f"{self.resource.plural}: {why}"
+        reason = self.detail or self.state.value
+        message = reason if self.resource.plural in reason else f"{self.resource.plural}: {reason}"
         if self.state is ReadState.FORBIDDEN:
-            return Unknown(told, f"list {self.resource.full_name}")
-        return (NotHeld if self.state is ReadState.NOT_HELD else Unknown)(told)
+            return Unknown(message, f"list {self.resource.full_name}")
+        return (NotInSnapshot if self.state is ReadState.NOT_HELD else Unknown)(message)
 
 
 # Facts that an upgrade check needs besides the lists of a cluster.
 
 
-FURTHER = 4
+MAX_UPGRADE_STEPS = 4
 """The number of minor versions ahead for which a snapshot contains all answers of an upgrade check."""
 
 
@@ -386,7 +386,7 @@ class CheckNeed(str, Enum):
 
 
 @frozen
-class WantedVersions:
+class UpgradeQuery:
     """The versions of an upgrade. `now` and `target`: Kubernetes versions as EKS writes them (``1.33``); `steps`: the
     versions that the control plane goes through. `at`: the time for which metrics are requested, None for no metrics.
     """

@@ -16,13 +16,13 @@ from operator import attrgetter
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.knowledge import names, read
+from kubectl_eksdoc.knowledge import record_files, read_records
 
 from .kinds import Confidence
-from .quantities import Version, parse
+from .quantities import Version, parse_version
 
 _T = TypeVar("_T")
-_Make = Callable[[Any], Any]
+_Maker = Callable[[Any], Any]
 
 
 @frozen
@@ -42,46 +42,46 @@ class KnowledgeSource:
         return f"{self.document} ({self.doubt})" if self.doubt else self.document
 
 
-file = cache(read)
+knowledge_file = cache(read_records)
 """The content of a knowledge file, by its name: head and records as written."""
 
 
 def subjects() -> tuple[str, ...]:
     """The subjects of knowledge that has a source, by name; declarations of the tool itself have none."""
-    return tuple(each for each in names() if "source" in file(each))
+    return tuple(each for each in record_files() if "source" in knowledge_file(each))
 
 
-def read_to(subject: str) -> Version:
+def last_kubernetes_read(subject: str) -> Version:
     """The last Kubernetes version whose documents were read for it."""
-    return _version(file(subject)["read_to"])
+    return _parse_version(knowledge_file(subject)["read_to"])
 
 
 class Records(Sequence[_T]):
     """Records of a table, in its order. They are loaded on first use, so a table costs nothing for a command that does
     not use it."""
 
-    def __init__(self, make: Callable[[], tuple[_T, ...]]) -> None:
-        self._make = make
-        self._by: dict[tuple[str, ...], Mapping[Any, _T]] = {}
+    def __init__(self, load: Callable[[], tuple[_T, ...]]) -> None:
+        self._load = load
+        self._indexes: dict[tuple[str, ...], Mapping[Any, _T]] = {}
 
     @cached_property
-    def _made(self) -> tuple[_T, ...]:
-        return self._make()
+    def _records(self) -> tuple[_T, ...]:
+        return self._load()
 
     def by(self, *fields: str) -> Mapping[Any, _T]:
         """An index by the values of these fields; of records with the same values, the last one."""
-        if fields not in self._by:
-            self._by[fields] = dict(zip(map(attrgetter(*fields), self), self, strict=True))
-        return self._by[fields]
+        if fields not in self._indexes:
+            self._indexes[fields] = dict(zip(map(attrgetter(*fields), self), self, strict=True))
+        return self._indexes[fields]
 
     def __getitem__(self, at: Any) -> Any:
-        return self._made[at]
+        return self._records[at]
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._records)
 
     def __iter__(self) -> Iterator[_T]:
-        return iter(self._made)
+        return iter(self._records)
 
 
 @frozen
@@ -99,131 +99,131 @@ class RuleBasis:
     clause: str = ""
 
 
-def basis(rule: str) -> RuleBasis:
+def rule_basis(rule: str) -> RuleBasis:
     """The basis of a rule, by its name in knowledge/rules.json."""
-    return _BASES.by("rule")[rule]
+    return _RULE_BASES.by("rule")[rule]
 
 
-def records(of: type[_T], subject: str) -> Records[_T]:
+def records(record_type: type[_T], subject: str) -> Records[_T]:
     """All records of the file, in its order, without their sections."""
-    return Records(lambda: _records(of, subject))
+    return Records(lambda: _read_records(record_type, subject))
 
 
-def _records(of: type[_T], subject: str) -> tuple[_T, ...]:
-    told = file(subject)
-    apart = told.get("sections", ())
-    rows = ({name: each[name] for name in each if name not in apart} for each in told["records"])
-    return tuple(made(of, {**each, "source": told["source"] | each.get("source", {})}) for each in rows)
+def _read_records(record_type: type[_T], subject: str) -> tuple[_T, ...]:
+    content = knowledge_file(subject)
+    section_names = content.get("sections", ())
+    rows = ({name: each[name] for name in each if name not in section_names} for each in content["records"])
+    return tuple(from_json(record_type, {**each, "source": content["source"] | each.get("source", {})}) for each in rows)
 
 
-_BASES = records(RuleBasis, "rules")
+_RULE_BASES = records(RuleBasis, "rules")
 
 
-def sections(of: type[_T], subject: str, section: str) -> Records[_T]:
+def sections(record_type: type[_T], subject: str, section: str) -> Records[_T]:
     """Entries of the section with that name, each with those fields of `record_type` that its record has. A missing
     part of a source is taken from the record, and then from the head."""
-    return Records(lambda: tuple(made(of, each) for each in _sections(of, subject, section)))
+    return Records(lambda: tuple(from_json(record_type, each) for each in _read_sections(record_type, subject, section)))
 
 
-def _sections(of: Any, subject: str, section: str) -> Iterator[Mapping[str, Any]]:
-    told = file(subject)
-    shared = [name for name in _fields(of) if name not in told["sections"]]
-    for record in told["records"]:
-        found = record.get(section, [])
-        for each in found if isinstance(found, list) else [found]:
-            beside = {name: record[name] for name in shared if name in record}
-            source = {**told["source"], **record.get("source", {}), **each.get("source", {})}
-            yield {**beside, **each, "source": source}
+def _read_sections(record_type: Any, subject: str, section: str) -> Iterator[Mapping[str, Any]]:
+    content = knowledge_file(subject)
+    shared = [name for name in _field_makers(record_type) if name not in content["sections"]]
+    for record in content["records"]:
+        entries = record.get(section, [])
+        for each in entries if isinstance(entries, list) else [entries]:
+            record_fields = {name: record[name] for name in shared if name in record}
+            source = {**content["source"], **record.get("source", {}), **each.get("source", {})}
+            yield {**record_fields, **each, "source": source}
 
 
-def made(of: type[_T], told: Any) -> _T:
+def from_json(record_type: type[_T], document: Any) -> _T:
     """Build an instance from a record, or from a list of its fields in their order.
 
     Raises:
         TypeError, ValueError: the record is not valid; a test names the record.
     """
-    kind: Any = of
-    fields = _fields(kind)
-    if isinstance(told, list):
-        if len(told) != len(fields):
-            raise TypeError(f"{told} has {len(told)} values, not {len(fields)}: {', '.join(fields)}")
-        told = dict(zip(fields, told, strict=True))
-    if not isinstance(told, Mapping):
-        raise TypeError(f"{told!r} is no object with {', '.join(fields)}")
-    if strange := [name for name in told if name not in fields]:
-        raise TypeError(f"{of.__name__} has no field {', '.join(strange)}, but {', '.join(fields)}")
-    if lacking := [name for name in _required(kind) if name not in told]:
-        raise TypeError(f"it lacks {', '.join(lacking)}")
-    return of(**{name: fields[name](value) for name, value in told.items()})
+    any_type: Any = record_type
+    fields = _field_makers(any_type)
+    if isinstance(document, list):
+        if len(document) != len(fields):
+            raise TypeError(f"{document} has {len(document)} values, not {len(fields)}: {', '.join(fields)}")
+        document = dict(zip(fields, document, strict=True))
+    if not isinstance(document, Mapping):
+        raise TypeError(f"{document!r} is no object with {', '.join(fields)}")
+    if unknown_fields := [name for name in document if name not in fields]:
+        raise TypeError(f"{record_type.__name__} has no field {', '.join(unknown_fields)}, but {', '.join(fields)}")
+    if missing_fields := [name for name in _required_fields(any_type) if name not in document]:
+        raise TypeError(f"it lacks {', '.join(missing_fields)}")
+    return record_type(**{name: fields[name](value) for name, value in document.items()})
 
 
-def told_of(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """The value in JSON types, from which `from_json` builds it again."""
     if isinstance(value, Enum):
         return value.name.lower()
     if isinstance(value, (tuple, list)):
-        return [told_of(each) for each in value]
+        return [to_json(each) for each in value]
     if isinstance(value, Mapping):
-        return {key: told_of(each) for key, each in value.items()}
+        return {key: to_json(each) for key, each in value.items()}
     if not is_dataclass(value):
         return value
-    of: Any = type(value)
-    return {name: told_of(getattr(value, name)) for name in _fields(of)}
+    value_type: Any = type(value)
+    return {name: to_json(getattr(value, name)) for name in _field_makers(value_type)}
 
 
 @cache
-def _required(of: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in fields_of(of) if each.default is MISSING and each.default_factory is MISSING)
+def _required_fields(record_type: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields_of(record_type) if each.default is MISSING and each.default_factory is MISSING)
 
 
 @cache
-def _fields(of: Any) -> Mapping[str, _Make]:
-    return {name: _maker(wanted) for name, wanted in get_type_hints(of).items()}
+def _field_makers(record_type: Any) -> Mapping[str, _Maker]:
+    return {name: _maker(hint) for name, hint in get_type_hints(record_type).items()}
 
 
-def _maker(wanted: Any) -> _Make:
+def _maker(hint: Any) -> _Maker:
     """The function that builds values of that type. Called once for each field of a dataclass."""
-    inner = get_args(wanted)
-    if wanted is Any:
+    type_args = get_args(hint)
+    if hint is Any:
         return lambda told: told
-    if wanted in _OF_TEXT:
-        return _OF_TEXT[wanted]
-    if isinstance(wanted, type) and is_dataclass(wanted):
-        return lambda told: made(wanted, told)
-    if isinstance(wanted, EnumMeta):
-        return lambda told: _member(wanted, told)
-    if get_origin(wanted) is tuple:
-        if inner[-1] is not ...:
-            return lambda told: tuple(make(each) for make, each in zip(map(_maker, inner), told, strict=True))
-        each = _maker(inner[0])
-        return lambda told: tuple(map(each, _checked(list, told)))
-    if type(None) in inner:
-        some = _maker(inner[0])
-        return lambda told: None if told is None else some(told)
-    return lambda told: _checked(get_origin(wanted) or wanted, told)
+    if hint in _TEXT_PARSERS:
+        return _TEXT_PARSERS[hint]
+    if isinstance(hint, type) and is_dataclass(hint):
+        return lambda told: from_json(hint, told)
+    if isinstance(hint, EnumMeta):
+        return lambda told: _enum_member(hint, told)
+    if get_origin(hint) is tuple:
+        if type_args[-1] is not ...:
+            return lambda told: tuple(make(make_item) for make, make_item in zip(map(_maker, type_args), told, strict=True))
+        make_item = _maker(type_args[0])
+        return lambda told: tuple(map(make_item, _require_type(list, told)))
+    if type(None) in type_args:
+        make_value = _maker(type_args[0])
+        return lambda told: None if told is None else make_value(told)
+    return lambda told: _require_type(get_origin(hint) or hint, told)
 
 
-def _checked(wanted: type[Any], told: Any) -> Any:
-    if not isinstance(told, wanted):
-        raise TypeError(f"{told!r} is no {wanted.__name__}")
-    return told
+def _require_type(expected: type[Any], value: Any) -> Any:
+    if not isinstance(value, expected):
+        raise TypeError(f"{value!r} is no {expected.__name__}")
+    return value
 
 
-def _member(of: EnumMeta, told: Any) -> Any:
-    names = [each.lower() for each in of.__members__]
-    if told not in names:
-        raise ValueError(f"{told!r} is none of {', '.join(names)}")
-    return of[told.upper()]
+def _enum_member(enum_type: EnumMeta, value: Any) -> Any:
+    names = [each.lower() for each in enum_type.__members__]
+    if value not in names:
+        raise ValueError(f"{value!r} is none of {', '.join(names)}")
+    return enum_type[value.upper()]
 
 
-def _version(text: str) -> Version:
+def _parse_version(text: str) -> Version:
     """Parse a version in a record: ``1.36``, ``1.16.2``."""
     if not isinstance(text, str):
         raise TypeError(f"{text!r} is no text: write a version in quotes")  # YAML reads 1.30 as 1.3
-    found = parse(text)
-    if found is None:
+    version = parse_version(text)
+    if version is None:
         raise ValueError(f"{text!r} is no version")
-    return found
+    return version
 
 
-_OF_TEXT: Mapping[Any, _Make] = {Version: _version, date: date.fromisoformat}
+_TEXT_PARSERS: Mapping[Any, _Maker] = {Version: _parse_version, date: date.fromisoformat}

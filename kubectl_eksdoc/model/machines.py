@@ -14,8 +14,8 @@ from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
 
-from .addons import Issue
-from .kinds import NOT_ASKED, Absent, Unknown
+from .addons import HealthIssue
+from .kinds import NOT_REQUESTED, Absent, Unknown
 
 # The tool that manages a resource, by the resource's tags.
 #
@@ -25,26 +25,26 @@ from .kinds import NOT_ASKED, Absent, Unknown
 
 Tags = tuple[tuple[str, str], ...]
 EKSCTL, CLOUDFORMATION, TERRAFORM = "eksctl", "CloudFormation", "Terraform"
-_OF_EKSCTL = ("alpha.eksctl.io/", "eksctl.cluster.k8s.io/", "eksctl.io/")
-_OF_STACKS = "aws:cloudformation:stack-name"
-_OF_TERRAFORM = re.compile(r"(?i)terraform|opentofu|terragrunt")
-_NO = ("", "0", "false", "no")
+_EKSCTL_TAGS = ("alpha.eksctl.io/", "eksctl.cluster.k8s.io/", "eksctl.io/")
+_STACK_TAG = "aws:cloudformation:stack-name"
+_TERRAFORM_TAG = re.compile(r"(?i)terraform|opentofu|terragrunt")
+_FALSE_VALUES = ("", "0", "false", "no")
 
 
-def managed_by(tags: Iterable[tuple[str, str]]) -> Mapping[str, str]:
+def manager_tags(tags: Iterable[tuple[str, str]]) -> Mapping[str, str]:
     """By tool: the tag that names it, ``managed-by=terraform``, or the name of the stack. CloudFormation stacks of
     eksctl are reported as eksctl."""
-    found: dict[str, str] = {}
+    tag_by_tool: dict[str, str] = {}
     for key, value in tags:
-        if key.startswith(_OF_EKSCTL):
-            found[EKSCTL] = f"{key}={value}"
-        elif key == _OF_STACKS:
-            found[CLOUDFORMATION] = value
-        elif _OF_TERRAFORM.search(f"{key}={value}") and value.lower() not in _NO:
-            found[TERRAFORM] = f"{key}={value}"
-    if EKSCTL in found:
-        found.pop(CLOUDFORMATION, None)
-    return found
+        if key.startswith(_EKSCTL_TAGS):
+            tag_by_tool[EKSCTL] = f"{key}={value}"
+        elif key == _STACK_TAG:
+            tag_by_tool[CLOUDFORMATION] = value
+        elif _TERRAFORM_TAG.search(f"{key}={value}") and value.lower() not in _FALSE_VALUES:
+            tag_by_tool[TERRAFORM] = f"{key}={value}"
+    if EKSCTL in tag_by_tool:
+        tag_by_tool.pop(CLOUDFORMATION, None)
+    return tag_by_tool
 
 
 @frozen
@@ -60,7 +60,7 @@ class MetadataOptions:
 
 
 @frozen
-class SaidOptions:
+class DeclaredMetadataOptions:
     """The metadata options that a launch template, an account or a node class declares; None (tokens: "") for options
     it does not declare. `tags`: whether the metadata includes the instance's tags. `enforced`, of an account: an
     instance that does not require tokens is not launched."""
@@ -73,8 +73,8 @@ class SaidOptions:
     enforced: bool | None = None
 
     @property
-    def nothing(self) -> bool:
-        return self == SaidOptions()
+    def is_empty(self) -> bool:
+        return self == DeclaredMetadataOptions()
 
 
 @frozen
@@ -84,7 +84,7 @@ class TemplateVersion:
     id: str
     name: str
     number: int
-    options: SaidOptions = SaidOptions()
+    options: DeclaredMetadataOptions = DeclaredMetadataOptions()
     image: str = ""
 
 
@@ -143,7 +143,7 @@ class NodeGroup:
     scaling_groups: tuple[str, ...] = ()
     created: datetime | None = None
     at_once: str = ""
-    issues: tuple[Issue, ...] = ()
+    issues: tuple[HealthIssue, ...] = ()
     subnets: tuple[str, ...] = ()
     size: int | None = None
     least: int | None = None
@@ -167,12 +167,12 @@ class ScalingGroup:
     configuration: str = ""
 
 
-V1_DAYS = 14
+IMDSV1_LOOKBACK_DAYS = 14
 """Days for which requests without a token are counted."""
 
 
 @frozen
-class V1Calls:
+class Imdsv1Requests:
     """Requests without a token (IMDSv1) to the metadata service of an instance, as counted by CloudWatch: `answered`
     (MetadataNoToken) and `rejected` (MetadataNoTokenRejected), None without data; on `days` days."""
 
@@ -212,7 +212,7 @@ class PodIdentity:
 
 
 @frozen
-class MachineKeys:
+class MachineQuery:
     """The names to read. `account`: also the account's defaults and the Pod Identity associations."""
 
     instances: tuple[str, ...] = ()
@@ -224,21 +224,21 @@ class MachineKeys:
     account: bool = False
 
     @property
-    def any(self) -> bool:
-        return self != MachineKeys()
+    def has_any(self) -> bool:
+        return self != MachineQuery()
 
-    def without(self, other: MachineKeys) -> MachineKeys:
+    def without(self, other: MachineQuery) -> MachineQuery:
         """The names that are not in `other`."""
         account = self.account and not other.account
-        return self._both(other, lambda ours, theirs: tuple(each for each in ours if each not in theirs), account)
+        return self._combine(other, lambda ours, theirs: tuple(each for each in ours if each not in theirs), account)
 
-    def and_also(self, other: MachineKeys) -> MachineKeys:
-        return self._both(other, add, self.account or other.account)
+    def union(self, other: MachineQuery) -> MachineQuery:
+        return self._combine(other, add, self.account or other.account)
 
-    def _both(self, other: MachineKeys, made: Callable[[Any, Any], Any], account: bool) -> MachineKeys:
+    def _combine(self, other: MachineQuery, operation: Callable[[Any, Any], Any], account: bool) -> MachineQuery:
         names = [each.name for each in fields(self) if each.name != "account"]
-        by_key: dict[str, Any] = {name: made(getattr(self, name), getattr(other, name)) for name in names}
-        return MachineKeys(**by_key, account=account)
+        by_key: dict[str, Any] = {name: operation(getattr(self, name), getattr(other, name)) for name in names}
+        return MachineQuery(**by_key, account=account)
 
 
 @frozen
@@ -251,8 +251,8 @@ class MachineFacts:
     scaling_groups: Mapping[str, ScalingGroup | Absent | Unknown] = field(default_factory=dict)
     templates: Mapping[TemplateRef, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
     images: Mapping[str, Image | Absent | Unknown] = field(default_factory=dict)
-    account: SaidOptions | Unknown = NOT_ASKED
-    identities: Set[PodIdentity] | Unknown = NOT_ASKED
+    account: DeclaredMetadataOptions | Unknown = NOT_REQUESTED
+    identities: Set[PodIdentity] | Unknown = NOT_REQUESTED
     configurations: Mapping[str, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
 
 
@@ -272,7 +272,7 @@ class Subnet:
 
 
 @frozen
-class QuotaOf:
+class QuotaKey:
     """Identifies a quota; its codes are the same in every account."""
 
     service: str
@@ -280,10 +280,10 @@ class QuotaOf:
     name: str
 
 
-ON_DEMAND = QuotaOf("ec2", "L-1216C47A", "vCPUs of running On-Demand Standard instances")
-SPOT = QuotaOf("ec2", "L-34B43A08", "vCPUs of all Standard Spot instance requests")
-GP3 = QuotaOf("ebs", "L-7A658B76", "storage of gp3 volumes, in TiB")
-NODES_PER_GROUP = QuotaOf("eks", "L-BD136A63", "nodes of one managed node group")
+ON_DEMAND = QuotaKey("ec2", "L-1216C47A", "vCPUs of running On-Demand Standard instances")
+SPOT = QuotaKey("ec2", "L-34B43A08", "vCPUs of all Standard Spot instance requests")
+GP3 = QuotaKey("ebs", "L-7A658B76", "storage of gp3 volumes, in TiB")
+NODES_PER_GROUP = QuotaKey("eks", "L-BD136A63", "nodes of one managed node group")
 QUOTAS = (ON_DEMAND, SPOT, GP3, NODES_PER_GROUP)
 
 

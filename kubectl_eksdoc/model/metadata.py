@@ -13,12 +13,12 @@ from enum import Enum
 from kubectl_eksdoc.frozen import frozen
 
 from .kinds import Unknown
-from .machines import MetadataOptions, SaidOptions
+from .machines import MetadataOptions, DeclaredMetadataOptions
 from .placing import ProbeLabels
 
 
 @frozen
-class SetOptions:
+class InstanceOptionsChange:
     """ModifyInstanceMetadataOptions of the running `instance` behind `node`: nothing is replaced or restarted.
     `endpoint`: whether it is enabled afterwards."""
 
@@ -34,24 +34,24 @@ class SetOptions:
         return replace(self.before, hop_limit=self.hop_limit, endpoint=self.endpoint, pending=False)
 
     def __str__(self) -> str:
-        switched = f", endpoint {'enabled' if self.endpoint else 'disabled'}"
+        endpoint_text = f", endpoint {'enabled' if self.endpoint else 'disabled'}"
         limits = f"hop limit {self.before.hop_limit} → {self.hop_limit}"
-        return f"{self.instance} ({self.node}): {limits}{'' if self.endpoint is self.before.endpoint else switched}"
+        return f"{self.instance} ({self.node}): {limits}{'' if self.endpoint is self.before.endpoint else endpoint_text}"
 
 
 @frozen
-class OnInstances:
+class InstancesFix:
     """One API call for each instance."""
 
-    each: tuple[SetOptions, ...]
+    each: tuple[InstanceOptionsChange, ...]
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        return tuple(one.node for one in self.each)
+        return tuple(change.node for change in self.each)
 
 
 @frozen
-class OnTemplate:
+class LaunchTemplateFix:
     """A new version of the launch template `id`, based on its version `source`, and the update of the managed node
     group `group` to it. `version` and `release` are the current ones, so that the AMI stays; both are "" if the
     template names an AMI itself, because EKS then refuses them. `nodes` are those that the update replaces. `switch`:
@@ -61,7 +61,7 @@ class OnTemplate:
     group: str
     id: str
     source: int
-    before: SaidOptions
+    before: DeclaredMetadataOptions
     hop_limit: int
     version: str
     release: str
@@ -70,14 +70,14 @@ class OnTemplate:
     to: int = 0
 
     @property
-    def after(self) -> SaidOptions:
+    def after(self) -> DeclaredMetadataOptions:
         """All metadata options of the new version, because they replace those of its source as a whole."""
-        on = True if self.switch or self.before.endpoint is False else self.before.endpoint
-        return replace(self.before, hop_limit=self.hop_limit, endpoint=on)
+        endpoint = True if self.switch or self.before.endpoint is False else self.before.endpoint
+        return replace(self.before, hop_limit=self.hop_limit, endpoint=endpoint)
 
 
 @frozen
-class OnClass:
+class NodeClassFix:
     """A patch of the EC2NodeClass `name`; `before` or `hop_limit` None: the field is not set. `nodes` are those that
     drift afterwards. `switch`: its endpoint is disabled, and becomes enabled; `off`: it is enabled, and becomes
     disabled."""
@@ -90,7 +90,7 @@ class OnClass:
     off: bool = False
 
 
-Act = OnInstances | OnTemplate | OnClass
+MetadataFix = InstancesFix | LaunchTemplateFix | NodeClassFix
 
 
 # The output of an IMDS probe, and its parser.
@@ -114,7 +114,7 @@ class AddressFamily(str, Enum):
     V6 = "v6"
 
 
-class Ask(str, Enum):
+class ImdsRequest(str, Enum):
     """The requests, in their order."""
 
     V1 = "v1"  # GET without a token, as in IMDSv1
@@ -122,7 +122,7 @@ class Ask(str, Enum):
     V2 = "v2"  # GET with the received token
 
 
-class Network(str, Enum):
+class PodNetwork(str, Enum):
     """The network in which the probe runs."""
 
     OWN = "own"  # the pod's own, as for most pods
@@ -134,7 +134,7 @@ class ProbeStep:
     """One request. `exit`: curl's exit code; `code`: the HTTP status, 0 without an answer; times in milliseconds,
     `stood` is None if no connection was established."""
 
-    ask: Ask
+    ask: ImdsRequest
     exit: int
     code: int
     stood: float | None
@@ -156,8 +156,8 @@ class FamilyAnswer:
     steps: tuple[ProbeStep, ...]
     instance: str = ""
 
-    def of(self, ask: Ask) -> ProbeStep | None:
-        return next((step for step in self.steps if step.ask is ask), None)
+    def step(self, request: ImdsRequest) -> ProbeStep | None:
+        return next((step for step in self.steps if step.ask is request), None)
 
 
 @frozen
@@ -167,7 +167,7 @@ class ProbeReport:
     v4: FamilyAnswer
     v6: FamilyAnswer
 
-    def of(self, family: AddressFamily) -> FamilyAnswer:
+    def answer(self, family: AddressFamily) -> FamilyAnswer:
         return self.v4 if family is AddressFamily.V4 else self.v6
 
 
@@ -177,50 +177,50 @@ PROBE_LABEL = "eksdoc.io/imds-probe"
 CONTAINER = "probe"
 """The probe's container in its pods; other containers may be injected."""
 
-MARKS = ProbeLabels(PROBE_LABEL, CONTAINER)
+PROBE_POD_LABELS = ProbeLabels(PROBE_LABEL, CONTAINER)
 
-FIRST, LAST = "imds-probe 1", "end"
+FIRST_LINE, LAST_LINE = "imds-probe 1", "end"
 NO_CURL = "no curl"
 
 _STEP = re.compile(r"(v4|v6) (v1|token|v2) (\d{1,3}) (\d{3}) (\d{1,6}\.\d{1,9}) (\d{1,6}\.\d{1,9})")
 _INSTANCE = re.compile(r"(v4|v6) id (i-[0-9a-f]{1,32})")
 
 
-def report_in(log: str) -> ProbeReport | Unknown:
+def parse_report(log: str) -> ProbeReport | Unknown:
     """Parse the log of a probe. Other lines are ignored: a sidecar or a shell may print something, too."""
     lines = [line.strip() for line in log.splitlines()]
-    if FIRST not in lines:
+    if FIRST_LINE not in lines:
         return Unknown("its log does not begin as the probe's does: another program ran" if log else "its log is empty")
-    lines = lines[lines.index(FIRST) :]
+    lines = lines[lines.index(FIRST_LINE) :]
     if NO_CURL in lines:
         return Unknown("its image has no curl")
-    if LAST not in lines:
+    if LAST_LINE not in lines:
         return Unknown("its log ends before the probe's end")
-    lines = lines[: lines.index(LAST)]
-    return ProbeReport(_seen(lines, AddressFamily.V4), _seen(lines, AddressFamily.V6))
+    lines = lines[: lines.index(LAST_LINE)]
+    return ProbeReport(_family_answer(lines, AddressFamily.V4), _family_answer(lines, AddressFamily.V6))
 
 
-def _seen(lines: list[str], family: AddressFamily) -> FamilyAnswer:
+def _family_answer(lines: list[str], family: AddressFamily) -> FamilyAnswer:
     steps = {step.ask: step for step in _steps(lines, family)}
-    named = [found[2] for found in map(_INSTANCE.fullmatch, lines) if found and found[1] == family.value]
-    return FamilyAnswer(tuple(steps[ask] for ask in Ask if ask in steps), named[-1] if named else "")
+    instance_ids = [match[2] for match in map(_INSTANCE.fullmatch, lines) if match and match[1] == family.value]
+    return FamilyAnswer(tuple(steps[ask] for ask in ImdsRequest if ask in steps), instance_ids[-1] if instance_ids else "")
 
 
 def _steps(lines: list[str], family: AddressFamily) -> Iterator[ProbeStep]:
-    for found in filter(None, map(_STEP.fullmatch, lines)):
-        if found[1] == family.value:
-            stood_ms, total_ms = float(found[5]) * 1000, float(found[6]) * 1000
-            yield ProbeStep(Ask(found[2]), int(found[3]), int(found[4]), stood_ms or None, total_ms)
+    for match in filter(None, map(_STEP.fullmatch, lines)):
+        if match[1] == family.value:
+            connect_ms, total_ms = float(match[5]) * 1000, float(match[6]) * 1000
+            yield ProbeStep(ImdsRequest(match[2]), int(match[3]), int(match[4]), connect_ms or None, total_ms)
 
 
-def log_of(report: ProbeReport) -> str:
+def format_log(report: ProbeReport) -> str:
     """The log in which a probe would print this report."""
-    lines = [FIRST]
+    lines = [FIRST_LINE]
     for family in AddressFamily:
-        seen = report.of(family)
-        for step in seen.steps:
+        answer = report.answer(family)
+        for step in answer.steps:
             times = f"{(step.stood or 0) / 1000:.6f} {step.total / 1000:.6f}"
             lines.append(f"{family.value} {step.ask.value} {step.exit} {step.code:03d} {times}")
-        if seen.instance:
-            lines.append(f"{family.value} id {seen.instance}")
-    return "\n".join([*lines, LAST, ""])
+        if answer.instance:
+            lines.append(f"{family.value} id {answer.instance}")
+    return "\n".join([*lines, LAST_LINE, ""])

@@ -7,32 +7,32 @@ from dataclasses import replace
 
 from .cluster import Source
 from .findings import Finding, Remedy
-from .kinds import LEFT_OUT, NoAws, NotHeld, Unknown
-from .permissions import how_to
+from .kinds import AWS_DISABLED, AwsUnavailable, NotInSnapshot, Unknown
+from .permissions import opt_in_hint
 
 
-def allow(right: str) -> Remedy:
+def allow_right(right: str) -> Remedy:
     """The remedy for a missing right; an opt-in is named, with its risk."""
-    return Remedy.of("allow-right", right=right, how=how_to(right))
+    return Remedy.of("allow-right", right=right, how=opt_in_hint(right))
 
 
-def learned(why: Unknown) -> Remedy:
+def remedy_for(unknown: Unknown) -> Remedy:
     """The remedy for an unknown fact."""
-    if why.missing:
-        return allow(why.missing)
-    if why == LEFT_OUT:
+    if unknown.missing:
+        return allow_right(unknown.missing)
+    if unknown == AWS_DISABLED:
         return Remedy.of("without-no-aws")
-    if isinstance(why, NotHeld):
+    if isinstance(unknown, NotInSnapshot):
         return Remedy.of("ask-live")
-    return Remedy.of("ask-aws" if isinstance(why, NoAws) else "ask-again")
+    return Remedy.of("ask-aws" if isinstance(unknown, AwsUnavailable) else "ask-again")
 
 
-def as_read(findings: Iterable[Finding], source: Source) -> tuple[Finding, ...]:
+def for_source(findings: Iterable[Finding], source: Source) -> tuple[Finding, ...]:
     """Findings with the remedies for missing rights that fit the source."""
-    return tuple(map(of_snapshot, findings) if source is Source.SNAPSHOT else findings)
+    return tuple(map(for_snapshot, findings) if source is Source.SNAPSHOT else findings)
 
 
-def of_snapshot(found: Finding) -> Finding:
+def for_snapshot(finding: Finding) -> Finding:
     """A finding of a snapshot: facts that could not be read then are not in it, whatever is allowed now."""
-    again = Remedy.of("allow-and-snapshot", right=found.missing, how=how_to(found.missing))
-    return replace(found, remedy=tuple(again if each == allow(found.missing) else each for each in found.remedy))
+    remedy = Remedy.of("allow-and-snapshot", right=finding.missing, how=opt_in_hint(finding.missing))
+    return replace(finding, remedy=tuple(remedy if each == allow_right(finding.missing) else each for each in finding.remedy))

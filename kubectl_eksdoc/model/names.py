@@ -17,7 +17,7 @@ _GROUPS = {
     PROVISIONER: "Provisioner",
 }
 """By node label; ``--nodegroup`` finds node groups by each of them."""
-_TOLD = (*_GROUPS, "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone")
+_DESCRIBING_LABELS = (*_GROUPS, "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone")
 
 
 class NameKind(str, Enum):
@@ -34,7 +34,7 @@ class NameKind(str, Enum):
 
 
 @frozen
-class Name:
+class CompletionName:
     """`about` may be ""."""
 
     text: str
@@ -44,23 +44,23 @@ class Name:
 Labels = Mapping[str, str]
 
 
-def of_nodes(nodes: Iterable[tuple[str, Labels]]) -> tuple[Name, ...]:
+def node_names(nodes: Iterable[tuple[str, Labels]]) -> tuple[CompletionName, ...]:
     """Node names, each with group, instance type and zone, as far as its labels have them."""
-    told = {name: dict.fromkeys(labels[key] for key in _TOLD if labels.get(key)) for name, labels in nodes if name}
-    return tuple(Name(name, ", ".join(told[name])) for name in sorted(told))
+    descriptions = {name: dict.fromkeys(labels[key] for key in _DESCRIBING_LABELS if labels.get(key)) for name, labels in nodes if name}
+    return tuple(CompletionName(name, ", ".join(descriptions[name])) for name in sorted(descriptions))
 
 
-def of_groups(nodes: Iterable[Labels], pools: Iterable[str] = ()) -> tuple[Name, ...]:
+def node_group_names(nodes: Iterable[Labels], pools: Iterable[str] = ()) -> tuple[CompletionName, ...]:
     """Groups of the nodes, and the NodePools `pools`, which may have no nodes."""
-    counted: Counter[str] = Counter()
-    what = dict.fromkeys(pools, _GROUPS[NODE_POOL])
+    node_counts: Counter[str] = Counter()
+    kind_by_group = dict.fromkeys(pools, _GROUPS[NODE_POOL])
     for labels in nodes:
-        groups = {labels[key]: told for key, told in _GROUPS.items() if labels.get(key)}
-        counted.update(groups.keys())
-        for name, told in groups.items():
-            what.setdefault(name, told)
-    return tuple(Name(name, f"{what[name]}, {_counted(counted[name])}") for name in sorted(what))
+        groups = {labels[key]: kind for key, kind in _GROUPS.items() if labels.get(key)}
+        node_counts.update(groups.keys())
+        for name, kind in groups.items():
+            kind_by_group.setdefault(name, kind)
+    return tuple(CompletionName(name, f"{kind_by_group[name]}, {_node_count(node_counts[name])}") for name in sorted(kind_by_group))
 
 
-def _counted(nodes: int) -> str:
+def _node_count(nodes: int) -> str:
     return f"{nodes} node{'' if nodes == 1 else 's'}"

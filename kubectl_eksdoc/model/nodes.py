@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 
-from .placing import NOWHERE_SPECIAL, Placement, Requests
+from .placing import ANY_NODE, Placement, ResourceRequests
 from .quantities import Version, go_duration
 from .selectors import Labels
 
@@ -18,11 +18,11 @@ HOSTNAME = "kubernetes.io/hostname"
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
 COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 
-EXCLUDED_FROM_BALANCERS = "node.kubernetes.io/exclude-from-external-load-balancers"
+EXCLUDE_FROM_LOAD_BALANCERS = "node.kubernetes.io/exclude-from-external-load-balancers"
 """Node label. Whatever its value, load balancers that send traffic to nodes exclude the node (cloud-provider,
 controllers/service)."""
 
-PROTECTIONS = ("cluster-autoscaler.kubernetes.io/scale-down-disabled", "karpenter.sh/do-not-disrupt")
+SCALE_DOWN_PROTECTIONS = ("cluster-autoscaler.kubernetes.io/scale-down-disabled", "karpenter.sh/do-not-disrupt")
 """Node annotations ("true") that keep the Cluster Autoscaler and Karpenter from removing the node to save cost."""
 
 REBOOT_IN_PROGRESS = "weave.works/kured-reboot-in-progress"
@@ -35,10 +35,10 @@ PROVISIONER = "karpenter.sh/provisioner-name"  # NodePool's name before Karpente
 GROUP_LABELS = (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP)
 """Labels that name the node's group, one for each kind of owner."""
 
-LAUNCH_TEMPLATE = "eks.amazonaws.com/sourceLaunchTemplateId"
+LAUNCH_TEMPLATE_LABEL = "eks.amazonaws.com/sourceLaunchTemplateId"
 """Label on nodes of a managed node group. It names the custom launch template of the group."""
 
-_LIFECYCLE = "node.kubernetes.io/lifecycle"
+_LIFECYCLE_LABEL = "node.kubernetes.io/lifecycle"
 """Label that users put on self-managed nodes (Cluster Autoscaler documentation for AWS, Spot instances)."""
 
 
@@ -136,7 +136,7 @@ class Node:
         """on-demand, spot, reserved and so on, "" if unknown. Karpenter, managed node groups and other owners use
         different labels."""
         value = self.labels.get("karpenter.sh/capacity-type") or self.labels.get("eks.amazonaws.com/capacityType", "")
-        if not value and self.labels.get(_LIFECYCLE) == "spot":
+        if not value and self.labels.get(_LIFECYCLE_LABEL) == "spot":
             return "spot"
         return value.lower().replace("_", "-")
 
@@ -162,7 +162,7 @@ class ContainerRunState(Enum):
     RUNNING = "running"
     WAITING = "waiting"
     ENDED = "ended"
-    UNTOLD = ""
+    UNKNOWN = ""
 
 
 @frozen
@@ -182,7 +182,7 @@ class Container:
     arguments: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     more_variables: bool = False
-    runs: ContainerRunState = ContainerRunState.UNTOLD
+    runs: ContainerRunState = ContainerRunState.UNKNOWN
     ready: bool = False
     ended_before: bool = False
     ended_as: str = ""
@@ -193,7 +193,7 @@ class Container:
 
 
 @frozen(order=True)
-class LogOf:
+class LogKey:
     """Identifies a container's log. `previous`: the log of the container of that name that terminated before."""
 
     namespace: str
@@ -212,7 +212,7 @@ POD_ENI = "vpc.amazonaws.com/pod-eni"
 """The extended resource that such a pod requests, and the annotation that holds the interface it received."""
 
 
-class Asks(str, Enum):
+class ProbeKind(str, Enum):
     """The kind of a probe: what the kubelet does when it fails."""
 
     READINESS = "readiness"  # removes the pod from its Services
@@ -226,19 +226,19 @@ class Probe:
     included. `by` is the method."""
 
     container: str
-    asks: Asks
+    kind: ProbeKind
     by: str
     period_s: int = 10
     failures: int = 3
 
     @property
-    def gives_up_after_s(self) -> int:
+    def detection_s(self) -> int:
         """Seconds without an answer until the kubelet acts, without timeouts."""
         return self.period_s * self.failures
 
 
 @frozen
-class Branch:
+class BranchInterface:
     """A branch interface. `address` is the address of the pod; `interface` the address of its branch interface, "" if
     none was recorded."""
 
@@ -247,45 +247,45 @@ class Branch:
     probes: tuple[Probe, ...] = ()
 
     @property
-    def astray(self) -> bool:
+    def uses_node_address(self) -> bool:
         """Whether the pod started without its branch interface: it has an address of its node, and so the node's
         security groups. Needs both addresses."""
         return bool(self.address and self.interface and self.address != self.interface)
 
 
-def asks_for_branch(asked: Requests) -> bool:
-    return any(name == POD_ENI for name, _ in asked.others)
+def requests_branch_interface(requests: ResourceRequests) -> bool:
+    return any(name == POD_ENI for name, _ in requests.others)
 
 
 # Pods: the fields that a drain depends on.
 
 
-MIRROR = "kubernetes.io/config.mirror"
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 DO_NOT_EVICT = "karpenter.sh/do-not-evict"  # name of the annotation before Karpenter v0.32
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
-JUDGED_ANNOTATIONS = frozenset({MIRROR, DO_NOT_DISRUPT, DO_NOT_EVICT, SAFE_TO_EVICT})
+JUDGED_ANNOTATIONS = frozenset({MIRROR_ANNOTATION, DO_NOT_DISRUPT, DO_NOT_EVICT, SAFE_TO_EVICT})
 """The only annotations of a pod that are kept. The others are large and not needed here."""
 
-NOTED_FIELDS = ("appArmorProfile", "seLinuxOptions", "gitRepo")
+RELEASE_NOTE_FIELDS = ("appArmorProfile", "seLinuxOptions", "gitRepo")
 """Fields anywhere in a pod's spec that release notes mention."""
 
-ENDED = frozenset({"Succeeded", "Failed"})
+FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
 """Phases of a pod whose containers have all terminated and do not start again."""
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 """Lowest priority of the two system-critical PriorityClasses (pkg/apis/scheduling/types.go)."""
 
 
-class RoleBy(str, Enum):
+class RoleSource(str, Enum):
     """Source of a pod's own AWS credentials, found by environment variables that webhooks and users set; the most
     certain first."""
 
     IRSA = "IRSA"  # AWS_WEB_IDENTITY_TOKEN_FILE
     POD_IDENTITY = "Pod Identity"  # AWS_CONTAINER_CREDENTIALS_FULL_URI
     KEYS = "access keys"  # AWS_ACCESS_KEY_ID
-    NOBODY = ""
+    NONE = ""
 
 
 @frozen
@@ -295,7 +295,7 @@ class Calls:
 
     host_network: bool = False
     service_account: str = ""
-    role: RoleBy = RoleBy.NOBODY
+    role: RoleSource = RoleSource.NONE
     images: tuple[str, ...] = ()
 
 
@@ -393,9 +393,9 @@ class Pod:
     scheduled_at: datetime | None = None
     ready_at: datetime | None = None
     restarted: bool = False
-    placement: Placement = NOWHERE_SPECIAL
+    placement: Placement = ANY_NODE
     preempts: bool = True
-    branch: Branch | None = None
+    branch: BranchInterface | None = None
     calls: Calls = Calls()
     noted: tuple[str, ...] = ()
     pre_stop_s: int = 0
@@ -405,7 +405,7 @@ class Pod:
         return f"{self.namespace}/{self.name}"
 
     @property
-    def of_daemon_set(self) -> bool:
+    def is_daemon_set_pod(self) -> bool:
         """Whether a DaemonSet owns the pod, so that it belongs to its node."""
         return self.owner is not None and self.owner.kind == "DaemonSet"
 
@@ -413,29 +413,29 @@ class Pod:
     def deployment(self) -> str:
         """Name of the Deployment that owns the pod: the name of its ReplicaSet without the hash in the pod's labels. ""
         if there is none."""
-        hashed = f"-{self.labels.get('pod-template-hash', '')}"
-        if self.owner is None or self.owner.kind != "ReplicaSet" or len(hashed) < 2:
+        hash_suffix = f"-{self.labels.get('pod-template-hash', '')}"
+        if self.owner is None or self.owner.kind != "ReplicaSet" or len(hash_suffix) < 2:
             return ""
-        return self.owner.name.removesuffix(hashed) if self.owner.name.endswith(hashed) else ""
+        return self.owner.name.removesuffix(hash_suffix) if self.owner.name.endswith(hash_suffix) else ""
 
     @property
     def finished(self) -> bool:
-        return self.phase in ENDED
+        return self.phase in FINISHED_PHASES
 
     @property
     def deleting(self) -> bool:
         return self.deletion_deadline is not None
 
     @property
-    def mirror(self) -> bool:
+    def is_mirror(self) -> bool:
         """Whether it is the mirror of a static pod, which the kubelet owns (pkg/drain/filters.go:mirrorPodFilter)."""
-        return MIRROR in self.annotations
+        return MIRROR_ANNOTATION in self.annotations
 
     @property
-    def system_critical(self) -> bool:
+    def is_system_critical(self) -> bool:
         return self.priority >= SYSTEM_CRITICAL_PRIORITY
 
-    def protected_at(self, now: datetime) -> str:
+    def protection_at(self, now: datetime) -> str:
         """The annotation that protects the pod from disruption at `now`, or "".
 
         Karpenter also accepts a duration, counted from the start of the pod; here it is counted from its creation. Any
@@ -448,14 +448,14 @@ class Pod:
         ):
             if self.annotations.get(key) == value:
                 return f"{key}={value}"
-        given = self.annotations.get(DO_NOT_DISRUPT, "false")
-        if given in ("false", "") or self._outlived(given, now):
+        annotation_value = self.annotations.get(DO_NOT_DISRUPT, "false")
+        if annotation_value in ("false", "") or self._is_older_than(annotation_value, now):
             return ""
-        return f"{DO_NOT_DISRUPT}={given}"
+        return f"{DO_NOT_DISRUPT}={annotation_value}"
 
-    def _outlived(self, duration: str, now: datetime) -> bool:
-        length = go_duration(duration)
-        return length is not None and self.created_at is not None and now - self.created_at >= length
+    def _is_older_than(self, duration: str, now: datetime) -> bool:
+        protected_for = go_duration(duration)
+        return protected_for is not None and self.created_at is not None and now - self.created_at >= protected_for
 
     def tolerates(self, key: str, value: str, effect: str) -> bool:
         return any(t.tolerates(key, value, effect) for t in self.tolerations)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 _OPTION = "option"
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
@@ -41,44 +41,44 @@ class OptionKind:
     repeated: bool = False
     keyed: bool = False
     pair: tuple[str, str] = ("", "")
-    value: Callable[[Any], Any] = _same
-    given: Callable[[Any], object] = _same
-    plain: Callable[[Any], Any] = _same
+    from_parsed: Callable[[Any], Any] = _identity
+    to_flag: Callable[[Any], object] = _identity
+    to_json: Callable[[Any], Any] = _identity
 
 
 SWITCH = OptionKind(switch=True)
-OFF_SWITCH = OptionKind(switch=True, value=lambda given: not given, given=lambda value: not value)
+OFF_SWITCH = OptionKind(switch=True, from_parsed=lambda given: not given, to_flag=lambda value: not value)
 """The flag disables something."""
 
-COUNT = OptionKind(parser="count", given=str)
-SECONDS = OptionKind(parser="some_seconds", given=lambda value: f"{value}s")
-SECONDS_OR_NONE = OptionKind(parser="seconds", given=lambda value: f"{value}s")
+COUNT = OptionKind(parser="count", to_flag=str)
+SECONDS = OptionKind(parser="some_seconds", to_flag=lambda value: f"{value}s")
+SECONDS_OR_NONE = OptionKind(parser="seconds", to_flag=lambda value: f"{value}s")
 
 WHOLE_SECONDS = OptionKind(parser="whole_seconds")
 GRACE = OptionKind(
     parser="whole_seconds",
-    value=lambda seconds: seconds if seconds > 0 else None,
-    given=lambda value: -1 if value is None else value,
+    from_parsed=lambda seconds: seconds if seconds > 0 else None,
+    to_flag=lambda value: -1 if value is None else value,
 )
 """Negative: the pod's own grace period, which is None."""
 
-TIME = OptionKind(parser="patience", given=lambda value: f"{value}s" if value else "", plain=_or_none)
+STALL_TIMEOUT = OptionKind(parser="patience", to_flag=lambda value: f"{value}s" if value else "", to_json=_or_none)
 SELECTOR = OptionKind(
-    parser="selector", given=lambda value: str(value or ""), plain=lambda value: None if value is None else str(value)
+    parser="selector", to_flag=lambda value: str(value or ""), to_json=lambda value: None if value is None else str(value)
 )
-NODES = OptionKind(parser="new_nodes", given=lambda value: "" if value is None else str(value))
-PERCENTAGE = OptionKind(parser="percentage", given=lambda value: f"{value}%" if value else "")
-RATE = OptionKind(parser="rate", plain=_or_none)
-EFFORT = OptionKind(parser="effort", given=str)
-POD_NAMES = OptionKind(parser="pod_key", repeated=True, value=frozenset, given=sorted, plain=sorted)
+NEW_NODES = OptionKind(parser="new_nodes", to_flag=lambda value: "" if value is None else str(value))
+PERCENTAGE = OptionKind(parser="percentage", to_flag=lambda value: f"{value}%" if value else "")
+RATE = OptionKind(parser="rate", to_json=_or_none)
+EFFORT = OptionKind(parser="effort", to_flag=str)
+POD_NAMES = OptionKind(parser="pod_key", repeated=True, from_parsed=frozenset, to_flag=sorted, to_json=sorted)
 CODES = OptionKind(
     parser="code_names",
     repeated=True,
-    value=lambda lists: frozenset(name for names in lists for name in names),
-    given=sorted,
-    plain=sorted,
+    from_parsed=lambda lists: frozenset(name for names in lists for name in names),
+    to_flag=sorted,
+    to_json=sorted,
 )
-NAMES_IN_A_FILE = OptionKind(given=lambda value: "", plain=list)
+NAMES_IN_A_FILE = OptionKind(to_flag=lambda value: "", to_json=list)
 """The path is not part of the value: the reader of the file reports it."""
 
 
@@ -93,15 +93,15 @@ def pairs(parser: str, key: str, value: str) -> OptionKind:
         repeated=True,
         keyed=True,
         pair=(key, value),
-        value=lambda mapping: tuple(sorted(mapping.items())),
-        given=lambda found: [f"{name}={number}" for name, number in found],
-        plain=lambda found: [{key: name, value: number} for name, number in found],
+        from_parsed=lambda mapping: tuple(sorted(mapping.items())),
+        to_flag=lambda found: [f"{name}={number}" for name, number in found],
+        to_json=lambda found: [{key: name, value: number} for name, number in found],
     )
 
 
 @frozen
 class Steps(Generic[T]):
-    """The values through which a form of the screens steps. `usual`: the label of the default, if it is not the value;
+    """The values through which a form of the screens steps. `default_flag_values`: the label of the default, if it is not the value;
     `unit`: of the other values, ``s`` or ``%``."""
 
     name: str
@@ -159,7 +159,7 @@ def option(
 
 
 @functools.cache
-def options_of(kind: Any) -> tuple[DeclaredOption, ...]:
+def declared_options(kind: Any) -> tuple[DeclaredOption, ...]:
     """The fields of a dataclass that are options, in their order."""
     return tuple(
         DeclaredOption(each.name, each.default, each.metadata[_OPTION])
@@ -168,52 +168,52 @@ def options_of(kind: Any) -> tuple[DeclaredOption, ...]:
     )
 
 
-def given(holder: Any) -> dict[str, object]:
+def flag_values(options: Any) -> dict[str, object]:
     """By flag name: the values that differ from the defaults, and those that are always included."""
-    found = {}
-    for name, default, of in options_of(holder.__class__):
-        value = getattr(holder, name)
-        said = of.kind.given(value)
-        if of.always or (value != default and said not in (False, "", [])):
-            found[of.flag.lstrip("-")] = said
-    return found
+    values = {}
+    for name, default, declared in declared_options(options.__class__):
+        value = getattr(options, name)
+        flag_value = declared.kind.to_flag(value)
+        if declared.always or (value != default and flag_value not in (False, "", [])):
+            values[declared.flag.lstrip("-")] = flag_value
+    return values
 
 
-def usual(kind: Any) -> dict[str, object]:
+def default_flag_values(kind: Any) -> dict[str, object]:
     """The values that `flag_values` always includes, for the defaults."""
-    return {of.flag.lstrip("-"): of.kind.given(default) for _, default, of in options_of(kind) if of.always}
+    return {declared.flag.lstrip("-"): declared.kind.to_flag(default) for _, default, declared in declared_options(kind) if declared.always}
 
 
-def plain(holder: Any) -> dict[str, Any]:
+def json_values(options: Any) -> dict[str, Any]:
     """All options by their names in JSON."""
-    return {each.json: each.option.kind.plain(getattr(holder, each.name)) for each in options_of(holder.__class__)}
+    return {each.json: each.option.kind.to_json(getattr(options, each.name)) for each in declared_options(options.__class__)}
 
 
-def agreed(flag: str, pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
+def merge_pairs(flag: str, pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
     """The values of a repeated flag by subject; the same value twice is not a contradiction.
 
     Raises:
         UsageError: two different values for one subject.
     """
-    found: dict[str, T] = {}
-    for about, value in pairs:
-        if found.setdefault(about, value) != value:
-            raise UsageError(f"{flag} contradicts itself: {found[about]} and {value} for {about}", "Give one of them.")
-    return found
+    values: dict[str, T] = {}
+    for subject, value in pairs:
+        if values.setdefault(subject, value) != value:
+            raise UsageError(f"{flag} contradicts itself: {values[subject]} and {value} for {subject}", "Give one of them.")
+    return values
 
 
-def values_of(kind: Any, parsed: Callable[[str], Any]) -> dict[str, Any]:
+def parsed_values(kind: Any, parsed_value: Callable[[str], Any]) -> dict[str, Any]:
     """The fields whose flag was given. `parsed_value`: the parsed value of a field, None if its flag was not given.
 
     Raises:
         UsageError: a flag contradicts itself.
     """
-    found = {}
-    for name, _, of in options_of(kind):
-        value = parsed(name)
+    values = {}
+    for name, _, declared in declared_options(kind):
+        value = parsed_value(name)
         if value is not None:
-            found[name] = of.kind.value(agreed(of.flag, value) if of.kind.keyed else value)
-    return found
+            values[name] = declared.kind.from_parsed(merge_pairs(declared.flag, value) if declared.kind.keyed else value)
+    return values
 
 
 ALL, ZONE, NODEGROUP = "all", "zone", "nodegroup"

@@ -24,17 +24,17 @@ class Permission(NamedTuple):
         return self.resource.plural.startswith("/")
 
     @property
-    def of(self) -> str:
+    def resource_name(self) -> str:
         """The name in kubectl and RBAC: ``poddisruptionbudgets.policy``, ``pods/eviction``, ``/metrics``."""
         return f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
 
     @property
     def right(self) -> str:
         """``create pods/eviction``, without the namespace."""
-        return f"{self.verb} {self.of}"
+        return f"{self.verb} {self.resource_name}"
 
     @property
-    def said(self) -> str:
+    def scoped_right(self) -> str:
         """``create pods/eviction``, ``create leases.coordination.k8s.io in namespace kube-system``."""
         return f"{self.right}{f' in namespace {self.namespace}' if self.namespace else ''}"
 
@@ -55,7 +55,7 @@ class PlanPermissions(NamedTuple):
     run: tuple[NeededPermission, ...] = ()
 
 
-class Review(NamedTuple):
+class AccessReview(NamedTuple):
     """The server's answer about a permission: `allowed` None if it does not say, with the reason in `why`."""
 
     permission: Permission
@@ -70,7 +70,7 @@ class Review(NamedTuple):
 
 
 @frozen
-class OptIn:
+class OptInRight:
     """`rights` as printed; `risk`: what else they allow, a clause without a subject. `skippable`: a read-only command
     can leave it out of its scope (``--without``)."""
 
@@ -80,44 +80,44 @@ class OptIn:
     skippable: bool = False
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """``proxy (get pods/proxy) sends HTTP GET requests …``."""
         return f"{self.name} ({', '.join(self.rights)}) {self.risk}"
 
 
-HELM_RELEASES = OptIn(
+HELM_RELEASES = OptInRight(
     "helm-releases",
     ("get secrets", "list secrets"),
     "reads every Secret in the cluster, because RBAC cannot limit it to the releases of Helm",
     skippable=True,
 )
-PROXY = OptIn("proxy", ("get pods/proxy",), "sends HTTP GET requests to every port of every pod there", skippable=True)
-DELETE_PODS = OptIn("delete-pods", ("delete pods",), "deletes pods against their PodDisruptionBudgets")
-PATCH_WORKLOADS = OptIn(
+PROXY = OptInRight("proxy", ("get pods/proxy",), "sends HTTP GET requests to every port of every pod there", skippable=True)
+DELETE_PODS = OptInRight("delete-pods", ("delete pods",), "deletes pods against their PodDisruptionBudgets")
+PATCH_WORKLOADS = OptInRight(
     "patch-workloads",
     ("patch deployments.apps",),
     "changes any Deployment there, and so runs any image with any ServiceAccount of its namespace",
 )
-ALL = (DELETE_PODS, HELM_RELEASES, PATCH_WORKLOADS, PROXY)
-NAMES = tuple(each.name for each in ALL)
-SKIPPABLE = tuple(each.name for each in ALL if each.skippable)
+OPT_INS = (DELETE_PODS, HELM_RELEASES, PATCH_WORKLOADS, PROXY)
+OPT_IN_NAMES = tuple(each.name for each in OPT_INS)
+SKIPPABLE_NAMES = tuple(each.name for each in OPT_INS if each.skippable)
 
 
-def opt_in_of(right: str) -> OptIn | None:
+def opt_in_for(right: str) -> OptInRight | None:
     """The opt-in of ``get secrets``; None for a right that needs no opt-in."""
-    return next((each for each in ALL if right in each.rights), None)
+    return next((each for each in OPT_INS if right in each.rights), None)
 
 
-def opt_ins_of(rights: Iterable[str]) -> tuple[OptIn, ...]:
+def opt_ins_for(rights: Iterable[str]) -> tuple[OptInRight, ...]:
     """Each opt-in once, sorted by name."""
-    there = frozenset(rights)
-    return tuple(each for each in ALL if not there.isdisjoint(each.rights))
+    right_names = frozenset(rights)
+    return tuple(each for each in OPT_INS if not right_names.isdisjoint(each.rights))
 
 
-def how_to(right: str, command: str = "COMMAND") -> str:
+def opt_in_hint(right: str, command: str = "COMMAND") -> str:
     """A hint for an opt-in right that `command` lacks, one or two sentences; "" for any other right."""
-    found = opt_in_of(right)
-    if found is None:
+    opt_in = opt_in_for(right)
+    if opt_in is None:
         return ""
-    skip = f" To leave it out of the scope: --without {found.name}." if found.skippable else ""
-    return f"It is an opt-in, which {found.risk}: kubectl eksdoc permissions {command} --with {found.name}.{skip}"
+    skip_hint = f" To leave it out of the scope: --without {opt_in.name}." if opt_in.skippable else ""
+    return f"It is an opt-in, which {opt_in.risk}: kubectl eksdoc permissions {command} --with {opt_in.name}.{skip_hint}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from kubectl_eksdoc.frozen import frozen
 
 from . import kinds
-from .api_objects import Doc, at, text_at
+from .api_objects import Doc, nested_field, nested_string
 from .kinds import Resource
 from .selectors import Labels, Requirement, Selector, is_valid
 
@@ -20,7 +20,7 @@ _CLUSTER_BINDINGS = Resource("ClusterRoleBinding", "clusterrolebindings", RBAC, 
 _ROLES = Resource("Role", "roles", RBAC)
 _BINDINGS = Resource("RoleBinding", "rolebindings", RBAC)
 
-PLACED = (
+CREATED_KINDS = (
     kinds.SERVICE_ACCOUNTS,
     _CLUSTER_ROLES,
     _CLUSTER_BINDINGS,
@@ -32,27 +32,27 @@ PLACED = (
 )
 """In the order in which they are created."""
 
-OF_KIND: Mapping[str, Resource] = {each.kind: each for each in PLACED}
+BY_KIND: Mapping[str, Resource] = {each.kind: each for each in CREATED_KINDS}
 
 
-def called(doc: Doc) -> str:
+def object_reference(doc: Doc) -> str:
     """``configmap/eksdoc-drain-1 in kube-system``, with the kind as kubectl takes it."""
-    resource, where = OF_KIND[doc["kind"]], text_at(doc, "metadata", "namespace")
-    word = f"{resource.kind.lower()}.{resource.group}" if resource.group else resource.kind.lower()
-    return f"{word}/{text_at(doc, 'metadata', 'name')}" + (f" in {where}" if where else "")
+    resource, namespace = BY_KIND[doc["kind"]], nested_string(doc, "metadata", "namespace")
+    kind = f"{resource.kind.lower()}.{resource.group}" if resource.group else resource.kind.lower()
+    return f"{kind}/{nested_string(doc, 'metadata', 'name')}" + (f" in {namespace}" if namespace else "")
 
 
 @frozen
-class NotPlaced:
+class ObjectNotCreated:
     """An object was not created. `why` in a clause; `missing`: the missing right, "" if that is not the reason.
     `already_exists`: an object of that name exists; `lacks_dependency`: an object that it refers to does not exist.
     `is_uncertain`: no answer came, so it may have been created."""
 
     why: str
     missing: str = ""
-    taken: bool = False
-    lacking: bool = False
-    maybe: bool = False
+    already_exists: bool = False
+    lacks_dependency: bool = False
+    is_uncertain: bool = False
 
 
 # Short-lived pods that run a test on a node for this tool, and the object that owns them.
@@ -70,7 +70,7 @@ class ProbeLabels:
 
 
 @frozen
-class PodStand:
+class ProbePodStatus:
     """The state of one probe pod, as the API reports it. `reason` and `message` of the pod; `waiting` and
     `waiting_message` of a container that has not started, `running` once it has; `exit_code` of the container, None
     while it has none; `exit_reason`: the kubelet's reason for the end."""
@@ -81,8 +81,8 @@ class PodStand:
     message: str = ""
     waiting: str = ""
     waiting_message: str = ""
-    ended: int | None = None
-    ended_by: str = ""
+    exit_code: int | None = None
+    exit_reason: str = ""
     running: bool = False
 
 
@@ -97,15 +97,15 @@ class ProbeOwner:
 
 
 @frozen
-class NotMade:
+class ProbeFailure:
     """An object was not created, or a request failed. `why` in a clause; `missing`: the missing right, "" if that is
     not the reason. `is_uncertain`: no answer came, so it may have happened; `may_retry`: the request may succeed later
     (429)."""
 
     why: str
     missing: str = ""
-    maybe: bool = False
-    later: bool = False
+    is_uncertain: bool = False
+    may_retry: bool = False
 
 
 # What a pod's spec requires of its node and of the pods already there: everything that decides where it can be
@@ -118,7 +118,7 @@ NODE_NAME_FIELD = "metadata.name"
 
 
 @frozen
-class Requests:
+class ResourceRequests:
     """The resources that the scheduler reserves on a node for the pod: CPU in millicores, memory and ephemeral storage
     in bytes.
 
@@ -144,7 +144,7 @@ class NodeTerm:
 
     @property
     def valid(self) -> bool:
-        return all(is_valid(r, compares=True) for r in self.labels) and all(
+        return all(is_valid(r, allow_comparison=True) for r in self.labels) and all(
             r.operator in ("In", "NotIn") and len(r.values) == 1 for r in self.fields
         )
 
@@ -154,11 +154,11 @@ class NodeTerm:
             return False
         if not all(r.matches(labels) for r in self.labels):
             return False
-        known = {NODE_NAME_FIELD: name}
-        return all((known.get(r.key, "") == r.values[0]) is (r.operator == "In") for r in self.fields)
+        node_fields = {NODE_NAME_FIELD: name}
+        return all((node_fields.get(r.key, "") == r.values[0]) is (r.operator == "In") for r in self.fields)
 
 
-def any_matches(terms: Iterable[NodeTerm], name: str, labels: Labels) -> bool:
+def any_term_matches(terms: Iterable[NodeTerm], name: str, labels: Labels) -> bool:
     """Match like a node selector: the terms are alternatives, and without terms no node matches."""
     return any(term.matches(name, labels) for term in terms)
 
@@ -167,28 +167,28 @@ NODE_AFFINITY, REQUIRED = "nodeAffinity", "requiredDuringSchedulingIgnoredDuring
 NODE_TERMS = "nodeSelectorTerms"
 
 
-def node_terms(affinity: Doc) -> tuple[NodeTerm, ...] | None:
+def required_node_terms(affinity: Doc) -> tuple[NodeTerm, ...] | None:
     """The terms of the required node affinity, None if there is none; entries that are not objects count as empty
     terms."""
-    required = at(affinity, NODE_AFFINITY, REQUIRED)
+    required = nested_field(affinity, NODE_AFFINITY, REQUIRED)
     if required is None:
         return None
-    found = at(required, NODE_TERMS)
-    terms = [term if isinstance(term, dict) else {} for term in (found if isinstance(found, list) else ())]
-    return tuple(NodeTerm(_asked(term.get("matchExpressions")), _asked(term.get("matchFields"))) for term in terms)
+    listed_terms = nested_field(required, NODE_TERMS)
+    terms = [term if isinstance(term, dict) else {} for term in (listed_terms if isinstance(listed_terms, list) else ())]
+    return tuple(NodeTerm(_requirements(term.get("matchExpressions")), _requirements(term.get("matchFields"))) for term in terms)
 
 
-def _asked(listed: Any) -> tuple[Requirement, ...]:
+def _requirements(entries: Any) -> tuple[Requirement, ...]:
     return tuple(
         Requirement(
             str(each.get("key") or ""), str(each.get("operator") or ""), tuple(map(str, each.get("values") or ()))
         )
-        for each in listed or ()
+        for each in entries or ()
         if isinstance(each, dict)
     )
 
 
-class NodeDemand(NamedTuple):
+class NodeRequirements(NamedTuple):
     """The nodes a pod accepts: every pair of `selector` must match, and one of `terms` (None: no required node
     affinity)."""
 
@@ -198,22 +198,22 @@ class NodeDemand(NamedTuple):
     def accepts(self, name: str, labels: Labels) -> bool:
         if not all(labels.get(key) == value for key, value in self.selector):
             return False
-        return self.terms is None or any_matches(self.terms, name, labels)
+        return self.terms is None or any_term_matches(self.terms, name, labels)
 
     @property
-    def keys(self) -> frozenset[str]:
+    def label_keys(self) -> frozenset[str]:
         """The node labels that decide."""
-        asked = {key for key, _ in self.selector}
-        return frozenset(asked | {r.key for term in self.terms or () for r in term.labels})
+        selector_keys = {key for key, _ in self.selector}
+        return frozenset(selector_keys | {r.key for term in self.terms or () for r in term.labels})
 
     @property
-    def by_name(self) -> bool:
+    def uses_node_name(self) -> bool:
         """Whether a node's name decides."""
         return any(term.fields for term in self.terms or ())
 
 
 @frozen
-class PodTerm:
+class PodAffinityTerm:
     """One required term of pod affinity or anti-affinity, as the pod's spec has it.
 
     Empty `namespaces` and `namespace_selector` None mean the pod's own namespace. `match_keys` and `mismatch_keys` are
@@ -230,7 +230,7 @@ class PodTerm:
 
 
 @frozen
-class Spread:
+class TopologySpread:
     """One topology spread constraint with whenUnsatisfiable DoNotSchedule; the defaults are those of the API.
 
     `honours_affinity`, `honours_taints`: whether nodes that the pod could not use anyway are excluded from the count.
@@ -262,11 +262,11 @@ class Placement:
     `gated` and `claims_devices` (DRA) mark features that are not modeled.
     """
 
-    requests: Requests = field(default=Requests())
-    nodes: NodeDemand = field(default=NodeDemand())
-    affinity: tuple[PodTerm, ...] = ()
-    anti_affinity: tuple[PodTerm, ...] = ()
-    spread: tuple[Spread, ...] = ()
+    requests: ResourceRequests = field(default=ResourceRequests())
+    nodes: NodeRequirements = field(default=NodeRequirements())
+    affinity: tuple[PodAffinityTerm, ...] = ()
+    anti_affinity: tuple[PodAffinityTerm, ...] = ()
+    spread: tuple[TopologySpread, ...] = ()
     ports: tuple[HostPort, ...] = ()
     scheduler: str = DEFAULT_SCHEDULER
     gated: bool = False
@@ -281,19 +281,19 @@ class Placement:
         return self._hash
 
     @property
-    def not_modelled(self) -> tuple[str, ...]:
+    def unmodeled_constraints(self) -> tuple[str, ...]:
         """Why a verdict on this placement is not certain; empty for almost all pods."""
-        found = []
+        reasons = []
         if self.scheduler != DEFAULT_SCHEDULER:
-            found.append(f"it is placed by scheduler {self.scheduler}, whose rules are not known")
+            reasons.append(f"it is placed by scheduler {self.scheduler}, whose rules are not known")
         if self.gated:
-            found.append("it has scheduling gates, and who removes them is not known")
+            reasons.append("it has scheduling gates, and who removes them is not known")
         if self.claims_devices:
-            found.append("it claims devices (dynamic resource allocation), which is not modelled")
-        return tuple(found)
+            reasons.append("it claims devices (dynamic resource allocation), which is not modelled")
+        return tuple(reasons)
 
 
-NOWHERE_SPECIAL = Placement()
+ANY_NODE = Placement()
 """The placement of a pod without requirements: any schedulable node will do."""
 
 
@@ -323,7 +323,7 @@ class PersistentVolume:
 
 
 @frozen
-class Claim:
+class PersistentVolumeClaim:
     """A PersistentVolumeClaim. `volume` is "" while it is not bound. `shared`: several nodes may use it at a time (one
     of its access modes is ReadWriteMany or ReadOnlyMany)."""
 

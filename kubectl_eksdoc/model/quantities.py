@@ -15,11 +15,11 @@ from kubectl_eksdoc.frozen import frozen
 NANOS = 10**9
 """Billionths in one."""
 
-_FORM = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:([eE][+-]?[0-9]{1,4})|(n|u|m|k|M|G|T|P|E|[KMGTPE]i)?)\Z")
+_QUANTITY = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:([eE][+-]?[0-9]{1,4})|(n|u|m|k|M|G|T|P|E|[KMGTPE]i)?)\Z")
 _POWER = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_LONGEST = 64
-_MOST = (2**63 - 1) * NANOS
+_MAX_DIGITS = 64
+_MAX_NANOS = (2**63 - 1) * NANOS
 
 
 class InvalidQuantity(ValueError):
@@ -40,12 +40,12 @@ def nanos(text: str) -> int:
     Raises:
         InvalidQuantity: the text does not follow the grammar.
     """
-    match = _FORM.match(text) if len(text) <= _LONGEST else None
+    match = _QUANTITY.match(text) if len(text) <= _MAX_DIGITS else None
     if match is None:
         raise InvalidQuantity(f"{text!r} is not an amount (as in 250m, 1.5Gi, 2e3)")
     sign, number, exponent, suffix = match.groups()
-    whole, _, fraction = number.partition(".")
-    digits = int(whole + fraction)
+    integer_part, _, fraction = number.partition(".")
+    digits = int(integer_part + fraction)
     power = 9 - len(fraction)
     if suffix in _BINARY:
         digits <<= _BINARY[suffix]
@@ -54,11 +54,11 @@ def nanos(text: str) -> int:
     if not digits:
         return 0
     if power >= 0:
-        amount = _MOST if power > _LONGEST else digits * 10**power
+        amount = _MAX_NANOS if power > _MAX_DIGITS else digits * 10**power
     else:
         # More decimal places than any text has digits: the smallest amount.
-        amount = 1 if -power > 4 * _LONGEST else -(-digits // 10**-power)
-    amount = min(amount, _MOST)
+        amount = 1 if -power > 4 * _MAX_DIGITS else -(-digits // 10**-power)
+    amount = min(amount, _MAX_NANOS)
     return -amount if sign == "-" else amount
 
 
@@ -76,8 +76,8 @@ def wholes(amount: int) -> int:
 
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PART = re.compile(r"([0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(ns|us|µs|μs|ms|s|m|h)")
-_MOST_SECONDS = 2**63 / 1e9  # Go's longest duration, about 292 years
+_DURATION_PART = re.compile(r"([0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(ns|us|µs|μs|ms|s|m|h)")
+_MAX_SECONDS = 2**63 / 1e9  # Go's longest duration, about 292 years
 
 
 def go_duration(text: str) -> timedelta | None:
@@ -87,23 +87,23 @@ def go_duration(text: str) -> timedelta | None:
         return timedelta(0)
     seconds, at = 0.0, 0
     while at < len(unsigned):
-        part = _PART.match(unsigned, at)
+        part = _DURATION_PART.match(unsigned, at)
         if part is None:
             return None
         seconds += float(part[1]) * _SECONDS[part[2]]
         at = part.end()
-    if not unsigned or seconds >= _MOST_SECONDS:
+    if not unsigned or seconds >= _MAX_SECONDS:
         return None
     return timedelta(seconds=-seconds if text[0] == "-" else seconds)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Exact to the second: ``47s``, ``4m47s``, ``2h05m00s``."""
-    minutes, left = divmod(max(0, round(seconds)), 60)
+    minutes, rest = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
-        return f"{hours}h{minutes:02d}m{left:02d}s"
-    return f"{minutes}m{left:02d}s" if minutes else f"{left}s"
+        return f"{hours}h{minutes:02d}m{rest:02d}s"
+    return f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"
 
 
 # Kubernetes versions as users and kubelets write them: ``v1.33``, ``1.33.1``, ``v1.33.1-eks-1b3e656``.
@@ -121,17 +121,17 @@ class Version:
     patch: int | None = None
 
     def __lt__(self, other: Version) -> bool:
-        return self._sorted_by < other._sorted_by
+        return self._sort_key < other._sort_key
 
     @property
-    def _sorted_by(self) -> tuple[int, int, int]:
+    def _sort_key(self) -> tuple[int, int, int]:
         return self.major, self.minor, -1 if self.patch is None else self.patch
 
     def older_than(self, other: Version) -> bool:
         """Whether this version is older than `other`; if `other` has no patch, by minor only."""
-        mine, theirs = (self.major, self.minor), (other.major, other.minor)
-        if mine != theirs or other.patch is None:
-            return mine < theirs
+        own_minor, other_minor = (self.major, self.minor), (other.major, other.minor)
+        if own_minor != other_minor or other.patch is None:
+            return own_minor < other_minor
         return (self.patch or 0) < other.patch
 
     def __str__(self) -> str:
@@ -139,7 +139,7 @@ class Version:
         return text if self.patch is None else f"{text}.{self.patch}"
 
 
-def parse(text: str) -> Version | None:
+def parse_version(text: str) -> Version | None:
     """The version in `text`, or None when it is not one."""
     match = _VERSION.match(text.strip())
     if not match:

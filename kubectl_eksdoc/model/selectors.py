@@ -24,9 +24,9 @@ class InvalidSelector(ValueError):
     """The text is not a label selector. The message says where the error is; `server_message` is the API server's
     message."""
 
-    def __init__(self, message: str, servers: str = "") -> None:
+    def __init__(self, message: str, server_message: str = "") -> None:
         super().__init__(message)
-        self.servers = servers or message
+        self.server_message = server_message or message
 
 
 @frozen
@@ -49,10 +49,10 @@ class Requirement:
         if self.operator == "DoesNotExist":
             return value is None
         if self.operator in ("Gt", "Lt") and value is not None and len(self.values) == 1:
-            left, right = _int64(value), _int64(self.values[0])
-            if left is None or right is None:
+            number, right = _int64(value), _int64(self.values[0])
+            if number is None or right is None:
                 return False
-            return left > right if self.operator == "Gt" else left < right
+            return number > right if self.operator == "Gt" else number < right
         return False
 
 
@@ -71,7 +71,7 @@ class Selector:
         return self.valid and all(r.matches(labels) for r in self.requirements)
 
     def __str__(self) -> str:
-        return ",".join(_term(r) for r in self.requirements) or "everything"
+        return ",".join(_format_requirement(r) for r in self.requirements) or "everything"
 
 
 EVERYTHING = Selector()
@@ -90,12 +90,12 @@ def from_parts(match_labels: Labels, expressions: tuple[Requirement, ...] = ()) 
 def from_document(selector: Mapping[str, Any]) -> Selector:
     """Like `from_parts`, from the value in an object; a null is an empty text, as in Go's decoder."""
     labels = {key: value or "" for key, value in (selector.get("matchLabels") or {}).items()}
-    return from_parts(labels, tuple(_requirement(each or {}) for each in selector.get("matchExpressions") or ()))
+    return from_parts(labels, tuple(_requirement_from_document(each or {}) for each in selector.get("matchExpressions") or ()))
 
 
-def _requirement(given: Mapping[str, Any]) -> Requirement:
-    values = tuple(value or "" for value in given.get("values") or ())
-    return Requirement(given.get("key") or "", given.get("operator") or "", values)
+def _requirement_from_document(document: Mapping[str, Any]) -> Requirement:
+    values = tuple(value or "" for value in document.get("values") or ())
+    return Requirement(document.get("key") or "", document.get("operator") or "", values)
 
 
 def parse(text: str) -> Selector:
@@ -107,75 +107,75 @@ def parse(text: str) -> Selector:
     Raises:
         InvalidSelector: the text does not follow the grammar.
     """
-    reader = _Reader(text)
-    if reader.ended():
+    reader = _TokenReader(text)
+    if reader.at_end():
         raise InvalidSelector("it is empty")
-    terms = [_term_of(reader)]
+    terms = [_parse_requirement(reader)]
     while reader.take(","):
-        terms.append(_term_of(reader))
-    if not reader.ended():
+        terms.append(_parse_requirement(reader))
+    if not reader.at_end():
         raise reader.unexpected("a comma or the end", "',' or 'end of string'", within=False)
     return Selector(tuple(terms))
 
 
-class _Reader:
+class _TokenReader:
     """Reads the tokens of a selector: words, and the symbols between them."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = _TOKEN.findall(text)
-        self.at = 0
+        self.position = 0
 
     def peek(self) -> str:
         """The next token, "" at the end."""
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+        return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
-    def ended(self) -> bool:
-        return self.at == len(self.tokens)
+    def at_end(self) -> bool:
+        return self.position == len(self.tokens)
 
     def take(self, symbol: str) -> bool:
         """Skip `symbol` if it is the next token."""
         if self.peek() != symbol:
             return False
-        self.at += 1
+        self.position += 1
         return True
 
-    def word(self, what: str) -> str:
+    def word(self, description: str) -> str:
         """The next token, which must be a word; `description` names the expected kind of word."""
-        found = self.peek()
-        if not found or found[0] in "=!(),><":
-            raise self.unexpected(what, "identifier")
-        self.at += 1
-        return found
+        token = self.peek()
+        if not token or token[0] in "=!(),><":
+            raise self.unexpected(description, "identifier")
+        self.position += 1
+        return token
 
-    def unexpected(self, what: str, servers: str, within: bool = True) -> InvalidSelector:
+    def unexpected(self, description: str, server_expected: str, within: bool = True) -> InvalidSelector:
         """`server_expected`: the tokens that labels.Parse reports as expected; `within` a requirement, not
         between two."""
-        found = repr(self.peek()) if self.peek() else "the end"
-        said = f"found '{self.peek()}', expected: {servers}"
+        token_text = repr(self.peek()) if self.peek() else "the end"
+        server_message = f"found '{self.peek()}', expected: {server_expected}"
         if within:
-            said = f"unable to parse requirement: {said}"
-        return InvalidSelector(f"{what} is expected in {self.text!r}, not {found}", said)
+            server_message = f"unable to parse requirement: {server_message}"
+        return InvalidSelector(f"{description} is expected in {self.text!r}, not {token_text}", server_message)
 
 
-def _term_of(reader: _Reader) -> Requirement:
+def _parse_requirement(reader: _TokenReader) -> Requirement:
     if reader.take("!"):
-        return _checked(reader.word("a label key"), "DoesNotExist", ())
+        return _validated_requirement(reader.word("a label key"), "DoesNotExist", ())
     key = reader.word("a label key")
-    if reader.ended() or reader.peek() == ",":
-        return _checked(key, "Exists", ())
+    if reader.at_end() or reader.peek() == ",":
+        return _validated_requirement(key, "Exists", ())
     word = reader.peek()
     operator = _OPERATORS.get(word)
     if operator is None:
         raise reader.unexpected("an operator (=, !=, in, notin, >, <)", "in, notin, =, ==, !=, gt, lt")
     reader.take(word)
     if word in ("in", "notin"):
-        return _checked(key, operator, _set_of(reader))
-    value = "" if reader.ended() or reader.peek() == "," else reader.word("a label value")
-    return _checked(key, operator, (value,))
+        return _validated_requirement(key, operator, _parse_value_set(reader))
+    value = "" if reader.at_end() or reader.peek() == "," else reader.word("a label value")
+    return _validated_requirement(key, operator, (value,))
 
 
-def _set_of(reader: _Reader) -> tuple[str, ...]:
+def _parse_value_set(reader: _TokenReader) -> tuple[str, ...]:
     """``(a,b)``: between two commas, and next to a parenthesis, the value is empty, but ``()`` is not a set."""
     if not reader.take("("):
         raise reader.unexpected("'('", "'('")
@@ -190,7 +190,7 @@ def _set_of(reader: _Reader) -> tuple[str, ...]:
             raise reader.unexpected("a comma or ')'", "',' or ')'")
 
 
-def _checked(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+def _validated_requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
     if not _KEY.match(key):
         raise InvalidSelector(f"{key!r} is not a label key")
     for value in values:
@@ -209,7 +209,7 @@ def _int64(text: str) -> int | None:
     return value if -(2**63) <= value < 2**63 else None
 
 
-def is_valid(requirement: Requirement, compares: bool = False) -> bool:
+def is_valid(requirement: Requirement, allow_comparison: bool = False) -> bool:
     """Whether the API machinery accepts it (``labels.NewRequirement``); with `allow_comparison` also Gt and Lt, as for
     nodes."""
     values = requirement.values
@@ -217,18 +217,18 @@ def is_valid(requirement: Requirement, compares: bool = False) -> bool:
         return False
     if requirement.operator in ("In", "NotIn"):
         return bool(values) and all(_VALUE.match(v) for v in values)
-    if compares and requirement.operator in ("Gt", "Lt"):
+    if allow_comparison and requirement.operator in ("Gt", "Lt"):
         return len(values) == 1 and _int64(values[0]) is not None
     return requirement.operator in ("Exists", "DoesNotExist") and not values
 
 
-def _term(r: Requirement) -> str:
-    if r.operator == "In" and len(r.values) == 1:
-        return f"{r.key}={r.values[0]}"
-    if r.operator in ("In", "NotIn"):
-        return f"{r.key} {r.operator.lower()} ({','.join(r.values)})"
-    if r.operator == "Exists":
-        return r.key
-    if r.operator == "DoesNotExist":
-        return f"!{r.key}"
-    return f"{r.key}{'>' if r.operator == 'Gt' else '<'}{''.join(r.values)}"
+def _format_requirement(requirement: Requirement) -> str:
+    if requirement.operator == "In" and len(requirement.values) == 1:
+        return f"{requirement.key}={requirement.values[0]}"
+    if requirement.operator in ("In", "NotIn"):
+        return f"{requirement.key} {requirement.operator.lower()} ({','.join(requirement.values)})"
+    if requirement.operator == "Exists":
+        return requirement.key
+    if requirement.operator == "DoesNotExist":
+        return f"!{requirement.key}"
+    return f"{requirement.key}{'>' if requirement.operator == 'Gt' else '<'}{''.join(requirement.values)}"

@@ -17,7 +17,7 @@ FORMAT = 1
 
 
 @frozen
-class Scene:
+class SceneManifest:
     """One reading of a cluster. `aws`: why it contains no facts of AWS, None if it does; `calls`: number of AWS
     answers. `left_out`: reasons for missing answers: by the command that would need them if they were not requested, by
     the missing right if they were refused."""
@@ -41,7 +41,7 @@ class Snapshot:
 
     tool: str
     source: Source
-    scenes: Mapping[str, Scene]
+    scenes: Mapping[str, SceneManifest]
 
     def scene(self, command: str) -> str:
         """The name of the scene that `command` sees."""
@@ -83,12 +83,12 @@ def last_view_of(cluster: Cluster) -> LastView:
     return LastView(
         replace(cluster.identity, account="", uid=""),
         cluster.observed_at,
-        tuple(_slim(node) for node in cluster.nodes),
+        tuple(_kept_node(node) for node in cluster.nodes),
         {node.name: counts[node.name] for node in cluster.nodes},
     )
 
 
-def _slim(node: Node) -> Node:
+def _kept_node(node: Node) -> Node:
     return Node(
         name=node.name,
         uid="",

@@ -11,10 +11,10 @@ from kubectl_eksdoc.frozen import frozen
 from .nodes import ControllerOwner, Toleration, Volume
 from .selectors import NOTHING, Labels, Selector
 
-PROGRESS_S = 600
+DEFAULT_PROGRESS_DEADLINE_S = 600
 """progressDeadlineSeconds of a Deployment that does not set it (pkg/apis/apps/v1/defaults.go)."""
 
-REBOOT_LOCK = "weave.works/kured-node-lock"
+REBOOT_LOCK_ANNOTATION = "weave.works/kured-node-lock"
 """Annotation of kured's DaemonSet: the nodes that it currently drains and reboots (--lock-annotation changes
 the name)."""
 
@@ -34,7 +34,7 @@ class HostFiles:
     one object."""
 
     volumes: tuple[Volume, ...] = ()
-    socket_words: tuple[str, ...] = ()
+    socket_arguments: tuple[str, ...] = ()
 
 
 NO_HOST_FILES = HostFiles()
@@ -46,7 +46,7 @@ class PodTemplate:
     probe, or it has a readiness gate; `spread`: it has a topology spread constraint or an anti-affinity, also a
     preferred one."""
 
-    probed: bool = False
+    has_readiness_check: bool = False
     spread: bool = False
     grace_s: int = 30
 
@@ -80,7 +80,7 @@ class Workload:
     surges: bool = False
     rollout_unavailable: int = 0
     paused: bool = False
-    progress_s: int = PROGRESS_S
+    progress_deadline_s: int = DEFAULT_PROGRESS_DEADLINE_S
     selector: Selector = NOTHING
     reboot_locks: tuple[RebootLock, ...] = ()
     host: HostFiles = NO_HOST_FILES

@@ -11,30 +11,30 @@ import msgspec
 
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.redaction import hidden
-from kubectl_eksdoc.kubernetes.schedules import parsed
+from kubectl_eksdoc.kubernetes.redaction import redact_message
+from kubectl_eksdoc.kubernetes.schedules import parse_time
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named, text_at
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, nested_field, object_name, nested_string
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision, SpotEvent
+from kubectl_eksdoc.model.interruption import ReportedChanges, KubernetesEvent, Revision, InterruptionEvent
 from kubectl_eksdoc.model.kinds import (
     CONTROLLER_REVISIONS,
     EVENTS,
-    HISTORY_OF,
+    HISTORY_KINDS,
     REPLICA_SETS,
     Absent,
-    NotHeld,
+    NotInSnapshot,
     Resource,
     Unknown,
 )
-from kubectl_eksdoc.model.nodes import Container, LogOf
+from kubectl_eksdoc.model.nodes import Container, LogKey
 
-from .collector import MALFORMED, BadObject, in_list, named_kind, who
-from .containers import containers_of
-from .karpenter import BY_RESOURCE, spot_event
-from .pods import SharedTexts
-from .single import Keeper, NoSuchObject, RawObjects, document
-from .structs import Lean, ListMeta, ListOf, Meta, Object, RawError
+from .collector import DECODE_ERRORS, InvalidAnswer, list_error, describe_kind, object_label
+from .containers import decode_containers
+from .karpenter import BY_RESOURCE, interruption_event
+from .pods import SharedValues
+from .single import SelectiveCollector, InvalidObjectKind, RawObjects, decode_object
+from .structs import LeanStruct, ListMeta, ListStruct, ObjectMeta, ObjectStruct, RawError
 
 # Objects of one resource while they change: pages of a list and lines of a watch, as facts with their versions.
 #
@@ -43,8 +43,8 @@ from .structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 
 
 class FactEventKind(Enum):
-    IS = "is"  # added or modified
-    GONE = "gone"
+    CHANGED = "is"  # added or modified
+    REMOVED = "gone"
     BOOKMARK = "bookmark"  # only the version from which to continue
     ERROR = "error"  # the watch has ended
 
@@ -52,11 +52,11 @@ class FactEventKind(Enum):
 class FactEvent(NamedTuple):
     """`fact` of an existing or a deleted object; `code` and `message` of the Status of an error."""
 
-    what: FactEventKind
+    kind: FactEventKind
     version: int = 0
     fact: Any = None
     code: int = 0
-    said: str = ""
+    message: str = ""
 
 
 @frozen
@@ -68,36 +68,36 @@ class ListPage:
     continue_token: str
 
 
-class _Line(Lean):
+class _WatchLine(LeanStruct):
     type: str
     object: msgspec.Raw
 
 
-class _Bookmark(Lean):
+class _Bookmark(LeanStruct):
     metadata: ListMeta
 
 
-class _Status(Lean):
+class _Status(LeanStruct):
     code: int | None = None
     message: str | None = None
 
 
-_decode_line = msgspec.json.Decoder(_Line).decode
+_decode_line = msgspec.json.Decoder(_WatchLine).decode
 _decode_bookmark = msgspec.json.Decoder(_Bookmark).decode
 _decode_status = msgspec.json.Decoder(_Status).decode
-_IS = frozenset(("ADDED", "MODIFIED"))
+_CHANGE_TYPES = frozenset(("ADDED", "MODIFIED"))
 
 
-class Changing:
+class WatchDecoder:
     """Decodes the facts of one resource's objects, sharing equal values. For one thread."""
 
     def __init__(self, resource: Resource) -> None:
         kind = BY_RESOURCE[resource]
         self.resource = resource
         self._project = kind.project
-        self._share = SharedTexts()
-        self._decode = msgspec.json.Decoder(kind.form).decode
-        self._decode_page = msgspec.json.Decoder(ListOf[kind.form]).decode  # type: ignore[name-defined]
+        self._share = SharedValues()
+        self._decode = msgspec.json.Decoder(kind.struct).decode
+        self._decode_page = msgspec.json.Decoder(ListStruct[kind.struct]).decode  # type: ignore[name-defined]
 
     def page(self, body: bytes, origin: str) -> ListPage:
         """A List as the API prints it; `origin` is used in messages.
@@ -107,13 +107,13 @@ class Changing:
         """
         try:
             page = self._decode_page(body)
-        except MALFORMED as error:
-            raise BadObject(in_list(error, body, self.resource, origin)) from error
+        except DECODE_ERRORS as error:
+            raise InvalidAnswer(list_error(error, body, self.resource, origin)) from error
         if page.items is msgspec.UNSET:
-            raise BadObject(f"{origin}: expected a list of {self.resource.plural}, got {named_kind(page.kind)}")
+            raise InvalidAnswer(f"{origin}: expected a list of {self.resource.plural}, got {describe_kind(page.kind)}")
         meta = page.metadata or ListMeta()
-        items = [self._made(item, origin) for item in page.items or ()]
-        version = _number(meta.resource_version, origin, f"the list of {self.resource.plural}")
+        items = [self._fact_and_version(item, origin) for item in page.items or ()]
+        version = _version_number(meta.resource_version, origin, f"the list of {self.resource.plural}")
         return ListPage(items, version, meta.continue_token or "")
 
     def object(self, raw: bytes | msgspec.Raw, origin: str) -> tuple[Any, int]:
@@ -124,9 +124,9 @@ class Changing:
         """
         try:
             item = self._decode(raw)
-        except MALFORMED as error:
-            raise BadObject(f"{origin}: {who(bytes(raw), self.resource)}: {error}") from error
-        return self._made(item, origin)
+        except DECODE_ERRORS as error:
+            raise InvalidAnswer(f"{origin}: {object_label(bytes(raw), self.resource)}: {error}") from error
+        return self._fact_and_version(item, origin)
 
     def event(self, line: bytes, origin: str) -> FactEvent:
         """One line of a watch.
@@ -135,44 +135,44 @@ class Changing:
             InvalidAnswer: it is not an event, or its object is invalid.
         """
         try:
-            told = _decode_line(line)
-            if told.type in _IS:
-                fact, version = self.object(told.object, origin)
-                return FactEvent(FactEventKind.IS, version, fact)
-            if told.type == "DELETED":
-                fact, version = self.object(told.object, origin)
-                return FactEvent(FactEventKind.GONE, version, fact)
-            if told.type == "BOOKMARK":
-                text = _decode_bookmark(told.object).metadata.resource_version
-                return FactEvent(FactEventKind.BOOKMARK, _number(text, origin, "a bookmark"))
-            status = _decode_status(told.object)
-        except MALFORMED as error:
-            raise BadObject(f"{origin}: a line of a watch of {self.resource.plural}: {error}") from error
-        if told.type != "ERROR":
-            raise BadObject(f"{origin}: an event of the type {told.type[:40]!r}")
-        return FactEvent(FactEventKind.ERROR, code=status.code or 0, said=status.message or "")
+            watch_line = _decode_line(line)
+            if watch_line.type in _CHANGE_TYPES:
+                fact, version = self.object(watch_line.object, origin)
+                return FactEvent(FactEventKind.CHANGED, version, fact)
+            if watch_line.type == "DELETED":
+                fact, version = self.object(watch_line.object, origin)
+                return FactEvent(FactEventKind.REMOVED, version, fact)
+            if watch_line.type == "BOOKMARK":
+                text = _decode_bookmark(watch_line.object).metadata.resource_version
+                return FactEvent(FactEventKind.BOOKMARK, _version_number(text, origin, "a bookmark"))
+            status = _decode_status(watch_line.object)
+        except DECODE_ERRORS as error:
+            raise InvalidAnswer(f"{origin}: a line of a watch of {self.resource.plural}: {error}") from error
+        if watch_line.type != "ERROR":
+            raise InvalidAnswer(f"{origin}: an event of the type {watch_line.type[:40]!r}")
+        return FactEvent(FactEventKind.ERROR, code=status.code or 0, message=status.message or "")
 
-    def _made(self, item: Object, origin: str) -> tuple[Any, int]:
+    def _fact_and_version(self, item: ObjectStruct, origin: str) -> tuple[Any, int]:
         meta, kind = item.metadata, self.resource.kind
         if meta is None or not meta.name or not meta.uid or (self.resource.namespaced and not meta.namespace):
-            raise BadObject(f"{origin}: a {kind} lacks its name, namespace or uid at `$.metadata`")
+            raise InvalidAnswer(f"{origin}: a {kind} lacks its name, namespace or uid at `$.metadata`")
         if item.kind and item.kind != kind:
-            raise BadObject(f"{origin}: {item.kind} {meta.name} among {self.resource.plural}")
+            raise InvalidAnswer(f"{origin}: {item.kind} {meta.name} among {self.resource.plural}")
         try:
             fact = self._project(item, self._share)
         except RawError as error:
-            raise BadObject(f"{origin}: {_named(kind, meta)}: {error}") from error
-        return fact, _number(meta.resource_version, origin, kind, meta)
+            raise InvalidAnswer(f"{origin}: {_object_label(kind, meta)}: {error}") from error
+        return fact, _version_number(meta.resource_version, origin, kind, meta)
 
 
-def _named(kind: str, meta: Meta) -> str:
+def _object_label(kind: str, meta: ObjectMeta) -> str:
     return f"{kind} {meta.namespace}/{meta.name}" if meta.namespace else f"{kind} {meta.name}"
 
 
-def _number(text: str | None, origin: str, kind: str, meta: Meta | None = None) -> int:
+def _version_number(text: str | None, origin: str, kind: str, meta: ObjectMeta | None = None) -> int:
     if text is None or not (text.isascii() and text.isdigit()):
-        whose = kind if meta is None else _named(kind, meta)
-        raise BadObject(f"{origin}: {whose} has no resourceVersion that is a number: {text!r}")
+        label = kind if meta is None else _object_label(kind, meta)
+        raise InvalidAnswer(f"{origin}: {label} has no resourceVersion that is a number: {text!r}")
     return int(text)
 
 
@@ -182,24 +182,24 @@ def _number(text: str | None, origin: str, kind: str, meta: Meta | None = None) 
 # it was written by events.k8s.io).
 
 
-_REVISION = "deployment.kubernetes.io/revision"
-_LONGEST = 300
+_REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
+_MAX_MESSAGE = 300
 """Characters of a message: it may contain whole objects."""
 
 
-def revision(doc: Doc) -> Revision | None:
+def revision_from_document(doc: Doc) -> Revision | None:
     """None if it has no controller, or no creation time."""
-    made = parsed(at(doc, "metadata", "creationTimestamp"))
-    owners = at(doc, "metadata", "ownerReferences")
-    owner = next((each for each in owners if _controls(each)), None) if isinstance(owners, list) else None
-    if made is None or owner is None:
+    created_at = parse_time(nested_field(doc, "metadata", "creationTimestamp"))
+    owners = nested_field(doc, "metadata", "ownerReferences")
+    owner = next((each for each in owners if _is_controller(each)), None) if isinstance(owners, list) else None
+    if created_at is None or owner is None:
         return None
-    number = at(doc, "metadata", "annotations", _REVISION) if doc.get("kind") == "ReplicaSet" else doc.get("revision")
-    subject = Subject(owner["kind"], owner["name"], text_at(doc, "metadata", "namespace"))
-    return Revision(subject, made, str(number) if isinstance(number, (str, int)) else "")
+    number = nested_field(doc, "metadata", "annotations", _REVISION_ANNOTATION) if doc.get("kind") == "ReplicaSet" else doc.get("revision")
+    subject = Subject(owner["kind"], owner["name"], nested_string(doc, "metadata", "namespace"))
+    return Revision(subject, created_at, str(number) if isinstance(number, (str, int)) else "")
 
 
-def _controls(owner: Any) -> bool:
+def _is_controller(owner: Any) -> bool:
     return (
         isinstance(owner, dict)
         and owner.get("controller") is True
@@ -208,30 +208,30 @@ def _controls(owner: Any) -> bool:
     )
 
 
-def event(doc: Doc) -> ReportedEvent | None:
+def event_from_document(doc: Doc) -> KubernetesEvent | None:
     """None if it has no time, no reason, or no object."""
-    reason, kind = text_at(doc, "reason"), text_at(doc, "involvedObject", "kind")
+    reason, kind = nested_string(doc, "reason"), nested_string(doc, "involvedObject", "kind")
     times = (
-        at(doc, "series", "lastObservedTime"),
+        nested_field(doc, "series", "lastObservedTime"),
         doc.get("lastTimestamp"),
         doc.get("eventTime"),
         doc.get("firstTimestamp"),
-        at(doc, "metadata", "creationTimestamp"),
+        nested_field(doc, "metadata", "creationTimestamp"),
     )
-    when = next((found for text in times if (found := parsed(text)) is not None), None)
-    if when is None or not reason or not kind:
+    last_seen = next((time for text in times if (time := parse_time(text)) is not None), None)
+    if last_seen is None or not reason or not kind:
         return None
-    subject = Subject(kind, text_at(doc, "involvedObject", "name"), text_at(doc, "involvedObject", "namespace"))
-    counts = (at(doc, "series", "count"), doc.get("count"))
+    subject = Subject(kind, nested_string(doc, "involvedObject", "name"), nested_string(doc, "involvedObject", "namespace"))
+    counts = (nested_field(doc, "series", "count"), doc.get("count"))
     count = next((each for each in counts if isinstance(each, int) and not isinstance(each, bool) and each > 0), 1)
-    message = hidden(text_at(doc, "message"))[:_LONGEST]  # may contain a probe's answer, or an image's address
-    return ReportedEvent(when, reason, subject, message, doc.get("type") == "Warning", count)
+    message = redact_message(nested_string(doc, "message"))[:_MAX_MESSAGE]  # may contain a probe's answer, or an image's address
+    return KubernetesEvent(last_seen, reason, subject, message, doc.get("type") == "Warning", count)
 
 
-_OF_KARPENTER = ("ConfigMap", "Deployment", "ServiceAccount")
+_KARPENTER_KINDS = ("ConfigMap", "Deployment", "ServiceAccount")
 
 
-class HeldObjects(Keeper):
+class DumpObjectReader(SelectiveCollector):
     """A `ports.ObjectReader` and a `ports.Histories` over the objects that a reader has read into it. Mutable.
 
     `source`: ``the snapshot x``; `lists` are kept completely, in the namespaces of the `requested` objects.
@@ -239,16 +239,16 @@ class HeldObjects(Keeper):
     pass."""
 
     def __init__(
-        self, wanted: Collection[ObjectName], where: str, lists: Collection[Resource] = (), karpenter: bool = False
+        self, requested: Collection[ObjectName], source: str, lists: Collection[Resource] = (), karpenter: bool = False
     ) -> None:
         super().__init__()
-        self._installed = frozenset(_OF_KARPENTER if karpenter else ())
-        self._wanted = frozenset(wanted)
-        self._namespaces = {of.namespace for of in wanted}
-        self._whole = {resource.kind for resource in lists}
-        self.kinds = {of.kind for of in wanted} | self._whole | self._installed
+        self._karpenter_kinds = frozenset(_KARPENTER_KINDS if karpenter else ())
+        self._requested = frozenset(requested)
+        self._namespaces = {name.namespace for name in requested}
+        self._listed_kinds = {resource.kind for resource in lists}
+        self.kinds = {name.kind for name in requested} | self._listed_kinds | self._karpenter_kinds
         self._lists: dict[tuple[str, str], list[Doc]] = {}
-        self._where = where
+        self._source = source
         self._kept: dict[ObjectName, Doc] = {}
         self._seen: set[tuple[str, str]] = set()
 
@@ -261,75 +261,75 @@ class HeldObjects(Keeper):
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
         if kind not in self.kinds:
             return
-        doc = document(raw)
+        doc = decode_object(raw)
         if doc is not None:
-            whole = {**doc, "kind": kind, "apiVersion": api_version}
-            of = named(whole)
-            where = kind, of.namespace
-            self._seen.add(where)
-            if kind in self._whole and where[1] in self._namespaces:
-                self._lists.setdefault(where, []).append(whole)
-            installed = kind in self._installed and (kind != "ConfigMap" or "karpenter" in of.name)
-            if installed or of in self._wanted:
-                self._kept[of] = whole
+            complete = {**doc, "kind": kind, "apiVersion": api_version}
+            name = object_name(complete)
+            kind_and_namespace = kind, name.namespace
+            self._seen.add(kind_and_namespace)
+            if kind in self._listed_kinds and kind_and_namespace[1] in self._namespaces:
+                self._lists.setdefault(kind_and_namespace, []).append(complete)
+            of_karpenter = kind in self._karpenter_kinds and (kind != "ConfigMap" or "karpenter" in name.name)
+            if of_karpenter or name in self._requested:
+                self._kept[name] = complete
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
+    def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
         """As `ports.ObjectReader.one`; unknown if the dump has no object of the kind in the namespace."""
-        found = self._kept.get(of)
-        if found is not None:
-            return found
+        kept_document = self._kept.get(of)
+        if kept_document is not None:
+            return kept_document
         if (of.kind, of.namespace) in self._seen:
-            return Absent(f"{self._where} has no {of}")
-        return NotHeld(f"{self._where} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
+            return Absent(f"{self._source} has no {of}")
+        return NotInSnapshot(f"{self._source} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
 
     def applied_by(self, manager: str, others: bool = False) -> Unknown:
         """As `ports.AppliedReader.applied_by`: a dump contains only some kinds, and does not say which."""
-        return Unknown(f"{self._where} does not hold all kinds of objects")
+        return Unknown(f"{self._source} does not hold all kinds of objects")
 
-    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+    def list_history(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         """As `ports.Histories.listed`; unknown if the dump has no object of the kind in the namespace."""
-        found = self._lists.get((resource.kind, namespace))
-        if found is None:
-            return NotHeld(f"{self._where} holds no {resource.kind} of namespace {namespace}")
-        return tuple(found)
+        documents = self._lists.get((resource.kind, namespace))
+        if documents is None:
+            return NotInSnapshot(f"{self._source} holds no {resource.kind} of namespace {namespace}")
+        return tuple(documents)
 
 
 # Single pods of a dump, found in a second pass: which pods are needed is known only after the first.
 
 
-class HeldPods:
+class DumpPodReader:
     """A `ports.PodReader`. `read` reads the pods into the given collector; `source`: ``the snapshot x``."""
 
     has_logs = False
 
-    def __init__(self, read: Callable[[RawObjects], object], where: str) -> None:
+    def __init__(self, read: Callable[[RawObjects], object], source: str) -> None:
         self._read = read
-        self._where = where
+        self._source = source
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         """As `ports.PodReader.containers`."""
-        wanted = _Wanted(pods)
+        collector = _PodCollector(pods)
         try:
             if pods:
-                self._read(wanted)
+                self._read(collector)
         except SnapshotError as error:  # for example standard input, which has been read to its end
-            return dict.fromkeys(pods, Unknown(f"{self._where} cannot be read once more: {error.message}"))
-        return {pod: self._containers(pod, wanted.kept.get(pod)) for pod in pods}
+            return dict.fromkeys(pods, Unknown(f"{self._source} cannot be read once more: {error.message}"))
+        return {pod: self._containers(pod, collector.kept.get(pod)) for pod in pods}
 
-    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, Unknown]:
+    def logs(self, asked: Collection[LogKey]) -> Mapping[LogKey, Unknown]:
         """As `ports.PodReader.logs`."""
-        return dict.fromkeys(asked, NotHeld(f"{self._where} holds no logs"))
+        return dict.fromkeys(asked, NotInSnapshot(f"{self._source} holds no logs"))
 
     def _containers(self, pod: str, raw: bytes | None) -> tuple[Container, ...] | Absent | Unknown:
         if raw is None:
-            return Absent(f"{self._where} has no pod {pod}")
+            return Absent(f"{self._source} has no pod {pod}")
         try:
-            return containers_of(raw)
-        except NoSuchObject as error:
-            return Unknown(f"pod {pod} of {self._where} is none: {error}")
+            return decode_containers(raw)
+        except InvalidObjectKind as error:
+            return Unknown(f"pod {pod} of {self._source} is none: {error}")
 
 
-class _Wanted(Keeper):
+class _PodCollector(SelectiveCollector):
     """Keeps some pods, unchanged. Mutable."""
 
     kinds = (kinds.PODS.kind,)
@@ -348,13 +348,13 @@ class _Wanted(Keeper):
             self.kept[key] = bytes(raw)
 
 
-_decode = msgspec.json.Decoder(Object).decode
+_decode = msgspec.json.Decoder(ObjectStruct).decode
 
 
 # Several collectors over one dump, filled while a reader reads it once.
 
 
-class HeldTogether(RawObjects):
+class CombinedCollector(RawObjects):
     """Mutable."""
 
     def __init__(self, keepers: Sequence[RawObjects]) -> None:
@@ -381,29 +381,29 @@ class HeldTogether(RawObjects):
 # Signs of interruptions in a dump besides its objects, kept while a reader reads it.
 
 
-class HeldSigns(Keeper):
+class DumpSignReader(SelectiveCollector):
     """A `ports.Signs` over the Events that a reader has read into it. Mutable. `source`: ``the snapshot x``."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, source: str) -> None:
         super().__init__()
-        self._where = where
-        self._events: list[SpotEvent] = []
+        self._source = source
+        self._events: list[InterruptionEvent] = []
         self._has_events = False
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        doc = document(raw) if kind == EVENTS.kind else None
+        doc = decode_object(raw) if kind == EVENTS.kind else None
         if doc is not None:
             self._has_events = True
-            event = spot_event(doc)
+            event = interruption_event(doc)
             self._events += [event] if event is not None else []
 
-    def events(self) -> tuple[SpotEvent, ...] | Unknown:
+    def events(self) -> tuple[InterruptionEvent, ...] | Unknown:
         """As `ports.Signs.events`."""
-        return tuple(self._events) if self._has_events else NotHeld(f"{self._where} holds no Events")
+        return tuple(self._events) if self._has_events else NotInSnapshot(f"{self._source} holds no Events")
 
     def metrics(self, pod: str, port: int) -> Unknown:
         """As `ports.Signs.metrics`."""
-        return NotHeld(f"{self._where} holds nothing of what {pod} counts (port {port})")
+        return NotInSnapshot(f"{self._source} holds nothing of what {pod} counts (port {port})")
 
 
 # Past changes in a dump besides its lists, kept while a reader reads it.
@@ -412,46 +412,46 @@ class HeldSigns(Keeper):
 _REVISIONS = (REPLICA_SETS.kind, CONTROLLER_REVISIONS.kind)
 
 
-class HeldChanges(Keeper):
+class DumpChangeReader(SelectiveCollector):
     """Mutable: a reader fills it. `source`: ``the snapshot x``."""
 
     kinds = (*_REVISIONS, EVENTS.kind)
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, source: str) -> None:
         super().__init__()
-        self._where = where
-        self._seen: set[str] = set()
+        self._source = source
+        self._kinds_seen: set[str] = set()
         self._revisions: list[Revision] = []
-        self._events: list[ReportedEvent] = []
+        self._events: list[KubernetesEvent] = []
 
     def add_page(self, resource: Resource, body: bytes) -> None:
         if resource.kind in self.kinds:
-            self._seen.add(resource.kind)
+            self._kinds_seen.add(resource.kind)
             super().add_page(resource, body)
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
         if kind not in self.kinds:
             return
-        doc = document(raw)
+        doc = decode_object(raw)
         if doc is None:
             return
-        self._seen.add(kind)
+        self._kinds_seen.add(kind)
         if kind == EVENTS.kind:
-            told = event(doc)
-            self._events += [told] if told is not None else []
+            reported_event = event_from_document(doc)
+            self._events += [reported_event] if reported_event is not None else []
         else:
-            made = revision({**doc, "kind": kind})
-            self._revisions += [made] if made is not None else []
+            new_revision = revision_from_document({**doc, "kind": kind})
+            self._revisions += [new_revision] if new_revision is not None else []
 
-    def told(self) -> ReportedChanges:
+    def reported_changes(self) -> ReportedChanges:
         """A kind without any object counts as not held: it is not known whether there was one."""
-        made = tuple(dict.fromkeys(self._revisions))
+        all_revisions = tuple(dict.fromkeys(self._revisions))
         revisions = {
-            kind: tuple(each for each in made if each.of.kind == kind)
-            if kept.kind in self._seen
-            else NotHeld(f"{self._where} holds no {kept.plural}")
-            for kind, kept in HISTORY_OF.items()
+            kind: tuple(each for each in all_revisions if each.of.kind == kind)
+            if resource.kind in self._kinds_seen
+            else NotInSnapshot(f"{self._source} holds no {resource.plural}")
+            for kind, resource in HISTORY_KINDS.items()
         }
         events = tuple(dict.fromkeys(self._events))
-        held = EVENTS.kind in self._seen
-        return ReportedChanges(revisions, events if held else NotHeld(f"{self._where} holds no events"))
+        has_events = EVENTS.kind in self._kinds_seen
+        return ReportedChanges(revisions, events if has_events else NotInSnapshot(f"{self._source} holds no events"))

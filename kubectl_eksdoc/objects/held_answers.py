@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kubectl_eksdoc.amazon.removed_apis import METRIC, ROWS
+from kubectl_eksdoc.amazon.removed_apis import METRIC, REMOVED_APIS
 from kubectl_eksdoc.model.api_objects import (
     AppliedObjects,
     Doc,
@@ -18,38 +18,38 @@ from kubectl_eksdoc.model.api_objects import (
     WrittenObject,
 )
 from kubectl_eksdoc.model.cluster import ClusterAnswers
-from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision, SpotEvent
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, NotHeld, Resource, Unknown
-from kubectl_eksdoc.model.nodes import Container, LogOf
+from kubectl_eksdoc.model.interruption import ReportedChanges, KubernetesEvent, Revision, InterruptionEvent
+from kubectl_eksdoc.model.kinds import NOT_REQUESTED, Absent, NotInSnapshot, Resource, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogKey
 
 from . import manifests
 from .manifests import HelmRevision, has_managed_fields, written_object
-from .single import Keeper, document
+from .single import SelectiveCollector, decode_object
 
 T = TypeVar("T")
 
-Containers = Callable[[Collection[str]], Mapping[str, "tuple[Container, ...] | Absent | Unknown"]]
+ContainerReader = Callable[[Collection[str]], Mapping[str, "tuple[Container, ...] | Absent | Unknown"]]
 
 
-class HeldAnswers:
+class SnapshotAnswerReader:
     """A `ports.ExtraReader`. `source`: ``the snapshot x``; `containers` reads the containers of pods, which are in the
     lists."""
 
-    def __init__(self, answers: ClusterAnswers, where: str, containers: Containers) -> None:
+    def __init__(self, answers: ClusterAnswers, source: str, containers: ContainerReader) -> None:
         self._answers = answers
-        self._where = where
+        self._source = source
         self._containers = containers
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        return self._answers.objects.get(of) or NotHeld(f"{self._where} does not hold {of} of {of.namespace}")
+    def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
+        return self._answers.objects.get(of) or NotInSnapshot(f"{self._source} does not hold {of} of {of.namespace}")
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
-        return self._answers.applied.get((manager, others), self._nothing(f"objects that {manager} has applied"))
+        return self._answers.applied.get((manager, others), self._not_held(f"objects that {manager} has applied"))
 
-    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        found = self._answers.histories.get((resource.full_name, namespace))
-        none = NotHeld(f"{self._where} does not hold {resource.plural} of namespace {namespace}")
-        return none if found is None else found
+    def list_history(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        documents = self._answers.histories.get((resource.full_name, namespace))
+        not_held = NotInSnapshot(f"{self._source} does not hold {resource.plural} of namespace {namespace}")
+        return not_held if documents is None else documents
 
     @property
     def has_logs(self) -> bool:
@@ -58,131 +58,131 @@ class HeldAnswers:
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         return self._containers(pods)
 
-    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
-        held = self._answers.logs
-        return {log: held.get(log, NotHeld(f"{self._where} holds no log of {log.pod}")) for log in asked}
+    def logs(self, asked: Collection[LogKey]) -> Mapping[LogKey, str | Absent | Unknown]:
+        logs_held = self._answers.logs
+        return {log: logs_held.get(log, NotInSnapshot(f"{self._source} holds no log of {log.pod}")) for log in asked}
 
-    def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        return self._known(self._answers.events, "Events of nodes")
+    def events(self) -> tuple[InterruptionEvent, ...] | Unknown:
+        return self._known_or_not_held(self._answers.events, "Events of nodes")
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
-        none = NotHeld(f"{self._where} holds nothing of what {pod} counts (port {port})")
-        return self._answers.metrics.get((pod, port), none)
+        not_held = NotInSnapshot(f"{self._source} holds nothing of what {pod} counts (port {port})")
+        return self._answers.metrics.get((pod, port), not_held)
 
     def requested(self) -> tuple[str, ...] | Unknown:
-        return self._known(self._answers.requested, "counters of the API server")
+        return self._known_or_not_held(self._answers.requested, "counters of the API server")
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
-        held = {each.resource.full_name: each for each in self._answers.written}
-        return tuple(held.get(each.full_name) or KindUsage(each, self._nothing(each.plural)) for each in resources)
+        usage_by_resource = {each.resource.full_name: each for each in self._answers.written}
+        return tuple(usage_by_resource.get(each.full_name) or KindUsage(each, self._not_held(each.plural)) for each in resources)
 
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
-        return self._known(self._answers.releases, "releases of Helm")
+        return self._known_or_not_held(self._answers.releases, "releases of Helm")
 
-    def told(self) -> ReportedChanges:
+    def reported_changes(self) -> ReportedChanges:
         return self._answers.past
 
-    def _known(self, held: T, what: str) -> T | Unknown:
-        return self._nothing(what) if held == NOT_ASKED else held
+    def _known_or_not_held(self, answer: T, description: str) -> T | Unknown:
+        return self._not_held(description) if answer == NOT_REQUESTED else answer
 
-    def _nothing(self, what: str) -> Unknown:
-        return NotHeld(f"{self._where} does not hold {what}")
+    def _not_held(self, description: str) -> Unknown:
+        return NotInSnapshot(f"{self._source} does not hold {description}")
 
 
 # API usage in a dump: which clients use which API versions, kept while a reader reads it once.
 
 
 _SECRET = "Secret"
-_SIGNS = (b"last-applied-configuration", b"managedFields")
+_WRITE_MARKERS = (b"last-applied-configuration", b"managedFields")
 
 _NO_MANAGED_FIELDS = "its objects have no managedFields, as kubectl get shows them with --show-managed-fields only"
 
 
-class HeldApis(Keeper):
+class DumpApiUsage(SelectiveCollector):
     """Mutable. `source`: ``the snapshot x``; `complete`: an object that is not in it does not exist."""
 
-    kinds = {*ROWS.by("kind"), _SECRET}
+    kinds = {*REMOVED_APIS.by("kind"), _SECRET}
 
-    def __init__(self, where: str, complete: bool = False) -> None:
+    def __init__(self, source: str, complete: bool = False) -> None:
         super().__init__()
-        self._where = where
+        self._source = source
         self._complete = complete
-        self._found: dict[tuple[str, str], list[WrittenObject]] = {}
-        self._seen: set[tuple[str, str]] = set()
-        self._objects: set[tuple[str, str]] = set()
-        self._shown: set[tuple[str, str]] = set()  # kinds of which one object has managedFields
+        self._written_objects: dict[tuple[str, str], list[WrittenObject]] = {}
+        self._kinds_seen: set[tuple[str, str]] = set()
+        self._kinds_with_objects: set[tuple[str, str]] = set()
+        self._kinds_with_managed_fields: set[tuple[str, str]] = set()  # kinds of which one object has managedFields
         self._secrets = False
         self._metrics: tuple[str, ...] | None = None
-        self._kept: dict[HelmRevision, Callable[[], HelmRelease]] = {}
+        self._release_loaders: dict[HelmRevision, Callable[[], HelmRelease]] = {}
 
     def add_page(self, resource: Resource, body: bytes) -> None:
         if resource.kind == _SECRET:
             self._secrets = True
         if resource.kind in self.kinds:
-            self._seen.add((resource.group, resource.kind))
+            self._kinds_seen.add((resource.group, resource.kind))
             super().add_page(resource, body)
 
     def forget(self, resource: Resource) -> None:
         key = resource.group, resource.kind
-        self._found.pop(key, None)
-        for each in (self._seen, self._objects, self._shown):
+        self._written_objects.pop(key, None)
+        for each in (self._kinds_seen, self._kinds_with_objects, self._kinds_with_managed_fields):
             each.discard(key)
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
         group = api_version.rpartition("/")[0]
         if kind == _SECRET and not group:
-            self._secret(bytes(raw))
-        elif kind in ROWS.by("kind"):
-            self._object((group, kind), api_version, bytes(raw))
+            self._add_secret(bytes(raw))
+        elif kind in REMOVED_APIS.by("kind"):
+            self._add_object((group, kind), api_version, bytes(raw))
 
-    def _object(self, key: tuple[str, str], api_version: str, raw: bytes) -> None:
-        self._seen.add(key)
-        self._objects.add(key)
-        doc = document(raw) if any(sign in raw for sign in _SIGNS) else None
+    def _add_object(self, key: tuple[str, str], api_version: str, raw: bytes) -> None:
+        self._kinds_seen.add(key)
+        self._kinds_with_objects.add(key)
+        doc = decode_object(raw) if any(marker in raw for marker in _WRITE_MARKERS) else None
         if doc is None:
             return
         if has_managed_fields(doc):
-            self._shown.add(key)
-        found = written_object(doc, key[1], api_version)
-        if found is not None:
-            self._found.setdefault(key, []).append(found)
+            self._kinds_with_managed_fields.add(key)
+        written = written_object(doc, key[1], api_version)
+        if written is not None:
+            self._written_objects.setdefault(key, []).append(written)
 
-    def _secret(self, raw: bytes) -> None:
+    def _add_secret(self, raw: bytes) -> None:
         """Only Helm's Secrets are decoded, and only the data that their releases need is kept."""
         self._secrets = True
-        doc = document(raw) if b"helm" in raw else None
-        of = None if doc is None else manifests.kept(doc)
-        if doc is not None and of is not None and doc.get("type") == manifests.TYPE:
-            held = doc  # decoded once the current revisions are known
-            self._kept[of] = lambda: manifests.release(of, held)
+        doc = decode_object(raw) if b"helm" in raw else None
+        helm_revision = None if doc is None else manifests.helm_revision(doc)
+        if doc is not None and helm_revision is not None and doc.get("type") == manifests.HELM_SECRET_TYPE:
+            secret_document = doc  # decoded once the current revisions are known
+            self._release_loaders[helm_revision] = lambda: manifests.helm_release(helm_revision, secret_document)
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
         """For each resource; one without any object in the dump is unknown, unless the dump is `complete`."""
-        return tuple(map(self._told, resources))
+        return tuple(map(self._kind_usage, resources))
 
-    def _told(self, resource: Resource) -> KindUsage:
+    def _kind_usage(self, resource: Resource) -> KindUsage:
         key = resource.group, resource.kind
-        if key not in self._seen:
-            nothing = NotHeld(f"{self._where} holds no {resource.plural}")
-            return KindUsage(resource, () if self._complete else nothing)
-        found = tuple(self._found.get(key, ()))
-        hidden = key in self._objects and key not in self._shown and not self._complete
-        return KindUsage(resource, found, Unknown(f"in {self._where} {_NO_MANAGED_FIELDS}") if hidden else None)
+        if key not in self._kinds_seen:
+            not_held = NotInSnapshot(f"{self._source} holds no {resource.plural}")
+            return KindUsage(resource, () if self._complete else not_held)
+        objects = tuple(self._written_objects.get(key, ()))
+        lacks_managed_fields = key in self._kinds_with_objects and key not in self._kinds_with_managed_fields and not self._complete
+        return KindUsage(resource, objects, Unknown(f"in {self._source} {_NO_MANAGED_FIELDS}") if lacks_managed_fields else None)
 
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         """The Helm releases, each in its current revision."""
         if not self._secrets and not self._complete:
-            return NotHeld(f"{self._where} holds no Secrets, in which Helm keeps its releases")
-        return tuple(self._kept[each]() for each in manifests.latest(self._kept))
+            return NotInSnapshot(f"{self._source} holds no Secrets, in which Helm keeps its releases")
+        return tuple(self._release_loaders[each]() for each in manifests.current_revisions(self._release_loaders))
 
-    def count(self, metrics: str) -> None:
+    def add_metrics(self, metrics: str) -> None:
         """Keep an API server's answer to ``/metrics``."""
         self._metrics = tuple(line for line in metrics.splitlines() if METRIC in line and not line.startswith("#"))
 
     def requested(self) -> tuple[str, ...] | Unknown:
         """As `ApiUsage.requested`; a dump of objects never has it."""
         if self._metrics is None:
-            return NotHeld(f"{self._where} holds nothing of what the API server has counted")
+            return NotInSnapshot(f"{self._source} holds nothing of what the API server has counted")
         return self._metrics
 
 
@@ -195,31 +195,31 @@ class HeldApis(Keeper):
 KIND, VERSION = "ClusterAnswers", 1
 
 
-class BadAnswers(ValueError):
+class InvalidAnswers(ValueError):
     """The text contains no answers of a cluster, or those of another version; the message says which."""
 
 
-def written(answers: ClusterAnswers) -> bytes:
+def write_answers(answers: ClusterAnswers) -> bytes:
     """Sorted: equal answers give equal bytes."""
     body = {
         "kind": KIND,
         "version": VERSION,
-        "objects": _pairs(answers.objects, _told),
-        "histories": _pairs(answers.histories, _told),
-        "logs": _pairs(answers.logs, _told),
-        "metrics": _pairs(answers.metrics, _told),
-        "events": _told(answers.events),
-        "requested": _told(answers.requested),
-        "written": [_kind(each) for each in answers.written],
-        "releases": _releases(answers.releases),
-        "revisions": {kind: _told(each) for kind, each in sorted(answers.past.revisions.items())},
-        "happened": _told(answers.past.events),
-        "applied": _pairs(answers.applied, _applied),
+        "objects": _mapping_to_json(answers.objects, _answer_to_json),
+        "histories": _mapping_to_json(answers.histories, _answer_to_json),
+        "logs": _mapping_to_json(answers.logs, _answer_to_json),
+        "metrics": _mapping_to_json(answers.metrics, _answer_to_json),
+        "events": _answer_to_json(answers.events),
+        "requested": _answer_to_json(answers.requested),
+        "written": [_kind_usage_to_json(each) for each in answers.written],
+        "releases": _releases_to_json(answers.releases),
+        "revisions": {kind: _answer_to_json(each) for kind, each in sorted(answers.past.revisions.items())},
+        "happened": _answer_to_json(answers.past.events),
+        "applied": _mapping_to_json(answers.applied, _applied_to_json),
     }
     return msgspec.json.encode(body)
 
 
-def read(text: bytes) -> ClusterAnswers:
+def read_answers(text: bytes) -> ClusterAnswers:
     """Parse the answers.
 
     Raises:
@@ -228,100 +228,100 @@ def read(text: bytes) -> ClusterAnswers:
     try:
         body = msgspec.json.decode(text)
         if body["kind"] != KIND or body["version"] != VERSION:
-            raise BadAnswers(f"it is {str(body['kind'])[:80]!r} of version {str(body['version'])[:20]!r}")
-        return _answers(body)
+            raise InvalidAnswers(f"it is {str(body['kind'])[:80]!r} of version {str(body['version'])[:20]!r}")
+        return _parse_answers(body)
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise error if isinstance(error, BadAnswers) else BadAnswers(f"{type(error).__name__}: {error}") from error
+        raise error if isinstance(error, InvalidAnswers) else InvalidAnswers(f"{type(error).__name__}: {error}") from error
 
 
-def _answers(body: Any) -> ClusterAnswers:
+def _parse_answers(body: Any) -> ClusterAnswers:
     return ClusterAnswers(
-        _mapped(body["objects"], ObjectName, _as_it_is),
-        _mapped(body["histories"], tuple[str, str], _several(dict[str, Any])),
-        _mapped(body["logs"], LogOf, _made(str)),
-        _mapped(body["metrics"], tuple[str, int], _made(str)),
-        _said(body["events"], _several(SpotEvent)),
-        _said(body["requested"], _several(str)),
-        tuple(map(_kind_told, body["written"])),
-        _said(body["releases"], lambda given: tuple(map(_release, given))),
+        _mapping_from_json(body["objects"], ObjectName, _as_document),
+        _mapping_from_json(body["histories"], tuple[str, str], _converter_to_tuple(dict[str, Any])),
+        _mapping_from_json(body["logs"], LogKey, _converter_to(str)),
+        _mapping_from_json(body["metrics"], tuple[str, int], _converter_to(str)),
+        _answer_from_json(body["events"], _converter_to_tuple(InterruptionEvent)),
+        _answer_from_json(body["requested"], _converter_to_tuple(str)),
+        tuple(map(_kind_usage_from_json, body["written"])),
+        _answer_from_json(body["releases"], lambda given: tuple(map(_release_from_json, given))),
         ReportedChanges(
-            {kind: _said(each, _several(Revision)) for kind, each in body["revisions"].items()},
-            _said(body["happened"], _several(ReportedEvent)),
+            {kind: _answer_from_json(each, _converter_to_tuple(Revision)) for kind, each in body["revisions"].items()},
+            _answer_from_json(body["happened"], _converter_to_tuple(KubernetesEvent)),
         ),
-        _mapped(body.get("applied", ()), tuple[str, bool], _applied_objects),
+        _mapping_from_json(body.get("applied", ()), tuple[str, bool], _applied_from_json),
     )
 
 
-def _told(given: Any) -> dict[str, Any]:
-    if isinstance(given, Unknown):
-        return {"unknown": given.why, "missing": given.missing}
-    return {"absent": given.said} if isinstance(given, Absent) else {"known": msgspec.to_builtins(given)}
+def _answer_to_json(answer: Any) -> dict[str, Any]:
+    if isinstance(answer, Unknown):
+        return {"unknown": answer.why, "missing": answer.missing}
+    return {"absent": answer.said} if isinstance(answer, Absent) else {"known": msgspec.to_builtins(answer)}
 
 
-def _said(told: Any, made: Callable[[Any], Any]) -> Any:
-    if "unknown" in told:
-        return Unknown(msgspec.convert(told["unknown"], str), msgspec.convert(told["missing"], str))
-    return Absent(msgspec.convert(told["absent"], str)) if "absent" in told else made(told["known"])
+def _answer_from_json(document: Any, convert: Callable[[Any], Any]) -> Any:
+    if "unknown" in document:
+        return Unknown(msgspec.convert(document["unknown"], str), msgspec.convert(document["missing"], str))
+    return Absent(msgspec.convert(document["absent"], str)) if "absent" in document else convert(document["known"])
 
 
-def _pairs(given: Mapping[Any, Any], told: Callable[[Any], Any]) -> list[dict[str, Any]]:
-    return [{"of": msgspec.to_builtins(key), "said": told(given[key])} for key in sorted(given)]
+def _mapping_to_json(mapping: Mapping[Any, Any], to_json: Callable[[Any], Any]) -> list[dict[str, Any]]:
+    return [{"of": msgspec.to_builtins(key), "said": to_json(mapping[key])} for key in sorted(mapping)]
 
 
-def _mapped(pairs: Iterable[Any], key: Any, made: Callable[[Any], Any]) -> dict[Any, Any]:
-    return {msgspec.convert(each["of"], key): _said(each["said"], made) for each in pairs}
+def _mapping_from_json(pairs: Iterable[Any], key_type: Any, convert: Callable[[Any], Any]) -> dict[Any, Any]:
+    return {msgspec.convert(each["of"], key_type): _answer_from_json(each["said"], convert) for each in pairs}
 
 
-def _as_it_is(given: Any) -> Any:
-    return msgspec.convert(given, dict[str, Any])
+def _as_document(value: Any) -> Any:
+    return msgspec.convert(value, dict[str, Any])
 
 
-def _made(form: Any) -> Callable[[Any], Any]:
-    return lambda given: msgspec.convert(given, form)
+def _converter_to(value_type: Any) -> Callable[[Any], Any]:
+    return lambda given: msgspec.convert(given, value_type)
 
 
-def _several(form: Any) -> Callable[[Any], Any]:
-    return lambda given: msgspec.convert(given, tuple[form, ...])
+def _converter_to_tuple(item_type: Any) -> Callable[[Any], Any]:
+    return lambda given: msgspec.convert(given, tuple[item_type, ...])
 
 
-def _applied(found: AppliedObjects | Unknown) -> dict[str, Any]:
-    if isinstance(found, Unknown):
-        return _told(found)
-    labels = _pairs(found.labels, lambda each: dict(sorted(each.items())))
-    unlisted = {kind: _told(why) for kind, why in sorted(found.unlisted.items())}
-    return {"known": {"labels": labels, "stripped": msgspec.to_builtins(sorted(found.stripped)), "unlisted": unlisted}}
+def _applied_to_json(applied: AppliedObjects | Unknown) -> dict[str, Any]:
+    if isinstance(applied, Unknown):
+        return _answer_to_json(applied)
+    labels = _mapping_to_json(applied.labels, lambda each: dict(sorted(each.items())))
+    unlisted = {kind: _answer_to_json(unknown) for kind, unknown in sorted(applied.unlisted.items())}
+    return {"known": {"labels": labels, "stripped": msgspec.to_builtins(sorted(applied.stripped)), "unlisted": unlisted}}
 
 
-def _applied_objects(given: Any) -> AppliedObjects:
-    labels = {msgspec.convert(each["of"], ObjectName): dict(each["said"]) for each in given["labels"]}
-    unlisted = {kind: _said(why, _as_it_is) for kind, why in given["unlisted"].items()}
-    return AppliedObjects(labels, msgspec.convert(given["stripped"], frozenset[ObjectName]), unlisted)
+def _applied_from_json(document: Any) -> AppliedObjects:
+    labels = {msgspec.convert(each["of"], ObjectName): dict(each["said"]) for each in document["labels"]}
+    unlisted = {kind: _answer_from_json(unknown, _as_document) for kind, unknown in document["unlisted"].items()}
+    return AppliedObjects(labels, msgspec.convert(document["stripped"], frozenset[ObjectName]), unlisted)
 
 
-def _kind(told: KindUsage) -> dict[str, Any]:
-    lacking = None if told.lacking is None else _told(told.lacking)
-    return {"of": msgspec.to_builtins(told.resource), "said": _told(told.objects), "lacking": lacking}
+def _kind_usage_to_json(usage: KindUsage) -> dict[str, Any]:
+    lacking = None if usage.lacking is None else _answer_to_json(usage.lacking)
+    return {"of": msgspec.to_builtins(usage.resource), "said": _answer_to_json(usage.objects), "lacking": lacking}
 
 
-def _kind_told(given: Any) -> KindUsage:
-    lacking = None if given["lacking"] is None else _said(given["lacking"], _as_it_is)
-    resource = msgspec.convert(given["of"], Resource)
-    return KindUsage(resource, _said(given["said"], _several(WrittenObject)), lacking)
+def _kind_usage_from_json(document: Any) -> KindUsage:
+    lacking = None if document["lacking"] is None else _answer_from_json(document["lacking"], _as_document)
+    resource = msgspec.convert(document["of"], Resource)
+    return KindUsage(resource, _answer_from_json(document["said"], _converter_to_tuple(WrittenObject)), lacking)
 
 
-def _releases(given: tuple[HelmRelease, ...] | Unknown) -> dict[str, Any]:
-    return _told(given) if isinstance(given, Unknown) else {"known": [_of_release(each) for each in given]}
+def _releases_to_json(releases: tuple[HelmRelease, ...] | Unknown) -> dict[str, Any]:
+    return _answer_to_json(releases) if isinstance(releases, Unknown) else {"known": [_release_to_json(each) for each in releases]}
 
 
-def _of_release(each: HelmRelease) -> dict[str, Any]:
+def _release_to_json(release: HelmRelease) -> dict[str, Any]:
     return {
-        "of": [each.namespace, each.name, each.revision, each.status],
-        "said": _told(each.manifest),
-        "hooks": msgspec.to_builtins(each.hooks),
+        "of": [release.namespace, release.name, release.revision, release.status],
+        "said": _answer_to_json(release.manifest),
+        "hooks": msgspec.to_builtins(release.hooks),
     }
 
 
-def _release(given: Any) -> HelmRelease:
-    namespace, name, revision, status = msgspec.convert(given["of"], tuple[str, str, int, str])
-    hooks = msgspec.convert(given["hooks"], ManifestText)
-    return HelmRelease(namespace, name, revision, status, _said(given["said"], _made(ManifestText)), hooks)
+def _release_from_json(document: Any) -> HelmRelease:
+    namespace, name, revision, status = msgspec.convert(document["of"], tuple[str, str, int, str])
+    hooks = msgspec.convert(document["hooks"], ManifestText)
+    return HelmRelease(namespace, name, revision, status, _answer_from_json(document["said"], _converter_to(ManifestText)), hooks)

@@ -19,98 +19,98 @@ import msgspec
 from kubectl_eksdoc.model.api_objects import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT, DRAIN_RUN_STANDING
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.journal import (
-    Entries,
-    Entry,
-    JournalIntent,
-    Note,
-    Result,
+    JournalEntries,
+    JournalEntry,
+    IntentEntry,
+    NoteEntry,
+    ResultEntry,
     RunEnd,
     RunEvent,
     RunEvents,
     RunStanding,
     RunStarted,
-    Timed,
+    TimingEntry,
 )
 from kubectl_eksdoc.model.snapshots import FORMAT as SNAPSHOTS_FORMAT
-from kubectl_eksdoc.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.model.snapshots import SceneManifest, Snapshot
 
 FORMAT = 1
 
-_TYPES: Mapping[str, type[Entry]] = {
+_TYPES: Mapping[str, type[JournalEntry]] = {
     "begun": RunStarted,
-    "intent": JournalIntent,
-    "result": Result,
-    "note": Note,
-    "timed": Timed,
+    "intent": IntentEntry,
+    "result": ResultEntry,
+    "note": NoteEntry,
+    "timed": TimingEntry,
 }
 _WORDS = {kind: word for word, kind in _TYPES.items()}
 _OPTIONAL = {kind: {each.name for each in fields(kind) if each.default is not MISSING} for kind in _WORDS}
-_LEFT_OUT: tuple[object, ...] = ("", None, [], ())
-_LONGEST_SHOWN = 60
+_OMITTED_VALUES: tuple[object, ...] = ("", None, [], ())
+_MAX_SHOWN = 60
 
 
-def line(entry: Entry) -> str:
+def entry_line(entry: JournalEntry) -> str:
     """One entry with its line end. Its time must be in UTC."""
-    made: dict[str, Any] = msgspec.to_builtins(entry)
+    fields_by_name: dict[str, Any] = msgspec.to_builtins(entry)
     optional = _OPTIONAL[type(entry)]
-    given = {key: value for key, value in made.items() if key not in optional or value not in _LEFT_OUT}
+    written_fields = {key: value for key, value in fields_by_name.items() if key not in optional or value not in _OMITTED_VALUES}
     head = {"v": FORMAT, "entry": _WORDS[type(entry)]}
-    return json.dumps({**head, **given}, ensure_ascii=True, separators=(",", ":")) + "\n"
+    return json.dumps({**head, **written_fields}, ensure_ascii=True, separators=(",", ":")) + "\n"
 
 
-def lines(entries: Iterable[Entry]) -> str:
-    return "".join(map(line, entries))
+def entry_lines(entries: Iterable[JournalEntry]) -> str:
+    return "".join(map(entry_line, entries))
 
 
-def read_lines(text: bytes, where: str) -> Entries:
+def read_journal(text: bytes, source: str) -> JournalEntries:
     """All valid entries; `source` (a file, a key of a ConfigMap) is named in the message about every other line."""
-    found: list[Entry] = []
+    entries: list[JournalEntry] = []
     dropped: list[str] = []
     for number, each in enumerate(text.split(b"\n"), 1):
         if not each.strip():
             continue
         try:
-            found.append(_entry(each))
-        except _Strange as strange:
-            dropped.append(f"{where}, line {number}: {strange}")
-    return Entries(tuple(found), tuple(dropped))
+            entries.append(_parse_entry(each))
+        except _InvalidLine as problem:
+            dropped.append(f"{source}, line {number}: {problem}")
+    return JournalEntries(tuple(entries), tuple(dropped))
 
 
-class _Strange(ValueError):
+class _InvalidLine(ValueError):
     """A line that is not an entry; the message gives the reason."""
 
 
-def _entry(text: bytes) -> Entry:
+def _parse_entry(text: bytes) -> JournalEntry:
     try:
-        document = json.loads(text.decode("ascii"), parse_constant=_no_number)
+        document = json.loads(text.decode("ascii"), parse_constant=_reject_constant)
     except RecursionError as error:
-        raise _Strange("it is nested too deeply") from error
+        raise _InvalidLine("it is nested too deeply") from error
     except ValueError as error:  # not JSON, not ASCII, or a number of thousands of digits
-        raise _Strange("it is truncated, or is not a journal line") from error
+        raise _InvalidLine("it is truncated, or is not a journal line") from error
     if not isinstance(document, dict):
-        raise _Strange("it is JSON, but no entry")
+        raise _InvalidLine("it is JSON, but no entry")
     if document.get("v") != FORMAT or document["v"] is True:
-        raise _Strange(f"its format is {_short(document.get('v'))}, and this version reads only {FORMAT}")
+        raise _InvalidLine(f"its format is {_shortened(document.get('v'))}, and this version reads only {FORMAT}")
     word = document.get("entry")
     kind = _TYPES.get(word) if isinstance(word, str) else None
     if kind is None:
-        raise _Strange(f"an entry {_short(word)} is not known to this version")
+        raise _InvalidLine(f"an entry {_shortened(word)} is not known to this version")
     try:
-        entry: Entry = msgspec.convert(document, kind)
+        entry: JournalEntry = msgspec.convert(document, kind)
     except (msgspec.ValidationError, RecursionError, ValueError) as error:
-        raise _Strange(f"its {word} is not as this version writes it: {_short(error)}") from error
+        raise _InvalidLine(f"its {word} is not as this version writes it: {_shortened(error)}") from error
     if entry.at.tzinfo is None or entry.at.utcoffset() or entry.number < 0:
-        raise _Strange(f"its {word} has a time that is not in UTC, or a number below 0")
+        raise _InvalidLine(f"its {word} has a time that is not in UTC, or a number below 0")
     return entry
 
 
-def _no_number(word: str) -> NoReturn:
+def _reject_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number in JSON")
 
 
-def _short(value: object) -> str:
+def _shortened(value: object) -> str:
     text = str(value) if isinstance(value, (Exception, int)) else json.dumps(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 # Reader of the output of ``drain run -o json``: one document on each line, as defined in DrainRunEvent.json and
@@ -120,7 +120,7 @@ def _short(value: object) -> str:
 # and does not affect other lines. An unknown field, written by a newer version of this tool, is ignored.
 
 
-_LONGEST_S = 10 * 365 * 86400
+_MAX_RUN_S = 10 * 365 * 86400
 """No run lasts ten years, and no clock counts that far."""
 _FIRST_YEAR, _LAST_YEAR = 1970, 9000
 
@@ -164,87 +164,87 @@ class _Run(msgspec.Struct):
     host: str = ""
 
 
-def read_events(text: bytes, where: str) -> RunEvents:
+def read_events(text: bytes, source: str) -> RunEvents:
     """All valid documents of a run; `source` is named in the message about every other line."""
-    told: list[RunEvent | RunEnd | RunStanding] = []
+    records: list[RunEvent | RunEnd | RunStanding] = []
     dropped: list[str] = []
     for number, each in enumerate(text.split(b"\n"), 1):
         if not each.strip():
             continue
         try:
-            told.append(_document(each))
-        except _EventLinesStrange as strange:
-            dropped.append(f"{where}, line {number}: {strange}")
-    standings = tuple(each for each in told if isinstance(each, RunStanding))
-    return RunEvents(tuple(each for each in told if not isinstance(each, RunStanding)), tuple(dropped), standings)
+            records.append(_parse_event_line(each))
+        except _InvalidEventLine as problem:
+            dropped.append(f"{source}, line {number}: {problem}")
+    standings = tuple(each for each in records if isinstance(each, RunStanding))
+    return RunEvents(tuple(each for each in records if not isinstance(each, RunStanding)), tuple(dropped), standings)
 
 
 def standing_line(standing: RunStanding) -> str:
     """The line, with its line end."""
     head = {"apiVersion": API_VERSION, "kind": DRAIN_RUN_STANDING}
-    given = {key: value for key, value in msgspec.to_builtins(standing).items() if value not in _LEFT_OUT}
-    return json.dumps({**head, **given}, ensure_ascii=True, separators=(",", ":")) + "\n"
+    written_fields = {key: value for key, value in msgspec.to_builtins(standing).items() if value not in _OMITTED_VALUES}
+    return json.dumps({**head, **written_fields}, ensure_ascii=True, separators=(",", ":")) + "\n"
 
 
-class _EventLinesStrange(ValueError):
+class _InvalidEventLine(ValueError):
     """A line that is not a document of a run; the message gives the reason."""
 
 
-def _document(text: bytes) -> RunEvent | RunEnd | RunStanding:
+def _parse_event_line(text: bytes) -> RunEvent | RunEnd | RunStanding:
     try:
-        document = json.loads(text.decode("utf-8"), parse_constant=_no_number)
+        document = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
     except RecursionError as error:
-        raise _EventLinesStrange("it is nested too deeply") from error
+        raise _InvalidEventLine("it is nested too deeply") from error
     except ValueError as error:  # not JSON, not UTF-8, or a number of thousands of digits
-        raise _EventLinesStrange("it is truncated, or is not JSON") from error
+        raise _InvalidEventLine("it is truncated, or is not JSON") from error
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in (DRAIN_RUN_EVENT, DRAIN_RUN, DRAIN_RUN_STANDING) or document.get("apiVersion") != API_VERSION:
-        raise _EventLinesStrange(f"it is no {DRAIN_RUN_EVENT} of {API_VERSION}")
+        raise _InvalidEventLine(f"it is no {DRAIN_RUN_EVENT} of {API_VERSION}")
     try:
         if kind == DRAIN_RUN:
-            return _end(msgspec.convert(document, _Run))
+            return _run_end(msgspec.convert(document, _Run))
         if kind == DRAIN_RUN_STANDING:
             standing = msgspec.convert(document, RunStanding)
-            return replace(standing, at=_in_utc(standing.at))
+            return replace(standing, at=_to_utc(standing.at))
         event = msgspec.convert(document, _Event)
-        at, at_s = _in_utc(event.at), _seconds(event.seconds)
+        at, at_s = _to_utc(event.at), _checked_seconds(event.seconds)
         return RunEvent(event.run, at, at_s, event.what, event.subject, event.node or "", event.why or "")
     except (msgspec.ValidationError, RecursionError, OverflowError) as error:
-        raise _EventLinesStrange(
-            f"its {kind} is not as this version writes it: {str(error)[:_LONGEST_SHOWN]}"
+        raise _InvalidEventLine(
+            f"its {kind} is not as this version writes it: {str(error)[:_MAX_SHOWN]}"
         ) from error
 
 
-def _in_utc(given: datetime) -> datetime:
-    if given.tzinfo is None:
-        raise _EventLinesStrange("its time has no zone")
-    at = given.astimezone(timezone.utc)
+def _to_utc(time: datetime) -> datetime:
+    if time.tzinfo is None:
+        raise _InvalidEventLine("its time has no zone")
+    at = time.astimezone(timezone.utc)
     if not _FIRST_YEAR <= at.year <= _LAST_YEAR:
-        raise _EventLinesStrange(f"the year {at.year} is none of a run")
+        raise _InvalidEventLine(f"the year {at.year} is none of a run")
     return at
 
 
-def _end(run: _Run) -> RunEnd:
+def _run_end(run: _Run) -> RunEnd:
     estimate = run.plan.estimate or _Estimate()
     return RunEnd(
         run.run,
         run.outcome,
-        _seconds(run.endedSeconds),
+        _checked_seconds(run.endedSeconds),
         run.stopped or "",
         run.resumed,
         tuple((node.name, node.wave or 0) for node in run.nodes),
         tuple(run.notEmptied),
         run.plan.evictions,
-        None if estimate.p50 is None else _seconds(estimate.p50),
-        None if estimate.p95 is None else _seconds(estimate.p95),
+        None if estimate.p50 is None else _checked_seconds(estimate.p50),
+        None if estimate.p95 is None else _checked_seconds(estimate.p95),
         tuple(run.againstPlan),
         f"{run.who}@{run.host}" if run.who else "",
     )
 
 
-def _seconds(value: float) -> float:
-    if not (math.isfinite(value) and 0 <= value <= _LONGEST_S):
-        raise _EventLinesStrange(f"{value:g} are no seconds of a run")
+def _checked_seconds(value: float) -> float:
+    if not (math.isfinite(value) and 0 <= value <= _MAX_RUN_S):
+        raise _InvalidEventLine(f"{value:g} are no seconds of a run")
     return value
 
 
@@ -254,15 +254,15 @@ def _seconds(value: float) -> float:
 KIND = "SnapshotManifest"
 
 
-class BadManifest(ValueError):
+class InvalidManifest(ValueError):
     """The text is not a manifest of a snapshot; the message gives the reason."""
 
 
-class NewerFormat(BadManifest):
+class NewerFormat(InvalidManifest):
     """A newer version of the tool wrote it."""
 
 
-def written(snapshot: Snapshot) -> bytes:
+def write_manifest(snapshot: Snapshot) -> bytes:
     scenes = {name: msgspec.to_builtins(scene) for name, scene in snapshot.scenes.items()}
     body = {
         "apiVersion": "eksdoc.io/v1alpha1",
@@ -275,7 +275,7 @@ def written(snapshot: Snapshot) -> bytes:
     return msgspec.json.format(msgspec.json.encode(body), indent=1)
 
 
-def read(text: bytes) -> Snapshot:
+def read_manifest(text: bytes) -> Snapshot:
     """Parse a manifest.
 
     Raises:
@@ -285,17 +285,17 @@ def read(text: bytes) -> Snapshot:
     try:
         body = msgspec.json.decode(text)
         if body["kind"] != KIND:
-            raise BadManifest(f"it is {str(body['kind'])[:80]!r}")
+            raise InvalidManifest(f"it is {str(body['kind'])[:80]!r}")
         if body["format"] != SNAPSHOTS_FORMAT:
             raise NewerFormat(f"it is of format {str(body['format'])[:20]}, and this tool reads {SNAPSHOTS_FORMAT}")
-        scenes = {name: msgspec.convert(each, Scene) for name, each in body["scenes"].items()}
+        scenes = {name: msgspec.convert(each, SceneManifest) for name, each in body["scenes"].items()}
         if "" not in scenes:
-            raise BadManifest("it has no scene that all commands see")
+            raise InvalidManifest("it has no scene that all commands see")
         return Snapshot(str(body["tool"]), Source(body["source"]), scenes)
-    except BadManifest:
+    except InvalidManifest:
         raise
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise BadManifest(f"{type(error).__name__}: {error}") from error
+        raise InvalidManifest(f"{type(error).__name__}: {error}") from error
 
 
 # Values that are cached on this machine, in the form of their class, with a version.
@@ -304,20 +304,20 @@ def read(text: bytes) -> Snapshot:
 T = TypeVar("T")
 
 
-class _Kept(msgspec.Struct, Generic[T]):
+class _VersionedValue(msgspec.Struct, Generic[T]):
     version: int
     of: T
 
 
-def kept(version: int, of: object) -> bytes:
-    return msgspec.json.encode(_Kept(version, of))
+def write_versioned(version: int, value: object) -> bytes:
+    return msgspec.json.encode(_VersionedValue(version, value))
 
 
-def kept_in(content: bytes, version: int, form: type[T]) -> T | None:
+def read_versioned(content: bytes, version: int, value_type: type[T]) -> T | None:
     """The value; None if `write_versioned` did not write it in that version."""
-    of: Any = _Kept
+    envelope_type: Any = _VersionedValue
     try:
-        found: _Kept[T] = msgspec.json.decode(content, type=of[form])
+        versioned: _VersionedValue[T] = msgspec.json.decode(content, type=envelope_type[value_type])
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return found.of if found.version == version else None
+    return versioned.of if versioned.version == version else None

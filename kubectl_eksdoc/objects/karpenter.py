@@ -13,49 +13,49 @@ from typing import Any
 import msgspec
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.schedules import parsed
+from kubectl_eksdoc.kubernetes.schedules import parse_time
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.cluster import NodeClass, NodePool
-from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.interruption import InterruptionEvent
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.machines import SaidOptions
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions
 
 from . import network, nodes, pods, storage, workloads
-from .pods import SharedTexts
-from .structs import Lean, Meta, Object
+from .pods import SharedValues
+from .structs import LeanStruct, ObjectMeta, ObjectStruct
 
 
-class ClassRef(Lean):
+class ClassRef(LeanStruct):
     kind: str | None = None
     name: str | None = None
 
 
-class _ClaimSpec(Lean):
+class _ClaimSpec(LeanStruct):
     node_class_ref: ClassRef | None = None
 
 
-class ClaimTemplate(Lean):
+class ClaimTemplate(LeanStruct):
     spec: _ClaimSpec | None = None
 
 
-class NodePoolSpec(Lean):
+class NodePoolSpec(LeanStruct):
     limits: dict[str, str | int | float] | None = None
     template: ClaimTemplate | None = None
 
 
-class NodePoolObject(Object):
+class NodePoolObject(ObjectStruct):
     spec: NodePoolSpec | None = None
 
 
-class MetadataForm(Lean):
+class MetadataForm(LeanStruct):
     http_endpoint: str | None = None
     http_protocol_ipv6: str | None = msgspec.field(default=None, name="httpProtocolIPv6")
     http_put_response_hop_limit: int | None = None
     http_tokens: str | None = None
 
 
-class AmiTerm(Lean):
+class AmiTerm(LeanStruct):
     alias: str | None = None
     id: str | None = None
     name: str | None = None
@@ -64,54 +64,54 @@ class AmiTerm(Lean):
     tags: dict[str, str] | None = None
 
 
-class NodeClassSpec(Lean):
+class NodeClassSpec(LeanStruct):
     ami_family: str | None = None
     ami_selector_terms: list[AmiTerm] | None = None
     metadata_options: MetadataForm | None = None
 
 
-class NodeClassObject(Object):
+class NodeClassObject(ObjectStruct):
     spec: NodeClassSpec | None = None
 
 
-def node_pool(given: NodePoolObject, share: SharedTexts) -> NodePool:
+def node_pool(struct: NodePoolObject, share: SharedValues) -> NodePool:
     """Build the `NodePool` fact."""
-    meta, spec = given.metadata or Meta(), given.spec or NodePoolSpec()
+    meta, spec = struct.metadata or ObjectMeta(), struct.spec or NodePoolSpec()
     limits = tuple(sorted((share.text(k), share.text(str(v))) for k, v in (spec.limits or {}).items()))
-    return NodePool(share.text(meta.name), limits, _class_of(spec, share))
+    return NodePool(share.text(meta.name), limits, _node_class_name(spec, share))
 
 
-def _class_of(spec: NodePoolSpec, share: SharedTexts) -> str:
+def _node_class_name(spec: NodePoolSpec, share: SharedValues) -> str:
     """v1beta1 may omit the kind, because it has only one."""
     template = spec.template or ClaimTemplate()
     ref = (template.spec or _ClaimSpec()).node_class_ref or ClassRef()
     return share.text(ref.name) if ref.kind in (None, "", kinds.NODE_CLASSES.kind) else ""
 
 
-def node_class(given: NodeClassObject, share: SharedTexts) -> NodeClass:
+def node_class(struct: NodeClassObject, share: SharedValues) -> NodeClass:
     """Build the `NodeClass` fact."""
-    meta, spec = given.metadata or Meta(), given.spec or NodeClassSpec()
-    amis = tuple(filter(None, (_ami(term) for term in spec.ami_selector_terms or ())))
-    said = _said(spec.metadata_options or MetadataForm(), share)
-    return NodeClass(share.text(meta.name), said, share.text(spec.ami_family), amis)
+    meta, spec = struct.metadata or ObjectMeta(), struct.spec or NodeClassSpec()
+    amis = tuple(filter(None, (_format_ami_term(term) for term in spec.ami_selector_terms or ())))
+    metadata_options = _declared_options(spec.metadata_options or MetadataForm(), share)
+    return NodeClass(share.text(meta.name), metadata_options, share.text(spec.ami_family), amis)
 
 
-def _said(form: MetadataForm, share: SharedTexts) -> SaidOptions:
-    return SaidOptions(
+def _declared_options(form: MetadataForm, share: SharedValues) -> DeclaredMetadataOptions:
+    return DeclaredMetadataOptions(
         share.text(form.http_tokens),
         form.http_put_response_hop_limit,
-        _switch(form.http_endpoint),
-        _switch(form.http_protocol_ipv6),
+        _parse_switch(form.http_endpoint),
+        _parse_switch(form.http_protocol_ipv6),
     )
 
 
-def _switch(text: str | None) -> bool | None:
+def _parse_switch(text: str | None) -> bool | None:
     return {"enabled": True, "disabled": False}.get(text or "")
 
 
-def _ami(term: AmiTerm) -> str:
+def _format_ami_term(term: AmiTerm) -> str:
     """All fields of the term, because all of them must match."""
-    said = {
+    fields = {
         "alias": term.alias,
         "id": term.id,
         "name": term.name,
@@ -119,14 +119,14 @@ def _ami(term: AmiTerm) -> str:
         "ssmParameter": term.ssm_parameter,
         **{f"tag:{key}": value for key, value in sorted((term.tags or {}).items())},
     }
-    return ",".join(f"{key}={value}" for key, value in said.items() if value)
+    return ",".join(f"{key}={value}" for key, value in fields.items() if value)
 
 
 # Events about interruptions of nodes. Source of the shapes: core/v1 Event; reasons: Karpenter's
 # pkg/controllers/interruption/events.
 
 
-REASONS = (
+INTERRUPTION_REASONS = (
     "SpotInterrupted",
     "SpotRebalanceRecommendation",
     "InstanceStopping",
@@ -137,76 +137,76 @@ REASONS = (
 )
 
 
-def spot_event(doc: Doc) -> SpotEvent | None:
+def interruption_event(doc: Doc) -> InterruptionEvent | None:
     """None if it is about another object, or is not a valid Event."""
-    reason, about = doc.get("reason"), at(doc, "involvedObject")
-    if reason not in REASONS or not isinstance(about, dict) or not isinstance(about.get("name"), str):
+    reason, about = doc.get("reason"), nested_field(doc, "involvedObject")
+    if reason not in INTERRUPTION_REASONS or not isinstance(about, dict) or not isinstance(about.get("name"), str):
         return None
-    times = (doc.get("lastTimestamp"), doc.get("eventTime"), at(doc, "metadata", "creationTimestamp"))
-    when = next((found for text in times if (found := parsed(text)) is not None), None)
+    times = (doc.get("lastTimestamp"), doc.get("eventTime"), nested_field(doc, "metadata", "creationTimestamp"))
+    last_seen = next((time for text in times if (time := parse_time(text)) is not None), None)
     if about.get("kind") == "Node":
-        return SpotEvent(reason, about["name"], when)
-    return SpotEvent(reason, "", when, about["name"]) if about.get("kind") == "NodeClaim" else None
+        return InterruptionEvent(reason, about["name"], last_seen)
+    return InterruptionEvent(reason, "", last_seen, about["name"]) if about.get("kind") == "NodeClaim" else None
 
 
 # For every kind that is read: its struct, its projection, and the field of `Cluster` for its facts.
 
 
-Projection = Callable[[Any, SharedTexts], Any]
+Projection = Callable[[Any, SharedValues], Any]
 """Turns a struct into its fact (for webhooks: a tuple of facts)."""
 
 
 @frozen
-class _Kind:
+class _KindDecoder:
     resource: Resource
-    form: type[Object]
+    struct: type[ObjectStruct]
     project: Projection
     field: str
-    several: bool = False  # one object makes a tuple of facts
+    makes_tuple: bool = False  # one object makes a tuple of facts
 
 
-def _workload(resource: Resource) -> _Kind:
+def _workload(resource: Resource) -> _KindDecoder:
     project = partial(workloads.workload, kind=resource.kind)
-    return _Kind(resource, workloads.WorkloadObject, project, "workloads")
+    return _KindDecoder(resource, workloads.WorkloadObject, project, "workloads")
 
 
-def _webhooks(resource: Resource) -> _Kind:
+def _webhooks(resource: Resource) -> _KindDecoder:
     project = partial(network.webhooks, kind=resource.kind)
-    return _Kind(resource, network.WebhooksObject, project, "webhooks", several=True)
+    return _KindDecoder(resource, network.WebhooksObject, project, "webhooks", makes_tuple=True)
 
 
-_KINDS: tuple[_Kind, ...] = (
-    _Kind(kinds.NODES, nodes.NodeObject, nodes.node, "nodes"),
-    _Kind(kinds.PODS, pods.PodObject, pods.pod, "pods"),
-    _Kind(kinds.BUDGETS, workloads.BudgetObject, workloads.budget, "budgets"),
+_KINDS: tuple[_KindDecoder, ...] = (
+    _KindDecoder(kinds.NODES, nodes.NodeObject, nodes.node, "nodes"),
+    _KindDecoder(kinds.PODS, pods.PodObject, pods.pod, "pods"),
+    _KindDecoder(kinds.BUDGETS, workloads.BudgetObject, workloads.budget, "budgets"),
     _workload(kinds.DEPLOYMENTS),
     _workload(kinds.REPLICA_SETS),
     _workload(kinds.STATEFUL_SETS),
     _workload(kinds.DAEMON_SETS),
     _workload(kinds.REPLICATION_CONTROLLERS),
-    _Kind(kinds.JOBS, workloads.JobObject, workloads.job, "jobs"),
-    _Kind(kinds.VOLUMES, storage.VolumeObject, storage.volume, "volumes"),
-    _Kind(kinds.CLAIMS, storage.ClaimObject, storage.claim, "claims"),
-    _Kind(kinds.STORAGE_CLASSES, storage.StorageClassObject, storage.storage_class, "storage_classes"),
-    _Kind(kinds.CSI_NODES, storage.CSINodeObject, storage.csi_node, "csi_nodes"),
-    _Kind(kinds.VOLUME_ATTACHMENTS, storage.AttachmentObject, storage.volume_attachment, "volume_attachments"),
-    _Kind(kinds.NAMESPACES, network.NamespaceObject, network.namespace, "namespaces"),
-    _Kind(kinds.PRIORITY_CLASSES, network.PriorityObject, network.priority_class, "priority_classes"),
-    _Kind(kinds.LEASES, network.LeaseObject, network.lease, "leases"),
-    _Kind(kinds.AUTOSCALERS, workloads.AutoscalerObject, workloads.autoscaler, "autoscalers"),
-    _Kind(kinds.SERVICES, network.ServiceObject, network.service, "services"),
-    _Kind(kinds.ENDPOINT_SLICES, network.SliceObject, network.endpoint_slice, "endpoint_slices"),
+    _KindDecoder(kinds.JOBS, workloads.JobObject, workloads.job, "jobs"),
+    _KindDecoder(kinds.VOLUMES, storage.VolumeObject, storage.volume, "volumes"),
+    _KindDecoder(kinds.CLAIMS, storage.ClaimObject, storage.claim, "claims"),
+    _KindDecoder(kinds.STORAGE_CLASSES, storage.StorageClassObject, storage.storage_class, "storage_classes"),
+    _KindDecoder(kinds.CSI_NODES, storage.CSINodeObject, storage.csi_node, "csi_nodes"),
+    _KindDecoder(kinds.VOLUME_ATTACHMENTS, storage.AttachmentObject, storage.volume_attachment, "volume_attachments"),
+    _KindDecoder(kinds.NAMESPACES, network.NamespaceObject, network.namespace, "namespaces"),
+    _KindDecoder(kinds.PRIORITY_CLASSES, network.PriorityObject, network.priority_class, "priority_classes"),
+    _KindDecoder(kinds.LEASES, network.LeaseObject, network.lease, "leases"),
+    _KindDecoder(kinds.AUTOSCALERS, workloads.AutoscalerObject, workloads.autoscaler, "autoscalers"),
+    _KindDecoder(kinds.SERVICES, network.ServiceObject, network.service, "services"),
+    _KindDecoder(kinds.ENDPOINT_SLICES, network.SliceObject, network.endpoint_slice, "endpoint_slices"),
     _webhooks(kinds.VALIDATING_WEBHOOKS),
     _webhooks(kinds.MUTATING_WEBHOOKS),
-    _Kind(kinds.TARGET_GROUP_BINDINGS, network.BindingObject, network.target_group_binding, "target_group_bindings"),
-    _Kind(kinds.SECURITY_GROUP_POLICIES, Object, network.security_group_policy, "security_group_policies"),
-    _Kind(kinds.ENI_CONFIGS, Object, network.eni_config, "eni_configs"),
-    _Kind(kinds.NODE_POOLS, NodePoolObject, node_pool, "node_pools"),
-    _Kind(kinds.NODE_CLASSES, NodeClassObject, node_class, "node_classes"),
-    _Kind(kinds.CRON_JOBS, workloads.CronJobObject, workloads.cron_job, "cron_jobs"),
-    _Kind(kinds.API_SERVICES, network.ApiServiceObject, network.api_service, "api_services"),
-    _Kind(kinds.DEFINITIONS, network.DefinitionObject, network.definition, "definitions"),
+    _KindDecoder(kinds.TARGET_GROUP_BINDINGS, network.TargetGroupBindingObject, network.target_group_binding, "target_group_bindings"),
+    _KindDecoder(kinds.SECURITY_GROUP_POLICIES, ObjectStruct, network.security_group_policy, "security_group_policies"),
+    _KindDecoder(kinds.ENI_CONFIGS, ObjectStruct, network.eni_config, "eni_configs"),
+    _KindDecoder(kinds.NODE_POOLS, NodePoolObject, node_pool, "node_pools"),
+    _KindDecoder(kinds.NODE_CLASSES, NodeClassObject, node_class, "node_classes"),
+    _KindDecoder(kinds.CRON_JOBS, workloads.CronJobObject, workloads.cron_job, "cron_jobs"),
+    _KindDecoder(kinds.API_SERVICES, network.ApiServiceObject, network.api_service, "api_services"),
+    _KindDecoder(kinds.DEFINITIONS, network.DefinitionObject, network.definition, "definitions"),
 )
 
-BY_RESOURCE: dict[Resource, _Kind] = {kind.resource: kind for kind in _KINDS}
+BY_RESOURCE: dict[Resource, _KindDecoder] = {kind.resource: kind for kind in _KINDS}
 FIELDS: tuple[str, ...] = tuple(dict.fromkeys(kind.field for kind in _KINDS))

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.model.api_objects import ApiService, Callee, DefinedVersion, Definition
+from kubectl_eksdoc.model.api_objects import ApiService, ServerTarget, CrdVersion, CustomResourceDefinition
 from kubectl_eksdoc.model.cluster import EniConfig, Lease, Namespace, PriorityClass, SecurityGroupPolicy
 from kubectl_eksdoc.model.network import (
     Endpoint,
@@ -19,39 +19,39 @@ from kubectl_eksdoc.model.network import (
 )
 from kubectl_eksdoc.model.selectors import EVERYTHING
 
-from .pods import SharedTexts
+from .pods import SharedValues
 from .structs import (
     Condition,
     LabelSelector,
-    Lean,
-    Meta,
-    Object,
+    LeanStruct,
+    ObjectMeta,
+    ObjectStruct,
     Time,
-    condition,
-    selector,
+    find_condition,
+    build_selector,
 )
 
 SERVICE_OF_SLICE = "kubernetes.io/service-name"
-HTTPS = 443
+DEFAULT_WEBHOOK_PORT = 443
 """Default port of a Service that the API server calls."""
 
 
-class ServiceAnnotations(Lean):
+class ServiceAnnotations(LeanStruct):
     target_type: str | None = msgspec.field(
         default=None, name="service.beta.kubernetes.io/aws-load-balancer-nlb-target-type"
     )
     balancer_type: str | None = msgspec.field(default=None, name="service.beta.kubernetes.io/aws-load-balancer-type")
 
 
-class ServiceMeta(Meta):
+class ServiceMeta(ObjectMeta):
     annotations: ServiceAnnotations | None = None
 
 
-class ServicePort(Lean):
+class ServicePort(LeanStruct):
     port: int
 
 
-class ServiceSpec(Lean):
+class ServiceSpec(LeanStruct):
     type: str | None = None
     ports: list[ServicePort] | None = None
     selector: dict[str, str] | None = None
@@ -59,63 +59,63 @@ class ServiceSpec(Lean):
     external_ips: list[str] | None = msgspec.field(default=None, name="externalIPs")
 
 
-class ServiceObject(Object):
+class ServiceObject(ObjectStruct):
     metadata: ServiceMeta | None = None
     spec: ServiceSpec | None = None
 
 
-class _Target(Lean):
+class _Target(LeanStruct):
     kind: str | None = None
     name: str | None = None
     uid: str | None = None
 
 
-class EndpointConditions(Lean):
+class EndpointConditions(LeanStruct):
     ready: bool | None = None
 
 
-class EndpointEntry(Lean):
+class EndpointEntry(LeanStruct):
     conditions: EndpointConditions | None = None
     target_ref: _Target | None = None
 
 
-class SliceObject(Object):
+class SliceObject(ObjectStruct):
     endpoints: list[EndpointEntry] | None = None
 
 
-class ServiceRef(Lean):
+class ServiceRef(LeanStruct):
     namespace: str | None = None
     name: str | None = None
     port: int | None = None
 
 
-class BindingSpec(Lean):
+class BindingSpec(LeanStruct):
     service_ref: ServiceRef | None = None
     target_type: str | None = None
     target_group_arn: str | None = msgspec.field(default=None, name="targetGroupARN")
 
 
-class BindingObject(Object):
+class TargetGroupBindingObject(ObjectStruct):
     spec: BindingSpec | None = None
 
 
-class ClientConfig(Lean):
+class ClientConfig(LeanStruct):
     service: ServiceRef | None = None
     url: str | None = None
 
 
-class RuleEntry(Lean):
+class RuleEntry(LeanStruct):
     operations: list[str] | None = None
     api_groups: list[str] | None = None
     resources: list[str] | None = None
     scope: str | None = None
 
 
-class MatchCondition(Lean):
+class MatchCondition(LeanStruct):
     """Only its presence counts."""
 
 
-class WebhookEntry(Lean):
+class WebhookEntry(LeanStruct):
     name: str | None = None
     failure_policy: str | None = None
     client_config: ClientConfig | None = None
@@ -125,13 +125,13 @@ class WebhookEntry(Lean):
     match_conditions: list[MatchCondition] | None = None
 
 
-class WebhooksObject(Object):
+class WebhooksObject(ObjectStruct):
     webhooks: list[WebhookEntry] | None = None
 
 
-def service(given: ServiceObject, share: SharedTexts) -> Service:
+def service(struct: ServiceObject, share: SharedValues) -> Service:
     """Build the `Service` fact."""
-    meta, spec = given.metadata or ServiceMeta(), given.spec or ServiceSpec()
+    meta, spec = struct.metadata or ServiceMeta(), struct.spec or ServiceSpec()
     notes = meta.annotations or ServiceAnnotations()
     kind = share.text(spec.type) or "ClusterIP"
     return Service(
@@ -151,7 +151,7 @@ def _ip_targets(notes: ServiceAnnotations) -> bool:
     return notes.target_type == "ip" or notes.balancer_type == "nlb-ip"
 
 
-def endpoint_slice(given: SliceObject, share: SharedTexts) -> EndpointSlice:
+def endpoint_slice(struct: SliceObject, share: SharedValues) -> EndpointSlice:
     """Build the `EndpointSlice` fact.
 
     A missing ready condition counts as ready (discovery.k8s.io/v1 EndpointConditions).
@@ -159,25 +159,25 @@ def endpoint_slice(given: SliceObject, share: SharedTexts) -> EndpointSlice:
     Raises:
         RawError: a lazily decoded part has a wrong type.
     """
-    meta = given.metadata or Meta()
+    meta = struct.metadata or ObjectMeta()
     return EndpointSlice(
         namespace=share.text(meta.namespace),
         service=share.labels(meta.labels).get(SERVICE_OF_SLICE, ""),
-        endpoints=tuple(_endpoint(e, share) for e in given.endpoints or ()),
+        endpoints=tuple(_endpoint(e, share) for e in struct.endpoints or ()),
     )
 
 
-def _endpoint(given: EndpointEntry, share: SharedTexts) -> Endpoint:
-    ready = given.conditions is None or given.conditions.ready is not False
-    target = given.target_ref
+def _endpoint(entry: EndpointEntry, share: SharedValues) -> Endpoint:
+    ready = entry.conditions is None or entry.conditions.ready is not False
+    target = entry.target_ref
     if target is None or target.kind != "Pod":
         return Endpoint(ready=ready)
     return Endpoint(target.uid or "", target.name or "", ready)
 
 
-def target_group_binding(given: BindingObject, share: SharedTexts) -> TargetGroupBinding:
+def target_group_binding(struct: TargetGroupBindingObject, share: SharedValues) -> TargetGroupBinding:
     """Build the `TargetGroupBinding` fact."""
-    meta, spec = given.metadata or Meta(), given.spec or BindingSpec()
+    meta, spec = struct.metadata or ObjectMeta(), struct.spec or BindingSpec()
     return TargetGroupBinding(
         namespace=share.text(meta.namespace),
         name=share.text(meta.name),
@@ -187,17 +187,17 @@ def target_group_binding(given: BindingObject, share: SharedTexts) -> TargetGrou
     )
 
 
-def webhooks(given: WebhooksObject, share: SharedTexts, kind: str) -> tuple[Webhook, ...]:
+def webhooks(struct: WebhooksObject, share: SharedValues, kind: str) -> tuple[Webhook, ...]:
     """One fact per webhook of the configuration, in its order.
 
     A missing failurePolicy means Fail, and a missing selector matches everything (admissionregistration.k8s.io/v1).
     """
-    meta, text = given.metadata or Meta(), share.text
-    found = []
-    for hook in given.webhooks or ():
+    meta, text = struct.metadata or ObjectMeta(), share.text
+    facts = []
+    for hook in struct.webhooks or ():
         client = hook.client_config or ClientConfig()
         backend = client.service or ServiceRef()
-        found.append(
+        facts.append(
             Webhook(
                 configuration=text(meta.name),
                 configuration_kind=kind,
@@ -206,84 +206,84 @@ def webhooks(given: WebhooksObject, share: SharedTexts, kind: str) -> tuple[Webh
                 namespace=text(backend.namespace),
                 service=text(backend.name),
                 rules=tuple(_rule(r, share) for r in hook.rules or ()),
-                namespace_selector=selector(hook.namespace_selector, EVERYTHING),
-                object_selector=selector(hook.object_selector, EVERYTHING),
+                namespace_selector=build_selector(hook.namespace_selector, EVERYTHING),
+                object_selector=build_selector(hook.object_selector, EVERYTHING),
                 url=text(client.url),
                 conditional=bool(hook.match_conditions),
-                port=backend.port or HTTPS,
+                port=backend.port or DEFAULT_WEBHOOK_PORT,
             )
         )
-    return tuple(found)
+    return tuple(facts)
 
 
-def _rule(given: RuleEntry, share: SharedTexts) -> WebhookRule:
-    operations, groups = share.texts(given.operations), share.texts(given.api_groups)
-    return WebhookRule(operations, groups, share.texts(given.resources), share.text(given.scope) or "*")
+def _rule(entry: RuleEntry, share: SharedValues) -> WebhookRule:
+    operations, groups = share.texts(entry.operations), share.texts(entry.api_groups)
+    return WebhookRule(operations, groups, share.texts(entry.resources), share.text(entry.scope) or "*")
 
 
 # Small kinds: Namespaces, PriorityClasses, Leases, and configuration of vpc-cni.
 
 
-class NamespaceStatus(Lean):
+class NamespaceStatus(LeanStruct):
     phase: str | None = None
 
 
-class NamespaceObject(Object):
+class NamespaceObject(ObjectStruct):
     status: NamespaceStatus | None = None
 
 
-class PriorityObject(Object):
+class PriorityObject(ObjectStruct):
     value: int | None = None
     preemption_policy: str | None = None
 
 
-class LeaseSpec(Lean):
+class LeaseSpec(LeanStruct):
     holder_identity: str | None = None
     renew_time: Time | None = None
 
 
-class LeaseObject(Object):
+class LeaseObject(ObjectStruct):
     spec: LeaseSpec | None = None
 
-    def newest(self) -> datetime | None:
-        times = super().newest(), self.spec.renew_time if self.spec else None
+    def newest_time(self) -> datetime | None:
+        times = super().newest_time(), self.spec.renew_time if self.spec else None
         return max((each for each in times if each is not None), default=None)
 
 
-def namespace(given: NamespaceObject, share: SharedTexts) -> Namespace:
+def namespace(struct: NamespaceObject, share: SharedValues) -> Namespace:
     """Build the `Namespace` fact.
 
     Raises:
         RawError: a part that is decoded late has a wrong type.
     """
-    meta, status = given.metadata or Meta(), given.status or NamespaceStatus()
+    meta, status = struct.metadata or ObjectMeta(), struct.status or NamespaceStatus()
     terminating = status.phase == "Terminating" or meta.deletion_timestamp is not None
     return Namespace(share.text(meta.name), share.labels(meta.labels), terminating)
 
 
-def priority_class(given: PriorityObject, share: SharedTexts) -> PriorityClass:
+def priority_class(struct: PriorityObject, share: SharedValues) -> PriorityClass:
     """Build the `PriorityClass` fact."""
-    meta = given.metadata or Meta()
-    preempts = given.preemption_policy != "Never"
-    return PriorityClass(share.text(meta.name), given.value or 0, preempts)
+    meta = struct.metadata or ObjectMeta()
+    preempts = struct.preemption_policy != "Never"
+    return PriorityClass(share.text(meta.name), struct.value or 0, preempts)
 
 
-def lease(given: LeaseObject, share: SharedTexts) -> Lease:
+def lease(struct: LeaseObject, share: SharedValues) -> Lease:
     """Build the `Lease` fact."""
-    meta, spec = given.metadata or Meta(), given.spec or LeaseSpec()
+    meta, spec = struct.metadata or ObjectMeta(), struct.spec or LeaseSpec()
     holder = share.text(spec.holder_identity)
     return Lease(share.text(meta.namespace), share.text(meta.name), holder, spec.renew_time)
 
 
-def security_group_policy(given: Object, share: SharedTexts) -> SecurityGroupPolicy:
+def security_group_policy(struct: ObjectStruct, share: SharedValues) -> SecurityGroupPolicy:
     """Build the `SecurityGroupPolicy` fact."""
-    meta = given.metadata or Meta()
+    meta = struct.metadata or ObjectMeta()
     return SecurityGroupPolicy(share.text(meta.namespace), share.text(meta.name))
 
 
-def eni_config(given: Object, share: SharedTexts) -> EniConfig:
+def eni_config(struct: ObjectStruct, share: SharedValues) -> EniConfig:
     """Build the `EniConfig` fact."""
-    meta = given.metadata or Meta()
+    meta = struct.metadata or ObjectMeta()
     return EniConfig(share.text(meta.name))
 
 
@@ -292,40 +292,40 @@ def eni_config(given: Object, share: SharedTexts) -> EniConfig:
 # Source of the shapes: apiregistration.k8s.io/v1 and apiextensions.k8s.io/v1 (Kubernetes 1.33).
 
 
-class ApiServiceSpec(Lean):
+class ApiServiceSpec(LeanStruct):
     group: str | None = None
     version: str | None = None
     service: ServiceRef | None = None
 
 
-class Conditions(Lean):
+class Conditions(LeanStruct):
     conditions: list[Condition] | None = None
 
 
-class ApiServiceObject(Object):
+class ApiServiceObject(ObjectStruct):
     spec: ApiServiceSpec | None = None
     status: Conditions | None = None
 
 
-class _Names(Lean):
+class _Names(LeanStruct):
     kind: str | None = None
 
 
-class VersionEntry(Lean):
+class VersionEntry(LeanStruct):
     name: str | None = None
     served: bool | None = None
 
 
-class ConversionWebhook(Lean):
+class ConversionWebhook(LeanStruct):
     client_config: ClientConfig | None = None
 
 
-class Conversion(Lean):
+class Conversion(LeanStruct):
     strategy: str | None = None
     webhook: ConversionWebhook | None = None
 
 
-class DefinitionSpec(Lean):
+class DefinitionSpec(LeanStruct):
     names: _Names | None = None
     versions: list[VersionEntry] | None = None
     conversion: Conversion | None = None
@@ -335,48 +335,48 @@ class DefinitionStatus(Conditions):
     stored_versions: list[str] | None = None
 
 
-class DefinitionObject(Object):
+class DefinitionObject(ObjectStruct):
     spec: DefinitionSpec | None = None
     status: DefinitionStatus | None = None
 
 
-def api_service(given: ApiServiceObject, share: SharedTexts) -> ApiService:
+def api_service(struct: ApiServiceObject, share: SharedValues) -> ApiService:
     """Build the `ApiService` fact."""
-    meta, spec = given.metadata or Meta(), given.spec or ApiServiceSpec()
-    conditions = given.status.conditions if given.status else None
-    told, text = condition(conditions, "Available") or Condition(), share.text
+    meta, spec = struct.metadata or ObjectMeta(), struct.spec or ApiServiceSpec()
+    conditions = struct.status.conditions if struct.status else None
+    available, text = find_condition(conditions, "Available") or Condition(), share.text
     return ApiService(
         name=text(meta.name),
         group=text(spec.group),
         version=text(spec.version),
-        service=None if spec.service is None else _callee(ClientConfig(spec.service), share),
-        available=text(told.status),
-        reason=text(told.reason),
-        message=text(told.message),
+        service=None if spec.service is None else _server_target(ClientConfig(spec.service), share),
+        available=text(available.status),
+        reason=text(available.reason),
+        message=text(available.message),
     )
 
 
-def definition(given: DefinitionObject, share: SharedTexts) -> Definition:
+def definition(struct: DefinitionObject, share: SharedValues) -> CustomResourceDefinition:
     """Build the `CustomResourceDefinition` fact."""
-    meta, spec, status = given.metadata or Meta(), given.spec or DefinitionSpec(), given.status or DefinitionStatus()
+    meta, spec, status = struct.metadata or ObjectMeta(), struct.spec or DefinitionSpec(), struct.status or DefinitionStatus()
     text = share.text
-    return Definition(
+    return CustomResourceDefinition(
         name=text(meta.name),
         kind=text((spec.names or _Names()).kind),
-        versions=tuple(DefinedVersion(text(each.name), bool(each.served)) for each in spec.versions or ()),
+        versions=tuple(CrdVersion(text(each.name), bool(each.served)) for each in spec.versions or ()),
         stored=share.texts(status.stored_versions),
         converter=_converter(spec.conversion, share),
     )
 
 
-def _converter(given: Conversion | None, share: SharedTexts) -> Callee | None:
-    if given is None or given.strategy != "Webhook":
+def _converter(conversion: Conversion | None, share: SharedValues) -> ServerTarget | None:
+    if conversion is None or conversion.strategy != "Webhook":
         return None
-    webhook = given.webhook or ConversionWebhook()
-    return _callee(webhook.client_config or ClientConfig(), share)
+    webhook = conversion.webhook or ConversionWebhook()
+    return _server_target(webhook.client_config or ClientConfig(), share)
 
 
-def _callee(given: ClientConfig, share: SharedTexts) -> Callee:
-    service = given.service or ServiceRef()
-    of = share.text(service.namespace), share.text(service.name), share.text(given.url)
-    return Callee(*of, service.port or HTTPS)
+def _server_target(client_config: ClientConfig, share: SharedValues) -> ServerTarget:
+    service = client_config.service or ServiceRef()
+    target = share.text(service.namespace), share.text(service.name), share.text(client_config.url)
+    return ServerTarget(*target, service.port or DEFAULT_WEBHOOK_PORT)

@@ -15,38 +15,38 @@ from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, RunNote, Taint
 from kubectl_eksdoc.model.placing import PODS
 from kubectl_eksdoc.model.workloads import RebootLock
 
-from .placement import Quantity, allocatable, amounts
-from .pods import SharedTexts
-from .structs import Condition, Lean, Meta, Object, Time, condition
+from .placement import Quantity, allocatable, parse_amounts
+from .pods import SharedValues
+from .structs import Condition, LeanStruct, ObjectMeta, ObjectStruct, Time, find_condition
 
 CLUSTER_LABEL = "alpha.eksctl.io/cluster-name"
 
 
-class TaintEntry(Lean):
+class TaintEntry(LeanStruct):
     key: str | None = None
     value: str | None = None
     effect: str | None = None
 
 
-class NodeSpec(Lean):
+class NodeSpec(LeanStruct):
     unschedulable: bool | None = None
     taints: list[TaintEntry] | None = None
     provider_id: str | None = msgspec.field(default=None, name="providerID")
 
 
-class NodeInfo(Lean):
+class NodeInfo(LeanStruct):
     kubelet_version: str | None = None
     os_image: str | None = None
     container_runtime_version: str | None = None
 
 
-class NodeStatus(Lean):
+class NodeStatus(LeanStruct):
     conditions: list[Condition] | None = None
     node_info: NodeInfo | None = None
     allocatable: dict[str, Quantity | None] | None = None
 
 
-class NodeNotes(Lean, rename={"run": run_notes.RUN, "prior": run_notes.PRIOR, "rebooting": REBOOT_IN_PROGRESS}):
+class NodeAnnotations(LeanStruct, rename={"run": run_notes.RUN_ANNOTATION, "prior": run_notes.PRIOR_ANNOTATION, "rebooting": REBOOT_IN_PROGRESS}):
     """The annotations that are evaluated; others are never decoded."""
 
     run: str | None = None
@@ -54,27 +54,27 @@ class NodeNotes(Lean, rename={"run": run_notes.RUN, "prior": run_notes.PRIOR, "r
     rebooting: str | None = None
 
 
-class NodeMeta(Meta):
-    annotations: NodeNotes | None = None
+class NodeMeta(ObjectMeta):
+    annotations: NodeAnnotations | None = None
 
 
-class NodeObject(Object):
+class NodeObject(ObjectStruct):
     metadata: NodeMeta | None = None
     spec: NodeSpec | None = None
     status: NodeStatus | None = None
 
 
-def node(given: NodeObject, share: SharedTexts) -> Node:
+def node(struct: NodeObject, share: SharedValues) -> Node:
     """Build the `Node` fact.
 
     Raises:
         RawError: a lazily decoded part has a wrong type.
     """
-    meta, spec, status = given.metadata or NodeMeta(), given.spec or NodeSpec(), given.status or NodeStatus()
+    meta, spec, status = struct.metadata or NodeMeta(), struct.spec or NodeSpec(), struct.status or NodeStatus()
     info, text = status.node_info or NodeInfo(), share.text
-    ready = condition(status.conditions, "Ready")
+    ready = find_condition(status.conditions, "Ready")
     kubelet = text(info.kubelet_version)
-    room = allocatable(amounts(status.allocatable or {}, "$.status.allocatable"))
+    amounts_by_name = allocatable(parse_amounts(status.allocatable or {}, "$.status.allocatable"))
     return Node(
         name=text(meta.name),
         uid=meta.uid or "",
@@ -82,39 +82,39 @@ def node(given: NodeObject, share: SharedTexts) -> Node:
         unschedulable=bool(spec.unschedulable),
         taints=tuple(Taint(text(t.key), text(t.value), text(t.effect)) for t in spec.taints or ()),
         ready=text(ready.status if ready else None) or "Unknown",
-        kubelet=quantities.parse(kubelet),
+        kubelet=quantities.parse_version(kubelet),
         kubelet_text=kubelet,
         os_image=text(info.os_image),
         runtime=text(info.container_runtime_version),
         provider_id=spec.provider_id or "",
         created_at=meta.creation_timestamp,
         deletion_at=meta.deletion_timestamp,
-        pods_allocatable=room.get(PODS, 0),
-        allocatable={text(name): amount for name, amount in room.items()},
-        annotations=_judged(meta.annotations),
-        note=_note(meta.annotations) if meta.annotations is not None else None,
+        pods_allocatable=amounts_by_name.get(PODS, 0),
+        allocatable={text(name): amount for name, amount in amounts_by_name.items()},
+        annotations=_evaluated_annotations(meta.annotations),
+        note=_run_note(meta.annotations) if meta.annotations is not None else None,
     )
 
 
-def _judged(noted: NodeNotes | None) -> dict[str, str]:
-    if noted is None or noted.rebooting is None:
+def _evaluated_annotations(annotations: NodeAnnotations | None) -> dict[str, str]:
+    if annotations is None or annotations.rebooting is None:
         return {}
-    return {REBOOT_IN_PROGRESS: noted.rebooting}
+    return {REBOOT_IN_PROGRESS: annotations.rebooting}
 
 
-def _note(noted: NodeNotes) -> RunNote | None:
+def _run_note(annotations: NodeAnnotations) -> RunNote | None:
     """None if no run of this tool has changed the node; users may have written anything."""
-    if not noted.run or not is_run_id(noted.run):
+    if not annotations.run or not is_run_id(annotations.run):
         return None
     try:
-        prior = msgspec.json.decode(noted.prior or "", type=dict[str, object])
+        prior = msgspec.json.decode(annotations.prior or "", type=dict[str, object])
     except (msgspec.DecodeError, RecursionError):
-        return RunNote(noted.run)
-    protects = run_notes.PROTECTED in prior
-    drains = not protects or not prior.keys().isdisjoint((run_notes.UNSCHEDULABLE, run_notes.LABELS))
-    journal = prior.get(run_notes.JOURNAL)
-    named = str(journal) if is_namespace(journal) else ""
-    return RunNote(noted.run, named, drains, protects, prior.get(run_notes.SKIPPED) is True)
+        return RunNote(annotations.run)
+    protects = run_notes.PROTECTED_KEY in prior
+    drains = not protects or not prior.keys().isdisjoint((run_notes.UNSCHEDULABLE_KEY, run_notes.LABELS_KEY))
+    journal = prior.get(run_notes.JOURNAL_KEY)
+    journal_namespace = str(journal) if is_namespace(journal) else ""
+    return RunNote(annotations.run, journal_namespace, drains, protects, prior.get(run_notes.SKIPPED_KEY) is True)
 
 
 def identity_from(nodes: Iterable[Node]) -> Identity:
@@ -126,12 +126,12 @@ def identity_from(nodes: Iterable[Node]) -> Identity:
     for each in nodes:
         clusters.add(each.labels.get(CLUSTER_LABEL, ""))
         regions.add(each.region)
-    return Identity(cluster=_only(clusters), region=_only(regions))
+    return Identity(cluster=_single_value(clusters), region=_single_value(regions))
 
 
-def _only(values: set[str]) -> str:
-    told = values - {""}
-    return told.pop() if len(told) == 1 else ""
+def _single_value(values: set[str]) -> str:
+    known = values - {""}
+    return known.pop() if len(known) == 1 else ""
 
 
 # kured's lock, as written on its DaemonSet: for one node, or for several if kured has a --concurrency.
@@ -142,7 +142,7 @@ def _only(values: set[str]) -> str:
 _SECOND_NS = 1_000_000_000
 
 
-class _Lock(Lean):
+class _Lock(LeanStruct):
     node: str = msgspec.field(default="", name="nodeID")
     created: Time | None = None
     ttl_ns: int = msgspec.field(default=0, name="TTL")
@@ -155,19 +155,19 @@ class _Locks(_Lock):
 _decode = msgspec.json.Decoder(_Locks).decode
 
 
-def reboot_locks(written: str | None) -> tuple[RebootLock, ...]:
+def reboot_locks(annotation: str | None) -> tuple[RebootLock, ...]:
     """The locks that are held, including expired ones; none if kured itself could not read the annotation."""
-    if not written:
+    if not annotation:
         return ()
     try:
-        found = _decode(written)
+        locks = _decode(annotation)
     except (msgspec.MsgspecError, RecursionError):
         return ()
-    return tuple(_held(found))
+    return tuple(_held_locks(locks))
 
 
-def _held(found: _Locks) -> Iterator[RebootLock]:
-    for lock in (found, *(found.locks or ())):
+def _held_locks(locks: _Locks) -> Iterator[RebootLock]:
+    for lock in (locks, *(locks.locks or ())):
         if lock.node:
             expires = lock.created is not None and lock.ttl_ns > 0
             until = lock.created + timedelta(seconds=lock.ttl_ns / _SECOND_NS) if expires and lock.created else None

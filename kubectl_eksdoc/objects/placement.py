@@ -16,48 +16,48 @@ from kubectl_eksdoc.model.placing import (
     DEFAULT_SCHEDULER,
     EPHEMERAL_STORAGE,
     MEMORY,
-    NOWHERE_SPECIAL,
+    ANY_NODE,
     HostPort,
-    NodeDemand,
+    NodeRequirements,
     NodeTerm,
     Placement,
-    PodTerm,
-    Requests,
-    Spread,
+    PodAffinityTerm,
+    ResourceRequests,
+    TopologySpread,
 )
 from kubectl_eksdoc.model.quantities import InvalidQuantity, millis, nanos, wholes
 from kubectl_eksdoc.model.selectors import Requirement
 
-from .pod_details import Calling
+from .pod_details import AwsCallingContainer
 from .structs import (
-    MOST,
+    MAX_CACHE_ENTRIES,
     NO_RAW,
-    Expression,
+    MatchExpression,
     InternedTexts,
     LabelSelector,
-    Lean,
+    LeanStruct,
     RawCache,
     RawError,
-    selector,
+    build_selector,
 )
 
 # Node selectors, required affinity terms and topology spread constraints in a pod's spec.
 
 
-class AffinityTerm(Lean):
-    match_expressions: list[Expression] | None = None
-    match_fields: list[Expression] | None = None
+class AffinityTerm(LeanStruct):
+    match_expressions: list[MatchExpression] | None = None
+    match_fields: list[MatchExpression] | None = None
 
 
-class NodeSelector(Lean):
+class NodeSelector(LeanStruct):
     node_selector_terms: list[AffinityTerm] | None = None
 
 
-class NodeAffinityEntry(Lean, rename={"required": "requiredDuringSchedulingIgnoredDuringExecution"}):
+class NodeAffinityEntry(LeanStruct, rename={"required": "requiredDuringSchedulingIgnoredDuringExecution"}):
     required: NodeSelector | None = None
 
 
-class PodTermEntry(Lean):
+class PodTermEntry(LeanStruct):
     topology_key: str | None = None
     label_selector: LabelSelector | None = None
     namespaces: list[str] | None = None
@@ -66,11 +66,11 @@ class PodTermEntry(Lean):
     mismatch_label_keys: list[str] | None = None
 
 
-class PodTermsEntry(Lean, rename={"required": "requiredDuringSchedulingIgnoredDuringExecution"}):
+class PodTermsEntry(LeanStruct, rename={"required": "requiredDuringSchedulingIgnoredDuringExecution"}):
     required: list[PodTermEntry] | None = None
 
 
-class AffinityEntry(Lean):
+class AffinityEntry(LeanStruct):
     """spec.affinity; preferred terms have no effect here and are skipped."""
 
     node_affinity: NodeAffinityEntry | None = None
@@ -78,7 +78,7 @@ class AffinityEntry(Lean):
     pod_anti_affinity: PodTermsEntry | None = None
 
 
-class SpreadEntry(Lean):
+class SpreadEntry(LeanStruct):
     topology_key: str | None = None
     max_skew: int | None = None
     when_unsatisfiable: str | None = None
@@ -89,52 +89,52 @@ class SpreadEntry(Lean):
     match_label_keys: list[str] | None = None
 
 
-def node_terms(given: NodeSelector | None, share: InternedTexts) -> tuple[NodeTerm, ...] | None:
+def build_node_terms(node_selector: NodeSelector | None, share: InternedTexts) -> tuple[NodeTerm, ...] | None:
     """None if there is no node selector, which differs from one without terms."""
-    if given is None:
+    if node_selector is None:
         return None
     return tuple(
         NodeTerm(_requirements(t.match_expressions, share), _requirements(t.match_fields, share))
-        for t in given.node_selector_terms or ()
+        for t in node_selector.node_selector_terms or ()
     )
 
 
-def pod_terms(given: PodTermsEntry | None, share: InternedTexts) -> tuple[PodTerm, ...]:
-    return tuple(_pod_term(t, share) for t in (given.required if given else None) or ())
+def build_pod_terms(entry: PodTermsEntry | None, share: InternedTexts) -> tuple[PodAffinityTerm, ...]:
+    return tuple(_pod_term(t, share) for t in (entry.required if entry else None) or ())
 
 
-def spreads(given: list[SpreadEntry], share: InternedTexts) -> tuple[Spread, ...]:
+def build_spreads(entries: list[SpreadEntry], share: InternedTexts) -> tuple[TopologySpread, ...]:
     """Only the constraints with DoNotSchedule; ScheduleAnyway is only a preference."""
     return tuple(
-        Spread(
+        TopologySpread(
             topology_key=share.text(c.topology_key),
             max_skew=1 if c.max_skew is None else c.max_skew,
-            selector=selector(c.label_selector),
+            selector=build_selector(c.label_selector),
             min_domains=1 if c.min_domains is None else c.min_domains,
             honours_affinity=c.node_affinity_policy != "Ignore",
             honours_taints=c.node_taints_policy == "Honor",
             match_keys=share.texts(c.match_label_keys),
         )
-        for c in given
+        for c in entries
         if c.when_unsatisfiable == "DoNotSchedule"
     )
 
 
-def _pod_term(given: PodTermEntry, share: InternedTexts) -> PodTerm:
-    chosen = given.namespace_selector
-    return PodTerm(
-        topology_key=share.text(given.topology_key),
-        selector=selector(given.label_selector),
-        namespaces=share.texts(given.namespaces),
-        namespace_selector=None if chosen is None else selector(chosen),
-        match_keys=share.texts(given.match_label_keys),
-        mismatch_keys=share.texts(given.mismatch_label_keys),
+def _pod_term(entry: PodTermEntry, share: InternedTexts) -> PodAffinityTerm:
+    namespace_selector = entry.namespace_selector
+    return PodAffinityTerm(
+        topology_key=share.text(entry.topology_key),
+        selector=build_selector(entry.label_selector),
+        namespaces=share.texts(entry.namespaces),
+        namespace_selector=None if namespace_selector is None else build_selector(namespace_selector),
+        match_keys=share.texts(entry.match_label_keys),
+        mismatch_keys=share.texts(entry.mismatch_label_keys),
     )
 
 
-def _requirements(given: list[Expression] | None, share: InternedTexts) -> tuple[Requirement, ...]:
+def _requirements(expressions: list[MatchExpression] | None, share: InternedTexts) -> tuple[Requirement, ...]:
     text = share.text
-    return tuple(Requirement(text(e.key), text(e.operator), share.texts(e.values)) for e in given or ())
+    return tuple(Requirement(text(e.key), text(e.operator), share.texts(e.values)) for e in expressions or ())
 
 
 # Resource requests of a pod, summed like the scheduler does, and allocatable resources of a node.
@@ -144,28 +144,28 @@ Quantity = str | int | float
 Amounts = Mapping[str, int]
 """Billionths by resource: sums must be exact before they are rounded."""
 
-NOTHING: Amounts = {}
+NO_AMOUNTS: Amounts = {}
 HUGE_PAGES = "hugepages-"
 
 
-def amounts(given: Mapping[str, Quantity | None], path: str) -> Amounts:
+def parse_amounts(quantities: Mapping[str, Quantity | None], path: str) -> Amounts:
     """Billionths of each resource.
 
     Raises:
         RawError: one of them is not a quantity.
     """
-    found = {}
-    for name, text in given.items():
+    nanos_by_name = {}
+    for name, text in quantities.items():
         try:
-            found[name] = nanos(str(text)) if text is not None else 0
+            nanos_by_name[name] = nanos(str(text)) if text is not None else 0
         except InvalidQuantity as error:
             raise RawError(f"{error} - at `{path}.{name}`") from error
-    return found
+    return nanos_by_name
 
 
-def requests(
-    containers: Iterable[Amounts], inits: Iterable[tuple[Amounts, bool]], pod: Amounts, overhead: Amounts
-) -> Requests:
+def pod_requests(
+    containers: Iterable[Amounts], init_containers: Iterable[tuple[Amounts, bool]], pod: Amounts, overhead: Amounts
+) -> ResourceRequests:
     """The resources that the pod takes from a node; init containers are in their order, each with whether it is a
     sidecar.
 
@@ -177,20 +177,20 @@ def requests(
         _add(total, each)
     peak: dict[str, int] = {}
     sidecars: dict[str, int] = {}
-    for each, stays in inits:
-        if stays:
+    for each, is_sidecar in init_containers:
+        if is_sidecar:
             _add(total, each)
             _add(sidecars, each)
-            moment = sidecars
+            running = sidecars
         else:
-            moment = dict(sidecars)
-            _add(moment, each)
-        _raise_to(peak, moment)
+            running = dict(sidecars)
+            _add(running, each)
+        _raise_to(peak, running)
     _raise_to(total, peak)
-    total.update({name: amount for name, amount in pod.items() if _for_pods(name)})
+    total.update({name: amount for name, amount in pod.items() if _is_pod_level(name)})
     _add(total, overhead)
     others = {name: wholes(amount) for name, amount in total.items() if is_scalar(name)}
-    return Requests(
+    return ResourceRequests(
         cpu=millis(total.get(CPU, 0)),
         memory=wholes(total.get(MEMORY, 0)),
         ephemeral=wholes(total.get(EPHEMERAL_STORAGE, 0)),
@@ -198,9 +198,9 @@ def requests(
     )
 
 
-def allocatable(given: Amounts) -> dict[str, int]:
+def allocatable(amounts_by_name: Amounts) -> dict[str, int]:
     """CPU in millicores, everything else in whole units."""
-    return {name: millis(amount) if name == CPU else wholes(amount) for name, amount in given.items()}
+    return {name: millis(amount) if name == CPU else wholes(amount) for name, amount in amounts_by_name.items()}
 
 
 def is_scalar(name: str) -> bool:
@@ -209,7 +209,7 @@ def is_scalar(name: str) -> bool:
     return name.startswith((HUGE_PAGES, "attachable-volumes-")) or ("/" in name and not name.startswith("requests."))
 
 
-def _for_pods(name: str) -> bool:
+def _is_pod_level(name: str) -> bool:
     """Whether the resource can be requested for the pod as a whole (``IsSupportedPodLevelResource``)."""
     return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES)
 
@@ -219,19 +219,19 @@ def _add(total: dict[str, int], more: Amounts) -> None:
         total[name] = total.get(name, 0) + amount
 
 
-def _raise_to(total: dict[str, int], least: Amounts) -> None:
-    for name, amount in least.items():
+def _raise_to(total: dict[str, int], minimum: Amounts) -> None:
+    for name, amount in minimum.items():
         if amount > total.get(name, 0):
             total[name] = amount
 
 
-Affinity = tuple[tuple[NodeTerm, ...] | None, tuple[PodTerm, ...], tuple[PodTerm, ...]]
+Affinity = tuple[tuple[NodeTerm, ...] | None, tuple[PodAffinityTerm, ...], tuple[PodAffinityTerm, ...]]
 NO_DEMAND: Affinity = (None, (), ())
 
 T = TypeVar("T")
 
 
-class ContainerEntry(Calling):
+class ContainerEntry(AwsCallingContainer):
     resources: msgspec.Raw = NO_RAW
     ports: msgspec.Raw = NO_RAW
     security_context: msgspec.Raw = NO_RAW
@@ -239,7 +239,7 @@ class ContainerEntry(Calling):
     lifecycle: msgspec.Raw = NO_RAW
 
 
-class PlacingSpec(Lean):
+class PlacingSpec(LeanStruct):
     """The part of a pod's spec that is decoded here."""
 
     containers: list[ContainerEntry] | None = None
@@ -254,35 +254,35 @@ class PlacingSpec(Lean):
     resource_claims: msgspec.Raw = NO_RAW
 
 
-class ResourcesEntry(Lean):
+class ResourcesEntry(LeanStruct):
     requests: dict[str, Quantity | None] | None = None
 
 
-class PortEntry(Lean):
+class PortEntry(LeanStruct):
     host_port: int | None = None
     protocol: str | None = None
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
 
 
-class _Present(Lean):
+class _Present(LeanStruct):
     """An entry of which only the presence counts."""
 
 
 class PlacementDecoder:
     """Decodes the placements of one observation."""
 
-    __slots__ = ("_affinity", "_claims", "_gates", "_known", "_overhead", "_own", "_pool", "_ports",
-                 "_selector", "_share", "_spread", "_sums")  # fmt: skip
+    __slots__ = ("_affinity", "_claims", "_gates", "_placements", "_overhead", "_pod_level", "_pool", "_ports",
+                 "_selector", "_share", "_spread", "_container_requests")  # fmt: skip
 
     def __init__(self, share: InternedTexts) -> None:
         self._share = share
-        self._known: dict[object, Placement] = {}
+        self._placements: dict[object, Placement] = {}
         self._pool: dict[Any, Any] = {}
         each, form = "$.spec.containers[...]", ResourcesEntry | None
-        self._sums: RawCache[ResourcesEntry, Amounts] = RawCache(f"{each}.resources", form, _amounts, NOTHING)
-        self._own: RawCache[ResourcesEntry, Amounts] = RawCache("$.spec.resources", form, _amounts, NOTHING)
+        self._container_requests: RawCache[ResourcesEntry, Amounts] = RawCache(f"{each}.resources", form, _amounts, NO_AMOUNTS)
+        self._pod_level: RawCache[ResourcesEntry, Amounts] = RawCache("$.spec.resources", form, _amounts, NO_AMOUNTS)
         self._overhead: RawCache[dict[str, Quantity | None], Amounts] = RawCache(
-            "$.spec.overhead", dict[str, Quantity | None] | None, _overhead, NOTHING
+            "$.spec.overhead", dict[str, Quantity | None] | None, _overhead, NO_AMOUNTS
         )
         self._ports: RawCache[list[PortEntry], tuple[HostPort, ...]] = RawCache(
             f"{each}.ports", list[PortEntry] | None, _host_ports, ()
@@ -293,7 +293,7 @@ class PlacementDecoder:
         self._affinity: RawCache[AffinityEntry, Affinity] = RawCache(
             "$.spec.affinity", AffinityEntry | None, self._terms, NO_DEMAND
         )
-        self._spread: RawCache[list[SpreadEntry], tuple[Spread, ...]] = RawCache(
+        self._spread: RawCache[list[SpreadEntry], tuple[TopologySpread, ...]] = RawCache(
             "$.spec.topologySpreadConstraints", list[SpreadEntry] | None, self._spreads, ()
         )
         some: object = list[_Present] | None
@@ -328,57 +328,57 @@ class PlacementDecoder:
         else:
             key = _mixed_key(spec)
         try:
-            return self._known[key]
+            return self._placements[key]
         except KeyError:
-            if len(self._known) >= MOST:
-                self._known.clear()
+            if len(self._placements) >= MAX_CACHE_ENTRIES:
+                self._placements.clear()
                 self._pool.clear()
-            placement = self._known[key] = self._build(spec)
+            placement = self._placements[key] = self._build(spec)
             return placement
 
     def _build(self, spec: PlacingSpec) -> Placement:
         containers, inits = spec.containers or [], spec.init_containers or []
         sidecars = [c for c in inits if c.restart_policy == "Always"]
         terms, affinity, anti_affinity = self._affinity(spec.affinity)
-        asked = requests(
-            [self._sums(c.resources) for c in containers],
-            [(self._sums(c.resources), c.restart_policy == "Always") for c in inits],
-            self._own(spec.resources),
+        pod_resources = pod_requests(
+            [self._container_requests(c.resources) for c in containers],
+            [(self._container_requests(c.resources), c.restart_policy == "Always") for c in inits],
+            self._pod_level(spec.resources),
             self._overhead(spec.overhead),
         )
         placement = Placement(
-            requests=self._one(asked),
-            nodes=self._one(NodeDemand(self._selector(spec.node_selector), terms)),
+            requests=self._shared(pod_resources),
+            nodes=self._shared(NodeRequirements(self._selector(spec.node_selector), terms)),
             affinity=affinity,
             anti_affinity=anti_affinity,
             spread=self._spread(spec.topology_spread_constraints),
-            ports=self._one(tuple(port for c in sidecars + containers for port in self._ports(c.ports))),
+            ports=self._shared(tuple(port for c in sidecars + containers for port in self._ports(c.ports))),
             scheduler=self._share.text(spec.scheduler_name) or DEFAULT_SCHEDULER,
             gated=self._gates(spec.scheduling_gates),
             claims_devices=self._claims(spec.resource_claims),
         )
-        return NOWHERE_SPECIAL if placement == NOWHERE_SPECIAL else self._one(placement)
+        return ANY_NODE if placement == ANY_NODE else self._shared(placement)
 
-    def _one(self, value: T) -> T:
+    def _shared(self, value: T) -> T:
         """The shared value equal to it: values can be equal although their bytes differ."""
         return self._pool.setdefault(value, value)  # type: ignore[no-any-return]
 
-    def _pairs(self, given: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    def _pairs(self, labels: dict[str, str]) -> tuple[tuple[str, str], ...]:
         text = self._share.text
-        return tuple(sorted((text(key), text(value)) for key, value in given.items()))
+        return tuple(sorted((text(key), text(value)) for key, value in labels.items()))
 
-    def _terms(self, given: AffinityEntry) -> Affinity:
+    def _terms(self, entry: AffinityEntry) -> Affinity:
         share = self._share
-        required = given.node_affinity.required if given.node_affinity else None
-        found = (
-            node_terms(required, share),
-            pod_terms(given.pod_affinity, share),
-            pod_terms(given.pod_anti_affinity, share),
+        required = entry.node_affinity.required if entry.node_affinity else None
+        affinity = (
+            build_node_terms(required, share),
+            build_pod_terms(entry.pod_affinity, share),
+            build_pod_terms(entry.pod_anti_affinity, share),
         )
-        return NO_DEMAND if found == NO_DEMAND else found
+        return NO_DEMAND if affinity == NO_DEMAND else affinity
 
-    def _spreads(self, given: list[SpreadEntry]) -> tuple[Spread, ...]:
-        return spreads(given, self._share)
+    def _spreads(self, entries: list[SpreadEntry]) -> tuple[TopologySpread, ...]:
+        return build_spreads(entries, self._share)
 
 
 def _mixed_key(spec: PlacingSpec) -> object:
@@ -403,17 +403,17 @@ def _mixed_key(spec: PlacingSpec) -> object:
     return tuple(parts)
 
 
-def _amounts(given: ResourcesEntry) -> Amounts:
-    return amounts(given.requests or {}, "$.spec.containers[...].resources.requests")
+def _amounts(entry: ResourcesEntry) -> Amounts:
+    return parse_amounts(entry.requests or {}, "$.spec.containers[...].resources.requests")
 
 
-def _overhead(given: dict[str, Quantity | None]) -> Amounts:
-    return amounts(given, "$.spec.overhead")
+def _overhead(quantities: dict[str, Quantity | None]) -> Amounts:
+    return parse_amounts(quantities, "$.spec.overhead")
 
 
-def _host_ports(given: list[PortEntry]) -> tuple[HostPort, ...]:
+def _host_ports(entries: list[PortEntry]) -> tuple[HostPort, ...]:
     return tuple(
         HostPort(p.host_port, p.protocol or "TCP", p.host_ip or "0.0.0.0")
-        for p in given
+        for p in entries
         if p.host_port is not None and p.host_port > 0
     )

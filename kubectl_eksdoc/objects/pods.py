@@ -9,38 +9,38 @@ import msgspec
 
 from kubectl_eksdoc.kubernetes.evictions import pre_stop_s
 from kubectl_eksdoc.model import nodes
-from kubectl_eksdoc.model.nodes import POD_ENI, Branch, ControllerOwner, Toleration, asks_for_branch
+from kubectl_eksdoc.model.nodes import POD_ENI, BranchInterface, ControllerOwner, Toleration, requests_branch_interface
 from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
 
 from .placement import PlacementDecoder, PlacingSpec
-from .pod_details import Callers, HostPath, HostPaths, branch
+from .pod_details import AwsAccessDecoder, HostPath, HostFilesDecoder, build_branch
 from .structs import (
     NO_RAW,
     Condition,
     InternedTexts,
     LabelSelector,
-    Lean,
-    Meta,
-    Object,
+    LeanStruct,
+    ObjectMeta,
+    ObjectStruct,
     OwnerRef,
     RawCache,
     RawError,
-    placed,
-    quickly,
-    selector,
+    with_path,
+    fast_constructor,
+    build_selector,
 )
 
 # Shared values that many objects repeat: names, label sets, owners, tolerations, placements.
 
 
-class TolerationEntry(Lean):
+class TolerationEntry(LeanStruct):
     key: str | None = None
     operator: str | None = None
     value: str | None = None
     effect: str | None = None
 
 
-class SharedTexts(InternedTexts):
+class SharedValues(InternedTexts):
     """The caches of one observation."""
 
     __slots__ = (
@@ -59,8 +59,8 @@ class SharedTexts(InternedTexts):
     def __init__(self) -> None:
         super().__init__()
         self.placing = PlacementDecoder(self)
-        self.calls = Callers(self)
-        self.hosting = HostPaths(self)
+        self.calls = AwsAccessDecoder(self)
+        self.hosting = HostFilesDecoder(self)
         form: object = dict[str, str] | None
         self.labels: RawCache[dict[str, str], Labels] = RawCache("$.metadata.labels", form, self._labels, {})
         self.owner: RawCache[list[OwnerRef], ControllerOwner | None] = RawCache(
@@ -77,7 +77,7 @@ class SharedTexts(InternedTexts):
             0,
         )
         self.selector: RawCache[LabelSelector, Selector] = RawCache(
-            "$.spec.selector", LabelSelector | None, selector, NOTHING
+            "$.spec.selector", LabelSelector | None, build_selector, NOTHING
         )
         template = "$.spec.template"
         self.template_labels: RawCache[dict[str, str], Labels] = RawCache(
@@ -87,9 +87,9 @@ class SharedTexts(InternedTexts):
             f"{template}.spec.tolerations", entries, self._tolerations, ()
         )
 
-    def _labels(self, given: dict[str, str]) -> Labels:
+    def _labels(self, labels: dict[str, str]) -> Labels:
         text = self.text
-        return {text(k): text(v) for k, v in given.items()}
+        return {text(k): text(v) for k, v in labels.items()}
 
     def _owner(self, references: list[OwnerRef]) -> ControllerOwner | None:
         """The controller; there is at most one (metav1.GetControllerOf)."""
@@ -107,47 +107,47 @@ class SharedTexts(InternedTexts):
         )
 
 
-class _JudgedAnnotations(Lean):
+class _EvaluatedAnnotations(LeanStruct):
     """The annotations that are evaluated (`model.nodes.JUDGED_ANNOTATIONS`), and the one of a branch interface; other
     annotations are never decoded."""
 
-    mirror: str | None = msgspec.field(default=None, name=nodes.MIRROR)
+    mirror: str | None = msgspec.field(default=None, name=nodes.MIRROR_ANNOTATION)
     do_not_disrupt: str | None = msgspec.field(default=None, name=nodes.DO_NOT_DISRUPT)
     do_not_evict: str | None = msgspec.field(default=None, name=nodes.DO_NOT_EVICT)
     safe_to_evict: str | None = msgspec.field(default=None, name=nodes.SAFE_TO_EVICT)
     pod_eni: str | None = msgspec.field(default=None, name=POD_ENI)
 
 
-_NONE_JUDGED = _JudgedAnnotations()
+_NO_EVALUATED_ANNOTATIONS = _EvaluatedAnnotations()
 
 
-class PodMeta(Meta):
-    annotations: _JudgedAnnotations | None = None
+class PodMeta(ObjectMeta):
+    annotations: _EvaluatedAnnotations | None = None
     finalizers: list[str] | None = None
 
 
-class EmptyDir(Lean):
+class EmptyDir(LeanStruct):
     medium: str | None = None
     size_limit: str | int | float | None = None
 
 
-class ClaimSource(Lean):
+class ClaimSource(LeanStruct):
     claim_name: str | None = None
 
 
-class EbsSource(Lean):
+class EbsSource(LeanStruct):
     volume_id: str | None = msgspec.field(default=None, name="volumeID")
 
 
-class Ephemeral(Lean):
+class Ephemeral(LeanStruct):
     """Only its presence counts: the claim is called ``<pod>-<volume>``."""
 
 
-class GitRepo(Lean):
+class GitRepo(LeanStruct):
     """Only its presence counts."""
 
 
-class _VolumeEntry(Lean):
+class _VolumeEntry(LeanStruct):
     name: str | None = None
     empty_dir: EmptyDir | None = None
     host_path: HostPath | None = None
@@ -157,7 +157,7 @@ class _VolumeEntry(Lean):
     git_repo: GitRepo | None = None
 
 
-class _Gate(Lean):
+class _Gate(LeanStruct):
     condition_type: str | None = None
 
 
@@ -174,7 +174,7 @@ class PodSpec(PlacingSpec):
     security_context: msgspec.Raw = NO_RAW
 
 
-class PodStatus(Lean):
+class PodStatus(LeanStruct):
     """Container statuses stay raw: they are decoded only if the pod is not Ready."""
 
     phase: str | None = None
@@ -184,46 +184,46 @@ class PodStatus(Lean):
     container_statuses: msgspec.Raw = NO_RAW
 
 
-class PodObject(Object):
+class PodObject(ObjectStruct):
     metadata: PodMeta | None = None
     spec: PodSpec | None = None
     status: PodStatus | None = None
 
 
-class _Stopped(Lean):
+class _Stopped(LeanStruct):
     reason: str | None = None
 
 
-class ContainerState(Lean):
+class ContainerState(LeanStruct):
     waiting: _Stopped | None = None
     terminated: _Stopped | None = None
 
 
-class ContainerStatus(Lean):
+class ContainerStatus(LeanStruct):
     state: ContainerState | None = None
 
 
-_make_pod = quickly(nodes.Pod)
+_make_pod = fast_constructor(nodes.Pod)
 _NO_META, _NO_SPEC, _NO_STATUS = PodMeta(), PodSpec(), PodStatus()
 _NO_ANNOTATIONS: dict[str, str] = {}
 _containers = msgspec.json.Decoder(list[ContainerStatus] | None)
 # Searched in the raw text, because decoding all container statuses would double the cost of a pod. In a message the
 # quotes are escaped, so they do not match.
-_RESTARTED = re.compile(rb'"restartCount":\s*[1-9]')
-_SECURITY = re.compile(rb'"(appArmorProfile|seLinuxOptions)":\s*\{')
-_DUE_TO_ORDER = ("", "PodInitializing", "Completed")
+_RESTART_COUNT = re.compile(rb'"restartCount":\s*[1-9]')
+_SECURITY_FIELD = re.compile(rb'"(appArmorProfile|seLinuxOptions)":\s*\{')
+_NORMAL_INIT_REASONS = ("", "PodInitializing", "Completed")
 """Reasons of a waiting or terminated init container that are no problem."""
 
 
-def pod(given: PodObject, share: SharedTexts) -> nodes.Pod:
+def pod(struct: PodObject, share: SharedValues) -> nodes.Pod:
     """Build the `Pod` fact.
 
     Raises:
         RawError: a lazily decoded part has a wrong type.
     """
-    meta = given.metadata or _NO_META
-    spec = given.spec or _NO_SPEC
-    status = given.status or _NO_STATUS
+    meta = struct.metadata or _NO_META
+    spec = struct.spec or _NO_SPEC
+    status = struct.status or _NO_STATUS
     text = share.text
     name = meta.name or ""
     ready = False
@@ -231,12 +231,12 @@ def pod(given: PodObject, share: SharedTexts) -> nodes.Pod:
     conditions = status.conditions
     if conditions:
         for condition in conditions:
-            moment = condition.last_transition_time
+            since = condition.last_transition_time
             if condition.type == "Ready":
                 ready = condition.status == "True"
-                ready_at = moment if ready else None
+                ready_at = since if ready else None
             elif condition.type == "PodScheduled" and condition.status == "True":
-                scheduled_at = moment
+                scheduled_at = since
     grace = spec.termination_grace_period_seconds
     placement = share.placing(spec)
     return _make_pod(
@@ -248,7 +248,7 @@ def pod(given: PodObject, share: SharedTexts) -> nodes.Pod:
         text(status.phase),
         ready,
         share.owner(meta.owner_references),
-        _annotations(meta.annotations, share) if meta.annotations != _NONE_JUDGED else _NO_ANNOTATIONS,
+        _annotations(meta.annotations, share) if meta.annotations != _NO_EVALUATED_ANNOTATIONS else _NO_ANNOTATIONS,
         meta.creation_timestamp,
         meta.deletion_timestamp,
         30 if grace is None else grace,
@@ -257,93 +257,93 @@ def pod(given: PodObject, share: SharedTexts) -> nodes.Pod:
         _volumes(spec.volumes, name, share) if spec.volumes else (),
         tuple(text(g.condition_type) for g in spec.readiness_gates) if spec.readiness_gates else (),
         share.texts(meta.finalizers),
-        "" if ready else text(_why_not_ready(status)),
+        "" if ready else text(_not_ready_reason(status)),
         scheduled_at,
         ready_at,
-        _RESTARTED.search(status.container_statuses) is not None,
+        _RESTART_COUNT.search(status.container_statuses) is not None,
         placement,
         spec.preemption_policy != "Never",
-        _branch(meta, spec, status) if asks_for_branch(placement.requests) else None,
+        _branch_interface(meta, spec, status) if requests_branch_interface(placement.requests) else None,
         share.calls(spec.host_network, spec.service_account_name, spec.containers or ()),
-        _noted(spec),
+        _release_note_fields(spec),
         max([share.pre_stop(each.lifecycle) for each in spec.containers or ()], default=0),
     )
 
 
-def _noted(spec: PodSpec) -> tuple[str, ...]:
+def _release_note_fields(spec: PodSpec) -> tuple[str, ...]:
     """In the order of `nodes.RELEASE_NOTE_FIELDS`."""
-    found = {match.group(1).decode() for match in _SECURITY.finditer(spec.security_context)}
+    field_names = {match.group(1).decode() for match in _SECURITY_FIELD.finditer(spec.security_context)}
     for each in (*(spec.containers or ()), *(spec.init_containers or ())):
         if each.security_context is not NO_RAW:
-            found.update(match.group(1).decode() for match in _SECURITY.finditer(each.security_context))
+            field_names.update(match.group(1).decode() for match in _SECURITY_FIELD.finditer(each.security_context))
     if any(volume.git_repo is not None for volume in spec.volumes or ()):
-        found.add("gitRepo")
-    return tuple(name for name in nodes.NOTED_FIELDS if name in found) if found else ()
+        field_names.add("gitRepo")
+    return tuple(name for name in nodes.RELEASE_NOTE_FIELDS if name in field_names) if field_names else ()
 
 
-def _branch(meta: PodMeta, spec: PodSpec, status: PodStatus) -> Branch:
+def _branch_interface(meta: PodMeta, spec: PodSpec, status: PodStatus) -> BranchInterface:
     containers = (*(spec.containers or ()), *(spec.init_containers or ()))
-    noted = meta.annotations.pod_eni if meta.annotations else None
-    return branch(status.pod_ip or "", noted, containers)
+    annotation = meta.annotations.pod_eni if meta.annotations else None
+    return build_branch(status.pod_ip or "", annotation, containers)
 
 
-def _annotations(given: _JudgedAnnotations | None, share: SharedTexts) -> dict[str, str]:
-    if given is None:
+def _annotations(annotations: _EvaluatedAnnotations | None, share: SharedValues) -> dict[str, str]:
+    if annotations is None:
         return _NO_ANNOTATIONS
-    pairs = zip(given.__struct_encode_fields__, msgspec.structs.astuple(given), strict=True)
+    pairs = zip(annotations.__struct_encode_fields__, msgspec.structs.astuple(annotations), strict=True)
     return {key: share.text(value) for key, value in pairs if value is not None and key != POD_ENI}
 
 
-def _volumes(given: list[_VolumeEntry], pod_name: str, share: SharedTexts) -> tuple[nodes.Volume, ...]:
-    found: list[nodes.Volume] = []
-    for volume in given:
+def _volumes(entries: list[_VolumeEntry], pod_name: str, share: SharedValues) -> tuple[nodes.Volume, ...]:
+    volumes: list[nodes.Volume] = []
+    for volume in entries:
         name = volume.name or ""
         if volume.empty_dir is not None:
             limit = volume.empty_dir.size_limit
             size = "" if limit is None else share.text(str(limit))
             medium = share.text(volume.empty_dir.medium)
-            found.append(nodes.Volume(share.text(name), nodes.VolumeKind.EMPTY_DIR, medium, size))
+            volumes.append(nodes.Volume(share.text(name), nodes.VolumeKind.EMPTY_DIR, medium, size))
         elif volume.host_path is not None:
             path, kind = share.text(volume.host_path.path), share.text(volume.host_path.type)
-            found.append(nodes.Volume(share.text(name), nodes.VolumeKind.HOST_PATH, path, path_type=kind))
+            volumes.append(nodes.Volume(share.text(name), nodes.VolumeKind.HOST_PATH, path, path_type=kind))
         elif volume.persistent_volume_claim is not None:
             claim = volume.persistent_volume_claim.claim_name or ""
-            found.append(nodes.Volume(share.text(name), nodes.VolumeKind.CLAIM, claim))
+            volumes.append(nodes.Volume(share.text(name), nodes.VolumeKind.CLAIM, claim))
         elif volume.ephemeral is not None:
             # The ephemeral volume controller uses this name for the claim (k8s.io/component-helpers/storage/ephemeral).
             claim = f"{pod_name}-{name}"
-            found.append(nodes.Volume(share.text(name), nodes.VolumeKind.EPHEMERAL, claim))
+            volumes.append(nodes.Volume(share.text(name), nodes.VolumeKind.EPHEMERAL, claim))
         elif volume.aws_elastic_block_store is not None:
             disk = volume.aws_elastic_block_store.volume_id or ""
-            found.append(nodes.Volume(share.text(name), nodes.VolumeKind.AWS_EBS, disk))
-    return tuple(found)
+            volumes.append(nodes.Volume(share.text(name), nodes.VolumeKind.AWS_EBS, disk))
+    return tuple(volumes)
 
 
-def _why_not_ready(status: PodStatus) -> str:
+def _not_ready_reason(status: PodStatus) -> str:
     """Why it has no node, else the reason of the first container that waits or has terminated, else that of the Ready
     condition."""
     for condition in status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False":
             return ": ".join(text for text in (condition.reason, condition.message) if text)
-    for state in _states(status.init_container_statuses, "$.status.initContainerStatuses"):
-        if state not in _DUE_TO_ORDER:
+    for state in _stop_reasons(status.init_container_statuses, "$.status.initContainerStatuses"):
+        if state not in _NORMAL_INIT_REASONS:
             return state
-    for state in _states(status.container_statuses, "$.status.containerStatuses"):
+    for state in _stop_reasons(status.container_statuses, "$.status.containerStatuses"):
         if state:
             return state
     reasons = {c.type: c.reason for c in status.conditions or () if c.status != "True" and c.reason}
     return reasons.get("Ready") or ""
 
 
-def _states(raw: msgspec.Raw, path: str) -> list[str]:
+def _stop_reasons(raw: msgspec.Raw, path: str) -> list[str]:
     """Why each container waits or has terminated, "" for one that does neither."""
-    given = bytes(raw)
-    if not given:
+    body = bytes(raw)
+    if not body:
         return []
     try:
-        statuses = _containers.decode(given)
+        statuses = _containers.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise RawError(placed(error, path)) from error
+        raise RawError(with_path(error, path)) from error
     reasons = []
     for status in statuses or ():
         state = status.state

@@ -10,21 +10,21 @@ import msgspec
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Resource
 
-from .structs import ListOf, RawError
+from .structs import ListStruct, RawError
 
 encode: Callable[[Any], bytes] = msgspec.json.encode
 """A document as JSON bytes; keys keep their order."""
 
 
-class NoJson(ValueError):
+class InvalidJson(ValueError):
     """It is not JSON, or no object can be built from it, for example with an unpaired surrogate in a text."""
 
 
-class NoSuchObject(ValueError):
+class InvalidObjectKind(ValueError):
     """An object that is not of the expected kind."""
 
 
-def decode(raw: bytes) -> Any:
+def decode_json(raw: bytes) -> Any:
     """Decode JSON.
 
     Raises:
@@ -33,16 +33,16 @@ def decode(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise NoJson(str(error)) from error
+        raise InvalidJson(str(error)) from error
 
 
-def document(raw: bytes | memoryview) -> Doc | None:
+def decode_object(raw: bytes | memoryview) -> Doc | None:
     """The JSON object of an answer or a dump; None if it is not one, which the caller's decoding into facts reports."""
     try:
-        found = decode(bytes(raw))
-    except NoJson:
+        value = decode_json(bytes(raw))
+    except InvalidJson:
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 class FactDecoder:
@@ -51,11 +51,11 @@ class FactDecoder:
     def __init__(self) -> None:
         # Imported late: code that only decodes documents must not load the structs of all kinds.
         from .karpenter import BY_RESOURCE
-        from .pods import SharedTexts
+        from .pods import SharedValues
 
-        self._share, self._kinds = SharedTexts(), BY_RESOURCE
+        self._share, self._kinds = SharedValues(), BY_RESOURCE
         self._decoders: dict[Resource, Callable[[bytes], Any]] = {
-            resource: msgspec.json.Decoder(kind.form).decode for resource, kind in BY_RESOURCE.items()
+            resource: msgspec.json.Decoder(kind.struct).decode for resource, kind in BY_RESOURCE.items()
         }
 
     def fact(self, resource: Resource, raw: bytes) -> Any:
@@ -67,43 +67,43 @@ class FactDecoder:
         try:
             return self._kinds[resource].project(self._decoders[resource](raw), self._share)
         except (msgspec.MsgspecError, RawError) as error:
-            raise NoSuchObject(str(error)) from error
+            raise InvalidObjectKind(str(error)) from error
 
 
 # Raw objects beside their facts, from which a cluster can be built again.
 
 
-Raws = dict[str, dict[str, bytes]]
+RawsByKind = dict[str, dict[str, bytes]]
 """JSON bytes by kind and name."""
 
-_decode_page = msgspec.json.Decoder(ListOf[msgspec.Raw]).decode
+_decode_page = msgspec.json.Decoder(ListStruct[msgspec.Raw]).decode
 _decode_maps = msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw]]).decode
 
 
-def each_of(page: bytes) -> Iterator[bytes]:
+def list_items(page: bytes) -> Iterator[bytes]:
     """The items of a List that is known to be readable."""
     return (bytes(raw) for raw in _decode_page(page).items or ())
 
 
-def raws_in(body: bytes) -> Raws:
+def decode_raws(body: bytes) -> RawsByKind:
     """Decode an object of objects, which may be indented."""
     maps = _decode_maps(msgspec.json.format(body, indent=-1))
-    return {kind: {name: bytes(raw) for name, raw in held.items()} for kind, held in maps.items()}
+    return {kind: {name: bytes(raw) for name, raw in objects.items()} for kind, objects in maps.items()}
 
 
 class RawObjects:
     """Collects raw objects. Mutable: a reader fills it. Items of a list lack their kind; here it is added."""
 
     def __init__(self) -> None:
-        self._held: dict[Resource, list[bytes]] = {}
+        self._by_resource: dict[Resource, list[bytes]] = {}
         self._others: list[tuple[str, str, bytes]] = []
 
     def add_page(self, resource: Resource, body: bytes) -> None:
         """Add the items of a List that is known to be readable."""
-        self._held.setdefault(resource, []).extend(each_of(body))
+        self._by_resource.setdefault(resource, []).extend(list_items(body))
 
     def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
-        self._held.setdefault(resource, []).append(bytes(raw))
+        self._by_resource.setdefault(resource, []).append(bytes(raw))
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
         """Add an object of a kind without facts."""
@@ -111,7 +111,7 @@ class RawObjects:
 
     def forget(self, resource: Resource) -> None:
         """The list is read again."""
-        self._held.pop(resource, None)
+        self._by_resource.pop(resource, None)
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """Each object as often as it was read, in the version that is served now: the fields read are the same in all
@@ -120,14 +120,14 @@ class RawObjects:
         Raises:
             InvalidJson: an object is invalid, in a part that no fact is built from.
         """
-        for resource, held in self._held.items():
-            for raw in held:
-                yield {**decode(raw), "kind": resource.kind, "apiVersion": resource.api_version}
+        for resource, raws in self._by_resource.items():
+            for raw in raws:
+                yield {**decode_json(raw), "kind": resource.kind, "apiVersion": resource.api_version}
         for kind, api_version, raw in self._others:
-            yield {**decode(raw), "kind": kind, "apiVersion": api_version}
+            yield {**decode_json(raw), "kind": kind, "apiVersion": api_version}
 
 
-class Keeper(RawObjects):
+class SelectiveCollector(RawObjects):
     """Keeps only some of the objects that are read: each object is passed to `add_other`. Mutable. `kinds`: the kinds
     whose lists are decoded."""
 
@@ -135,7 +135,7 @@ class Keeper(RawObjects):
 
     def add_page(self, resource: Resource, body: bytes) -> None:
         if resource.kind in self.kinds:
-            for raw in each_of(body):
+            for raw in list_items(body):
                 self.add_item(resource, raw)
 
     def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from kubectl_eksdoc.model.nodes import HOSTNAME
-from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placing import PersistentVolumeClaim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 
-from .placement import AffinityTerm, NodeSelector, node_terms
-from .pods import SharedTexts
-from .structs import Expression, Lean, Meta, Object
+from .placement import AffinityTerm, NodeSelector, build_node_terms
+from .pods import SharedValues
+from .structs import MatchExpression, LeanStruct, ObjectMeta, ObjectStruct
 
 ZONES = frozenset(
     {
@@ -21,24 +21,24 @@ ZONES = frozenset(
 IN_TREE_EBS = "kubernetes.io/aws-ebs"
 
 
-class Driver(Lean):
+class Driver(LeanStruct):
     driver: str | None = None
     volume_handle: str | None = None
 
 
-class EbsDisk(Lean):
+class EbsDisk(LeanStruct):
     volume_id: str | None = msgspec.field(default=None, name="volumeID")
 
 
-class _Present(Lean):
+class _Present(LeanStruct):
     """A volume source of which only the presence counts."""
 
 
-class VolumeAffinity(Lean):
+class VolumeAffinity(LeanStruct):
     required: NodeSelector | None = None
 
 
-class VolumeSpec(Lean):
+class VolumeSpec(LeanStruct):
     csi: Driver | None = None
     local: _Present | None = None
     host_path: _Present | None = None
@@ -55,7 +55,7 @@ ZONE_LABELS = {
 }
 
 
-class VolumeLabels(Lean, rename={field: label for label, field in ZONE_LABELS.items()}):
+class VolumeLabels(LeanStruct, rename={field: label for label, field in ZONE_LABELS.items()}):
     """The labels of a volume that name its zone or region (kubernetes/pkg/scheduler/framework/plugins/volumezone)."""
 
     zone: str | None = None
@@ -64,81 +64,81 @@ class VolumeLabels(Lean, rename={field: label for label, field in ZONE_LABELS.it
     beta_region: str | None = None
 
 
-class VolumeMeta(Meta):
+class VolumeMeta(ObjectMeta):
     labels: VolumeLabels | None = None  # type: ignore[assignment]
 
 
-class VolumeObject(Object):
+class VolumeObject(ObjectStruct):
     metadata: VolumeMeta | None = None
     spec: VolumeSpec | None = None
 
 
-class ClaimAnnotations(Lean):
+class ClaimAnnotations(LeanStruct):
     legacy_class: str | None = msgspec.field(default=None, name="volume.beta.kubernetes.io/storage-class")
 
 
-class ClaimMeta(Meta):
+class ClaimMeta(ObjectMeta):
     annotations: ClaimAnnotations | None = None
 
 
-class _ClaimSpec(Lean):
+class _ClaimSpec(LeanStruct):
     volume_name: str | None = None
     storage_class_name: str | None = None
     access_modes: list[str] | None = None
 
 
-class ClaimStatus(Lean):
+class ClaimStatus(LeanStruct):
     phase: str | None = None
 
 
-class ClaimObject(Object):
+class ClaimObject(ObjectStruct):
     metadata: ClaimMeta | None = None
     spec: _ClaimSpec | None = None
     status: ClaimStatus | None = None
 
 
-class StorageClassObject(Object):
+class StorageClassObject(ObjectStruct):
     provisioner: str | None = None
     volume_binding_mode: str | None = None
 
 
-class Allocatable(Lean):
+class Allocatable(LeanStruct):
     count: int | None = None
 
 
-class NodeDriver(Lean):
+class NodeDriver(LeanStruct):
     name: str | None = None
     allocatable: Allocatable | None = None
 
 
-class CSINodeSpec(Lean):
+class CSINodeSpec(LeanStruct):
     drivers: list[NodeDriver] | None = None
 
 
-class CSINodeObject(Object):
+class CSINodeObject(ObjectStruct):
     spec: CSINodeSpec | None = None
 
 
-class AttachmentSource(Lean):
+class AttachmentSource(LeanStruct):
     persistent_volume_name: str | None = None
 
 
-class AttachmentSpec(Lean):
+class AttachmentSpec(LeanStruct):
     attacher: str | None = None
     node_name: str | None = None
     source: AttachmentSource | None = None
 
 
-class AttachmentObject(Object):
+class AttachmentObject(ObjectStruct):
     spec: AttachmentSpec | None = None
 
 
-def volume(given: VolumeObject, share: SharedTexts) -> PersistentVolume:
+def volume(struct: VolumeObject, share: SharedValues) -> PersistentVolume:
     """Build the `PersistentVolume` fact.
 
     A volume is also local if every node selector term names hosts: topolvm and similar projects are CSI drivers.
     """
-    meta, spec = given.metadata or VolumeMeta(), given.spec or VolumeSpec()
+    meta, spec = struct.metadata or VolumeMeta(), struct.spec or VolumeSpec()
     labels = meta.labels or VolumeLabels()
     required = spec.node_affinity.required if spec.node_affinity else None
     terms = (required.node_selector_terms if required else None) or []
@@ -148,11 +148,11 @@ def volume(given: VolumeObject, share: SharedTexts) -> PersistentVolume:
         name=share.text(meta.name),
         uid=meta.uid or "",
         local=spec.local is not None or spec.host_path is not None or (bool(terms) and all(per_term)),
-        hostnames=_united(per_term, share),
-        zones=_united([_values(t.match_expressions, ZONES) for t in terms], share),
+        hostnames=_sorted_union(per_term, share),
+        zones=_sorted_union([_in_values(t.match_expressions, ZONES) for t in terms], share),
         driver=share.text(driver),
         storage_class=share.text(spec.storage_class_name),
-        terms=node_terms(required, share),
+        terms=build_node_terms(required, share),
         zone_labels=tuple(
             (label, value) for label, field in ZONE_LABELS.items() if (value := getattr(labels, field)) is not None
         ),
@@ -169,44 +169,44 @@ def _driver_and_handle(spec: VolumeSpec) -> tuple[str | None, str | None]:
 
 
 def _hostnames(term: AffinityTerm) -> list[str]:
-    by_label = _values(term.match_expressions, frozenset({HOSTNAME}))
-    return by_label + _values(term.match_fields, frozenset({"metadata.name"}))
+    by_label = _in_values(term.match_expressions, frozenset({HOSTNAME}))
+    return by_label + _in_values(term.match_fields, frozenset({"metadata.name"}))
 
 
-def _values(expressions: list[Expression] | None, keys: frozenset[str]) -> list[str]:
+def _in_values(expressions: list[MatchExpression] | None, keys: frozenset[str]) -> list[str]:
     return [v for e in expressions or () if e.key in keys and e.operator == "In" for v in e.values or ()]
 
 
-def _united(per_term: list[list[str]], share: SharedTexts) -> tuple[str, ...]:
+def _sorted_union(per_term: list[list[str]], share: SharedValues) -> tuple[str, ...]:
     return tuple(sorted({share.text(value) for values in per_term for value in values}))
 
 
-_SHARED = frozenset(("ReadWriteMany", "ReadOnlyMany"))
+_SHARED_ACCESS_MODES = frozenset(("ReadWriteMany", "ReadOnlyMany"))
 
 
-def claim(given: ClaimObject, share: SharedTexts) -> Claim:
+def claim(struct: ClaimObject, share: SharedValues) -> PersistentVolumeClaim:
     """Build the `PersistentVolumeClaim` fact. volumeName alone is only a request; the phase must be Bound."""
-    meta, spec, status = given.metadata or ClaimMeta(), given.spec or _ClaimSpec(), given.status or ClaimStatus()
+    meta, spec, status = struct.metadata or ClaimMeta(), struct.spec or _ClaimSpec(), struct.status or ClaimStatus()
     legacy = meta.annotations.legacy_class if meta.annotations else None
-    return Claim(
+    return PersistentVolumeClaim(
         namespace=share.text(meta.namespace),
         name=share.text(meta.name),
         volume=share.text(spec.volume_name) if status.phase == "Bound" else "",
         storage_class=share.text(legacy if spec.storage_class_name is None else spec.storage_class_name),
-        shared=not _SHARED.isdisjoint(spec.access_modes or ()),
+        shared=not _SHARED_ACCESS_MODES.isdisjoint(spec.access_modes or ()),
     )
 
 
-def storage_class(given: StorageClassObject, share: SharedTexts) -> StorageClass:
+def storage_class(struct: StorageClassObject, share: SharedValues) -> StorageClass:
     """Build the `StorageClass` fact. A missing volumeBindingMode means Immediate."""
-    meta = given.metadata or Meta()
-    mode = share.text(given.volume_binding_mode) or "Immediate"
-    return StorageClass(share.text(meta.name), share.text(given.provisioner), mode)
+    meta = struct.metadata or ObjectMeta()
+    mode = share.text(struct.volume_binding_mode) or "Immediate"
+    return StorageClass(share.text(meta.name), share.text(struct.provisioner), mode)
 
 
-def csi_node(given: CSINodeObject, share: SharedTexts) -> CSINode:
+def csi_node(struct: CSINodeObject, share: SharedValues) -> CSINode:
     """Build the `CSINode` fact. A driver without a count has no limit; 0 is a limit."""
-    meta, spec = given.metadata or Meta(), given.spec or CSINodeSpec()
+    meta, spec = struct.metadata or ObjectMeta(), struct.spec or CSINodeSpec()
     limits = tuple(
         (share.text(driver.name), driver.allocatable.count)
         for driver in spec.drivers or ()
@@ -215,9 +215,9 @@ def csi_node(given: CSINodeObject, share: SharedTexts) -> CSINode:
     return CSINode(share.text(meta.name), limits)
 
 
-def volume_attachment(given: AttachmentObject, share: SharedTexts) -> VolumeAttachment:
+def volume_attachment(struct: AttachmentObject, share: SharedValues) -> VolumeAttachment:
     """Build the `VolumeAttachment` fact."""
-    meta, spec = given.metadata or Meta(), given.spec or AttachmentSpec()
+    meta, spec = struct.metadata or ObjectMeta(), struct.spec or AttachmentSpec()
     source = spec.source.persistent_volume_name if spec.source else None
     node, attacher, volume = share.text(spec.node_name), share.text(spec.attacher), share.text(source)
     return VolumeAttachment(meta.name or "", node, attacher, volume)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Generic, ParamSpec, TypeVar
 
 import msgspec
 
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.selectors import NOTHING, Requirement, Selector, from_parts
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -22,11 +22,11 @@ Time = Annotated[datetime, msgspec.Meta(tz=True)]
 NO_RAW = msgspec.Raw()
 
 
-class Lean(msgspec.Struct, gc=False, rename="camel"):
+class LeanStruct(msgspec.Struct, gc=False, rename="camel"):
     """Base of all structs. They live only for one page, so the cyclic garbage collector need not track them."""
 
 
-class Meta(Lean):
+class ObjectMeta(LeanStruct):
     """ObjectMeta. `labels` and `owner_references` stay raw: they are byte for byte equal in replicas."""
 
     name: str | None = None
@@ -39,13 +39,13 @@ class Meta(Lean):
     owner_references: msgspec.Raw = NO_RAW
 
 
-class Object(Lean):
+class ObjectStruct(LeanStruct):
     """Base of all kinds; items of a list as the API prints it have no kind."""
 
     kind: str | None = None
-    metadata: Meta | None = None
+    metadata: ObjectMeta | None = None
 
-    def newest(self) -> datetime | None:
+    def newest_time(self) -> datetime | None:
         """The newest time in it, except its deletion."""
         newest = self.metadata.creation_timestamp if self.metadata else None
         for each in getattr(getattr(self, "status", None), "conditions", None) or ():
@@ -55,7 +55,7 @@ class Object(Lean):
         return newest
 
 
-class OwnerRef(Lean):
+class OwnerRef(LeanStruct):
     api_version: str | None = None
     kind: str | None = None
     name: str | None = None
@@ -63,7 +63,7 @@ class OwnerRef(Lean):
     controller: bool | None = None
 
 
-class Condition(Lean):
+class Condition(LeanStruct):
     type: str | None = None
     status: str | None = None
     reason: str | None = None
@@ -72,7 +72,7 @@ class Condition(Lean):
     last_heartbeat_time: Time | None = None
 
 
-class Expression(Lean):
+class MatchExpression(LeanStruct):
     """One entry of matchExpressions, of label selectors and of node selector terms."""
 
     key: str | None = None
@@ -80,15 +80,15 @@ class Expression(Lean):
     values: list[str] | None = None
 
 
-class LabelSelector(Lean):
+class LabelSelector(LeanStruct):
     match_labels: dict[str, str] | None = None
-    match_expressions: list[Expression] | None = None
+    match_expressions: list[MatchExpression] | None = None
 
 
 _LIST_META = {"continue_token": "continue", "remaining": "remainingItemCount", "resource_version": "resourceVersion"}
 
 
-class ListMeta(Lean, rename=_LIST_META):
+class ListMeta(LeanStruct, rename=_LIST_META):
     resource_version: str | None = None
     continue_token: str | None = None
     remaining: int | None = None
@@ -97,7 +97,7 @@ class ListMeta(Lean, rename=_LIST_META):
 T = TypeVar("T")
 
 
-class ListOf(Lean, Generic[T]):
+class ListStruct(LeanStruct, Generic[T]):
     """A List. Without `items` it is another object: a Status, a single object."""
 
     kind: str | None = None
@@ -115,28 +115,28 @@ class ListOf(Lean, Generic[T]):
 P = ParamSpec("P")
 
 
-def quickly(fact: Callable[P, T]) -> Callable[P, T]:
+def fast_constructor(fact: Callable[P, T]) -> Callable[P, T]:
     """A faster constructor of `fact`, a frozen dataclass with slots and without ``__post_init__``."""
-    kept: Any = fact
+    fact_type: Any = fact
     twin = make_dataclass(
-        f"Unfrozen{kept.__name__}",
-        [(f.name, object, _same(f)) for f in fields(kept)],
+        f"Unfrozen{fact_type.__name__}",
+        [(f.name, object, _same_default(f)) for f in fields(fact_type)],
         slots=True,
     )
 
     def make(*args: P.args, **kwargs: P.kwargs) -> T:
-        made = twin(*args, **kwargs)
-        made.__class__ = kept
-        return made  # type: ignore[no-any-return]
+        instance = twin(*args, **kwargs)
+        instance.__class__ = fact_type
+        return instance  # type: ignore[no-any-return]
 
     return make
 
 
-def _same(given: Any) -> Any:
+def _same_default(fact_field: Any) -> Any:
     """A field with the same default."""
-    if given.default_factory is not MISSING:
-        return field(default_factory=given.default_factory)
-    return field() if given.default is MISSING else field(default=given.default)
+    if fact_field.default_factory is not MISSING:
+        return field(default_factory=fact_field.default_factory)
+    return field() if fact_field.default is MISSING else field(default=fact_field.default)
 
 
 # Caches: equal bytes are decoded once, equal texts are stored once. So ten thousand pods of a few hundred ReplicaSets
@@ -145,7 +145,7 @@ def _same(given: Any) -> Any:
 
 D = TypeVar("D")
 
-MOST = 50_000
+MAX_CACHE_ENTRIES = 50_000
 """Entries after which a cache is cleared: in a cluster without shared values it must not grow without limit."""
 
 
@@ -156,14 +156,14 @@ class RawError(ValueError):
 class RawCache(Generic[D, T]):
     """Decodes a raw part of an object at most once for equal bytes."""
 
-    __slots__ = ("_build", "_decode", "_empty", "_known", "_path")
+    __slots__ = ("_build", "_decode", "_empty", "_values", "_path")
 
     def __init__(self, path: str, form: object, build: Callable[[D], T], empty: T) -> None:
         self._decode: Callable[[bytes], D | None] = msgspec.json.Decoder(form).decode
         self._build = build
         self._empty = empty
         self._path = path
-        self._known: dict[bytes, T] = {}
+        self._values: dict[bytes, T] = {}
 
     def __call__(self, raw: msgspec.Raw) -> T:
         """The value of `raw`; the empty value if it is absent, null or empty."""
@@ -171,16 +171,16 @@ class RawCache(Generic[D, T]):
         if not key:
             return self._empty
         try:
-            return self._known[key]
+            return self._values[key]
         except KeyError:
             try:
                 decoded = self._decode(key)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                raise RawError(placed(error, self._path)) from error
+                raise RawError(with_path(error, self._path)) from error
             value = self._build(decoded) if decoded else self._empty
-            if len(self._known) >= MOST:
-                self._known.clear()
-            self._known[key] = value
+            if len(self._values) >= MAX_CACHE_ENTRIES:
+                self._values.clear()
+            self._values[key] = value
             return value
 
 
@@ -200,7 +200,7 @@ class InternedTexts:
         return tuple(self.text(v) for v in values) if values else ()
 
 
-def placed(error: Exception, path: str) -> str:
+def with_path(error: Exception, path: str) -> str:
     """The message of `error`, with its JSON path appended to `path`."""
     text, mark, inner = str(error).partition(" - at `$")
     return f"{text} - at `{path}{inner}" if mark else f"{text} - at `{path}`"
@@ -212,38 +212,38 @@ def placed(error: Exception, path: str) -> str:
 _AMOUNT = re.compile(r"(-?\d{1,18})(%?)\Z")
 
 
-def selector(given: LabelSelector | None, absent: Selector = NOTHING) -> Selector:
+def build_selector(struct: LabelSelector | None, absent: Selector = NOTHING) -> Selector:
     """The selector; `absent` is the meaning of a missing selector for the owner of the field."""
-    if given is None:
+    if struct is None:
         return absent
     expressions = tuple(
-        Requirement(e.key or "", e.operator or "", tuple(e.values or ())) for e in given.match_expressions or ()
+        Requirement(e.key or "", e.operator or "", tuple(e.values or ())) for e in struct.match_expressions or ()
     )
-    return from_parts(given.match_labels or {}, expressions)
+    return from_parts(struct.match_labels or {}, expressions)
 
 
-def amount(given: int | str | None, path: str) -> Amount | None:
+def build_amount(value: int | str | None, path: str) -> IntOrPercent | None:
     """An IntOrString of a budget.
 
     Raises:
         RawError: it is text that is neither a whole number nor a percentage.
     """
-    if given is None or isinstance(given, int):
-        return None if given is None else Amount(given)
-    match = _AMOUNT.match(given)
+    if value is None or isinstance(value, int):
+        return None if value is None else IntOrPercent(value)
+    match = _AMOUNT.match(value)
     if not match:
-        raise RawError(f"Expected a whole number or a percentage, got {given!r} - at `{path}`")
-    return Amount(int(match.group(1)), percent=bool(match.group(2)))
+        raise RawError(f"Expected a whole number or a percentage, got {value!r} - at `{path}`")
+    return IntOrPercent(int(match.group(1)), percent=bool(match.group(2)))
 
 
-def condition(given: Iterable[Condition] | None, kind: str) -> Condition | None:
+def find_condition(conditions: Iterable[Condition] | None, kind: str) -> Condition | None:
     """The last condition of type `kind`."""
-    found = None
-    for each in given or ():
+    result = None
+    for each in conditions or ():
         if each.type == kind:
-            found = each
-    return found
+            result = each
+    return result
 
 
-def holds(given: Iterable[Condition] | None, *kinds: str) -> bool:
-    return any(c.type in kinds and c.status == "True" for c in given or ())
+def any_condition_true(conditions: Iterable[Condition] | None, *kinds: str) -> bool:
+    return any(c.type in kinds and c.status == "True" for c in conditions or ())

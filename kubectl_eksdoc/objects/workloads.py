@@ -13,8 +13,8 @@ from kubectl_eksdoc.model.selectors import NOTHING
 from kubectl_eksdoc.model.workloads import (
     NO_HOST_FILES,
     NO_TEMPLATE,
-    PROGRESS_S,
-    REBOOT_LOCK,
+    DEFAULT_PROGRESS_DEADLINE_S,
+    REBOOT_LOCK_ANNOTATION,
     Autoscaler,
     CronJob,
     HostFiles,
@@ -25,23 +25,23 @@ from kubectl_eksdoc.model.workloads import (
 
 from .nodes import reboot_locks
 from .pod_details import HostingSpec
-from .pods import SharedTexts
+from .pods import SharedValues
 from .structs import (
     NO_RAW,
     Condition,
     LabelSelector,
-    Lean,
-    Meta,
-    Object,
+    LeanStruct,
+    ObjectMeta,
+    ObjectStruct,
     Time,
-    amount,
-    condition,
-    holds,
-    selector,
+    build_amount,
+    find_condition,
+    any_condition_true,
+    build_selector,
 )
 
 
-class TemplateMeta(Lean):
+class TemplateMeta(LeanStruct):
     labels: msgspec.Raw = NO_RAW
 
 
@@ -54,22 +54,22 @@ class TemplateSpec(HostingSpec):
     termination_grace_period_seconds: int | None = None
 
 
-class _Template(Lean):
+class _Template(LeanStruct):
     metadata: TemplateMeta | None = None
     spec: TemplateSpec | None = None
 
 
-class RollingUpdate(Lean):
+class RollingUpdate(LeanStruct):
     max_surge: int | str | None = None
     max_unavailable: int | str | None = None
 
 
-class Strategy(Lean):
+class Strategy(LeanStruct):
     type: str | None = None
     rolling_update: RollingUpdate | None = None
 
 
-class WorkloadSpec(Lean):
+class WorkloadSpec(LeanStruct):
     selector: msgspec.Raw = NO_RAW  # a ReplicationController's has another form
     replicas: int | None = None
     template: _Template | None = None
@@ -79,42 +79,42 @@ class WorkloadSpec(Lean):
     min_ready_seconds: int | None = None
 
 
-class WorkloadStatus(Lean):
+class WorkloadStatus(LeanStruct):
     desired_number_scheduled: int | None = None
     conditions: list[Condition] | None = None
 
 
-class _JudgedAnnotations(Lean, rename={"reboot_lock": REBOOT_LOCK}):
+class _JudgedAnnotations(LeanStruct, rename={"reboot_lock": REBOOT_LOCK_ANNOTATION}):
     """Other annotations are never decoded."""
 
     reboot_lock: str | None = None
 
 
-class WorkloadMeta(Meta):
+class WorkloadMeta(ObjectMeta):
     annotations: _JudgedAnnotations | None = None
 
 
-class WorkloadObject(Object):
+class WorkloadObject(ObjectStruct):
     metadata: WorkloadMeta | None = None
     spec: WorkloadSpec | None = None
     status: WorkloadStatus | None = None
 
 
-class PodConditionPattern(Lean):
+class PodConditionPattern(LeanStruct):
     type: str | None = None
     status: str | None = None
 
 
-class FailureRule(Lean):
+class FailureRule(LeanStruct):
     action: str | None = None
     on_pod_conditions: list[PodConditionPattern] | None = None
 
 
-class FailurePolicy(Lean):
+class FailurePolicy(LeanStruct):
     rules: list[FailureRule] | None = None
 
 
-class JobSpec(Lean):
+class JobSpec(LeanStruct):
     backoff_limit: int | None = None
     backoff_limit_per_index: int | None = None
     completions: int | None = None
@@ -122,42 +122,42 @@ class JobSpec(Lean):
     template: _Template | None = None
 
 
-class JobStatus(Lean):
+class JobStatus(LeanStruct):
     active: int | None = None
     succeeded: int | None = None
     failed: int | None = None
     conditions: list[Condition] | None = None
 
 
-class JobObject(Object):
+class JobObject(ObjectStruct):
     spec: JobSpec | None = None
     status: JobStatus | None = None
 
 
-class JobTemplate(Lean):
+class JobTemplate(LeanStruct):
     spec: JobSpec | None = None
 
 
-class CronJobSpec(Lean):
+class CronJobSpec(LeanStruct):
     job_template: JobTemplate | None = None
 
 
-class CronJobObject(Object):
+class CronJobObject(ObjectStruct):
     spec: CronJobSpec | None = None
 
 
-class ScaleTarget(Lean):
+class ScaleTarget(LeanStruct):
     kind: str | None = None
     name: str | None = None
 
 
-class AutoscalerSpec(Lean):
+class AutoscalerSpec(LeanStruct):
     scale_target_ref: ScaleTarget | None = None
     min_replicas: int | None = None
     max_replicas: int | None = None
 
 
-class AutoscalerObject(Object):
+class AutoscalerObject(ObjectStruct):
     spec: AutoscalerSpec | None = None
 
 
@@ -177,14 +177,14 @@ _AMOUNT = re.compile(r"(\d{1,9})(%?)\Z")
 _DEFAULT_AMOUNT = "25%"
 
 
-def workload(given: WorkloadObject, share: SharedTexts, kind: str) -> Workload:
+def workload(struct: WorkloadObject, share: SharedValues, kind: str) -> Workload:
     """Build the `Workload` fact. A missing spec.replicas means 1, as the API defaults it.
 
     Raises:
         RawError: a lazily decoded part has a wrong type.
     """
-    meta, spec = given.metadata or WorkloadMeta(), given.spec or WorkloadSpec()
-    notes, status = meta.annotations or _JudgedAnnotations(), given.status or WorkloadStatus()
+    meta, spec = struct.metadata or WorkloadMeta(), struct.spec or WorkloadSpec()
+    annotations, status = meta.annotations or _JudgedAnnotations(), struct.status or WorkloadStatus()
     template = spec.template or _Template()
     template_meta, template_spec = template.metadata or TemplateMeta(), template.spec or TemplateSpec()
     replicas = 1 if spec.replicas is None else spec.replicas
@@ -202,11 +202,11 @@ def workload(given: WorkloadObject, share: SharedTexts, kind: str) -> Workload:
         surges=rolling.surge > 0,
         rollout_unavailable=min(rolling.unavailable, replicas),
         paused=kind == "Deployment" and bool(spec.paused),
-        progress_s=PROGRESS_S if spec.progress_deadline_seconds is None else spec.progress_deadline_seconds,
+        progress_deadline_s=DEFAULT_PROGRESS_DEADLINE_S if spec.progress_deadline_seconds is None else spec.progress_deadline_seconds,
         selector=share.selector(spec.selector) if kind in _SELECTORS_READ else NOTHING,
-        reboot_locks=reboot_locks(notes.reboot_lock) if kind == "DaemonSet" else (),
+        reboot_locks=reboot_locks(annotations.reboot_lock) if kind == "DaemonSet" else (),
         host=share.hosting(template_spec),
-        template=_template(template_spec) if kind in _TEMPLATES_READ else NO_TEMPLATE,
+        template=_pod_template(template_spec) if kind in _TEMPLATES_READ else NO_TEMPLATE,
         min_ready_s=spec.min_ready_seconds or 0,
     )
 
@@ -216,11 +216,11 @@ _READINESS = re.compile(rb'"readinessProbe":\s*\{')
 _ANTI_AFFINITY = re.compile(rb'"podAntiAffinity":\s*\{\s*"')
 
 
-def _template(given: TemplateSpec) -> PodTemplate:
-    grace = given.termination_grace_period_seconds
+def _pod_template(spec: TemplateSpec) -> PodTemplate:
+    grace = spec.termination_grace_period_seconds
     return PodTemplate(
-        bool(given.readiness_gates) or _READINESS.search(given.containers) is not None,
-        bool(given.topology_spread_constraints) or _ANTI_AFFINITY.search(given.affinity) is not None,
+        bool(spec.readiness_gates) or _READINESS.search(spec.containers) is not None,
+        bool(spec.topology_spread_constraints) or _ANTI_AFFINITY.search(spec.affinity) is not None,
         30 if grace is None else grace,
     )
 
@@ -235,18 +235,18 @@ def _rollout(strategy: Strategy | None, replicas: int) -> _Rollout:
     if strategy is not None and strategy.type not in (None, "", "RollingUpdate"):
         return _Rollout(0, replicas)
     rolling = (strategy.rolling_update if strategy else None) or RollingUpdate()
-    surge = _resolved(rolling.max_surge, replicas, round_up=True)
-    unavailable = _resolved(rolling.max_unavailable, replicas, round_up=False)
+    surge = _resolve_amount(rolling.max_surge, replicas, round_up=True)
+    unavailable = _resolve_amount(rolling.max_unavailable, replicas, round_up=False)
     if surge == unavailable == 0:
         unavailable = 1
     return _Rollout(surge, unavailable)
 
 
-def _resolved(given: int | str | None, replicas: int, *, round_up: bool) -> int:
+def _resolve_amount(amount_value: int | str | None, replicas: int, *, round_up: bool) -> int:
     """Invalid text counts as the default: the API server would not have accepted it."""
-    if isinstance(given, int):
-        return max(given, 0)
-    match = _AMOUNT.match(given or _DEFAULT_AMOUNT) or _AMOUNT.match(_DEFAULT_AMOUNT)
+    if isinstance(amount_value, int):
+        return max(amount_value, 0)
+    match = _AMOUNT.match(amount_value or _DEFAULT_AMOUNT) or _AMOUNT.match(_DEFAULT_AMOUNT)
     assert match is not None
     value = int(match[1])
     if not match[2]:
@@ -254,7 +254,7 @@ def _resolved(given: int | str | None, replicas: int, *, round_up: bool) -> int:
     return -(-value * replicas // 100) if round_up else value * replicas // 100
 
 
-def _on_disruption(policy: FailurePolicy | None) -> str:
+def _disruption_action(policy: FailurePolicy | None) -> str:
     """The action of the first rule for evicted pods, "" without one; rules are checked in their order."""
     for rule in (policy.rules if policy else None) or ():
         for pattern in rule.on_pod_conditions or ():
@@ -263,14 +263,14 @@ def _on_disruption(policy: FailurePolicy | None) -> str:
     return ""
 
 
-def job(given: JobObject, share: SharedTexts) -> Job:
+def job(struct: JobObject, share: SharedValues) -> Job:
     """Build the `Job` fact. A missing backoffLimit means 6, as the API defaults it.
 
     Raises:
         RawError: a lazily decoded part has a wrong type.
     """
-    meta, spec, status = given.metadata or Meta(), given.spec or JobSpec(), given.status or JobStatus()
-    on_disruption = _on_disruption(spec.pod_failure_policy)
+    meta, spec, status = struct.metadata or ObjectMeta(), struct.spec or JobSpec(), struct.status or JobStatus()
+    on_disruption = _disruption_action(spec.pod_failure_policy)
     return Job(
         namespace=share.text(meta.namespace),
         name=share.text(meta.name),
@@ -280,33 +280,33 @@ def job(given: JobObject, share: SharedTexts) -> Job:
         succeeded=status.succeeded or 0,
         failed=status.failed or 0,
         completions=spec.completions,
-        finished=holds(status.conditions, "Complete", "Failed"),
+        finished=any_condition_true(status.conditions, "Complete", "Failed"),
         ignores_disruption=on_disruption == "Ignore",
         fails_on_disruption=on_disruption in ("FailJob", "FailIndex"),
         backoff_limit_per_index=spec.backoff_limit_per_index,
         owner=share.owner(meta.owner_references),
-        host=_host(spec.template, share),
+        host=_host_files(spec.template, share),
     )
 
 
-def cron_job(given: CronJobObject, share: SharedTexts) -> CronJob:
+def cron_job(struct: CronJobObject, share: SharedValues) -> CronJob:
     """Build the `CronJob` fact.
 
     Raises:
         RawError: a lazily decoded part has a wrong type.
     """
-    meta, spec, text = given.metadata or Meta(), given.spec or CronJobSpec(), share.text
-    made = (spec.job_template or JobTemplate()).spec or JobSpec()
-    return CronJob(text(meta.namespace), text(meta.name), text(meta.uid), _host(made.template, share))
+    meta, spec, text = struct.metadata or ObjectMeta(), struct.spec or CronJobSpec(), share.text
+    job_spec = (spec.job_template or JobTemplate()).spec or JobSpec()
+    return CronJob(text(meta.namespace), text(meta.name), text(meta.uid), _host_files(job_spec.template, share))
 
 
-def _host(given: _Template | None, share: SharedTexts) -> HostFiles:
-    return share.hosting(given.spec) if given and given.spec else NO_HOST_FILES
+def _host_files(template: _Template | None, share: SharedValues) -> HostFiles:
+    return share.hosting(template.spec) if template and template.spec else NO_HOST_FILES
 
 
-def autoscaler(given: AutoscalerObject, share: SharedTexts) -> Autoscaler:
+def autoscaler(struct: AutoscalerObject, share: SharedValues) -> Autoscaler:
     """Build the `Autoscaler` fact. A missing minReplicas means 1, as the API defaults it."""
-    meta, spec = given.metadata or Meta(), given.spec or AutoscalerSpec()
+    meta, spec = struct.metadata or ObjectMeta(), struct.spec or AutoscalerSpec()
     target = spec.scale_target_ref or ScaleTarget()
     return Autoscaler(
         namespace=share.text(meta.namespace),
@@ -321,18 +321,18 @@ def autoscaler(given: AutoscalerObject, share: SharedTexts) -> Autoscaler:
 # PodDisruptionBudgets: their spec, and the numbers that the disruption controller wrote.
 
 
-class BudgetMeta(Meta):
+class BudgetMeta(ObjectMeta):
     generation: int | None = None
 
 
-class _BudgetSpec(Lean):
+class _BudgetSpec(LeanStruct):
     selector: LabelSelector | None = None
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
     unhealthy_pod_eviction_policy: str | None = None
 
 
-class BudgetState(Lean):
+class BudgetState(LeanStruct):
     conditions: list[Condition] | None = None
     current_healthy: int | None = None
     desired_healthy: int | None = None
@@ -342,34 +342,34 @@ class BudgetState(Lean):
     disrupted_pods: dict[str, Time] | None = None
 
 
-class BudgetObject(Object):
+class BudgetObject(ObjectStruct):
     metadata: BudgetMeta | None = None
     spec: _BudgetSpec | None = None
     status: BudgetState | None = None
 
 
-def budget(given: BudgetObject, share: SharedTexts) -> Budget:
+def budget(struct: BudgetObject, share: SharedValues) -> Budget:
     """Build the `Budget` fact. A missing selector matches nothing, ``{}`` everything (policy/v1).
 
     Raises:
         RawError: minAvailable or maxUnavailable is neither a number nor a percentage.
     """
-    meta, spec, state = given.metadata or BudgetMeta(), given.spec or _BudgetSpec(), given.status or BudgetState()
-    allowed = condition(state.conditions, "DisruptionAllowed") or Condition()
+    meta, spec, state = struct.metadata or BudgetMeta(), struct.spec or _BudgetSpec(), struct.status or BudgetState()
+    allowed = find_condition(state.conditions, "DisruptionAllowed") or Condition()
     text = share.text
     return Budget(
         namespace=text(meta.namespace),
         name=text(meta.name),
         uid=meta.uid or "",
-        selector=selector(spec.selector),
+        selector=build_selector(spec.selector),
         status=BudgetStatus(
             allowed=state.disruptions_allowed or 0,
             current=state.current_healthy or 0,
             desired=state.desired_healthy or 0,
             expected=state.expected_pods or 0,
         ),
-        min_available=amount(spec.min_available, "$.spec.minAvailable"),
-        max_unavailable=amount(spec.max_unavailable, "$.spec.maxUnavailable"),
+        min_available=build_amount(spec.min_available, "$.spec.minAvailable"),
+        max_unavailable=build_amount(spec.max_unavailable, "$.spec.maxUnavailable"),
         unhealthy_policy=text(spec.unhealthy_pod_eviction_policy),
         generation=meta.generation or 0,
         observed_generation=state.observed_generation or 0,

@@ -7,27 +7,27 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon import iam
-from kubectl_eksdoc.amazon.iam import IamPlace
+from kubectl_eksdoc.amazon.iam import ClusterArnParts
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.in_cluster.roles import RoleManifests, RoleStep
+from kubectl_eksdoc.in_cluster.roles import ManifestReport, ManifestStep
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.permissions import OptIn
+from kubectl_eksdoc.model.permissions import OptInRight
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
-    PLAIN,
+    DEFAULT_BACKENDS,
     CommandReport,
-    Foot,
-    Head,
+    Footer,
+    Heading,
     Line,
-    Lines,
-    OwnFormat,
-    Points,
+    TextBlock,
+    CustomBackend,
+    BulletList,
     Report,
     Section,
     Table,
-    as_it_is,
-    flush,
+    verbatim_line,
+    flush_left,
 )
 from kubectl_eksdoc.report.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.report.text import (
@@ -36,8 +36,8 @@ from kubectl_eksdoc.report.text import (
     Row,
     Title,
     Tone,
-    counted,
-    joined,
+    pluralize,
+    join_words,
     number_column,
     text_column,
 )
@@ -45,94 +45,94 @@ from kubectl_eksdoc.report.text import (
 from .grants import (
     HeldRight,
     NeededRight,
-    ObjectNames,
+    RoleNames,
     RbacSubject,
-    WantedPermissions,
-    objects,
+    RequiredPermissions,
+    rbac_objects,
 )
 
 # Sentences about permissions.
 
 
-def about(view: PermissionsReport) -> str:
+def purpose(report: PermissionsReport) -> str:
     """What the permissions are for, and whether they allow changes."""
-    if not view.given:
+    if not report.commands:
         return "what all commands need that only read. It changes nothing."
-    whole = joined([f"'{each}'" for each in view.given])
-    return f"what {whole} {'need' if len(view.given) > 1 else 'needs'}. {_changes(view.wanted)}"
+    commands = join_words([f"'{each}'" for each in report.commands])
+    return f"what {commands} {'need' if len(report.commands) > 1 else 'needs'}. {_effect(report.required)}"
 
 
-def _changes(wanted: WantedPermissions) -> str:
-    return "Something can be changed with it." if wanted.changes else "It changes nothing."
+def _effect(permissions: RequiredPermissions) -> str:
+    return "Something can be changed with it." if permissions.changes else "It changes nothing."
 
 
-def risks(wanted: WantedPermissions) -> Iterator[str]:
+def risks(permissions: RequiredPermissions) -> Iterator[str]:
     """What the opt-ins allow, one sentence each."""
-    return (f"Opt-in {each.said}." for each in wanted.opt_ins)
+    return (f"Opt-in {each.description}." for each in permissions.opt_ins)
 
 
-def not_granted(view: PermissionsReport) -> Iterator[str]:
+def not_granted(report: PermissionsReport) -> Iterator[str]:
     """The opt-ins that the commands can use and that are not granted, one sentence each."""
-    return (f"Not granted: opt-in {each.said}. To grant it: --with {each.name}." for each in view.offered)
+    return (f"Not granted: opt-in {each.description}. To grant it: --with {each.name}." for each in report.available_opt_ins)
 
 
 # Steps of an administrator, as commands that can be pasted.
 
 
-_OURS = ("kubectl", "eksdoc", "permissions")
+_PROGRAM = ("kubectl", "eksdoc", "permissions")
 
 
-def steps(view: PermissionsReport) -> tuple[RoleStep, ...]:
+def admin_steps(report: PermissionsReport) -> tuple[ManifestStep, ...]:
     """First in the cluster, then in AWS, then a check of the result."""
-    group = next((each.name for each in view.subjects if each.kind == "Group"), view.name)
-    bind = tuple(word for each in view.subjects for word in ("--bind", _said(each.kind, each.name, each.namespace)))
-    printed = f"{again(view)} {shell('-o', 'yaml', *(bind or ('--bind', f'Group:{group}')))}"
-    found = [
-        RoleStep("grant it in the cluster:", f"{printed} | kubectl apply -f -"),
-        RoleStep(
+    group = next((each.name for each in report.subjects if each.kind == "Group"), report.name)
+    bind_args = tuple(word for each in report.subjects for word in ("--bind", _subject_text(each.kind, each.name, each.namespace)))
+    print_command = f"{rights_command(report)} {shell('-o', 'yaml', *(bind_args or ('--bind', f'Group:{group}')))}"
+    steps = [
+        ManifestStep("grant it in the cluster:", f"{print_command} | kubectl apply -f -"),
+        ManifestStep(
             "put an IAM role into that group:",
-            f"aws eks create-access-entry --cluster-name {view.place.cluster or 'CLUSTER'} --principal-arn ARN "
+            f"aws eks create-access-entry --cluster-name {report.place.cluster or 'CLUSTER'} --principal-arn ARN "
             f"--kubernetes-groups {group}",
         ),
     ]
-    if view.wanted.asked:
-        policy = f"{again(view)} {shell('--iam', *_where(view.place))}"
-        created = f"aws iam create-policy --policy-name {view.name}"
-        found += [
-            RoleStep("write its policy of IAM:", f"{policy} > policy.json"),
-            RoleStep("create that, then attach it:", f"{created} --policy-document file://policy.json"),
+    if report.required.iam_actions:
+        policy = f"{rights_command(report)} {shell('--iam', *_place_args(report.place))}"
+        create_command = f"aws iam create-policy --policy-name {report.name}"
+        steps += [
+            ManifestStep("write its policy of IAM:", f"{policy} > policy.json"),
+            ManifestStep("create that, then attach it:", f"{create_command} --policy-document file://policy.json"),
         ]
-    return (*found, RoleStep("look whether you have it:", f"{again(view)} --check"))
+    return (*steps, ManifestStep("look whether you have it:", f"{rights_command(report)} --check"))
 
 
-def again(view: PermissionsReport) -> str:
+def rights_command(report: PermissionsReport) -> str:
     """The command that prints the same permissions."""
-    return " ".join((shell(*_OURS), *view.given, *((shell(*view.more),) if view.more else ())))
+    return " ".join((shell(*_PROGRAM), *report.commands, *((shell(*report.other_args),) if report.other_args else ())))
 
 
-def _said(kind: str, name: str, namespace: str) -> str:
+def _subject_text(kind: str, name: str, namespace: str) -> str:
     return f"{kind}:{namespace}/{name}" if namespace else f"{kind}:{name}"
 
 
-def _where(place: IamPlace) -> tuple[str, ...]:
-    named = {"--cluster-name": place.cluster, "--region": place.region, "--account": place.account}
-    shown = {"--cluster-name": "CLUSTER", "--region": "REGION", "--account": "ACCOUNT"}
-    return tuple(word for flag, value in named.items() for word in (flag, value or shown[flag]))
+def _place_args(place: ClusterArnParts) -> tuple[str, ...]:
+    values = {"--cluster-name": place.cluster, "--region": place.region, "--account": place.account}
+    placeholders = {"--cluster-name": "CLUSTER", "--region": "REGION", "--account": "ACCOUNT"}
+    return tuple(word for flag, value in values.items() for word in (flag, value or placeholders[flag]))
 
 
 _FOR_KUBECTL = "The same as objects for kubectl apply -f -: -o yaml. Each right with its commands: -o wide"
 
 
-_MANY_ROWS = 10_000
-_MANY = 99
-_NAME = len("validatingadmissionpolicybindings.")
+_MAX_ROWS = 10_000
+_MAX_LINES = 99
+_MAX_NAME_PART = len("validatingadmissionpolicybindings.")
 """The longest part of a resource name up to a dot."""
-_RIGHTS = (
+_RIGHT_COLUMNS = (
     (
-        Column("VERBS", lines=_MANY, least=6),
-        Column("RESOURCES", floor=50, lines=_MANY, least=_NAME),
-        Column("WHERE", floor=10, lines=2, least=10),
-        Column("WITHOUT IT", floor=26, lines=_MANY, least=22),
+        Column("VERBS", max_lines=_MAX_LINES, hard_min_width=6),
+        Column("RESOURCES", min_width=50, max_lines=_MAX_LINES, hard_min_width=_MAX_NAME_PART),
+        Column("WHERE", min_width=10, max_lines=2, hard_min_width=10),
+        Column("WITHOUT IT", min_width=26, max_lines=_MAX_LINES, hard_min_width=22),
     ),
     (
         Column("VERB"),
@@ -143,71 +143,71 @@ _RIGHTS = (
         Column("WITHOUT IT"),
     ),
 )
-_ACTIONS = (
+_ACTION_COLUMNS = (
     Column("ACTION"),
     text_column("CAN BE LIMITED TO", 14, 2),
-    text_column("WITHOUT IT", 26, _MANY),
+    text_column("WITHOUT IT", 26, _MAX_LINES),
 )
-_COMMANDS = (
+_COMMAND_COLUMNS = (
     Column("COMMAND"),
     Column("CHANGES"),
     number_column("RIGHTS"),
     number_column("REQUIRED"),
-    number_column("ACTIONS OF IAM", short="IAM"),
+    number_column("ACTIONS OF IAM", short_title="IAM"),
 )
 
 
-def _rights(needed: Iterable[NeededRight]) -> list[Row]:
+def _grouped_rows(rights: Iterable[NeededRight]) -> list[Row]:
     """Rows of rights, merged: verbs on the same resource, and resources with the same verbs, share a row."""
     verbs: dict[tuple[str, str, bool, tuple[str, ...]], list[str]] = {}
-    for each in needed:
-        asked = each.permission
-        verbs.setdefault((asked.of, asked.namespace, each.required, each.lost), []).append(asked.verb)
+    for right in rights:
+        permission = right.permission
+        verbs.setdefault((permission.resource_name, permission.namespace, right.required, right.lost), []).append(permission.verb)
     resources: dict[tuple[tuple[str, ...], str, bool, tuple[str, ...]], list[str]] = {}
-    for (of, namespace, required, lost), allowed in verbs.items():
-        resources.setdefault((tuple(allowed), namespace, required, lost), []).append(of)
+    for (resource, namespace, required, lost), verbs_allowed in verbs.items():
+        resources.setdefault((tuple(verbs_allowed), namespace, required, lost), []).append(resource)
     return [
-        [", ".join(allowed), ", ".join(those), _table_where(namespace), _lost(required, lost)]
-        for (allowed, namespace, required, lost), those in resources.items()
+        [", ".join(verbs_allowed), ", ".join(names), _namespace_text(namespace), _effect_cell(required, lost)]
+        for (verbs_allowed, namespace, required, lost), names in resources.items()
     ]
 
 
-def _each(needed: Iterable[NeededRight]) -> list[Row]:
+def _single_rows(rights: Iterable[NeededRight]) -> list[Row]:
     return [
         [
             each.permission.verb,
-            each.permission.of,
-            _table_where(each.permission.namespace),
+            each.permission.resource_name,
+            _namespace_text(each.permission.namespace),
             "yes" if each.required else "no",
             ", ".join(each.commands),
-            _lost(each.required, each.lost),
+            _effect_cell(each.required, each.lost),
         ]
-        for each in needed
+        for each in rights
     ]
 
 
-def _table_where(namespace: str) -> str:
+def _namespace_text(namespace: str) -> str:
     return f"in {namespace}" if namespace else "everywhere"
 
 
-def _lost(required: bool, lost: Iterable[str]) -> str | Cell:
+def _effect_cell(required: bool, lost: Iterable[str]) -> str | Cell:
     text = "; ".join(lost)
     return Cell(text, Tone.WARN) if required else text
 
 
-def _steps(view: PermissionsReport) -> Iterator[Line]:
-    for step in steps(view):
-        yield flush(f"- {step.text}")
-        yield as_it_is(step.command, 6)
+def _step_lines(report: PermissionsReport) -> Iterator[Line]:
+    for step in admin_steps(report):
+        yield flush_left(f"- {step.text}")
+        yield verbatim_line(step.command, 6)
 
 
-def _notes(view: PermissionsReport) -> Iterator[str]:
-    if not view.subjects:
+def _note_lines(report: PermissionsReport) -> Iterator[str]:
+    if not report.subjects:
         yield "It has no bindings: --bind Group:NAME also prints the bindings."
-    yield from risks(view.wanted)
-    yield from not_granted(view)
-    yield from view.cautions
-    optional = [each.permission.said for each in view.wanted.needed if not each.required]
+    yield from risks(report.required)
+    yield from not_granted(report)
+    yield from report.cautions
+    optional = [each.permission.scoped_right for each in report.required.rights if not each.required]
     if optional:
         yield f"Without these all else is answered, and what rests on them is unknown: {'; '.join(optional)}"
 
@@ -223,66 +223,66 @@ class PermissionsReport(Report):
     sentences.
     """
 
-    of = "what must be allowed"
+    noun_phrase = "what must be allowed"
 
     name: str
-    wanted: WantedPermissions
-    given: tuple[str, ...]
+    required: RequiredPermissions
+    commands: tuple[str, ...]
     subjects: tuple[RbacSubject, ...]
-    place: IamPlace
-    each: tuple[WantedPermissions, ...]
+    place: ClusterArnParts
+    by_command: tuple[RequiredPermissions, ...]
     tool_version: str
-    doubts: tuple[str, ...] = ()
-    more: tuple[str, ...] = ()
-    offered: tuple[OptIn, ...] = ()
+    iam_notes: tuple[str, ...] = ()
+    other_args: tuple[str, ...] = ()
+    available_opt_ins: tuple[OptInRight, ...] = ()
     cautions: tuple[str, ...] = ()
 
     def sections(self, full: bool) -> Iterator[Section | None]:
         """Every row is shown: a right that is not shown looks like one that is not granted."""
-        wanted, said = self.wanted, about(self)
-        rights = _each(wanted.needed) if full else _rights(wanted.needed)
-        yield Head(said[0].upper() + said[1:])
-        yield Table(Title("In the cluster", " (RBAC)"), (_RIGHTS[full], rights), "rights", _MANY_ROWS)
+        required, purpose_text = self.required, purpose(self)
+        rights = _single_rows(required.rights) if full else _grouped_rows(required.rights)
+        yield Heading(purpose_text[0].upper() + purpose_text[1:])
+        yield Table(Title("In the cluster", " (RBAC)"), (_RIGHT_COLUMNS[full], rights), "rights", _MAX_ROWS)
         yield Table(
             Title("In AWS", " (IAM)"),
             (
-                _ACTIONS,
+                _ACTION_COLUMNS,
                 [
-                    [each.action, ", ".join(iam.types(each.action)) or "-", "; ".join(each.lost)]
-                    for each in wanted.asked
+                    [each.action, ", ".join(iam.resource_types(each.action)) or "-", "; ".join(each.lost)]
+                    for each in required.iam_actions
                 ],
             ),
             "actions",
-            _MANY_ROWS,
+            _MAX_ROWS,
         )
-        for each in (*self.doubts, *self.cautions):
-            yield Lines(None, [flush(each, 0)])
-        every = [
+        for each in (*self.iam_notes, *self.cautions):
+            yield TextBlock(None, [flush_left(each, 0)])
+        command_rows = [
             [
                 ", ".join(each.commands),
                 Cell("yes", Tone.WARN) if each.changes else "no",
-                len(each.needed),
-                sum(one.required for one in each.needed),
-                len(each.asked),
+                len(each.rights),
+                sum(one.required for one in each.rights),
+                len(each.iam_actions),
             ]
-            for each in self.each
+            for each in self.by_command
         ]
-        yield Table(Title("Commands", " and what each needs"), (_COMMANDS, every), "commands", _MANY_ROWS)
-        yield Lines("What to do", list(_steps(self)))
-        yield Points("Opt-ins", (*risks(self.wanted), *not_granted(self)))
-        yield Foot(_FOR_KUBECTL)
+        yield Table(Title("Commands", " and what each needs"), (_COMMAND_COLUMNS, command_rows), "commands", _MAX_ROWS)
+        yield TextBlock("What to do", list(_step_lines(self)))
+        yield BulletList("Opt-ins", (*risks(self.required), *not_granted(self)))
+        yield Footer(_FOR_KUBECTL)
 
-    def manifests(self) -> RoleManifests:
+    def manifests(self) -> ManifestReport:
         """Roles and bindings for kubectl, with comments on what they allow."""
-        docs = objects(ObjectNames(self.name, self.tool_version), self.wanted.permissions, self.subjects)
-        said = (f"kubectl eksdoc {self.tool_version}: {about(self)}", *_notes(self))
-        return RoleManifests(said, (RoleStep("what rests on each:", f"{again(self)} -o wide"),), docs)
+        docs = rbac_objects(RoleNames(self.name, self.tool_version), self.required.permissions, self.subjects)
+        comments = (f"kubectl eksdoc {self.tool_version}: {purpose(self)}", *_note_lines(self))
+        return ManifestReport(comments, (ManifestStep("what rests on each:", f"{rights_command(self)} -o wide"),), docs)
 
     formats = MappingProxyType(
         {
-            **PLAIN,
-            "json": OwnFormat(lambda report, look: report.manifests().json(look)),
-            "yaml": OwnFormat(lambda report, look: report.manifests().yaml(look)),
+            **DEFAULT_BACKENDS,
+            "json": CustomBackend(lambda report, look: report.manifests().json(look)),
+            "yaml": CustomBackend(lambda report, look: report.manifests().yaml(look)),
         }
     )
 
@@ -290,9 +290,9 @@ class PermissionsReport(Report):
 # The rights that a user has: first the missing ones, then the unknown ones, then a count of the others.
 
 
-_ORDER = (False, None, True)
-_SIGNS = {True: Cell("✓ yes", Tone.GOOD), False: Cell("✗ missing", Tone.BAD), None: Cell("? unknown", Tone.UNKNOWN)}
-_COLUMNS = (
+_STATE_ORDER = (False, None, True)
+_SYMBOLS = {True: Cell("✓ yes", Tone.GOOD), False: Cell("✗ missing", Tone.BAD), None: Cell("? unknown", Tone.UNKNOWN)}
+_CHECK_COLUMNS = (
     Column("YOU MAY"),
     text_column("RIGHT", 30, 2),
     Column("REQUIRED"),
@@ -301,44 +301,44 @@ _COLUMNS = (
 
 
 @frozen
-class HeldReport(CommandReport):
-    of = "what you may"
+class PermissionCheckReport(CommandReport):
+    noun_phrase = "what you may"
 
     held: tuple[HeldRight, ...]
     cluster: Cluster
 
     def sections(self, full: bool) -> Iterator[Section]:
         """Rights that the user has are counted, and only listed with `full`."""
-        rows = [_row(each) for each in _sorted(self) if full or each.held is not True]
-        yield Head(verdict(self))
-        yield Table("Rights", (list(_COLUMNS), rows), "rights", _MANY_ROWS)
+        rows = [_row(each) for each in _sorted_rights(self) if full or each.held is not True]
+        yield Heading(verdict(self))
+        yield Table("Rights", (list(_CHECK_COLUMNS), rows), "rights", _MAX_ROWS)
 
     def result(self) -> object:
-        return PermissionResult.filled(
+        return PermissionResult.from_facts(
             self,
             verdict=verdict(self),
-            missing=(each.needed.permission.said for each in self.held if each.held is False),
+            missing=(each.needed.permission.scoped_right for each in self.held if each.held is False),
             findings=(),
         )
 
 
-def _sorted(view: HeldReport) -> list[HeldRight]:
-    return sorted(view.held, key=lambda each: _ORDER.index(each.held))
+def _sorted_rights(report: PermissionCheckReport) -> list[HeldRight]:
+    return sorted(report.held, key=lambda each: _STATE_ORDER.index(each.held))
 
 
 def _row(each: HeldRight) -> Row:
-    lost = "; ".join(each.needed.lost)
-    said = f"{lost} ({each.why})" if each.why else lost
-    return [_SIGNS[each.held], each.needed.permission.said, "yes" if each.needed.required else "no", said]
+    effect = "; ".join(each.needed.lost)
+    text = f"{effect} ({each.why})" if each.why else effect
+    return [_SYMBOLS[each.held], each.needed.permission.scoped_right, "yes" if each.needed.required else "no", text]
 
 
-def verdict(view: HeldReport) -> str:
-    many = {state: sum(each.held is state for each in view.held) for state in _ORDER}
-    if many[True] == len(view.held):
-        return f"You have all {counted(len(view.held), 'right')}."
-    parts = [f"{counted(many[False], 'right')} missing"] if many[False] else []
-    parts += [f"{counted(many[None], 'right')} that the cluster does not report"] if many[None] else []
-    return f"Of {counted(len(view.held), 'right')} you have {many[True]}: {', '.join(parts)}."
+def verdict(report: PermissionCheckReport) -> str:
+    count = {state: sum(each.held is state for each in report.held) for state in _STATE_ORDER}
+    if count[True] == len(report.held):
+        return f"You have all {pluralize(len(report.held), 'right')}."
+    parts = [f"{pluralize(count[False], 'right')} missing"] if count[False] else []
+    parts += [f"{pluralize(count[None], 'right')} that the cluster does not report"] if count[None] else []
+    return f"Of {pluralize(len(report.held), 'right')} you have {count[True]}: {', '.join(parts)}."
 
 
 # The result of ``permissions --check`` as ``-o json`` and ``-o yaml`` print it.
@@ -368,7 +368,7 @@ class _Right(Printed):
 
     @classmethod
     def of(cls, facts: HeldRight) -> _Right:
-        return cls.filled(facts, facts.needed, facts.needed.permission, state=_STATES[facts.held])
+        return cls.from_facts(facts, facts.needed, facts.needed.permission, state=_STATES[facts.held])
 
 
 class PermissionResult(CommandResult):

@@ -12,21 +12,21 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.findings import CodeName, Finding, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
+from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
 from kubectl_eksdoc.ports import ProbeNamespace
 
 
-def left_finding(code: CodeName, owner: str, namespace: str, left: Sequence[str], not_removed: str) -> Finding:
+def not_removed_finding(code: CodeName, owner: str, namespace: str, remaining: Sequence[str], not_removed: str) -> Finding:
     """`remaining`: names of pods; `not_removed`: why their owner could not be removed, or ""."""
     return Finding.of(
         f"{code}/not-removed" if not_removed else f"{code}/not-gone",
         Subject("ConfigMap", owner, namespace),
-        tuple(left),
+        tuple(remaining),
         owner=owner,
         namespace=namespace,
         why=not_removed,
-        count=len(left),
-        pods=" ".join(left),
+        count=len(remaining),
+        pods=" ".join(remaining),
     )
 
 
@@ -39,7 +39,7 @@ def left_finding(code: CodeName, owner: str, namespace: str, left: Sequence[str]
 # forbids already (Pod Security Standards, Host Namespaces).
 
 
-NOBODY = 65534
+NOBODY_UID = 65534
 
 
 @frozen
@@ -49,55 +49,55 @@ class ProbePurpose:
 
     name: str
     label: str
-    ident: str
+    probe_id: str
     namespace: str
     deadline_s: int
 
     @property
     def owner_name(self) -> str:
-        return f"eksdoc-{self.name}-{self.ident}"
+        return f"eksdoc-{self.name}-{self.probe_id}"
 
     @property
     def labels(self) -> Doc:
         name = f"eksdoc-{self.name}"
-        return {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "eksdoc", self.label: self.ident}
+        return {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "eksdoc", self.label: self.probe_id}
 
 
-def owner(errand: ProbePurpose, content: Doc) -> Doc:
+def probe_owner_manifest(purpose: ProbePurpose, content: Doc) -> Doc:
     """A ConfigMap that is created first and deleted at the end: the garbage collector then deletes the pods."""
-    meta = {"name": errand.owner_name, "namespace": errand.namespace, "labels": errand.labels}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, **content}
+    metadata = {"name": purpose.owner_name, "namespace": purpose.namespace, "labels": purpose.labels}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
 
 
-def pod(errand: ProbePurpose, name: str, node: str, container: Doc, owner_uid: str = "", **spec: object) -> Doc:
+def probe_pod_manifest(purpose: ProbePurpose, name: str, node: str, container: Doc, owner_uid: str = "", **spec: object) -> Doc:
     """`owner_uid` "": the manifest is shown before the owner exists. `spec`: further fields of the pod's spec."""
-    of = {"apiVersion": "v1", "kind": "ConfigMap", "name": errand.owner_name, "uid": owner_uid}
-    owners = {"ownerReferences": [of]} if owner_uid else {}
+    owner_reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": purpose.owner_name, "uid": owner_uid}
+    owners = {"ownerReferences": [owner_reference]} if owner_uid else {}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": errand.namespace, "labels": errand.labels, **owners},
+        "metadata": {"name": name, "namespace": purpose.namespace, "labels": purpose.labels, **owners},
         "spec": {
             "nodeName": node,
             **spec,
             "restartPolicy": "Never",
-            "activeDeadlineSeconds": errand.deadline_s,
+            "activeDeadlineSeconds": purpose.deadline_s,
             "terminationGracePeriodSeconds": 1,
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "tolerations": [{"operator": "Exists"}],
             "securityContext": {
                 "runAsNonRoot": True,
-                "runAsUser": NOBODY,
-                "runAsGroup": NOBODY,
+                "runAsUser": NOBODY_UID,
+                "runAsGroup": NOBODY_UID,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "containers": [{**container, "securityContext": _OF_CONTAINER}],
+            "containers": [{**container, "securityContext": _CONTAINER_SECURITY}],
         },
     }
 
 
-_OF_CONTAINER: Doc = {
+_CONTAINER_SECURITY: Doc = {
     "allowPrivilegeEscalation": False,
     "readOnlyRootFilesystem": True,
     "capabilities": {"drop": ["ALL"]},
@@ -113,7 +113,7 @@ _OF_CONTAINER: Doc = {
 
 _NO_IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable")
 _NO_START = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError")
-_LONGEST = 300
+_MAX_MESSAGE = 300
 
 INTERRUPTED = Unknown("it was interrupted before the pod had told anything")
 
@@ -123,42 +123,42 @@ class ProbeStage(Enum):
     WAIT = "it is not yet over"
 
 
-def stand_of(stand: PodStand | None) -> ProbeStage | Unknown:
+def probe_stage(state: ProbePodStatus | None) -> ProbeStage | Unknown:
     """None: the pod is no longer in the cluster."""
-    if stand is None:
+    if state is None:
         return Unknown("the pod was deleted before it reported anything")
-    if stand.ended is not None and stand.phase != "Failed":
+    if state.exit_code is not None and state.phase != "Failed":
         return ProbeStage.READ
-    if stand.phase == "Failed":
-        if stand.reason.startswith("OutOf"):
-            return _unknown("the node has no room for it", stand.reason, stand.message)
-        if stand.reason:
-            return _unknown("the kubelet refused or ended it", stand.reason, stand.message)
-        if stand.ended_by in _NO_START:
-            return _unknown("its container cannot be started", stand.ended_by, stand.message)
-        return ProbeStage.READ if stand.ended is not None else _unknown("it failed", stand.reason, stand.message)
-    if stand.waiting in _NO_IMAGE:
-        return _unknown("its image cannot be pulled", stand.waiting, stand.waiting_message)
-    if stand.waiting in _NO_START:
-        return _unknown("its container cannot be started", stand.waiting, stand.waiting_message)
+    if state.phase == "Failed":
+        if state.reason.startswith("OutOf"):
+            return _unknown("the node has no room for it", state.reason, state.message)
+        if state.reason:
+            return _unknown("the kubelet refused or ended it", state.reason, state.message)
+        if state.exit_reason in _NO_START:
+            return _unknown("its container cannot be started", state.exit_reason, state.message)
+        return ProbeStage.READ if state.exit_code is not None else _unknown("it failed", state.reason, state.message)
+    if state.waiting in _NO_IMAGE:
+        return _unknown("its image cannot be pulled", state.waiting, state.waiting_message)
+    if state.waiting in _NO_START:
+        return _unknown("its container cannot be started", state.waiting, state.waiting_message)
     return ProbeStage.WAIT
 
 
-def too_late(stand: PodStand | None, waited_s: float) -> Unknown:
+def timeout_reason(state: ProbePodStatus | None, waited_s: float) -> Unknown:
     """Why the pod has no result after the requested wait."""
-    since = f"after {waited_s:.0f} s"
-    if stand is None:
-        return Unknown(f"nothing was heard of it {since}")
-    if stand.waiting:
-        return _unknown(f"its container has not started {since}", stand.waiting, stand.waiting_message)
-    if stand.phase == "Pending":
-        return _unknown(f"the kubelet has not begun with it {since}", stand.reason, stand.message)
-    return _unknown(f"it has not ended {since}", stand.reason, stand.message)
+    wait_text = f"after {waited_s:.0f} s"
+    if state is None:
+        return Unknown(f"nothing was heard of it {wait_text}")
+    if state.waiting:
+        return _unknown(f"its container has not started {wait_text}", state.waiting, state.waiting_message)
+    if state.phase == "Pending":
+        return _unknown(f"the kubelet has not begun with it {wait_text}", state.reason, state.message)
+    return _unknown(f"it has not ended {wait_text}", state.reason, state.message)
 
 
-def _unknown(why: str, reason: str, message: str) -> Unknown:
-    said = " ".join(message.split())[:_LONGEST]
-    return Unknown(f"{why} ({': '.join(filter(None, (reason, said)))})" if reason or said else why)
+def _unknown(problem: str, reason: str, message: str) -> Unknown:
+    short_message = " ".join(message.split())[:_MAX_MESSAGE]
+    return Unknown(f"{problem} ({': '.join(filter(None, (reason, short_message)))})" if reason or short_message else problem)
 
 
 # The owner of a pod, as far as the pod itself names it.
@@ -173,40 +173,40 @@ def owner_of(pod: Pod) -> Subject:
     return Subject(pod.owner.kind, pod.owner.name, pod.namespace)
 
 
-LOOK_S = 1.0
+POLL_INTERVAL_S = 1.0
 
 
-GONE_S = 30.0
+REMOVAL_TIMEOUT_S = 30.0
 """How long to wait for the garbage collector at the end."""
 
 
 T = TypeVar("T")
 
 
-class ImdsProbeClock(Protocol):
+class ProbeClock(Protocol):
     def monotonic(self) -> float: ...
 
     def sleep(self, seconds: float) -> object: ...
 
 
 @frozen
-class Cleared:
-    """The result of removing `owner`: names of pods that still exist (`left`), and why it is `not_removed`, or ""."""
+class CleanupResult:
+    """The result of removing `probe_owner_manifest`: names of pods that still exist (`left`), and why it is `not_removed`, or ""."""
 
     owner: str
     left: tuple[str, ...] = ()
     not_removed: str = ""
 
 
-def owning(
-    ground: ProbeNamespace,
+def run_with_owner(
+    probe_namespace: ProbeNamespace,
     probe: str,
     manifest: Doc,
     stale: Iterable[ProbeOwner],
-    clock: ImdsProbeClock,
-    tell: Callable[[str], object],
+    clock: ProbeClock,
+    report: Callable[[str], object],
     body: Callable[[ProbeOwner], T],
-) -> tuple[T, Cleared]:
+) -> tuple[T, CleanupResult]:
     """Create an owner for `probe` from `manifest`, and return what `body` returns with it. `stale` owners are removed
     before.
 
@@ -214,100 +214,100 @@ def owning(
         Forbidden, ClusterError: the owner cannot be created; nothing remains.
         any error of `body`: everything is removed anyway, or `report` is called with what remains.
     """
-    meta = manifest["metadata"]
-    name, namespace = str(meta["name"]), str(meta["namespace"])
-    for each in stale:
-        refused = ground.remove(each)
-        if refused is not None:
-            tell(still_there(each.name, namespace, (), refused.why))
+    metadata = manifest["metadata"]
+    name, namespace = str(metadata["name"]), str(metadata["namespace"])
+    for stale_owner in stale:
+        refusal = probe_namespace.remove(stale_owner)
+        if refusal is not None:
+            report(remaining_pods_text(stale_owner.name, namespace, (), refusal.why))
     owner = ProbeOwner(probe, name, "")
     try:
-        owner = _owned(ground, manifest, namespace)
-        found = body(owner)
+        owner = _create_owner(probe_namespace, manifest, namespace)
+        result = body(owner)
     except BaseException:
-        cleared = removed(owner, ground, clock)
-        if cleared.not_removed or cleared.left:
-            tell(still_there(name, namespace, cleared.left, cleared.not_removed))
+        cleanup = remove_owner(owner, probe_namespace, clock)
+        if cleanup.not_removed or cleanup.left:
+            report(remaining_pods_text(name, namespace, cleanup.left, cleanup.not_removed))
         raise
-    return found, removed(owner, ground, clock)
+    return result, remove_owner(owner, probe_namespace, clock)
 
 
-def still_there(owner: str, namespace: str, left: Sequence[str], not_removed: str) -> str:
+def remaining_pods_text(owner: str, namespace: str, remaining: Sequence[str], not_removed: str) -> str:
     """What remains, and the command that removes it."""
     command = f"kubectl delete configmap {owner} -n {namespace}"
     if not_removed:
         return f"ConfigMap {owner} and its pods could not be removed ({not_removed}): {command}"
-    return f"{len(left)} pods of ConfigMap {owner}, which is deleted, have not gone yet: {', '.join(left)}"
+    return f"{len(remaining)} pods of ConfigMap {owner}, which is deleted, have not gone yet: {', '.join(remaining)}"
 
 
-def _owned(ground: ProbeNamespace, manifest: Doc, namespace: str) -> ProbeOwner:
-    made = ground.make_owner(manifest)
-    if isinstance(made, ProbeOwner):
-        return made
-    if made.missing:
-        raise Forbidden(made.why, "", made.missing)
-    raise ClusterError(f"nothing can be made in namespace {namespace}: {made.why}")
+def _create_owner(probe_namespace: ProbeNamespace, manifest: Doc, namespace: str) -> ProbeOwner:
+    response = probe_namespace.create_owner(manifest)
+    if isinstance(response, ProbeOwner):
+        return response
+    if response.missing:
+        raise Forbidden(response.why, "", response.missing)
+    raise ClusterError(f"nothing can be made in namespace {namespace}: {response.why}")
 
 
-def removed(owner: ProbeOwner, ground: ProbeNamespace, clock: ImdsProbeClock) -> Cleared:
+def remove_owner(owner: ProbeOwner, probe_namespace: ProbeNamespace, clock: ProbeClock) -> CleanupResult:
     """Remove the owner, and wait until the garbage collector has deleted its pods."""
     try:
-        refused = ground.remove(owner)
-        if refused is not None:
-            return Cleared(owner.name, (), refused.why)
-        begun_s = clock.monotonic()
+        refusal = probe_namespace.remove(owner)
+        if refusal is not None:
+            return CleanupResult(owner.name, (), refusal.why)
+        started_s = clock.monotonic()
         while True:
-            stands = ground.stands(owner.probe)
-            if isinstance(stands, Unknown) and stands.missing:
-                return Cleared(owner.name)
-            left = () if isinstance(stands, Unknown) else tuple(sorted(stands))
-            if not left and not isinstance(stands, Unknown):
-                return Cleared(owner.name)
-            if clock.monotonic() - begun_s >= GONE_S:
-                return Cleared(owner.name, left)
-            clock.sleep(LOOK_S)
+            states = probe_namespace.pod_states(owner.probe)
+            if isinstance(states, Unknown) and states.missing:
+                return CleanupResult(owner.name)
+            remaining = () if isinstance(states, Unknown) else tuple(sorted(states))
+            if not remaining and not isinstance(states, Unknown):
+                return CleanupResult(owner.name)
+            if clock.monotonic() - started_s >= REMOVAL_TIMEOUT_S:
+                return CleanupResult(owner.name, remaining)
+            clock.sleep(POLL_INTERVAL_S)
     except ClusterError as error:
-        return Cleared(owner.name, (), error.message)
+        return CleanupResult(owner.name, (), error.message)
 
 
-_APPEARS_S = 5.0
+_APPEARANCE_TIMEOUT_S = 5.0
 """Until then, a pod whose creation has an unknown result may still appear."""
 
 
-def awaited(
+def wait_for_pods(
     pods: Mapping[str, Doc],
     probe: str,
     wait_s: float,
-    ground: ProbeNamespace,
-    clock: ImdsProbeClock,
-    told: Callable[[], int],
-    now: Callable[[str, PodStand | None], T | Unknown | None],
+    probe_namespace: ProbeNamespace,
+    clock: ProbeClock,
+    interrupts: Callable[[], int],
+    outcome_of: Callable[[str, ProbePodStatus | None], T | Unknown | None],
 ) -> dict[str, T | Unknown]:
     """For each of `pods`, which are created, the result of `outcome_of` (None: wait longer), or why there is none."""
-    heard: dict[str, T | Unknown] = {}
+    outcomes: dict[str, T | Unknown] = {}
     for name, manifest in pods.items():
-        if told():
+        if interrupts():
             break
-        refused = ground.make_pod(manifest)
-        if isinstance(refused, NotMade) and not refused.maybe:
-            heard[name] = Unknown(f"the pod was refused: {refused.why}", refused.missing)
-    begun_s, waited_s, stands = clock.monotonic(), 0.0, dict[str, PodStand]()
-    while (missing := [name for name in pods if name not in heard]) and not told():
-        found = ground.stands(probe)
-        waited_s = clock.monotonic() - begun_s
-        if not isinstance(found, Unknown):
-            stands = dict(found)
+        refusal = probe_namespace.create_pod(manifest)
+        if isinstance(refusal, ProbeFailure) and not refusal.is_uncertain:
+            outcomes[name] = Unknown(f"the pod was refused: {refusal.why}", refusal.missing)
+    started_s, waited_s, states = clock.monotonic(), 0.0, dict[str, ProbePodStatus]()
+    while (missing := [name for name in pods if name not in outcomes]) and not interrupts():
+        response = probe_namespace.pod_states(probe)
+        waited_s = clock.monotonic() - started_s
+        if not isinstance(response, Unknown):
+            states = dict(response)
             for name in missing:
-                if name in stands or waited_s >= _APPEARS_S:
-                    said = now(name, stands.get(name))
-                    heard |= {} if said is None else {name: said}
-        elif found.missing:
-            return heard | dict.fromkeys(missing, found)
-        if heard.keys() >= pods.keys() or waited_s >= wait_s:
+                if name in states or waited_s >= _APPEARANCE_TIMEOUT_S:
+                    outcome = outcome_of(name, states.get(name))
+                    outcomes |= {} if outcome is None else {name: outcome}
+        elif response.missing:
+            return outcomes | dict.fromkeys(missing, response)
+        if outcomes.keys() >= pods.keys() or waited_s >= wait_s:
             break
-        clock.sleep(LOOK_S)
-    return heard | {
-        name: INTERRUPTED if told() else too_late(stands.get(name), clock.monotonic() - begun_s)
+        clock.sleep(POLL_INTERVAL_S)
+    return outcomes | {
+        name: INTERRUPTED if interrupts() else timeout_reason(states.get(name), clock.monotonic() - started_s)
         for name in pods
-        if name not in heard
+        if name not in outcomes
     }

@@ -13,31 +13,31 @@ from kubectl_eksdoc.drain.report.record import (
     RecordPlacement,
     RecordPlan,
     RecordRefusal,
-    RecordView,
-    asked,
-    held_by_name,
-    placed,
-    recorded,
-    skipped_targets,
+    DrainResultView,
+    eviction_counts,
+    budgets_held_by_name,
+    placements_text,
+    shared_fields,
+    skipped_targets_text,
 )
-from kubectl_eksdoc.drain.report.rows import unread
-from kubectl_eksdoc.drain.report.verdict import verdict as verdict_of_plan
-from kubectl_eksdoc.drain.run.events import ASKED, Happened
+from kubectl_eksdoc.drain.report.rows import not_read
+from kubectl_eksdoc.drain.report.verdict import plan_summary as verdict_of_plan
+from kubectl_eksdoc.drain.run.events import REMOVAL_EVENTS, DrainEventKind
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.report import Foot, Head, Points, Report, Section, Table
+from kubectl_eksdoc.report.report import Footer, Heading, BulletList, Report, Section, Table
 from kubectl_eksdoc.report.result import (
     Count,
-    Difference,
+    SecondsDifference,
     FindingResult,
     Printed,
     Seconds,
     Text,
     Texts,
 )
-from kubectl_eksdoc.report.text import Look, Title, counted, joined, listing
+from kubectl_eksdoc.report.text import Appearance, Title, pluralize, join_words, list_names
 
 # The rehearsal in sentences: its verdict, its differences from the plan, and its limits.
 
@@ -58,128 +58,128 @@ NOTHING_DIFFERS = (
 
 NOTHING_REHEARSED = "Nothing was rehearsed: the plan drains no node."
 
-_MOST_NAMES = 4
+_MAX_NAMES = 4
 
 
-def verdict(view: RecordView) -> str:
+def rehearsal_verdict(view: DrainResultView) -> str:
     """``Rehearsed: 8 of 8 nodes emptied by 37 evictions in 3m05s; the plan says about 2m54s (p95 4m59s).``"""
     if not view.nodes:
         return NOTHING_REHEARSED
     total, undone = len(view.nodes), len(view.not_emptied)
-    by = f" by {asked(view)}" if view.evictions else ", with nothing to evict,"
-    ended = duration(view.ended_s)
-    head = f"Rehearsed: {total - undone} of {counted(total, 'node')} emptied"
+    evictions_text = f" by {eviction_counts(view)}" if view.evictions else ", with nothing to evict,"
+    ended = format_duration(view.ended_s)
+    head = f"Rehearsed: {total - undone} of {pluralize(total, 'node')} emptied"
     if not undone:
-        return f"{head}{by} in {ended}; {_planned(view)}.{_left_out(view)}"
-    count = asked(view) or "no eviction"
-    names = listing((node.name for node in view.not_emptied), _MOST_NAMES, Look())
-    was = "is" if undone == 1 else "are"
-    end = f"{count}, and nothing more happened after {ended}; {_planned(view)}.{_left_out(view)}"
-    return f"{head}, {undone} {was} not ({names}); {end}"
+        return f"{head}{evictions_text} in {ended}; {_plan_text(view)}.{_left_out_text(view)}"
+    count = eviction_counts(view) or "no eviction"
+    names = list_names((node.name for node in view.not_emptied), _MAX_NAMES, Appearance())
+    verb = "is" if undone == 1 else "are"
+    end_text = f"{count}, and nothing more happened after {ended}; {_plan_text(view)}.{_left_out_text(view)}"
+    return f"{head}, {undone} {verb} not ({names}); {end_text}"
 
 
-def _left_out(view: RecordView) -> str:
+def _left_out_text(view: DrainResultView) -> str:
     """Not all selected nodes are drained by the plan."""
-    left = len(view.planned.targets) - len(view.nodes)
-    if not left:
+    count = len(view.plan_view.targets) - len(view.nodes)
+    if not count:
         return ""
-    return f" {left} of {counted(len(view.planned.targets), 'node')} to drain {'is' if left == 1 else 'are'} left out."
+    return f" {count} of {pluralize(len(view.plan_view.targets), 'node')} to drain {'is' if count == 1 else 'are'} left out."
 
 
-def new_nodes(view: RecordView) -> str:
+def new_nodes_text(view: DrainResultView) -> str:
     """``2 new nodes joined, the last at 4m10s.`` or "" when none did."""
-    joined = view.happened(Happened.JOINED)
-    if not joined:
+    joined_events = view.events_of(DrainEventKind.JOINED)
+    if not joined_events:
         return ""
-    last = "the last " if len(joined) > 1 else ""
-    return f"{counted(len(joined), 'new node')} joined, {last}at {duration(joined[-1].at_s)}."
+    last_text = "the last " if len(joined_events) > 1 else ""
+    return f"{pluralize(len(joined_events), 'new node')} joined, {last_text}at {format_duration(joined_events[-1].at_s)}."
 
 
-def differences(view: RecordView) -> tuple[str, ...]:
+def differences(view: DrainResultView) -> tuple[str, ...]:
     """The differences between rehearsal and plan, a sentence each; one sentence if there are none."""
     if not view.nodes:
         return ()
-    return tuple(text for text in (*_of_nodes(view), *_of_pods(view)) if text) or (NOTHING_DIFFERS,)
+    return tuple(text for text in (*_node_differences(view), *_pod_differences(view)) if text) or (NOTHING_DIFFERS,)
 
 
-def _planned(view: RecordView) -> str:
+def _plan_text(view: DrainResultView) -> str:
     estimate = view.plan.estimate
     if estimate is None:
         return "the plan does not tell how long it takes"
-    return f"the plan says about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})"
+    return f"the plan says about {format_duration(estimate.p50_s)} (p95 {format_duration(estimate.p95_s)})"
 
 
-def _of_nodes(view: RecordView) -> Iterator[str]:
+def _node_differences(view: DrainResultView) -> Iterator[str]:
     if undone := len(view.not_emptied):
-        yield f"{counted(undone, 'node')} that the plan drains {'is' if undone == 1 else 'are'} not emptied."
-    yield _late(view)
-    planned = view.planned.spans
-    apart = [(node.done_s - planned[name].done_s, name) for name, node in view.spans.items() if name in planned]
-    late = [each for each in apart if round(each[0]) > 0]
-    early = [(-by, name) for by, name in apart if round(by) < 0]
+        yield f"{pluralize(undone, 'node')} that the plan drains {'is' if undone == 1 else 'are'} not emptied."
+    yield _lateness(view)
+    planned = view.plan_view.spans
+    deviations = [(node.done_s - planned[name].done_s, name) for name, node in view.spans.items() if name in planned]
+    late = [each for each in deviations if round(each[0]) > 0]
+    early = [(-seconds, name) for seconds, name in deviations if round(seconds) < 0]
     parts = [
-        f"{counted(len(those), 'node')} {'is' if len(those) == 1 else 'are'} done {than} than planned ({_most(those)})"
-        for those, than in ((late, "later"), (early, "sooner"))
-        if those
+        f"{pluralize(len(rows), 'node')} {'is' if len(rows) == 1 else 'are'} done {than} than planned ({_worst(rows)})"
+        for rows, than in ((late, "later"), (early, "sooner"))
+        if rows
     ]
     if parts:
-        yield f"{joined(parts)}."
-    if missing := view.happened(Happened.MISSING):
-        yield f"{counted(len(missing), 'new node')} that the plan waits for did not join."
+        yield f"{join_words(parts)}."
+    if missing := view.events_of(DrainEventKind.MISSING):
+        yield f"{pluralize(len(missing), 'new node')} that the plan waits for did not join."
 
 
-def _late(view: RecordView) -> str:
+def _lateness(view: DrainResultView) -> str:
     estimate, late = view.plan.estimate, view.late_s
     if estimate is None:
         return "Whether it is late is unknown: the plan has no duration."
     if late is None:
-        return f"It does not come to its end; the plan's p50 is {duration(estimate.p50_s)}."
+        return f"It does not come to its end; the plan's p50 is {format_duration(estimate.p50_s)}."
     if not round(late):
         return ""
-    than = f"{_words(late)} {'longer' if late > 0 else 'less'} than the plan's p50 of {duration(estimate.p50_s)}"
-    beyond = f", and more than its p95 of {duration(estimate.p95_s)}" if view.ended_s > estimate.p95_s else ""
-    return f"It takes {than}{beyond}."
+    text = f"{_time(late)} {'longer' if late > 0 else 'less'} than the plan's p50 of {format_duration(estimate.p50_s)}"
+    beyond_text = f", and more than its p95 of {format_duration(estimate.p95_s)}" if view.ended_s > estimate.p95_s else ""
+    return f"It takes {text}{beyond_text}."
 
 
-def _most(those: list[tuple[float, str]]) -> str:
-    by, name = max(those, key=lambda each: each[0])
-    return f"{name} by {_words(by)}" if len(those) == 1 else f"most of all {name}, by {_words(by)}"
+def _worst(rows: list[tuple[float, str]]) -> str:
+    seconds, name = max(rows, key=lambda each: each[0])
+    return f"{name} by {_time(seconds)}" if len(rows) == 1 else f"most of all {name}, by {_time(seconds)}"
 
 
-def _of_pods(view: RecordView) -> Iterator[str]:
+def _pod_differences(view: DrainResultView) -> Iterator[str]:
     evictions = view.plan.evictions
-    made = Counter(moment.subject for moment in view.moments if moment.what in (*ASKED, Happened.FINISHED))
-    if missing := sum((Counter(eviction.pod.key for eviction in evictions) - made).values()):
-        yield f"{missing} of {counted(len(evictions), 'planned eviction')} {_was(missing)} not made."
+    done = Counter(event.subject for event in view.moments if event.what in (*REMOVAL_EVENTS, DrainEventKind.FINISHED))
+    if missing := sum((Counter(eviction.pod.key for eviction in evictions) - done).values()):
+        yield f"{missing} of {pluralize(len(evictions), 'planned eviction')} {_was(missing)} not made."
     if refused := view.history.refusals:
-        yield f"Evictions were refused {counted(refused, 'time')}; the plan expects no refusal."
-    if count := view.record.on_targets:
+        yield f"Evictions were refused {pluralize(refused, 'time')}; the plan expects no refusal."
+    if count := view.drain_result.on_targets:
         onto = "skipped targets, which are not cordoned" if view.plan.open_targets else "targets"
-        yield f"{counted(count, 'replacement')} {_was(count)} scheduled onto {onto}; the plan has all on other nodes."
-    yield held_by_name(view)
-    if count := len(view.record.re_evicted):
-        yield f"{counted(count, 'pod')} {_was(count)} evicted more than once; the plan expects none."
+        yield f"{pluralize(count, 'replacement')} {_was(count)} scheduled onto {onto}; the plan has all on other nodes."
+    yield budgets_held_by_name(view)
+    if count := len(view.drain_result.re_evicted):
+        yield f"{pluralize(count, 'pod')} {_was(count)} evicted more than once; the plan expects none."
     if count := sum(not each.before for each in view.pending):  # pods that were Pending before are no difference
-        none = sum(not eviction.lands_on for eviction in evictions)
-        plan = f"the plan reserves none for {none} of its evictions" if none else "the plan has one for all"
-        end = f"{'ends' if count == 1 else 'end'} without a node that {_was(count)} not waiting for one before"
-        yield f"{counted(count, 'pod')} {end}; {plan}."
+        without_place = sum(not eviction.lands_on for eviction in evictions)
+        plan_text = f"the plan reserves none for {without_place} of its evictions" if without_place else "the plan has one for all"
+        end_text = f"{'ends' if count == 1 else 'end'} without a node that {_was(count)} not waiting for one before"
+        yield f"{pluralize(count, 'pod')} {end_text}; {plan_text}."
 
 
 def _was(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def _words(seconds: float) -> str:
-    return duration(round(abs(seconds)))
+def _time(seconds: float) -> str:
+    return format_duration(round(abs(seconds)))
 
 
 @frozen
-class RehearsalReport(RecordView, Report):
-    of = "a rehearsal"
+class RehearsalReport(DrainResultView, Report):
+    noun_phrase = "a rehearsal"
 
     def sections(self, full: bool) -> Iterator[Section | None]:
-        yield Head(verdict(self), _below(self))
+        yield Heading(rehearsal_verdict(self), _verdict_lines(self))
         yield record.nodes(self)
         yield record.chart(self) if full else None
         yield record.not_emptied(self)
@@ -188,38 +188,38 @@ class RehearsalReport(RecordView, Report):
         yield record.refusals(self)
         yield record.pending(self)
         yield record.re_evicted(self)
-        yield record.moments(self) if full else None
-        yield from self._last(full)
-        yield Foot("All that happened: -o wide; for a ticket: -o markdown; for a program: -o json")
+        yield record.events_table(self) if full else None
+        yield from self._closing_sections(full)
+        yield Footer("All that happened: -o wide; for a ticket: -o markdown; for a program: -o json")
 
     def ticket(self, most: int) -> Iterator[Section]:
-        yield Head(verdict(self), _below(self), "Drain rehearsal for")
+        yield Heading(rehearsal_verdict(self), _verdict_lines(self), "Drain rehearsal for")
         yield record.nodes(self)
         yield record.chart(self)
         yield record.not_emptied(self, most)
         for part in (record.placements, record.faults, record.refusals, record.pending, record.re_evicted):
             yield part(self)
-        yield from self._last(True)
-        yield record.moments(self)
+        yield from self._closing_sections(True)
+        yield record.events_table(self)
 
-    def _last(self, full: bool) -> Iterator[Section]:
+    def _closing_sections(self, full: bool) -> Iterator[Section]:
         """Kinds that a dump does not contain are a list of names; other kinds that were not read have a reason each."""
-        yield Points(Title("Differences", " from the plan"), differences(self))
-        yield Points(Title("Not shown", ": what no rehearsal can tell"), NOT_SHOWN)
-        missing = [read for read in self.cluster.reads if not read.known]
-        absent = [] if full else [read.resource.full_name for read in missing if read.state is ReadState.NOT_HELD]
-        table = unread(read for read in missing if read.resource.full_name not in absent)
-        below = [f"not in the dump: {', '.join(absent)}"] if absent else ()
-        yield Table("Not read", table, "kinds", below=below)
-        yield Points("Notes", self.cluster.notes)
+        yield BulletList(Title("Differences", " from the plan"), differences(self))
+        yield BulletList(Title("Not shown", ": what no rehearsal can tell"), NOT_SHOWN)
+        missing_reads = [read for read in self.cluster.reads if not read.known]
+        absent_kinds = [] if full else [read.resource.full_name for read in missing_reads if read.state is ReadState.NOT_HELD]
+        table = not_read(read for read in missing_reads if read.resource.full_name not in absent_kinds)
+        notes = [f"not in the dump: {', '.join(absent_kinds)}"] if absent_kinds else ()
+        yield Table("Not read", table, "kinds", notes=notes)
+        yield BulletList("Notes", self.cluster.notes)
 
     def result(self) -> object:
         return RehearsalResult.of(self)
 
 
-def _below(view: RecordView) -> list[str]:
+def _verdict_lines(view: DrainResultView) -> list[str]:
     """A good rehearsal does not remove the plan's blockers and unknowns: they follow the verdict."""
-    return [new_nodes(view), placed(view), skipped_targets(view), f"The plan: {verdict_of_plan(view.planned)}"]
+    return [new_nodes_text(view), placements_text(view), skipped_targets_text(view), f"The plan: {verdict_of_plan(view.plan_view)}"]
 
 
 # The rehearsal as ``-o json`` and ``-o yaml`` print it. Unknown values and events that did not happen are null, never
@@ -230,7 +230,7 @@ class _Moment(Printed):
     """One event."""
 
     at_seconds: Seconds
-    what: Happened
+    what: DrainEventKind
     subject: Text
     """A node, or a pod (namespace/name); of a fault also the control plane, or how many pods."""
     node: Text | None
@@ -247,7 +247,7 @@ class RehearsalResult(CommandResult):
     plan: RecordPlan
     ended_seconds: Seconds
     """When the last node was done, or when the last event happened."""
-    late_seconds: Difference | None
+    late_seconds: SecondsDifference | None
     """How much longer than the plan's p50; negative: shorter. null where one of both has no end."""
     nodes: tuple[RecordNode, ...]
     """The nodes that the plan drains, in its order."""
@@ -278,5 +278,5 @@ class RehearsalResult(CommandResult):
     """The findings of the plan."""
 
     @classmethod
-    def of(cls, facts: RecordView) -> RehearsalResult:
-        return cls.filled(facts, facts.record, differences=differences(facts), not_shown=NOT_SHOWN, **recorded(facts))
+    def of(cls, facts: DrainResultView) -> RehearsalResult:
+        return cls.from_facts(facts, facts.drain_result, differences=differences(facts), not_shown=NOT_SHOWN, **shared_fields(facts))

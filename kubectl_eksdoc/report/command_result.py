@@ -13,7 +13,7 @@ from .result import (
     Count,
     KindResult,
     Meta,
-    Moment,
+    Timestamp,
     Printed,
     Text,
     Texts,
@@ -41,7 +41,7 @@ class ClusterResult(Printed):
 
     @classmethod
     def of(cls, facts: Identity) -> ClusterResult:
-        return cls.filled(facts, unverified=facts.unverified or None)
+        return cls.from_facts(facts, unverified=facts.unverified or None)
 
 
 class KindReadResult(Printed):
@@ -55,7 +55,7 @@ class KindReadResult(Printed):
 
     @classmethod
     def of(cls, facts: kinds.KindRead) -> KindReadResult:
-        return cls.filled(facts, resource=facts.resource.full_name, count=facts.count if facts.known else None)
+        return cls.from_facts(facts, resource=facts.resource.full_name, count=facts.count if facts.known else None)
 
 
 class Metadata(Printed):
@@ -64,7 +64,7 @@ class Metadata(Printed):
     tool_version: Text
     cluster: ClusterResult
     source: Source
-    observed_at: Moment
+    observed_at: Timestamp
     """When the data was read, UTC."""
     kinds_read: tuple[KindReadResult, ...]
     options: dict[str, Any]
@@ -73,14 +73,14 @@ class Metadata(Printed):
     """Notes of the reader for the user."""
 
 
-def metadata(cluster: Cluster, view: Any) -> Metadata:
+def metadata(cluster: Cluster, report: Any) -> Metadata:
     """The metadata of a result; `report` has the `options` and the `tool_version`."""
-    return Metadata.filled(
+    return Metadata.from_facts(
         cluster,
         cluster=cluster.identity,
         kinds_read=sorted(cluster.reads, key=lambda read: read.resource.full_name),
-        options={key: view.options[key] for key in sorted(view.options)},
-        tool_version=view.tool_version,
+        options={key: report.options[key] for key in sorted(report.options)},
+        tool_version=report.tool_version,
         notes=cluster.notes or None,
     )
 
@@ -91,6 +91,6 @@ class CommandResult(KindResult):
     metadata: Metadata
 
     @classmethod
-    def filled(cls: type[_P], *facts: Any, **given: object) -> _P:
-        first = given.get("metadata") or metadata(facts[0].cluster, facts[0])
-        return super().filled(*facts, **{**given, "metadata": first})
+    def from_facts(cls: type[_P], *facts: Any, **values: object) -> _P:
+        metadata_result = values.get("metadata") or metadata(facts[0].cluster, facts[0])
+        return super().from_facts(*facts, **{**values, "metadata": metadata_result})

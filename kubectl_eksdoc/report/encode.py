@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TypeAlias
 
-from .text import unsafe
+from .text import is_unsafe
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 
-_WIDEST = 1 << 30
+_NO_FOLDING_WIDTH = 1 << 30
 """A width that prevents folding in YAML: a command must stay on one line."""
 
 
@@ -19,7 +19,7 @@ def to_json(document: Json, ascii_only: bool = False) -> str:
     """JSON with an indent of two spaces and keys in their order; control and similar characters become ``\\u``
     escapes."""
     text = json.dumps(document, indent=2, ensure_ascii=ascii_only, allow_nan=False)
-    return _escaped(text) + "\n"
+    return _escape_unsafe(text) + "\n"
 
 
 def to_yaml(document: Json, ascii_only: bool = False, blocks: bool = False) -> str:
@@ -29,23 +29,23 @@ def to_yaml(document: Json, ascii_only: bool = False, blocks: bool = False) -> s
         text = _yaml(document, not ascii_only, blocks=blocks)
     except UnicodeEncodeError:
         # libyaml rejects a lone surrogate; the emitter in Python writes an escape.
-        return _yaml(document, False, quick=False)
-    if not ascii_only and not text.isascii() and any(unsafe(char) for char in set(text) if char != "\n"):
+        return _yaml(document, False, use_libyaml=False)
+    if not ascii_only and not text.isascii() and any(is_unsafe(char) for char in set(text) if char != "\n"):
         return _yaml(document, False, blocks=blocks)
     return text
 
 
-def _yaml(document: Json, signs: bool, quick: bool = True, blocks: bool = False) -> str:
+def _yaml(document: Json, allow_unicode: bool, use_libyaml: bool = True, blocks: bool = False) -> str:
     import yaml
 
-    from .events import events
+    from .events import yaml_stream
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper) if quick else yaml.SafeDumper
-    text: str = yaml.emit(events(document, blocks), Dumper=dumper, allow_unicode=signs, width=_WIDEST)
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper) if use_libyaml else yaml.SafeDumper
+    text: str = yaml.emit(yaml_stream(document, blocks), Dumper=dumper, allow_unicode=allow_unicode, width=_NO_FOLDING_WIDTH)
     return text
 
 
-def _escaped(text: str) -> str:
+def _escape_unsafe(text: str) -> str:
     """Escape characters that a terminal interprets. json.dumps leaves non-ASCII characters as they are, including
     escape sequences of one byte (C1) and bidirectional marks.
 
@@ -57,7 +57,7 @@ def _escaped(text: str) -> str:
         {
             ord(char): json.dumps(char)[1:-1] if ord(char) > 0x7F else f"\\u{ord(char):04x}"
             for char in set(text)
-            if char != "\n" and unsafe(char)
+            if char != "\n" and is_unsafe(char)
         }
     )
 

@@ -15,18 +15,18 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
 
-from .identity import NO_CLUSTER, UNKNOWN, named
+from .identity import NO_CLUSTER, UNKNOWN, identity_parts
 from .text import (
     Cell,
     Column,
-    Look,
+    Appearance,
     Row,
     Tone,
     clean,
-    counted,
-    few,
+    pluralize,
+    first_items,
     rfc3339,
-    text_of,
+    cell_text,
 )
 
 # HTML by construction: text that is not `Html` is escaped, so that text from a cluster cannot become markup.
@@ -34,10 +34,10 @@ from .text import (
 
 TONES = {Tone.GOOD: "good", Tone.WARN: "warn", Tone.BAD: "bad", Tone.UNKNOWN: "open"}
 
-_SHORT = 30
+_MAX_UNBROKEN = 30
 """Cells of at most this many characters are not wrapped."""
 
-_EMPTY = frozenset({"meta", "br", "rect", "line", "input"})
+_VOID_ELEMENTS = frozenset({"meta", "br", "rect", "line", "input"})
 
 
 class Html(str):
@@ -50,169 +50,169 @@ BREAK = Html("\n")
 """A newline in the page's source; a newline in text from a cluster is shown as an escape."""
 
 
-def text(said: str) -> Html:
+def html_text(value: str) -> Html:
     """`value` as HTML: markup stays as it is, other text is cleaned and escaped."""
-    return said if isinstance(said, Html) else Html(escape(clean(said), quote=True))
+    return value if isinstance(value, Html) else Html(escape(clean(value), quote=True))
 
 
-def el(tag: str, *inside: str, **attributes: str | int | bool) -> Html:
+def element(tag: str, *content: str, **attributes: str | int | bool) -> Html:
     """An HTML element. The keyword ``class_`` is the attribute class, ``stroke_width`` is stroke-width; False omits the
     attribute."""
-    named = [(name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items() if value is not False]
-    marks = "".join(f" {name}" if value is True else f' {name}="{text(str(value))}"' for name, value in named)
-    if tag in _EMPTY:
-        return Html(f"<{tag}{marks}/>")
-    return Html(f"<{tag}{marks}>{''.join(text(part) for part in inside)}</{tag}>")
+    attribute_items = [(name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items() if value is not False]
+    attribute_text = "".join(f" {name}" if value is True else f' {name}="{html_text(str(value))}"' for name, value in attribute_items)
+    if tag in _VOID_ELEMENTS:
+        return Html(f"<{tag}{attribute_text}/>")
+    return Html(f"<{tag}{attribute_text}>{''.join(html_text(part) for part in content)}</{tag}>")
 
 
-def put(*parts: str, between: str = "") -> Html:
+def concat(*parts: str, between: str = "") -> Html:
     """Concatenate `parts` with `between` as separator; empty parts are skipped."""
-    return Html(text(between).join(text(part) for part in parts if part))
+    return Html(html_text(between).join(html_text(part) for part in parts if part))
 
 
-def lines(parts: Iterable[str]) -> Html:
-    return Html("\n".join(text(part) for part in parts if part))
+def html_lines(parts: Iterable[str]) -> Html:
+    return Html("\n".join(html_text(part) for part in parts if part))
 
 
-def command(line: str) -> Html:
+def command_block(line: str) -> Html:
     """A command line that one click selects as a whole; empty if there is none."""
-    return el("pre", el("code", line)) if line else Html("")
+    return element("pre", element("code", line)) if line else Html("")
 
 
-def bullets(texts: Iterable[str], class_: str = "") -> Html:
+def bullet_list(texts: Iterable[str], class_: str = "") -> Html:
     """A bullet list; empty if there are no texts."""
-    items = [el("li", each) for each in texts]
-    return el("ul", *items, class_=class_ or False) if items else Html("")
+    items = [element("li", each) for each in texts]
+    return element("ul", *items, class_=class_ or False) if items else Html("")
 
 
-def folded(summary: str, *inside: str, open_: bool = False, class_: str = "") -> Html:
+def collapsible(summary: str, *content: str, open_: bool = False, class_: str = "") -> Html:
     """A `details` element with a summary line; empty if it has no content."""
-    if not any(inside):
+    if not any(content):
         return Html("")
-    return el("details", el("summary", summary), BREAK, *inside, open=open_, class_=class_ or False)
+    return element("details", element("summary", summary), BREAK, *content, open=open_, class_=class_ or False)
 
 
-def more(count: int, what: str = "") -> Html:
+def omitted_note(count: int, noun: str = "") -> Html:
     """The line with the number of omitted items; empty if there are none."""
-    said = f"… and {count} more{f' {what}' if what else ''}; all of them are in -o json."
-    return el("p", said, class_="soft") if count > 0 else Html("")
+    message = f"… and {count} more{f' {noun}' if noun else ''}; all of them are in -o json."
+    return element("p", message, class_="soft") if count > 0 else Html("")
 
 
-def table(columns: Sequence[Column], rows: Sequence[Row], names: Collection[str] = ()) -> Html:
+def html_table(columns: Sequence[Column], rows: Sequence[Row], code_columns: Collection[str] = ()) -> Html:
     """A table that scrolls sideways, also by keyboard; the columns titled as in `code_columns` hold names to copy.
 
     A column that a narrow terminal drops is also hidden on a narrow screen.
     """
     if not rows:
         return Html("")
-    marks = [_mark(column, i, rows, column.title in names) for i, column in enumerate(columns)]
+    cell_classes = [_column_classes(column, i, rows, column.title in code_columns) for i, column in enumerate(columns)]
     titles = (
-        el("th" if c.title else "td", c.title.capitalize(), class_=m.replace("name", "").strip() or False)
-        for c, m in zip(columns, marks, strict=True)
+        element("th" if c.title else "td", c.title.capitalize(), class_=m.replace("name", "").strip() or False)
+        for c, m in zip(columns, cell_classes, strict=True)
     )
-    body = (el("tr", *(_cell(cell, mark) for cell, mark in zip(row, marks, strict=True))) for row in rows)
-    whole = el("table", el("thead", el("tr", *titles)), BREAK, el("tbody", lines(body)))
-    return el("div", whole, class_="scroll", tabindex=0)
+    body = (element("tr", *(_cell(cell, mark) for cell, mark in zip(row, cell_classes, strict=True))) for row in rows)
+    table_element = element("table", element("thead", element("tr", *titles)), BREAK, element("tbody", html_lines(body)))
+    return element("div", table_element, class_="scroll", tabindex=0)
 
 
-def page(title: str, style: str, body: str) -> Html:
+def html_document(title: str, style: str, body: str) -> Html:
     """A complete document that loads nothing, sends nothing and runs no script; the Content-Security-Policy allows
     `style` alone."""
-    allowed = b64encode(sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
+    style_digest = b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{style_digest}'; base-uri 'none'; form-action 'none'"
     head = (
         Html('<meta charset="utf-8"/>'),
         Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1"/>'),
         Html('<meta name="referrer" content="no-referrer"/>'),
         Html('<meta name="color-scheme" content="light dark"/>'),
-        el("title", title),
+        element("title", title),
         Html(f"<style>{style}</style>"),
     )
-    document = el("html", el("head", BREAK, lines(head), BREAK), BREAK, el("body", BREAK, body, BREAK), lang="en")
+    document = element("html", element("head", BREAK, html_lines(head), BREAK), BREAK, element("body", BREAK, body, BREAK), lang="en")
     return Html(f"<!DOCTYPE html>\n{document}\n")
 
 
-def _mark(column: Column, at: int, rows: Sequence[Row], name: bool) -> str:
+def _column_classes(column: Column, index: int, rows: Sequence[Row], is_code: bool) -> str:
     """The CSS classes of a column's cells; ``s`` if all are short enough to stay on one line."""
-    texts = (row[at] for row in rows)
-    short = all(isinstance(cell, Html) or len(text_of(cell)) <= _SHORT for cell in texts)
-    words = (("n", column.right), ("name", name), ("s", short and not name), ("minor", column.drop))
-    return " ".join(word for word, holds in words if holds)
+    texts = (row[index] for row in rows)
+    fits_one_line = all(isinstance(cell, Html) or len(cell_text(cell)) <= _MAX_UNBROKEN for cell in texts)
+    class_flags = (("n", column.align_right), ("name", is_code), ("s", fits_one_line and not is_code), ("minor", column.drop_order))
+    return " ".join(class_name for class_name, applies in class_flags if applies)
 
 
-def _cell(cell: str | int | Cell, mark: str) -> Html:
+def _cell(cell: str | int | Cell, classes: str) -> Html:
     tone = TONES.get(cell.tone, "") if isinstance(cell, Cell) and cell.tone else ""
-    return el("td", text_of(cell), class_=f"{mark} {tone}".strip() or False)
+    return element("td", cell_text(cell), class_=f"{classes} {tone}".strip() or False)
 
 
 # Commands that one click selects, and remedies whose flags are not wrapped.
 
 
 _FLAG = re.compile(r"(--[a-z][a-z-]+[a-z])")
-_MOST = 5
+_MAX_SHOWN_COMMANDS = 5
 
 
 def command_list(commands: Sequence[str]) -> Html:
     """Commands to copy; of a long list, all but the first few are folded."""
-    kept = few(commands, _MOST)
-    rest = commands[len(kept) :]
-    more = folded(f"{counted(len(rest), 'command')} more like it", *(command(each) for each in rest)) if rest else ""
-    return put(*(command(each) for each in kept), more)
+    shown_commands = first_items(commands, _MAX_SHOWN_COMMANDS)
+    further_commands = commands[len(shown_commands) :]
+    further_block = collapsible(f"{pluralize(len(further_commands), 'command')} more like it", *(command_block(each) for each in further_commands)) if further_commands else ""
+    return concat(*(command_block(each) for each in shown_commands), further_block)
 
 
-def advice(when: str, said: str, commands: Sequence[str]) -> Html:
+def remedy_block(when: str, sentence: str, commands: Sequence[str]) -> Html:
     """A remedy: what to do, when, and its commands."""
-    head = el("p", el("span", when, class_="when"), el("span", flagged(said)), class_="said")
-    return el("div", head, command_list(commands), class_="remedy")
+    heading = element("p", element("span", when, class_="when"), element("span", nowrap_flags(sentence)), class_="said")
+    return element("div", heading, command_list(commands), class_="remedy")
 
 
-def flagged(said: str) -> Html:
+def nowrap_flags(sentence: str) -> Html:
     """`sentence` as HTML; no flag in it is wrapped."""
-    return put(*(el("span", part, class_="flag") if _FLAG.fullmatch(part) else part for part in _FLAG.split(said)))
+    return concat(*(element("span", part, class_="flag") if _FLAG.fullmatch(part) else part for part in _FLAG.split(sentence)))
 
 
 # Page frame: title and origin of the data, links to the sections, the sections, the footer.
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     """A section of a page. `anchor` is its id, `nav_label` its name in the navigation; a section without content is
     left out."""
 
     anchor: str
-    short: str
+    nav_label: str
     title: str
-    inside: Html
+    content: Html
 
 
-def origin(cluster: Cluster, *more: str) -> Html:
+def origin_paragraph(cluster: Cluster, *extra_parts: str) -> Html:
     """The cluster, the origin and time of its data, and `extra_parts`."""
-    who = cluster.identity
-    words = (*named(who), ("server", who.server_version))
-    parts = [put(f"{word} ", el("b", value or UNKNOWN)) for word, value in words]
+    identity = cluster.identity
+    labelled = (*identity_parts(identity), ("server", identity.server_version))
+    parts = [concat(f"{label} ", element("b", value or UNKNOWN)) for label, value in labelled]
     data = f"{cluster.source.value} data of {rfc3339(cluster.observed_at)}"
-    said = (NO_CLUSTER,) if cluster.source is Source.FILE else (*parts, data)
-    return el("p", put(*said, *more, between=" · "), class_="origin")
+    origin_parts = (NO_CLUSTER,) if cluster.source is Source.FILE else (*parts, data)
+    return element("p", concat(*origin_parts, *extra_parts, between=" · "), class_="origin")
 
 
-def framed(name: str, style: str, head: Html, first: Html, sections: Iterable[Section], foot: str, look: Look) -> str:
+def render_page(name: str, style: str, heading: Html, introduction: Html, sections: Iterable[PageSection], footer: str, appearance: Appearance) -> str:
     """The complete document: `heading` below its name, `introduction` before the sections. With `appearance.ascii`,
     non-ASCII characters become character references."""
-    kept = [each for each in sections if each.inside]
-    links = put(*(el("a", each.short, href=f"#{each.anchor}") for each in kept), between=" ")
-    body = lines(
+    filled_sections = [each for each in sections if each.content]
+    links = concat(*(element("a", each.nav_label, href=f"#{each.anchor}") for each in filled_sections), between=" ")
+    body = html_lines(
         [
-            el("header", el("h1", name), head, el("nav", links, aria_label="Sections")),
-            el("main", BREAK, lines([first, *map(_section, kept)]), BREAK),
-            el("footer", foot),
+            element("header", element("h1", name), heading, element("nav", links, aria_label="Sections")),
+            element("main", BREAK, html_lines([introduction, *map(_section_element, filled_sections)]), BREAK),
+            element("footer", footer),
         ]
     )
-    text = page(name, style, body)
-    return text.encode("ascii", "xmlcharrefreplace").decode() if look.ascii else str(text)
+    text = html_document(name, style, body)
+    return text.encode("ascii", "xmlcharrefreplace").decode() if appearance.ascii else str(text)
 
 
-def _section(of: Section) -> Html:
-    return el("section", el("h2", of.title), BREAK, of.inside, id=of.anchor)
+def _section_element(section: PageSection) -> Html:
+    return element("section", element("h2", section.title), BREAK, section.content, id=section.anchor)
 
 
 # Style sheet: light and dark mode, narrow screens, and print.

@@ -20,18 +20,18 @@ from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Whe
 from .encode import to_json, to_yaml
 from .text import (
     MARGIN,
-    MOST_ROWS,
-    Drawn,
-    Look,
+    MAX_ROWS,
+    TableData,
+    Appearance,
     Title,
     Tone,
-    cut,
-    few,
-    more,
-    plain,
-    shown,
-    titled,
-    wrapped,
+    truncate,
+    first_items,
+    omitted_note,
+    format_table,
+    printable,
+    with_title,
+    wrap_printable,
 )
 
 if TYPE_CHECKING:
@@ -40,41 +40,41 @@ if TYPE_CHECKING:
 # Findings on a terminal: a line or two for each, and below it the evidence and the remedies.
 
 
-SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
+SYMBOLS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
 
 
-Mark = Callable[[Finding], str]
+FindingSuffix = Callable[[Finding], str]
 """Text after the severity of a finding, such as ``" (new)"``; "" for none."""
 
 
-def unmarked(_: Finding) -> str:
+def no_suffix(_: Finding) -> str:
     return ""
 
 
-def finding_lines(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
+def finding_lines(finding: Finding, appearance: Appearance, full: bool, show_subject: bool, suffix: FindingSuffix) -> list[str]:
     """The lines of one finding. `show_subject`: its message begins with kind and name of its subject."""
-    sign, tone = SIGNS[found.status]
-    what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
-    head = wrapped(f"{sign} {found.severity.value}{mark(found)}: {what}", look, MARGIN, MARGIN * 2)
-    lines = [look.paint(head[0], tone), *head[1:]]
-    evidence = found.evidence if full else found.evidence[:2]
+    symbol, tone = SYMBOLS[finding.status]
+    text_with_subject = f"{finding.subject.kind} {finding.subject}: {finding.message}" if show_subject else finding.message
+    head = wrap_printable(f"{symbol} {finding.severity.value}{suffix(finding)}: {text_with_subject}", appearance, MARGIN, MARGIN * 2)
+    lines = [appearance.paint(head[0], tone), *head[1:]]
+    evidence = finding.evidence if full else finding.evidence[:2]
     for text in evidence:
-        lines += wrapped(f"- {text}", look, MARGIN * 2, MARGIN * 3)
-    if len(evidence) < len(found.evidence):
-        lines.append(f"{MARGIN * 2}{look.ellipsis} and {len(found.evidence) - len(evidence)} more")
-    if found.missing and found.missing not in found.evidence:
-        lines += wrapped(f"missing: {found.missing}", look, MARGIN * 2)
-    for each in found.remedy if full else _first(found.remedy, named):
-        lines += wrapped(f"→ {each.said}", look, MARGIN * 2, MARGIN * 3)
-        if each.command:
-            lines.append(f"{MARGIN * 3}{shown(each.command, look)}")
+        lines += wrap_printable(f"- {text}", appearance, MARGIN * 2, MARGIN * 3)
+    if len(evidence) < len(finding.evidence):
+        lines.append(f"{MARGIN * 2}{appearance.ellipsis} and {len(finding.evidence) - len(evidence)} more")
+    if finding.missing and finding.missing not in finding.evidence:
+        lines += wrap_printable(f"missing: {finding.missing}", appearance, MARGIN * 2)
+    for remedy in finding.remedy if full else _leading_remedies(finding.remedy, show_subject):
+        lines += wrap_printable(f"→ {remedy.dated_text}", appearance, MARGIN * 2, MARGIN * 3)
+        if remedy.command:
+            lines.append(f"{MARGIN * 3}{printable(remedy.command, appearance)}")
     return lines
 
 
-def _first(remedies: Sequence[Remedy], named: bool) -> Sequence[Remedy]:
+def _leading_remedies(remedies: Sequence[Remedy], show_subject: bool) -> Sequence[Remedy]:
     """The first remedy. If its command is for now, the first remedy for later is added: the command alone may not be a
     lasting fix."""
-    if not named or not remedies or remedies[0].when is When.LATER or not remedies[0].command:
+    if not show_subject or not remedies or remedies[0].when is When.LATER or not remedies[0].command:
         return remedies[:1]
     return (remedies[0], *[each for each in remedies if each.when is When.LATER][:1])
 
@@ -83,13 +83,13 @@ def _first(remedies: Sequence[Remedy], named: bool) -> Sequence[Remedy]:
 
 
 @frozen
-class Head:
+class Heading:
     """The verdict, and paragraphs below it. With `ticket_title` (``Drain of``), a ticket begins with that title, the
     cluster's name and the origin of its data."""
 
     verdict: str
-    more: Sequence[str] = ()
-    ticket: str = ""
+    paragraphs: Sequence[str] = ()
+    ticket_title: str = ""
 
 
 @frozen
@@ -100,18 +100,18 @@ class Table:
     folds the table under `fold_summary` if that is given."""
 
     title: Title | str
-    table: Drawn
-    rows: str = "rows"
-    most: int = MOST_ROWS
-    left_out: int = 0
-    above: str = ""
-    below: Sequence[Line | str] = ()
-    names: Collection[str] = ()
-    fold: str = ""
+    table: TableData
+    row_noun: str = "rows"
+    max_rows: int = MAX_ROWS
+    omitted: int = 0
+    intro: str = ""
+    notes: Sequence[Line | str] = ()
+    code_columns: Collection[str] = ()
+    fold_summary: str = ""
 
 
 @frozen
-class Points:
+class BulletList:
     """A bullet list of independent sentences."""
 
     title: Title | str
@@ -126,39 +126,39 @@ class Line(NamedTuple):
     indent: int = 2
     hang: int = 2
     tone: Tone | None = None
-    whole: bool = False
+    verbatim: bool = False
 
 
-def as_it_is(text: str, indent: int = 2) -> Line:
+def verbatim_line(text: str, indent: int = 2) -> Line:
     """A line to copy: a command, a path, a line of a file."""
-    return Line(text, indent, whole=True)
+    return Line(text, indent, verbatim=True)
 
 
-def flush(text: str, indent: int = 2) -> Line:
+def flush_left(text: str, indent: int = 2) -> Line:
     """A paragraph without hanging indent: all its lines begin in the same column."""
     return Line(text, indent, 0)
 
 
 @frozen
-class Lines:
+class TextBlock:
     """A block of lines. Without a title, `title` is None. `language` is that of the verbatim lines; `omitted`: how many
     further items are not shown."""
 
     title: Title | str | None
     lines: Sequence[Line | str]
     language: str = "text"
-    left_out: int = 0
+    omitted: int = 0
 
 
 @frozen
-class Findings:
+class FindingList:
     """A list of findings. `title_suffix` follows the title, such as ``" with NONE"``; `show_subject`: the findings have
     different subjects, so each names its own."""
 
-    found: Sequence[Finding]
-    of: str = ""
-    named: bool = True
-    mark: Mark = unmarked
+    findings: Sequence[Finding]
+    title_suffix: str = ""
+    show_subject: bool = True
+    suffix: FindingSuffix = no_suffix
 
 
 @frozen
@@ -167,12 +167,12 @@ class ReportFigure:
     to the width. `notes`: paragraphs below it. Without a title, a terminal shows these lines alone."""
 
     title: Title | None
-    draw: Callable[[Look, bool], Sequence[str]]
-    below: Sequence[str] = ()
+    draw: Callable[[Appearance, bool], Sequence[str]]
+    notes: Sequence[str] = ()
 
 
 @frozen
-class Written:
+class MarkdownBlock:
     """Markdown lines of a ticket; a terminal does not show them."""
 
     title: Title | None
@@ -180,13 +180,13 @@ class Written:
 
 
 @frozen
-class Foot:
+class Footer:
     """The last paragraph on a terminal: where to find more."""
 
     text: str
 
 
-Section: TypeAlias = Head | Table | Points | Lines | Findings | ReportFigure | Written | Foot
+Section: TypeAlias = Heading | Table | BulletList | TextBlock | FindingList | ReportFigure | MarkdownBlock | Footer
 
 
 class Report:
@@ -194,14 +194,14 @@ class Report:
     its article."""
 
     __slots__ = ()
-    of: ClassVar[str]
+    noun_phrase: ClassVar[str]
     formats: ClassVar[Mapping[str, Backend]]
 
     def sections(self, full: bool) -> Iterable[Section | None]:
         """The sections in order; None stands for an absent one. `full`: nothing is left out."""
         raise NotImplementedError
 
-    def ticket(self, most: int) -> Iterable[Section | None]:
+    def ticket(self, max_rows: int) -> Iterable[Section | None]:
         """The sections of a Markdown ticket; `max_rows`: rows of a table."""
         return self.sections(full=False)
 
@@ -213,24 +213,24 @@ class Report:
     def origin(self) -> str:
         """The cluster, the origin of its data and the version of this tool, on one line; "" if the report has no
         cluster."""
-        from .identity import origin
+        from .identity import origin_text
 
         cluster: Cluster | None = getattr(self, "cluster", None)
-        return "" if cluster is None else origin(cluster, getattr(self, "tool_version", ""))
+        return "" if cluster is None else origin_text(cluster, getattr(self, "tool_version", ""))
 
     @classmethod
-    def check(cls, output: str) -> None:
+    def check_format(cls, output: str) -> None:
         """
         Raises:
             UsageError: this report has no such output format.
         """
         if output not in cls.formats:
-            raise UsageError(f"{cls.of} has no output format {output!r}", f"choose one of {', '.join(cls.formats)}")
+            raise UsageError(f"{cls.noun_phrase} has no output format {output!r}", f"choose one of {', '.join(cls.formats)}")
 
-    def render(self, output: str, look: Look) -> str:
+    def render(self, output: str, appearance: Appearance) -> str:
         """The report in this format; the text ends with a newline. Raises: as `check_format`."""
-        self.check(output)
-        return self.formats[output].write(self, look)
+        self.check_format(output)
+        return self.formats[output].write(self, appearance)
 
 
 @frozen(kw_only=True)
@@ -247,200 +247,200 @@ class CommandReport(Report):
 
 
 class Backend(Protocol):
-    def write(self, report: Any, look: Look) -> str:
+    def write(self, report: Any, appearance: Appearance) -> str:
         """The complete output; it ends with a newline."""
         ...
 
 
 @frozen
-class Screen:
+class TerminalBackend:
     """The backend of a terminal. With `full`, no cell is truncated and no column dropped, so lines may be wider than
     the terminal."""
 
     full: bool = False
 
-    def write(self, report: Report, look: Look) -> str:
-        parts = (self.lines(each, look) for each in report.sections(self.full) if each is not None)
-        return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+    def write(self, report: Report, appearance: Appearance) -> str:
+        section_lines = (self.section_lines(each, appearance) for each in report.sections(self.full) if each is not None)
+        return "\n\n".join("\n".join(lines) for lines in section_lines if lines) + "\n"
 
-    def lines(self, section: Section, look: Look) -> list[str]:
+    def section_lines(self, section: Section, appearance: Appearance) -> list[str]:
         match section:
-            case Head(verdict, below):
-                head = [look.paint(line, Tone.TITLE) for line in wrapped(verdict, look)]
-                return head + [line for text in below if text for line in wrapped(text, look)]
-            case Table(title, (columns, every), most=most, left_out=left_out, above=text, below=below):
-                kept = every if self.full else few(every, most)
-                rows = plain(columns, kept, look, indent=len(MARGIN), fit=not self.full)
-                above = _paragraph(text, look) if text else []
-                notes = [line for each in below for line in _on_screen(each, look)]
-                behind = [*more(len(every) - len(kept), look), *more(left_out, look), *notes]
-                return titled(title, [*above, *rows, *behind], look)
-            case Points(title, texts):
-                return titled(title, [line for text in texts for line in _paragraph(f"- {text}", look)], look)
-            case Lines(title, every, left_out=left_out):
-                body = [*(line for each in every for line in _on_screen(each, look)), *more(left_out, look)]
-                return body if title is None else titled(title, body, look)
-            case Findings(found, of, named, mark):
-                seen = (each for each in found if self.full or each.severity is not Severity.INFO)
-                lines = [line for each in seen for line in finding_lines(each, look, self.full, named, mark)]
-                return titled(Title("Findings", of), lines, look)
-            case ReportFigure(title, draw, below):
-                figure = draw(look, self.full)
+            case Heading(verdict, paragraphs):
+                head = [appearance.paint(line, Tone.TITLE) for line in wrap_printable(verdict, appearance)]
+                return head + [line for text in paragraphs if text for line in wrap_printable(text, appearance)]
+            case Table(title, (columns, all_rows), max_rows=max_rows, omitted=omitted, intro=text, notes=paragraphs):
+                shown_rows = all_rows if self.full else first_items(all_rows, max_rows)
+                rows = format_table(columns, shown_rows, appearance, indent=len(MARGIN), fit=not self.full)
+                intro_lines = _paragraph(text, appearance) if text else []
+                notes = [line for each in paragraphs for line in _terminal_lines(each, appearance)]
+                trailing_lines = [*omitted_note(len(all_rows) - len(shown_rows), appearance), *omitted_note(omitted, appearance), *notes]
+                return with_title(title, [*intro_lines, *rows, *trailing_lines], appearance)
+            case BulletList(title, texts):
+                return with_title(title, [line for text in texts for line in _paragraph(f"- {text}", appearance)], appearance)
+            case TextBlock(title, all_rows, omitted=omitted):
+                body = [*(line for each in all_rows for line in _terminal_lines(each, appearance)), *omitted_note(omitted, appearance)]
+                return body if title is None else with_title(title, body, appearance)
+            case FindingList(findings, title_suffix, show_subject, suffix):
+                shown_findings = (each for each in findings if self.full or each.severity is not Severity.INFO)
+                lines = [line for each in shown_findings for line in finding_lines(each, appearance, self.full, show_subject, suffix)]
+                return with_title(Title("Findings", title_suffix), lines, appearance)
+            case ReportFigure(title, draw, paragraphs):
+                figure = draw(appearance, self.full)
                 if title is None:
                     return list(figure)
-                rest = title.rest if self.full else cut(title.rest, look.columns - len(title.head), look, middle=True)
-                under = [line for text in below for line in _paragraph(text, look)] if figure else []
-                return titled(Title(title.head, rest), [*figure, *under], look)
-            case Written():
+                detail = title.detail if self.full else truncate(title.detail, appearance.columns - len(title.caption), appearance, in_middle=True)
+                note_lines = [line for text in paragraphs for line in _paragraph(text, appearance)] if figure else []
+                return with_title(Title(title.caption, detail), [*figure, *note_lines], appearance)
+            case MarkdownBlock():
                 return []
-            case Foot(text):
-                return [] if self.full else wrapped(text, look)
+            case Footer(text):
+                return [] if self.full else wrap_printable(text, appearance)
 
 
-def _paragraph(text: str, look: Look) -> list[str]:
-    return wrapped(text, look, MARGIN, MARGIN * 2)
+def _paragraph(text: str, appearance: Appearance) -> list[str]:
+    return wrap_printable(text, appearance, MARGIN, MARGIN * 2)
 
 
-def _on_screen(line: Line | str, look: Look) -> list[str]:
-    text, indent, hang, tone, whole = Line(line) if isinstance(line, str) else line
-    if whole:
-        return [look.paint(" " * indent + shown(text, look), tone)]
-    first, *others = wrapped(text, look, " " * indent, " " * (indent + hang))
-    return [look.paint(first, tone), *others]
+def _terminal_lines(line: Line | str, appearance: Appearance) -> list[str]:
+    text, indent, hang, tone, verbatim = Line(line) if isinstance(line, str) else line
+    if verbatim:
+        return [appearance.paint(" " * indent + printable(text, appearance), tone)]
+    first, *other_lines = wrap_printable(text, appearance, " " * indent, " " * (indent + hang))
+    return [appearance.paint(first, tone), *other_lines]
 
 
 @frozen
-class _Document:
+class _EncodedBackend:
     """The result, encoded in JSON or YAML."""
 
     encode: Callable[[Any, bool], str]
 
-    def write(self, report: Report, look: Look) -> str:
-        from .result import plain
+    def write(self, report: Report, appearance: Appearance) -> str:
+        from .result import to_json_types
 
-        return self.encode(plain(report.result()), look.ascii)
+        return self.encode(to_json_types(report.result()), appearance.ascii)
 
 
 @frozen
-class OwnFormat:
+class CustomBackend:
     """An output format of a single command."""
 
-    made: Callable[[Any, Look], str]
+    format_report: Callable[[Any, Appearance], str]
 
-    def write(self, report: Report, look: Look) -> str:
-        return self.made(report, look)
+    def write(self, report: Report, appearance: Appearance) -> str:
+        return self.format_report(report, appearance)
 
 
-class Markdown:
+class MarkdownBackend:
     """The backend of Markdown tickets. Headings begin at the second level, so that the text fits below a title; the
     text is short enough for a GitHub comment."""
 
-    def write(self, report: Report, look: Look) -> str:
-        from .markdown import fitting, signed
+    def write(self, report: Report, appearance: Appearance) -> str:
+        from .markdown import fit_ticket, finish_document
 
-        return fitting(lambda most: signed(list(self._lines(report, look, most)), look).rstrip("\n") + "\n")
+        return fit_ticket(lambda most: finish_document(list(self._ticket_lines(report, appearance, most)), appearance).rstrip("\n") + "\n")
 
-    def _lines(self, report: Report, look: Look, most: int) -> Iterator[str]:
-        from .markdown import cluster, escape, origin
+    def _ticket_lines(self, report: Report, appearance: Appearance, max_rows: int) -> Iterator[str]:
+        from .markdown import cluster_name, escape_markdown, origin_markdown
 
-        of: Any = report
-        begun = False
-        for section in report.ticket(most):
-            if isinstance(section, Head) and section.ticket:
-                begun = True
-                yield from (f"## {section.ticket} {cluster(of.cluster)}", "", f"**{escape(section.verdict)}**", "")
-                yield from (line for text in section.more if text for line in (escape(text), ""))
-                yield from (origin(of.cluster, of.tool_version), "")
+        cluster_report: Any = report
+        has_heading = False
+        for section in report.ticket(max_rows):
+            if isinstance(section, Heading) and section.ticket_title:
+                has_heading = True
+                yield from (f"## {section.ticket_title} {cluster_name(cluster_report.cluster)}", "", f"**{escape_markdown(section.verdict)}**", "")
+                yield from (line for text in section.paragraphs if text for line in (escape_markdown(text), ""))
+                yield from (origin_markdown(cluster_report.cluster, cluster_report.tool_version), "")
             elif section is not None:
-                yield from self.lines(section, look, most)
-        yield "" if begun else escape(report.origin)
+                yield from self.section_lines(section, appearance, max_rows)
+        yield "" if has_heading else escape_markdown(report.origin)
 
     @staticmethod
-    def lines(section: Section, look: Look, most: int) -> list[str]:
+    def section_lines(section: Section, appearance: Appearance, max_rows: int) -> list[str]:
         """The lines of one section; `max_rows`: rows of a table."""
         from .markdown import (
             CODE_WIDTH,
-            block,
-            escape,
-            folded,
-            items,
-            more,
+            code_block,
+            escape_markdown,
+            collapsible,
+            bullet_list,
+            omitted_note,
             ticket_table,
         )
 
         match section:
-            case Head(verdict, below):
-                return [f"## {escape(verdict)}", "", *(line for text in below if text for line in (escape(text), ""))]
-            case Table(title, table, rows, left_out=left_out, below=below):
-                body = [*ticket_table(table, rows, most, section.names), *more(left_out, rows)]
-                body += ["", *_paragraphs(below, "text")] if body and below else _paragraphs(below, "text")
-                return [*folded(section.fold, body), ""] if section.fold else _headed(title, body)
-            case Points(title, texts):
-                return _headed(title, items(texts))
-            case Lines(title, lines, language, left_out):
-                return _headed(title, [*_paragraphs(lines, language), *more(left_out)])
-            case Findings(found, of, _, mark):
-                return _headed(Title("Findings", of), list(_findings(found, mark)))
-            case ReportFigure(title, draw, below):
-                figure = draw(Look(CODE_WIDTH, ascii=look.ascii), False)
-                under = (line for text in below for line in ("", escape(text)))
-                return _headed(title, [*block(list(figure), "text"), *under] if figure else [])
-            case Written(title, lines):
-                return _headed(title, list(lines))
-            case Foot():
+            case Heading(verdict, notes):
+                return [f"## {escape_markdown(verdict)}", "", *(line for text in notes if text for line in (escape_markdown(text), ""))]
+            case Table(title, table, rows, omitted=omitted, notes=notes):
+                body = [*ticket_table(table, rows, max_rows, section.code_columns), *omitted_note(omitted, rows)]
+                body += ["", *_markdown_paragraphs(notes, "text")] if body and notes else _markdown_paragraphs(notes, "text")
+                return [*collapsible(section.fold_summary, body), ""] if section.fold_summary else _under_heading(title, body)
+            case BulletList(title, texts):
+                return _under_heading(title, bullet_list(texts))
+            case TextBlock(title, lines, language, omitted):
+                return _under_heading(title, [*_markdown_paragraphs(lines, language), *omitted_note(omitted)])
+            case FindingList(findings, title_suffix, _, suffix):
+                return _under_heading(Title("Findings", title_suffix), list(_markdown_findings(findings, suffix)))
+            case ReportFigure(title, draw, notes):
+                figure = draw(Appearance(CODE_WIDTH, ascii=appearance.ascii), False)
+                note_lines = (line for text in notes for line in ("", escape_markdown(text)))
+                return _under_heading(title, [*code_block(list(figure), "text"), *note_lines] if figure else [])
+            case MarkdownBlock(title, lines):
+                return _under_heading(title, list(lines))
+            case Footer():
                 return []
 
 
-def _headed(title: Title | str | None, body: list[str]) -> list[str]:
-    from .markdown import escape
+def _under_heading(title: Title | str | None, body: list[str]) -> list[str]:
+    from .markdown import escape_markdown
 
     if not body:
         return []
     heading = title.heading if isinstance(title, Title) else title
-    return [f"### {escape(heading)}", "", *body, ""] if heading else [*body, ""]
+    return [f"### {escape_markdown(heading)}", "", *body, ""] if heading else [*body, ""]
 
 
-def _paragraphs(lines: Sequence[Line | str], language: str) -> Iterator[str]:
+def _markdown_paragraphs(lines: Sequence[Line | str], language: str) -> Iterator[str]:
     """Markdown of these lines; consecutive verbatim lines form one code block."""
-    from .markdown import block, escape
+    from .markdown import code_block, escape_markdown
 
     code: list[str] = []
-    for each in (Line(line) if isinstance(line, str) else line for line in lines):
-        if each.whole:
-            code += [each.text] if code or each.text else []
+    for line_item in (Line(line) if isinstance(line, str) else line for line in lines):
+        if line_item.verbatim:
+            code += [line_item.text] if code or line_item.text else []
             continue
-        yield from [*block(code, language), ""] if any(code) else []
+        yield from [*code_block(code, language), ""] if any(code) else []
         code = []
-        yield from (escape(each.text.removeprefix("- ")), "")
-    yield from [*block(code, language), ""] if any(code) else []
+        yield from (escape_markdown(line_item.text.removeprefix("- ")), "")
+    yield from [*code_block(code, language), ""] if any(code) else []
 
 
-def _findings(found: Sequence[Finding], mark: Mark) -> Iterator[str]:
-    from .markdown import block, code, escape
+def _markdown_findings(findings: Sequence[Finding], suffix: FindingSuffix) -> Iterator[str]:
+    from .markdown import code_block, code_span, escape_markdown
 
-    for each in found:
-        if each.severity is Severity.INFO:
+    for finding in findings:
+        if finding.severity is Severity.INFO:
             continue
-        subject = f"{each.subject.kind} {each.subject}"
-        how = f"{each.status.value}, {each.severity.value}{escape(mark(each))}"
-        yield f"- **{how}** {code(subject)}: {escape(each.message)}"
-        if each.missing:
-            yield f"  - missing: {escape(each.missing)}"
-        for step in each.remedy:
-            yield f"  - {escape(step.said)}"
+        subject = f"{finding.subject.kind} {finding.subject}"
+        status_text = f"{finding.status.value}, {finding.severity.value}{escape_markdown(suffix(finding))}"
+        yield f"- **{status_text}** {code_span(subject)}: {escape_markdown(finding.message)}"
+        if finding.missing:
+            yield f"  - missing: {escape_markdown(finding.missing)}"
+        for step in finding.remedy:
+            yield f"  - {escape_markdown(step.dated_text)}"
             if step.command:
-                yield from (f"    {line}" for line in block([step.command]))
+                yield from (f"    {line}" for line in code_block([step.command]))
 
 
-PLAIN: Mapping[str, Backend] = MappingProxyType(
+DEFAULT_BACKENDS: Mapping[str, Backend] = MappingProxyType(
     {
-        "table": Screen(),
-        "wide": Screen(full=True),
-        "json": _Document(to_json),
-        "yaml": _Document(to_yaml),
-        "markdown": Markdown(),
+        "table": TerminalBackend(),
+        "wide": TerminalBackend(full=True),
+        "json": _EncodedBackend(to_json),
+        "yaml": _EncodedBackend(to_yaml),
+        "markdown": MarkdownBackend(),
     }
 )
 """The formats of every command that does not declare others."""
 
-Report.formats = PLAIN
+Report.formats = DEFAULT_BACKENDS

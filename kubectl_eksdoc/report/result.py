@@ -30,16 +30,16 @@ Texts = tuple[Text, ...]
 Lines = tuple[str, ...]
 """Lines of another program's output; some may be empty."""
 Count = Annotated[int, Meta(ge=0)]
-Positive = Annotated[int, Meta(ge=1)]
+PositiveCount = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0, extra={"digits": 3})]
 WholeSeconds = Annotated[int, Meta(ge=0, extra={"digits": None})]
-Difference = Annotated[float, Meta(extra={"digits": 3})]
+SecondsDifference = Annotated[float, Meta(extra={"digits": 3})]
 """In seconds."""
-Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
+Timestamp = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
 Code = Annotated[str, Meta(extra_json_schema={"$ref": "#/$defs/Code"})]
 """A finding code of the command that prints it."""
 
-Form = Callable[[Any], Any]
+Converter = Callable[[Any], Any]
 
 
 _OPTIONS: dict[str, Any] = {"frozen": True, "rename": "camel", "forbid_unknown_fields": True}
@@ -64,116 +64,116 @@ class Printed(Struct, **_OPTIONS):
         """The printed form of `facts`; a plain tuple lists the fields in their order. Subclasses override it where a
         field needs a conversion."""
         if type(facts) is tuple:
-            return cls.filled(**dict(zip(cls.__struct_fields__, facts, strict=True)))
-        return cls.filled(facts)
+            return cls.from_facts(**dict(zip(cls.__struct_fields__, facts, strict=True)))
+        return cls.from_facts(facts)
 
     @classmethod
-    def filled(cls: type[_P], *facts: object, **given: object) -> _P:
+    def from_facts(cls: type[_P], *facts: object, **values: object) -> _P:
         """Build the structure: each field from `values`, else from the first of `facts` that has an attribute of its
         name (or of the name in `called`), converted to the field's type. Fields `done_seconds` and `p50` may also be
         the attributes `done_s` and `p50_s`. None becomes null, or an empty tuple."""
-        if wrong := given.keys() - set(cls.__struct_fields__):
-            raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(wrong))}")
-        path = cls.called.get
-        found = (
-            (name, form, given[name] if name in given else _found(facts, path(name, name)))
-            for name, form in _forms(cls)
+        if unknown_fields := values.keys() - set(cls.__struct_fields__):
+            raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(unknown_fields))}")
+        fact_path = cls.called.get
+        converted = (
+            (name, converter, values[name] if name in values else _look_up(facts, fact_path(name, name)))
+            for name, converter in _field_converters(cls)
         )
-        return cls(**{name: form(value) for name, form, value in found})
+        return cls(**{name: converter(value) for name, converter, value in converted})
 
 
-def _found(facts: Sequence[object], path: str) -> Any:
+def _look_up(facts: Sequence[object], path: str) -> Any:
     name, _, rest = path.partition(".")
-    for each in facts:
-        for called in (name, f"{name.removesuffix('_seconds')}_s"):
-            if hasattr(each, called):
-                value = getattr(each, called)
-                return _found((value,), rest) if rest else value
-    if any(isinstance(each, (NoneType, Unknown)) for each in facts):
+    for source in facts:
+        for attribute in (name, f"{name.removesuffix('_seconds')}_s"):
+            if hasattr(source, attribute):
+                value = getattr(source, attribute)
+                return _look_up((value,), rest) if rest else value
+    if any(isinstance(source, (NoneType, Unknown)) for source in facts):
         return None
     raise AttributeError(f"none of the facts has {name}")
 
 
-def made_of(name: str, fields: Iterable[tuple[str, Any]], module: str, **namespace: Any) -> type[Printed]:
+def define_result_type(name: str, fields: Iterable[tuple[str, Any]], module: str, **namespace: Any) -> type[Printed]:
     """A `Printed` type whose fields (name and type) are declared elsewhere."""
-    found = defstruct(name, list(fields), bases=(Printed,), kw_only=True, module=module, namespace=namespace)
-    return cast("type[Printed]", found)
+    result_type = defstruct(name, list(fields), bases=(Printed,), kw_only=True, module=module, namespace=namespace)
+    return cast("type[Printed]", result_type)
 
 
-class _LeftOut:
+class _OmittedFacts:
     def __getattr__(self, name: str) -> UnsetType:
         return UNSET
 
 
-LEFT_OUT = _LeftOut()
+OMITTED = _OmittedFacts()
 """Facts for `Printed.from_facts`: every field without an explicit value is omitted."""
 
 
-def plain(result: object) -> Any:
+def to_json_types(result: object) -> Any:
     """`result` in JSON types, as the encoders take it; lists are tuples."""
     return to_builtins(result)
 
 
 @cache
-def _forms(printed: type[Printed]) -> tuple[tuple[str, Form], ...]:
-    return tuple((field.name, _form(field.type)) for field in structs.fields(printed))
+def _field_converters(printed: type[Printed]) -> tuple[tuple[str, Converter], ...]:
+    return tuple((field.name, _converter(field.type)) for field in structs.fields(printed))
 
 
-def _form(hint: Any) -> Form:
+def _converter(hint: Any) -> Converter:
     """The converter to the type `hint`. An empty string in the facts becomes null (or is omitted) where the type allows
     that; so does 0 where the type excludes 0."""
-    choices, core = _choices(hint), _core(hint)
-    metas = [each for choice in choices if get_origin(choice) is Annotated for each in get_args(choice)[1:]]
-    if core is Any:
+    choices, bare_type = _union_members(hint), _bare_type(hint)
+    metas = [meta for choice in choices if get_origin(choice) is Annotated for meta in get_args(choice)[1:]]
+    if bare_type is Any:
         return lambda value: value if value is UNSET else plain_value(value)
-    known = next((_rounded(each.extra["digits"]) for each in metas if each.extra), _known_form(core))
-    nothing: object = UNSET if UnsetType in choices and NoneType not in choices else None
-    no_items: object = () if get_origin(core) is tuple and len(choices) == 1 else nothing
-    unknown: tuple[object, ...] = (None, "") if {NoneType, UnsetType} & set(choices) else (None,)
-    unknown += (0,) if len(unknown) > 1 and any(each.ge == 1 or each.gt == 0 for each in metas) else ()
+    convert_known = next((_rounding_converter(meta.extra["digits"]) for meta in metas if meta.extra), _converter_of_type(bare_type))
+    null_value: object = UNSET if UnsetType in choices and NoneType not in choices else None
+    empty_value: object = () if get_origin(bare_type) is tuple and len(choices) == 1 else null_value
+    missing_values: tuple[object, ...] = (None, "") if {NoneType, UnsetType} & set(choices) else (None,)
+    missing_values += (0,) if len(missing_values) > 1 and any(meta.ge == 1 or meta.gt == 0 for meta in metas) else ()
 
-    def form(value: Any) -> Any:
+    def convert(value: Any) -> Any:
         if value is UNSET:
             return value
         if value is None:
-            return no_items
-        return nothing if isinstance(value, Unknown) or value in unknown else known(value)
+            return empty_value
+        return null_value if isinstance(value, Unknown) or value in missing_values else convert_known(value)
 
-    return form
+    return convert
 
 
-def _rounded(digits: int | None) -> Form:
+def _rounding_converter(digits: int | None) -> Converter:
     return lambda value: round(value, digits) + 0  # 0 and not -0
 
 
-def _choices(hint: Any) -> tuple[Any, ...]:
+def _union_members(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
-def _core(hint: Any) -> Any:
+def _bare_type(hint: Any) -> Any:
     """The type without null, UnsetType and Annotated metadata; Any for a union of several types."""
-    core, *others = (each for each in _choices(hint) if each not in (NoneType, UnsetType))
-    if others:
+    first, *other_types = (each for each in _union_members(hint) if each not in (NoneType, UnsetType))
+    if other_types:
         return Any
-    return get_args(core)[0] if get_origin(core) is Annotated else core
+    return get_args(first)[0] if get_origin(first) is Annotated else first
 
 
-def _known_form(core: Any) -> Form:
-    origin, inside = get_origin(core), get_args(core)
+def _converter_of_type(bare_type: Any) -> Converter:
+    origin, type_arguments = get_origin(bare_type), get_args(bare_type)
     if origin is tuple:
-        form = _form(inside[0])
-        return lambda values: tuple(map(form, values))
+        convert = _converter(type_arguments[0])
+        return lambda values: tuple(map(convert, values))
     if origin is dict:
-        form = _form(inside[1])
-        return lambda values: {str(key): form(each) for key, each in values.items()}
-    if core is str:
-        return _text
-    if isinstance(core, type) and issubclass(core, Printed):
-        return lambda facts: facts if isinstance(facts, core) else core.of(facts)
+        convert = _converter(type_arguments[1])
+        return lambda values: {str(key): convert(each) for key, each in values.items()}
+    if bare_type is str:
+        return _as_text
+    if isinstance(bare_type, type) and issubclass(bare_type, Printed):
+        return lambda facts: facts if isinstance(facts, bare_type) else bare_type.of(facts)
     return lambda value: value
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, datetime):
         return rfc3339(value)
     return value if isinstance(value, str) else str(value)
@@ -221,9 +221,9 @@ class FindingResult(Printed):
     """The data that is missing; only if the status is unknown."""
 
     @classmethod
-    def filled(cls: type[_P], *facts: Any, **given: object) -> _P:
+    def from_facts(cls: type[_P], *facts: Any, **values: object) -> _P:
         code = facts[0].code
-        return super().filled(*facts, code=code.name, title=code.title, **given)
+        return super().from_facts(*facts, code=code.name, title=code.title, **values)
 
 
 class KindResult(Printed):
@@ -233,6 +233,6 @@ class KindResult(Printed):
     kind: str
 
     @classmethod
-    def filled(cls: type[_P], *facts: object, **given: object) -> _P:
+    def from_facts(cls: type[_P], *facts: object, **values: object) -> _P:
         (kind,) = get_args(next(field.type for field in structs.fields(cls) if field.name == "kind"))
-        return super().filled(*facts, api_version=API_VERSION, kind=kind, **given)
+        return super().from_facts(*facts, api_version=API_VERSION, kind=kind, **values)

@@ -21,7 +21,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Suppression
 
 from .encode import Json, to_json
-from .text import Look
+from .text import Appearance
 
 Fields = dict[str, Json]
 
@@ -39,53 +39,53 @@ _KINDS = {Status.FAIL: "fail", Status.PASS: "pass", Status.UNKNOWN: "open"}
 _NO_LEVEL = "none"
 FILE = "File"
 """The subject kind of findings about manifests."""
-_MOST_LINES = 10**9
+_MAX_LINE_NUMBER = 10**9
 
 
 class SarifDetails(NamedTuple):
     """The parts of a run besides its findings: `run_id`; `codes` that were checked; `suppressed` findings;
     `finding_properties` for one finding; `invocations` and `run_properties` of the run."""
 
-    of: str
+    run_id: str
     codes: Iterable[Code] = ()
     suppressed: Sequence[tuple[Finding, Suppression]] = ()
-    about: Callable[[Finding], Fields] | None = None
+    finding_properties: Callable[[Finding], Fields] | None = None
     invocations: Sequence[Json] = ()
-    properties: Fields | None = None
+    run_properties: Fields | None = None
 
 
 @frozen
-class Sarif:
+class SarifBackend:
     """The SARIF backend; `details` returns the `SarifDetails` of a report."""
 
     details: Callable[[Any], SarifDetails]
 
-    def write(self, report: Any, look: Look) -> str:
+    def write(self, report: Any, appearance: Appearance) -> str:
         details = self.details(report)
-        told = [*((each, None) for each in report.findings), *details.suppressed]
-        codes = {each.name: each for each in (*details.codes, *(each.code for each, _ in told))}
+        reported = [*((finding, None) for finding in report.findings), *details.suppressed]
+        codes = {finding.name: finding for finding in (*details.codes, *(finding.code for finding, _ in reported))}
         order = {name: index for index, name in enumerate(sorted(codes))}
         rules: list[Json] = [_rule(codes[name]) for name in order]
-        seen: Counter[str] = Counter()
+        occurrences: Counter[str] = Counter()
         results: list[Json] = []
-        for each, by in told:
-            seen[_identity(each)] += 1
-            result = _result(each, order[each.code.name], seen[_identity(each)])
-            if details.about is not None:
-                result["properties"] = details.about(each)
-            if by is not None:
-                why = f"{by.reason} (until {by.until.isoformat()})"
-                result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
+        for finding, suppression in reported:
+            occurrences[_finding_key(finding)] += 1
+            result = _finding_result(finding, order[finding.code.name], occurrences[_finding_key(finding)])
+            if details.finding_properties is not None:
+                result["properties"] = details.finding_properties(finding)
+            if suppression is not None:
+                justification = f"{suppression.reason} (until {suppression.until.isoformat()})"
+                result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": justification}]
             results.append(result)
         run: Fields = {
             "tool": {"driver": {"name": "kubectl-eksdoc", "version": report.tool_version, "rules": rules}},
-            "automationDetails": {"id": f"{details.of}/"},
+            "automationDetails": {"id": f"{details.run_id}/"},
             **({"invocations": [*details.invocations]} if details.invocations else {}),
             "columnKind": "unicodeCodePoints",
             "results": results,
-            **({"properties": details.properties} if details.properties else {}),
+            **({"properties": details.run_properties} if details.run_properties else {}),
         }
-        return to_json({"$schema": SCHEMA, "version": VERSION, "runs": [run]}, look.ascii)
+        return to_json({"$schema": SCHEMA, "version": VERSION, "runs": [run]}, appearance.ascii)
 
 
 def _rule(code: Code) -> Json:
@@ -98,53 +98,53 @@ def _rule(code: Code) -> Json:
     }
 
 
-def _result(found: Finding, rule: int, nth: int) -> Fields:
+def _finding_result(finding: Finding, rule_index: int, occurrence: int) -> Fields:
     """One result. `rule_index`: index of its rule; `occurrence`: its number among the findings of the same identity,
     from 1. The hash has the format that GitHub uses."""
-    identity = _identity(found)
-    hashed = sha256(identity.encode(errors="replace")).hexdigest()[:16]
+    identity = _finding_key(finding)
+    fingerprint = sha256(identity.encode(errors="replace")).hexdigest()[:16]
     # The location in the cluster; for a manifest the file, and the first line that the evidence names.
-    name = found.subject.name or "unknown"
-    lines = [f"{found.subject.kind} {found.subject}: {found.message}", *[f"- {each}" for each in found.evidence]]
-    lines += [f"missing: {found.missing}"] if found.missing else []
-    lines += [f"{each.text} {each.command}".rstrip() for each in found.remedy]
+    name = finding.subject.name or "unknown"
+    lines = [f"{finding.subject.kind} {finding.subject}: {finding.message}", *[f"- {each}" for each in finding.evidence]]
+    lines += [f"missing: {finding.missing}"] if finding.missing else []
+    lines += [f"{each.text} {each.command}".rstrip() for each in finding.remedy]
     return {
-        "ruleId": found.code.name,
-        "ruleIndex": rule,
-        "kind": _KINDS[found.status],
-        "level": _LEVELS[found.severity] if found.status is Status.FAIL else _NO_LEVEL,
+        "ruleId": finding.code.name,
+        "ruleIndex": rule_index,
+        "kind": _KINDS[finding.status],
+        "level": _LEVELS[finding.severity] if finding.status is Status.FAIL else _NO_LEVEL,
         "message": {"text": "\n".join(lines)},
         "locations": [
             {
-                "physicalLocation": _physical(found),
-                "logicalLocations": [{"name": name, "fullyQualifiedName": _qualified(found), "kind": "resource"}],
-                "message": {"text": f"{found.subject.kind} {found.subject}"},
+                "physicalLocation": _physical_location(finding),
+                "logicalLocations": [{"name": name, "fullyQualifiedName": _qualified_name(finding), "kind": "resource"}],
+                "message": {"text": f"{finding.subject.kind} {finding.subject}"},
             }
         ],
-        "partialFingerprints": {"finding/v1": identity, "primaryLocationLineHash": f"{hashed}:{nth}"},
+        "partialFingerprints": {"finding/v1": identity, "primaryLocationLineHash": f"{fingerprint}:{occurrence}"},
     }
 
 
-def _physical(found: Finding) -> Fields:
+def _physical_location(finding: Finding) -> Fields:
     """The location of a manifest: its path is the subject, its line is from evidence that begins with
     ``deploy/web.yaml:12``."""
-    if found.subject.kind != FILE:
-        return {"artifactLocation": {"uri": quote(_qualified(found), errors="replace")}, "region": {"startLine": 1}}
-    path = found.subject.name
+    if finding.subject.kind != FILE:
+        return {"artifactLocation": {"uri": quote(_qualified_name(finding), errors="replace")}, "region": {"startLine": 1}}
+    path = finding.subject.name
     uri = quote(normpath(path), errors="replace") if path else "unknown"  # GitHub rejects ./deploy
     fields: Fields = {"artifactLocation": {"uri": f"file://{uri}" if path.startswith("/") else uri}}
-    for each in found.evidence:
-        line, _, _ = each.removeprefix(f"{path}:").partition(" ")
-        if each.startswith(f"{path}:") and line.isdecimal() and line.isascii() and 0 < int(line) <= _MOST_LINES:
+    for evidence in finding.evidence:
+        line, _, _ = evidence.removeprefix(f"{path}:").partition(" ")
+        if evidence.startswith(f"{path}:") and line.isdecimal() and line.isascii() and 0 < int(line) <= _MAX_LINE_NUMBER:
             return {**fields, "region": {"startLine": int(line)}}
     return {**fields, "region": {"startLine": 1}}
 
 
-def _qualified(found: Finding) -> str:
-    of = found.subject
-    return "/".join(part for part in (of.namespace, of.kind, of.name) if part)
+def _qualified_name(finding: Finding) -> str:
+    subject = finding.subject
+    return "/".join(part for part in (subject.namespace, subject.kind, subject.name) if part)
 
 
-def _identity(found: Finding) -> str:
+def _finding_key(finding: Finding) -> str:
     """A key that is the same for the same finding on another day: it contains no figures of the message."""
-    return f"{found.code.name}:{_qualified(found)}"
+    return f"{finding.code.name}:{_qualified_name(finding)}"

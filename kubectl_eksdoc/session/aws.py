@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.model.aws_operations import AwsOperation
-from kubectl_eksdoc.model.connection import UNNAMED
+from kubectl_eksdoc.model.connection import CLUSTER_PLACEHOLDER
 from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.model.kinds import Unknown
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
 
 
-def believe_live(connection: Connection, wanted: AwsRequest) -> VerifiedCluster:
+def verify_live_cluster(connection: Connection, request: AwsRequest) -> VerifiedCluster:
     """The EKS cluster that kubectl is connected to, once AWS has verified that it is the same one.
 
     Raises:
@@ -27,13 +27,13 @@ def believe_live(connection: Connection, wanted: AwsRequest) -> VerifiedCluster:
         UsageError: the region or the cluster is not known.
         AwsError: as `aws.asking.verify_cluster`.
     """
-    from kubectl_eksdoc.aws.asking import believed
+    from kubectl_eksdoc.aws.asking import verify_cluster
 
-    aws = open_live(connection, wanted)
-    return believed(aws, aws.access)
+    aws = open_live_aws(connection, request)
+    return verify_cluster(aws, aws.access)
 
 
-def open_live(connection: Connection, wanted: AwsRequest) -> LiveAws:
+def open_live_aws(connection: Connection, request: AwsRequest) -> LiveAws:
     """An AWS client that sends no request before its first question.
 
     Raises:
@@ -41,67 +41,67 @@ def open_live(connection: Connection, wanted: AwsRequest) -> LiveAws:
     """
     from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.kube.identity import aws_access
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.target import process_credential_context
 
-    around = of_this_process()
+    context = process_credential_context()
     return LiveAws(
-        aws_access(connection, around, wanted),
-        ask_person=_asked if around.interactive else None,
-        read_time=around.read_time,
+        aws_access(connection, context, request),
+        ask_person=_ask_secret if context.interactive else None,
+        read_time=context.read_time,
         read_timeout=connection.read_timeout,
     )
 
 
-def naming(connection: Connection, wanted: AwsRequest, who: Identity) -> tuple[str, ...]:
+def identifying_flags(connection: Connection, request: AwsRequest, identity: Identity) -> tuple[str, ...]:
     """The flags for the cluster and its region, each only where neither `request` nor the kubeconfig names it."""
     from kubectl_eksdoc.kube.identity import aws_access
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.target import process_credential_context
 
     try:
-        access = aws_access(connection, of_this_process(), wanted)
+        access = aws_access(connection, process_credential_context(), request)
     except ConfigError:
         return ()
-    missing = {"--cluster-name": who.cluster or UNNAMED} if not access.cluster else {}
-    missing |= {"--region": who.region} if who.region and not access.region else {}
+    missing = {"--cluster-name": identity.cluster or CLUSTER_PLACEHOLDER} if not access.cluster else {}
+    missing |= {"--region": identity.region} if identity.region and not access.region else {}
     return tuple(word for each in missing.items() for word in each)
 
 
-def _asked(prompt: str) -> str:
+def _ask_secret(prompt: str) -> str:
     """Read a secret (an MFA code) from the terminal without echoing it."""
     from getpass import getpass
 
     return getpass(prompt)
 
 
-def recorded(snapshot: str) -> VerifiedCluster | Unknown:
+def cluster_from_snapshot(snapshot: str) -> VerifiedCluster | Unknown:
     """The cluster as the AWS answers of a snapshot describe it.
 
     Raises:
         SnapshotError: it cannot be read.
         AwsError: its answers are of several clusters, or AWS refused the requests that verify the cluster.
     """
-    from kubectl_eksdoc.host.dump import aws_answers
+    from kubectl_eksdoc.host.dump import read_aws_answers
 
-    return of_answers(aws_answers(snapshot), f"the snapshot {snapshot}")
+    return cluster_from_answers(read_aws_answers(snapshot), f"the snapshot {snapshot}")
 
 
-def of_answers(answers: bytes | None, where: str) -> VerifiedCluster | Unknown:
+def cluster_from_answers(answers: bytes | None, source: str) -> VerifiedCluster | Unknown:
     """The cluster of recorded `answers`; None: there is no recording. Raises: as `cluster_from_snapshot`."""
-    from kubectl_eksdoc.aws.asking import believed
-    from kubectl_eksdoc.aws.recorded import Recorded
+    from kubectl_eksdoc.aws.asking import verify_cluster
+    from kubectl_eksdoc.aws.recorded import RecordedAws
 
     if answers is None:
-        return Unknown(f"{where} holds no answers of AWS")
-    kept = Recorded(answers, where)
-    return believed(kept, kept.of.access)
+        return Unknown(f"{source} holds no answers of AWS")
+    recording = RecordedAws(answers, source)
+    return verify_cluster(recording, recording.info.access)
 
 
-def demo(scene: str = "") -> VerifiedCluster:
+def demo_cluster(scene: str = "") -> VerifiedCluster:
     """The cluster of the demo, from `DemoAnswers`."""
-    from kubectl_eksdoc.aws.asking import believed
+    from kubectl_eksdoc.aws.asking import verify_cluster
 
     aws = DemoAnswers(scene)
-    return believed(aws, aws.access)
+    return verify_cluster(aws, aws.access)
 
 
 class DemoAnswers:
@@ -114,15 +114,15 @@ class DemoAnswers:
     def access(self) -> AwsAccess:
         from kubectl_eksdoc.embedded.demo.reader import IDENTITY, account
 
-        who = IDENTITY
-        return AwsAccess(who.cluster, who.region, "demo", account=who.account, server=account()["endpoint"])
+        identity = IDENTITY
+        return AwsAccess(identity.cluster, identity.region, "demo", account=identity.account, server=account()["endpoint"])
 
-    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, operation: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """As `aws.asking.AwsClient.ask`."""
-        from kubectl_eksdoc.aws.refusals import refused
-        from kubectl_eksdoc.embedded.demo.reader import AwsErrorResponse, ask
+        from kubectl_eksdoc.aws.refusals import error_of_code
+        from kubectl_eksdoc.embedded.demo.reader import AwsErrorResponse, aws_response
 
         try:
-            return ask(self._scene, question.service, question.operation, parameters)
+            return aws_response(self._scene, operation.service, operation.operation, parameters)
         except AwsErrorResponse as error:
-            raise refused(error.code, error.message, question, self.access) from error
+            raise error_of_code(error.code, error.message, operation, self.access) from error

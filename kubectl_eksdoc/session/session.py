@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.kinds import LEFT_OUT, Absent, NoAws, Unknown, missing_rights
+from kubectl_eksdoc.model.kinds import AWS_DISABLED, Absent, AwsUnavailable, Unknown, missing_rights
 
-from .aws import believe_live, naming, recorded
-from .sources import DemoSnapshot, Progress, SnapshotScene, SourceChoice, kept, open_reader
+from .aws import verify_live_cluster, identifying_flags, cluster_from_snapshot
+from .sources import DemoSnapshot, Progress, SnapshotScene, SourceChoice, open_scene, open_reader
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.eks import EksCluster
     from kubectl_eksdoc.model.kinds import Resource
-    from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
-    from kubectl_eksdoc.objects.held_answers import HeldApis
+    from kubectl_eksdoc.objects.held import DumpChangeReader, DumpObjectReader, DumpSignReader
+    from kubectl_eksdoc.objects.held_answers import DumpApiUsage
     from kubectl_eksdoc.ports import (
         AppliedReader,
         ChangeReader,
         ExtraReader,
-        Histories,
+        HistoryReader,
         ObjectReader,
         PodReader,
-        Signs,
-        UsageSigns,
+        InterruptionReader,
+        ApiUsageReader,
     )
 
 A = TypeVar("A")
 P = ParamSpec("P")
 
 
-class AwsUse(Enum):
+class AwsRequirement(Enum):
     """What a command does where the AWS side of the cluster cannot be verified."""
 
     REQUIRED = "required"  # the command fails
@@ -62,10 +62,10 @@ class ClusterNeeds:
     kinds: Sequence[Resource]
     objects: Collection[ObjectName] = ()
     histories: Collection[Resource] = ()
-    signs: bool = False
-    usage: bool = False
-    past: bool = False
-    aws: AwsUse = AwsUse.OPTIONAL
+    interruptions: bool = False
+    api_usage: bool = False
+    changes: bool = False
+    aws: AwsRequirement = AwsRequirement.OPTIONAL
 
 
 @frozen
@@ -74,10 +74,10 @@ class SessionRequest:
 
     source: SourceChoice
     connection: Connection
-    wanted: AwsRequest
+    aws_request: AwsRequest
     needs: ClusterNeeds
     progress: Progress | None = None
-    believe: Callable[[Connection, AwsRequest], VerifiedCluster] = believe_live
+    verify: Callable[[Connection, AwsRequest], VerifiedCluster] = verify_live_cluster
 
 
 class ClusterSession:
@@ -108,32 +108,32 @@ class ClusterSession:
             AwsError, UsageError: as `aws.asking.verify_cluster`, unless the needs let it be unknown.
         """
         use = self.needs.aws
-        found: VerifiedCluster | Unknown = LEFT_OUT
+        cluster: VerifiedCluster | Unknown = AWS_DISABLED
         try:
-            if use is not AwsUse.LEFT_OUT:
-                found = self._aws() if use is AwsUse.REQUIRED else or_unknown(self._aws)
+            if use is not AwsRequirement.LEFT_OUT:
+                cluster = self._open_aws() if use is AwsRequirement.REQUIRED else unknown_if_denied(self._open_aws)
         except AwsLogin as error:
-            if use is not AwsUse.WITHOUT_LOGIN:
+            if use is not AwsRequirement.WITHOUT_LOGIN:
                 raise
             self.login = error
             hint = f" ({error.hint.rstrip('.')})" if error.hint else ""
-            found = Unknown(f"AWS was not asked: {error.message}{hint}")
-        return NoAws(found.why, found.missing) if isinstance(found, Unknown) else found
+            cluster = Unknown(f"AWS was not asked: {error.message}{hint}")
+        return AwsUnavailable(cluster.why, cluster.missing) if isinstance(cluster, Unknown) else cluster
 
     @property
-    def believed(self) -> VerifiedCluster:
+    def verified_aws(self) -> VerifiedCluster:
         """The AWS side of the cluster.
 
         Raises:
             SnapshotError, AwsDenied: AWS is unknown.
         """
-        found = self.aws
-        if not isinstance(found, Unknown):
-            return found
+        cluster = self.aws
+        if not isinstance(cluster, Unknown):
+            return cluster
         if self.live:
-            raise AwsDenied(f"{found.why}, so nothing can be changed", "", found.missing)
+            raise AwsDenied(f"{cluster.why}, so nothing can be changed", "", cluster.missing)
         raise SnapshotError(
-            f"{found.why}, and an add-on's update cannot be judged without them",
+            f"{cluster.why}, and an add-on's update cannot be judged without them",
             "Ask the live cluster, or a snapshot that was made with kubectl eksdoc snapshot.",
         )
 
@@ -141,19 +141,19 @@ class ClusterSession:
     def cluster(self) -> Cluster:
         """The cluster with the names that AWS has for it; without AWS, with the names of the command line where no
         other source has one. Its `reads` say which lists could not be read."""
-        aws = self.believed if self.needs.aws is AwsUse.REQUIRED else self.aws  # first: it verifies which cluster it is
-        return named(self._read(), aws, self.request.wanted)
+        aws = self.verified_aws if self.needs.aws is AwsRequirement.REQUIRED else self.aws  # first: it verifies which cluster it is
+        return with_aws_identity(self._read_cluster(), aws, self.request.aws_request)
 
     def ask(
-        self, question: Callable[Concatenate[VerifiedCluster, P], A], *args: P.args, **more: P.kwargs
+        self, question: Callable[Concatenate[VerifiedCluster, P], A], *args: P.args, **kwargs: P.kwargs
     ) -> A | Unknown:
         """The answer to a `question` of `aws`, or why the AWS side is unknown."""
-        found = self.aws
-        return found if isinstance(found, Unknown) else question(found, *args, **more)
+        cluster = self.aws
+        return cluster if isinstance(cluster, Unknown) else question(cluster, *args, **kwargs)
 
-    def require(self, question: Callable[Concatenate[VerifiedCluster, P], A], *args: P.args, **more: P.kwargs) -> A:
+    def require(self, question: Callable[Concatenate[VerifiedCluster, P], A], *args: P.args, **kwargs: P.kwargs) -> A:
         """The answer to a `question` of `aws`. Raises: as `verified_aws`."""
-        return question(self.believed, *args, **more)
+        return question(self.verified_aws, *args, **kwargs)
 
     @property
     def eks(self) -> EksCluster | Unknown:
@@ -162,15 +162,15 @@ class ClusterSession:
     @property
     def recognised(self) -> str:
         """How AWS was verified to describe the cluster that was read, a clause; "" where AWS is unknown."""
-        return "" if isinstance(self.aws, Unknown) else self.aws.by
+        return "" if isinstance(self.aws, Unknown) else self.aws.matched_by
 
     @property
-    def calls(self) -> str:
+    def aws_calls(self) -> str:
         """A sentence about the requests sent to AWS so far; "" without any."""
         return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
 
     @property
-    def denied(self) -> tuple[str, ...]:
+    def denied_actions(self) -> tuple[str, ...]:
         """The IAM actions that AWS has refused so far, sorted."""
         if isinstance(self.aws, Unknown):
             return missing_rights(self.aws)
@@ -183,54 +183,54 @@ class ClusterSession:
         return str(getattr(access, "profile", ""))
 
     @property
-    def naming(self) -> tuple[str, ...]:
+    def aws_flags(self) -> tuple[str, ...]:
         """The flags that another command needs to find the cluster in AWS, where AWS was not asked and no other source
         names it."""
         if not self.live or not isinstance(self.aws, Unknown):
             return ()
-        return naming(self.request.connection, self.request.wanted, self.cluster.identity)
+        return identifying_flags(self.request.connection, self.request.aws_request, self.cluster.identity)
 
     @cached_property
     def objects(self) -> ObjectReader:
-        return self._beside
+        return self._extra_reader
 
     @cached_property
     def applied(self) -> AppliedReader:
-        return self._beside
+        return self._extra_reader
 
     @property
-    def objects_now(self) -> ObjectReader:
+    def live_objects(self) -> ObjectReader:
         """Objects that are read again at each question, for following a change."""
         return self.objects
 
     @cached_property
-    def histories(self) -> Histories:
-        return self._beside
+    def histories(self) -> HistoryReader:
+        return self._extra_reader
 
     @cached_property
-    def inside(self) -> PodReader:
-        return self._beside
+    def pod_reader(self) -> PodReader:
+        return self._extra_reader
 
     @cached_property
-    def signs(self) -> Signs:
-        return self._beside
+    def interruption_reader(self) -> InterruptionReader:
+        return self._extra_reader
 
     @cached_property
-    def usage(self) -> UsageSigns:
-        return self._beside
+    def api_usage(self) -> ApiUsageReader:
+        return self._extra_reader
 
     @cached_property
-    def past(self) -> ChangeReader:
-        return self._beside
+    def change_reader(self) -> ChangeReader:
+        return self._extra_reader
 
     @cached_property
-    def _beside(self) -> ExtraReader:
+    def _extra_reader(self) -> ExtraReader:
         raise NotImplementedError
 
-    def _aws(self) -> VerifiedCluster | Unknown:
+    def _open_aws(self) -> VerifiedCluster | Unknown:
         raise NotImplementedError
 
-    def _read(self) -> Cluster:
+    def _read_cluster(self) -> Cluster:
         raise NotImplementedError
 
 
@@ -242,89 +242,89 @@ def open_session(request: SessionRequest) -> ClusterSession:
     """
     if request.source.live:
         return LiveSession(request)
-    held = kept(request.source, request.needs.command)
-    return DumpSession(request) if held is None else SnapshotSession(request, held)
+    scene = open_scene(request.source, request.needs.command)
+    return DumpSession(request) if scene is None else SnapshotSession(request, scene)
 
 
-class Observed(ClusterSession):
+class ObservedSession(ClusterSession):
     """A session over a cluster and an AWS side that were read already."""
 
     def __init__(
-        self, cluster: Cluster, aws: VerifiedCluster | Unknown, beside: ExtraReader | None = None, live: bool = False
+        self, cluster: Cluster, aws: VerifiedCluster | Unknown, extra_reader: ExtraReader | None = None, live: bool = False
     ) -> None:
         self.cluster, self.aws, self.live = cluster, aws, live
-        if beside is not None:
-            self._beside = beside
+        if extra_reader is not None:
+            self._extra_reader = extra_reader
 
 
 class SnapshotSession(ClusterSession):
     """A session over a snapshot that this tool wrote, or over the demo, in the scene of the command."""
 
-    def __init__(self, request: SessionRequest, held: SnapshotScene | DemoSnapshot) -> None:
+    def __init__(self, request: SessionRequest, scene: SnapshotScene | DemoSnapshot) -> None:
         super().__init__(request)
-        self._held = held
+        self._scene = scene
 
-    def _aws(self) -> VerifiedCluster | Unknown:
-        return self._held.aws()
+    def _open_aws(self) -> VerifiedCluster | Unknown:
+        return self._scene.aws()
 
-    def _read(self) -> Cluster:
-        return self._held.reader(self.request.progress).read(self.needs.kinds)
+    def _read_cluster(self) -> Cluster:
+        return self._scene.reader(self.request.progress).read(self.needs.kinds)
 
     @cached_property
-    def _beside(self) -> ExtraReader:
-        return self._held.beside()
+    def _extra_reader(self) -> ExtraReader:
+        return self._scene.extra_reader()
 
 
 class LiveSession(ClusterSession):
     live = True
 
-    def _aws(self) -> VerifiedCluster:
-        return self.request.believe(self.request.connection, self.request.wanted)
+    def _open_aws(self) -> VerifiedCluster:
+        return self.request.verify(self.request.connection, self.request.aws_request)
 
-    def _read(self) -> Cluster:
+    def _read_cluster(self) -> Cluster:
         request = self.request
         return open_reader(request.source, request.connection, request.progress).read(self.needs.kinds)
 
     @cached_property
-    def objects(self) -> ReadOnce:
-        return ReadOnce(self.objects_now)
+    def objects(self) -> CachedObjectReader:
+        return CachedObjectReader(self.live_objects)
 
     @property
     def applied(self) -> AppliedReader:
         return self.objects
 
     @cached_property
-    def objects_now(self) -> SingleObjects:
+    def live_objects(self) -> SingleObjects:
         from kubectl_eksdoc.kube.single_objects import SingleObjects
 
         return SingleObjects(self.request.connection)
 
     @cached_property
-    def histories(self) -> Histories:
+    def histories(self) -> HistoryReader:
         from kubectl_eksdoc.kube.single_objects import NamespaceLists
 
         return NamespaceLists(self.request.connection)
 
     @cached_property
-    def inside(self) -> PodReader:
+    def pod_reader(self) -> PodReader:
         from kubectl_eksdoc.kube import inside_pods
 
         return inside_pods.LivePodReader(self.request.connection)
 
     @cached_property
-    def signs(self) -> Signs:
-        from kubectl_eksdoc.kube.api_signs import KarpenterSigns
+    def interruption_reader(self) -> InterruptionReader:
+        from kubectl_eksdoc.kube.api_signs import LiveInterruptionEvents
 
-        return KarpenterSigns(self.request.connection)
-
-    @cached_property
-    def usage(self) -> UsageSigns:
-        from kubectl_eksdoc.kube.api_signs import ApiSigns
-
-        return ApiSigns(self.request.connection)
+        return LiveInterruptionEvents(self.request.connection)
 
     @cached_property
-    def past(self) -> ChangeReader:
+    def api_usage(self) -> ApiUsageReader:
+        from kubectl_eksdoc.kube.api_signs import LiveApiUsage
+
+        return LiveApiUsage(self.request.connection)
+
+    @cached_property
+    def change_reader(self) -> ChangeReader:
         from kubectl_eksdoc.kube import api_signs
 
         return api_signs.LiveChanges(self.request.connection)
@@ -334,83 +334,83 @@ class DumpSession(ClusterSession):
     """A session over the output of ``kubectl get`` or ``kubectl cluster-info dump``. It is read in one pass, in which
     the declared needs are kept; single pods take another pass."""
 
-    def _aws(self) -> VerifiedCluster | Unknown:
-        return recorded(self.request.source.snapshot)
+    def _open_aws(self) -> VerifiedCluster | Unknown:
+        return cluster_from_snapshot(self.request.source.snapshot)
 
-    def _read(self) -> Cluster:
+    def _read_cluster(self) -> Cluster:
         from kubectl_eksdoc.model.kinds import REPLICA_SETS
-        from kubectl_eksdoc.objects.held import HeldTogether
+        from kubectl_eksdoc.objects.held import CombinedCollector
 
-        objects, signs, usage, past = self._keepers
+        objects, interruptions, api_usage, changes = self._object_stores
         needs, request = self.needs, self.request
-        declared = ((signs, needs.signs), (usage, needs.usage), (past, needs.past))
-        held = HeldTogether((objects, *(each for each, wanted in declared if wanted)))
-        kinds = dict.fromkeys((*needs.kinds, *objects.resources, *((REPLICA_SETS,) if needs.past else ())))
-        return open_reader(request.source, request.connection, request.progress, raw=held).read(tuple(kinds))
+        declared = ((interruptions, needs.interruptions), (api_usage, needs.api_usage), (changes, needs.changes))
+        stores = CombinedCollector((objects, *(each for each, wanted in declared if wanted)))
+        kinds = dict.fromkeys((*needs.kinds, *objects.resources, *((REPLICA_SETS,) if needs.changes else ())))
+        return open_reader(request.source, request.connection, request.progress, raw=stores).read(tuple(kinds))
 
     @cached_property
-    def _keepers(self) -> tuple[HeldObjects, HeldSigns, HeldApis, HeldChanges]:
-        from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
-        from kubectl_eksdoc.objects.held_answers import HeldApis
+    def _object_stores(self) -> tuple[DumpObjectReader, DumpSignReader, DumpApiUsage, DumpChangeReader]:
+        from kubectl_eksdoc.objects.held import DumpChangeReader, DumpObjectReader, DumpSignReader
+        from kubectl_eksdoc.objects.held_answers import DumpApiUsage
 
-        where, needs = self._where, self.needs
-        objects = HeldObjects(needs.objects, where, needs.histories, needs.signs)
-        return objects, HeldSigns(where), HeldApis(where), HeldChanges(where)
+        source, needs = self._source, self.needs
+        objects = DumpObjectReader(needs.objects, source, needs.histories, needs.interruptions)
+        return objects, DumpSignReader(source), DumpApiUsage(source), DumpChangeReader(source)
 
-    def _filled(self, declared: bool = True) -> tuple[HeldObjects, HeldSigns, HeldApis, HeldChanges]:
+    def _filled_stores(self, declared: bool = True) -> tuple[DumpObjectReader, DumpSignReader, DumpApiUsage, DumpChangeReader]:
         assert declared, "a dump is gone through once, and the needs declare what is kept then"
         assert self.cluster
-        return self._keepers
+        return self._object_stores
 
     @property
-    def _where(self) -> str:
+    def _source(self) -> str:
         return f"the snapshot {self.request.source.snapshot}"
 
     @cached_property
     def objects(self) -> ObjectReader:
-        return self._filled()[0]
+        return self._filled_stores()[0]
 
     @cached_property
     def applied(self) -> AppliedReader:
-        return self._keepers[0]
+        return self._object_stores[0]
 
     @cached_property
-    def histories(self) -> Histories:
-        return self._filled()[0]
+    def histories(self) -> HistoryReader:
+        return self._filled_stores()[0]
 
     @cached_property
-    def inside(self) -> PodReader:
+    def pod_reader(self) -> PodReader:
         from kubectl_eksdoc.model.kinds import PODS
-        from kubectl_eksdoc.objects.held import HeldPods
+        from kubectl_eksdoc.objects.held import DumpPodReader
 
         request = self.request
-        return HeldPods(lambda raw: open_reader(request.source, request.connection, raw=raw).read([PODS]), self._where)
+        return DumpPodReader(lambda raw: open_reader(request.source, request.connection, raw=raw).read([PODS]), self._source)
 
     @cached_property
-    def signs(self) -> Signs:
-        return self._filled(self.needs.signs)[1]
+    def interruption_reader(self) -> InterruptionReader:
+        return self._filled_stores(self.needs.interruptions)[1]
 
     @cached_property
-    def usage(self) -> UsageSigns:
-        return self._filled(self.needs.usage)[2]
+    def api_usage(self) -> ApiUsageReader:
+        return self._filled_stores(self.needs.api_usage)[2]
 
     @cached_property
-    def past(self) -> ChangeReader:
-        return self._filled(self.needs.past)[3]
+    def change_reader(self) -> ChangeReader:
+        return self._filled_stores(self.needs.changes)[3]
 
 
-class ReadOnce:
+class CachedObjectReader:
     """An `ObjectReader` and an `AppliedReader` that cache the answers of another one. Mutable."""
 
     def __init__(self, objects: SingleObjects) -> None:
         self._objects = objects
-        self._seen: dict[ObjectName, Doc | Absent | Unknown] = {}
+        self._objects_by_name: dict[ObjectName, Doc | Absent | Unknown] = {}
         self._applied: dict[tuple[str, bool], AppliedObjects | Unknown] = {}
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        if of not in self._seen:
-            self._seen[of] = self._objects.one(of)
-        return self._seen[of]
+    def read_object(self, name: ObjectName) -> Doc | Absent | Unknown:
+        if name not in self._objects_by_name:
+            self._objects_by_name[name] = self._objects.read_object(name)
+        return self._objects_by_name[name]
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
         if (manager, others) not in self._applied:
@@ -418,25 +418,25 @@ class ReadOnce:
         return self._applied[manager, others]
 
 
-def or_unknown(opened: Callable[[], A]) -> A | Unknown:
+def unknown_if_denied(open_aws: Callable[[], A]) -> A | Unknown:
     """The result of `open_aws`, or Unknown where AWS denies access or the cluster or region is not known.
 
     Raises:
         ConfigError, SnapshotError, AwsError: as `open_aws`.
     """
     try:
-        return opened()
+        return open_aws()
     except AwsDenied as error:
         return Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
     except UsageError as error:
         return Unknown(f"AWS was not asked: {error.message}")
 
 
-def named(cluster: Cluster, aws: VerifiedCluster | Unknown, wanted: AwsRequest) -> Cluster:
+def with_aws_identity(cluster: Cluster, aws: VerifiedCluster | Unknown, request: AwsRequest) -> Cluster:
     """`cluster` with the names that AWS has for it; without AWS, with the names of the command line where no other
     source has one."""
-    who = cluster.identity
+    identity = cluster.identity
     if isinstance(aws, Unknown):
-        return replace(cluster, identity=who.given(wanted.cluster, wanted.region))
+        return replace(cluster, identity=identity.with_defaults(request.cluster, request.region))
     eks = aws.cluster
-    return replace(cluster, identity=who.confirmed(eks.name, eks.account, eks.region))
+    return replace(cluster, identity=identity.verified_as(eks.name, eks.account, eks.region))

@@ -12,12 +12,12 @@ from kubectl_eksdoc.model.kinds import PODS, Unknown
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
-    from kubectl_eksdoc.host.cache import LastViews
+    from kubectl_eksdoc.host.cache import ViewCache
     from kubectl_eksdoc.model.baseline import Baseline, SavedResult
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import ClusterAddress, Connection, OutageLimits
-    from kubectl_eksdoc.model.snapshots import LastView, Scene, Snapshot
-    from kubectl_eksdoc.objects.held_answers import HeldAnswers
+    from kubectl_eksdoc.model.snapshots import LastView, SceneManifest, Snapshot
+    from kubectl_eksdoc.objects.held_answers import SnapshotAnswerReader
     from kubectl_eksdoc.objects.single import RawObjects
     from kubectl_eksdoc.ports import ClusterReader, ExtraReader
 
@@ -41,7 +41,7 @@ def open_reader(
     source: SourceChoice,
     connection: Connection,
     progress: Progress | None = None,
-    waiting: OutageLimits | None = None,
+    outage_limits: OutageLimits | None = None,
     *,
     raw: RawObjects | None = None,
 ) -> ClusterReader:
@@ -57,18 +57,18 @@ def open_reader(
 
         return DemoReader(raw)
     if source.snapshot:
-        from kubectl_eksdoc.host.dump import SnapshotReader
+        from kubectl_eksdoc.host.dump import DumpReader
 
-        snapshot = snapshot_of(source)
+        snapshot = snapshot_index(source)
         if snapshot is not None:
-            return kept_reader(source.snapshot, "", snapshot.scenes[""], progress, raw)
-        return SnapshotReader(source.snapshot, progress, raw=raw)
+            return scene_reader(source.snapshot, "", snapshot.scenes[""], progress, raw)
+        return DumpReader(source.snapshot, progress, raw=raw)
     from kubectl_eksdoc.kube.reader import LiveReader
 
-    return LiveReader(connection, progress=progress, raw=raw, waiting=waiting)
+    return LiveReader(connection, progress=progress, raw_objects=raw, outage_limits=outage_limits)
 
 
-def snapshot_of(source: SourceChoice) -> Snapshot | None:
+def snapshot_index(source: SourceChoice) -> Snapshot | None:
     """The index of a snapshot that this tool wrote; None where the source is a kubectl dump or not a file.
 
     Raises:
@@ -76,18 +76,18 @@ def snapshot_of(source: SourceChoice) -> Snapshot | None:
     """
     if not source.snapshot:
         return None
-    from kubectl_eksdoc.host.dump import snapshot_at
+    from kubectl_eksdoc.host.dump import read_snapshot
 
-    return snapshot_at(source.snapshot)
+    return read_snapshot(source.snapshot)
 
 
-def kept_reader(
-    path: str, scene: str, told: Scene, progress: Progress | None = None, raw: RawObjects | None = None
+def scene_reader(
+    path: str, scene: str, scene_info: SceneManifest, progress: Progress | None = None, raw: RawObjects | None = None
 ) -> ClusterReader:
     """The reader of one scene of a snapshot that this tool wrote."""
     from kubectl_eksdoc.host.dump import SnapshotFileReader
 
-    return SnapshotFileReader(path, scene, told, progress, raw)
+    return SnapshotFileReader(path, scene, scene_info, progress, raw)
 
 
 def read_baseline(path: str) -> Baseline:
@@ -101,7 +101,7 @@ def read_baseline(path: str) -> Baseline:
     return saved.read_baseline(path)
 
 
-def read_earlier(path: str, kind: str, command: str) -> SavedResult:
+def read_saved_result(path: str, kind: str, command: str) -> SavedResult:
     """The earlier result of `command` from `path`, a document of `kind`.
 
     Raises:
@@ -109,7 +109,7 @@ def read_earlier(path: str, kind: str, command: str) -> SavedResult:
     """
     from kubectl_eksdoc.host import saved
 
-    return saved.read_earlier(path, kind, command)
+    return saved.read_saved_result(path, kind, command)
 
 
 def is_snapshot(path: str) -> bool:
@@ -122,31 +122,31 @@ def is_snapshot(path: str) -> bool:
 # Data for the screens of a live cluster: its address, the other contexts, and what it was like when last read.
 
 
-def pinned(connection: Connection) -> Connection:
+def pin_connection(connection: Connection) -> Connection:
     """The same cluster and user from now on, even when the current context of the kubeconfig changes.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube import config
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.target import process_credential_context
 
-    return config.pinned(connection, of_this_process())
+    return config.pin_context(connection, process_credential_context())
 
 
-def whereabouts(connection: Connection) -> ClusterAddress:
+def cluster_address(connection: Connection) -> ClusterAddress:
     """The address of the cluster.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube import config as kube_contexts
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.target import process_credential_context
 
-    return kube_contexts.whereabouts(connection, of_this_process())
+    return kube_contexts.cluster_address(connection, process_credential_context())
 
 
-def namespace_of(source: SourceChoice, connection: Connection) -> str:
+def default_namespace(source: SourceChoice, connection: Connection) -> str:
     """The namespace of a pod that is named without one.
 
     Raises:
@@ -155,46 +155,46 @@ def namespace_of(source: SourceChoice, connection: Connection) -> str:
     if not source.live:
         return "default"
     from kubectl_eksdoc.kube import config as kube_contexts
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.target import process_credential_context
 
-    return kube_contexts.namespace_of(connection, of_this_process())
+    return kube_contexts.default_namespace(connection, process_credential_context())
 
 
-def contexts(connection: Connection) -> tuple[str, ...]:
+def context_names(connection: Connection) -> tuple[str, ...]:
     """The names of all contexts in the kubeconfig, sorted."""
     from kubectl_eksdoc.kube import config as kube_contexts
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.target import process_credential_context
 
-    return kube_contexts.contexts(connection, of_this_process())
+    return kube_contexts.kube_contexts(connection, process_credential_context())
 
 
 def last_view(connection: Connection, environ: Mapping[str, str]) -> LastView | None:
     """The cluster as it was when it was last read on this machine; None where no view is saved."""
-    views = _views(environ)
+    views = _last_views(environ)
     try:
-        return None if views is None else views.of(whereabouts(connection).key)
+        return None if views is None else views.read(cluster_address(connection).key)
     except ConfigError:
         return None
 
 
-def remember(connection: Connection, environ: Mapping[str, str], cluster: Cluster) -> None:
+def save_last_view(connection: Connection, environ: Mapping[str, str], cluster: Cluster) -> None:
     """Save the view of `cluster` for the next start."""
     from kubectl_eksdoc.model.snapshots import last_view_of
 
-    views = _views(environ)
+    views = _last_views(environ)
     try:
         if views is not None:
-            views.keep(whereabouts(connection).key, last_view_of(cluster))
+            views.write(cluster_address(connection).key, last_view_of(cluster))
     except ConfigError:
         return  # the kubeconfig has changed since
 
 
-def _views(environ: Mapping[str, str]) -> LastViews | None:
+def _last_views(environ: Mapping[str, str]) -> ViewCache | None:
 
-    from kubectl_eksdoc.host.cache import LastViews, cache_folder
+    from kubectl_eksdoc.host.cache import ViewCache, cache_folder
 
     folder = cache_folder(environ, environ.get("HOME") or os.path.expanduser("~"))
-    return None if folder is None else LastViews(folder)
+    return None if folder is None else ViewCache(folder)
 
 
 # One scene of a snapshot that this tool wrote, or of the demo: its lists, its other answers, and its AWS answers.
@@ -210,33 +210,33 @@ class SnapshotScene:
 
     path: str
     scene: str
-    told: Scene
+    scene_info: SceneManifest
 
     @property
-    def where(self) -> str:
+    def source(self) -> str:
         return f"the snapshot {self.path}"
 
     def reader(self, progress: Progress | None, raw: RawObjects | None = None) -> ClusterReader:
-        return kept_reader(self.path, self.scene, self.told, progress, raw)
+        return scene_reader(self.path, self.scene, self.scene_info, progress, raw)
 
-    def beside(self) -> HeldAnswers:
+    def extra_reader(self) -> SnapshotAnswerReader:
         """The reader of everything besides the lists.
 
         Raises:
             SnapshotError: it cannot be read.
         """
-        from kubectl_eksdoc.host.dump import file_in
+        from kubectl_eksdoc.host.dump import read_scene_file
         from kubectl_eksdoc.model.cluster import ClusterAnswers
-        from kubectl_eksdoc.objects.held import HeldPods
-        from kubectl_eksdoc.objects.held_answers import BadAnswers, HeldAnswers, read
+        from kubectl_eksdoc.objects.held import DumpPodReader
+        from kubectl_eksdoc.objects.held_answers import InvalidAnswers, SnapshotAnswerReader, read_answers
 
-        body = file_in(self.path, self.scene, CLUSTER_ANSWERS)
+        body = read_scene_file(self.path, self.scene, CLUSTER_ANSWERS)
         try:
-            answers = ClusterAnswers() if body is None else read(body)
-        except BadAnswers as error:
-            raise SnapshotError(f"cannot read what {self.where} holds of the cluster's answers: {error}") from error
-        pods = HeldPods(lambda raw: self.reader(None, raw).read([PODS]), self.where)
-        return HeldAnswers(answers, self.where, pods.containers)
+            answers = ClusterAnswers() if body is None else read_answers(body)
+        except InvalidAnswers as error:
+            raise SnapshotError(f"cannot read what {self.source} holds of the cluster's answers: {error}") from error
+        pods = DumpPodReader(lambda raw: self.reader(None, raw).read([PODS]), self.source)
+        return SnapshotAnswerReader(answers, self.source, pods.containers)
 
     def aws(self) -> VerifiedCluster | Unknown:
         """The cluster as AWS describes it.
@@ -245,13 +245,13 @@ class SnapshotScene:
             SnapshotError: it cannot be read.
             AwsError: as `aws.asking.verify_cluster`.
         """
-        from kubectl_eksdoc.host.dump import file_in
+        from kubectl_eksdoc.host.dump import read_scene_file
 
-        from .aws import of_answers
+        from .aws import cluster_from_answers
 
-        if self.told.aws is not None:
-            return self.told.aws
-        return of_answers(file_in(self.path, self.scene, AWS_ANSWERS), self.where)
+        if self.scene_info.aws is not None:
+            return self.scene_info.aws
+        return cluster_from_answers(read_scene_file(self.path, self.scene, AWS_ANSWERS), self.source)
 
 
 @frozen
@@ -265,18 +265,18 @@ class DemoSnapshot:
 
         return DemoReader(raw, self.scene)
 
-    def beside(self) -> ExtraReader:
-        from kubectl_eksdoc.embedded.demo.reader import DemoBeside
+    def extra_reader(self) -> ExtraReader:
+        from kubectl_eksdoc.embedded.demo.reader import DemoExtraReader
 
-        return DemoBeside(self.scene)
+        return DemoExtraReader(self.scene)
 
     def aws(self) -> VerifiedCluster:
-        from .aws import demo
+        from .aws import demo_cluster
 
-        return demo(self.scene)
+        return demo_cluster(self.scene)
 
 
-def kept(source: SourceChoice, command: str) -> SnapshotScene | DemoSnapshot | None:
+def open_scene(source: SourceChoice, command: str) -> SnapshotScene | DemoSnapshot | None:
     """The scene that `command` reads; None where the source is neither a snapshot of this tool nor the demo.
 
     Raises:
@@ -286,7 +286,7 @@ def kept(source: SourceChoice, command: str) -> SnapshotScene | DemoSnapshot | N
         from kubectl_eksdoc.embedded.demo.reader import SCENES
 
         return DemoSnapshot(command if command in SCENES else "")
-    snapshot = snapshot_of(source)
+    snapshot = snapshot_index(source)
     if snapshot is None:
         return None
     scene = snapshot.scene(command)

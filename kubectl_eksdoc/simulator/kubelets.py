@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Protocol
 
-from kubectl_eksdoc.kubernetes.evictions import Rejected, rejected
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.kubernetes.evictions import KubeletRejection, kubelet_rejection
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.nodes import Pod
 
 from .registry import DeleteOptions, FactSource, Registry, with_condition
-from .store import NODES, PODS, Key, StoreChange, StoredItem
+from .store import NODES, PODS, ObjectKey, StoreChange, StoredItem
 
 NEVER = float("inf")
 
@@ -32,17 +32,17 @@ class KubeletTimes(Protocol):
         """For a pod that ends by itself (restartPolicy Never or OnFailure): from Ready until it has succeeded."""
 
 
-def none_is(pod: Pod) -> bool:
+def no_pod(pod: Pod) -> bool:
     """False for every pod."""
     return False
 
 
-def every_image(image: str) -> str:
+def pull_every_image(image: str) -> str:
     """Every image can be pulled."""
     return ""
 
 
-Pulling = Callable[[str], str]
+ImagePull = Callable[[str], str]
 """The runtime's error for an image that it cannot pull, "" for others."""
 
 
@@ -57,175 +57,175 @@ class Kubelets:
         self,
         registry: Registry,
         facts: FactSource,
-        pace: KubeletTimes,
-        stuck: Callable[[Pod], bool] = none_is,
-        pulling: Pulling = every_image,
+        kubelet_times: KubeletTimes,
+        is_stuck: Callable[[Pod], bool] = no_pod,
+        image_pull: ImagePull = pull_every_image,
     ) -> None:
         self._registry = registry
-        self._pulling = pulling
+        self._image_pull = image_pull
         self._facts = facts
-        self._pace = pace
-        self._stuck = stuck
-        self._ends: dict[str, float] = {}  # pod uid → when the kubelet's current action is done
-        self._number = 0
+        self._kubelet_times = kubelet_times
+        self._is_stuck = is_stuck
+        self._done_at: dict[str, float] = {}  # pod uid → when the kubelet's current action is done
+        self._pod_number = 0
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         if change.resource == NODES:
-            back = change.before is not None and _unheard(change.before) and not _unheard(change.item)
-            return self._keys_on(change.key[1]) if back else ()
+            is_back = change.before is not None and _is_unreachable(change.before) and not _is_unreachable(change.item)
+            return self._keys_on(change.key[1]) if is_back else ()
         return self._keys_of(change)
 
-    def _keys_on(self, node: str) -> Iterable[Key]:
+    def _keys_on(self, node: str) -> Iterable[ObjectKey]:
         return [pod.key for pod in self._registry.store.list(PODS) if pod.node == node]
 
-    def _keys_of(self, change: StoreChange) -> Iterable[Key]:
-        if change.gone:
-            self._ends.pop(change.item.uid, None)
-            self._ends.pop(_stopping(change.item.uid), None)
+    def _keys_of(self, change: StoreChange) -> Iterable[ObjectKey]:
+        if change.is_deletion:
+            self._done_at.pop(change.item.uid, None)
+            self._done_at.pop(_stop_key(change.item.uid), None)
             return
         item = change.item
-        if item.node and (item.leaving or _starts(item) or _runs_out(item)):
+        if item.node and (item.deleting or _is_unstarted(item) or _runs_to_completion(item)):
             yield change.key
 
-    def reconcile(self, key: Key) -> float | None:
+    def reconcile(self, key: ObjectKey) -> float | None:
         item = self._registry.find(PODS, key)
         if item is None:
             return None
         node = self._registry.find(NODES, ("", item.node))
-        if node is None or _unheard(node):
+        if node is None or _is_unreachable(node):
             return None  # no kubelet can act
-        if item.leaving:
-            return self._stop(item)
-        if _starts(item):
-            if refused := self._refused(item, node):
-                return self._write(item, phase="Failed", reason=refused.reason, message=refused.message)
-            left_s = self._left_s(item.uid, self._pace.start_s(self._facts.pod(item)))
+        if item.deleting:
+            return self._stop_pod(item)
+        if _is_unstarted(item):
+            if refusal := self._admission_refusal(item, node):
+                return self._write_status(item, phase="Failed", reason=refusal.reason, message=refusal.message)
+            remaining_s = self._remaining_s(item.uid, self._kubelet_times.start_s(self._facts.pod(item)))
             images = [str(each.get("image", "")) for each in _containers(item)]
-            if unpulled := next(filter(None, map(self._pulling, images)), ""):
-                return self._write(item, **_creating(item, node, self._registry.now, _unpulled(unpulled)))
-            if left_s == NEVER:
-                return self._write(item, **_creating(item, node, self._registry.now, {"reason": "ContainerCreating"}))
-            if left_s > 0:
-                return left_s
-            self._ends.pop(item.uid, None)
-            self._number += 1
-            return self._write(item, **_running(item, node, self._number, self._registry.now))
-        return self._run_out(item) if _runs_out(item) else None
+            if pull_error := next(filter(None, map(self._image_pull, images)), ""):
+                return self._write_status(item, **_creating_status(item, node, self._registry.timestamp, _pull_back_off(pull_error)))
+            if remaining_s == NEVER:
+                return self._write_status(item, **_creating_status(item, node, self._registry.timestamp, {"reason": "ContainerCreating"}))
+            if remaining_s > 0:
+                return remaining_s
+            self._done_at.pop(item.uid, None)
+            self._pod_number += 1
+            return self._write_status(item, **_running_status(item, node, self._pod_number, self._registry.timestamp))
+        return self._complete_pod(item) if _runs_to_completion(item) else None
 
-    def _left_s(self, what: str, seconds: float) -> float:
+    def _remaining_s(self, work_key: str, seconds: float) -> float:
         """Seconds until `work_key` is done, which takes `seconds` from the first call on."""
         now = self._registry.seconds
-        return self._ends.setdefault(what, now + seconds) - now
+        return self._done_at.setdefault(work_key, now + seconds) - now
 
-    def _write(self, item: StoredItem, **status: object) -> float | None:
+    def _write_status(self, item: StoredItem, **status: object) -> float | None:
         """None: it need not be handled again."""
-        self._registry.put(item, ("status",), {**item.status, **status}, status=True)
+        self._registry.set_value(item, ("status",), {**item.status, **status}, status=True)
         return None
 
-    def _refused(self, item: StoredItem, node: StoredItem) -> Rejected | None:
+    def _admission_refusal(self, item: StoredItem, node: StoredItem) -> KubeletRejection | None:
         """The scheduler has checked pods that it has bound."""
-        if item.says("PodScheduled") == "True":
+        if item.condition_status("PodScheduled") == "True":
             return None
-        here = self._registry.store.list(PODS)
-        there = [self._facts.pod(each) for each in here if each.node == node.key[1]]
-        return rejected(self._facts.pod(item), self._facts.node(node), there)
+        all_pods = self._registry.store.list(PODS)
+        pods_on_node = [self._facts.pod(each) for each in all_pods if each.node == node.key[1]]
+        return kubelet_rejection(self._facts.pod(item), self._facts.node(node), pods_on_node)
 
-    def _stop(self, item: StoredItem) -> float | None:
-        if self._stuck(self._facts.pod(item)):
+    def _stop_pod(self, item: StoredItem) -> float | None:
+        if self._is_stuck(self._facts.pod(item)):
             return None
         deadline = self._facts.pod(item).deletion_deadline
         assert deadline is not None, "it is being deleted"
-        own_s = self._left_s(_stopping(item.uid), self._pace.stop_s(self._facts.pod(item)))
-        left_s = min(own_s, (deadline - self._registry.time) / timedelta(seconds=1))
-        if left_s > 0:
-            return left_s
+        stop_time_s = self._remaining_s(_stop_key(item.uid), self._kubelet_times.stop_s(self._facts.pod(item)))
+        remaining_s = min(stop_time_s, (deadline - self._registry.current_time) / timedelta(seconds=1))
+        if remaining_s > 0:
+            return remaining_s
         self._registry.delete(item, DeleteOptions(grace_s=0, uid=item.uid))  # a finalizer may delay it
         return None
 
-    def _run_out(self, item: StoredItem) -> float | None:
-        left_s = self._left_s(item.uid, self._pace.run_s(self._facts.pod(item)))
-        if left_s > 0:
-            return None if left_s == NEVER else left_s
-        return self._write(item, **_succeeded(item, self._registry.now))
+    def _complete_pod(self, item: StoredItem) -> float | None:
+        remaining_s = self._remaining_s(item.uid, self._kubelet_times.run_s(self._facts.pod(item)))
+        if remaining_s > 0:
+            return None if remaining_s == NEVER else remaining_s
+        return self._write_status(item, **_succeeded_status(item, self._registry.timestamp))
 
 
-def _unheard(node: StoredItem) -> bool:
-    return node.says("Ready") == "Unknown"
+def _is_unreachable(node: StoredItem) -> bool:
+    return node.condition_status("Ready") == "Unknown"
 
 
-def _stopping(uid: str) -> str:
+def _stop_key(uid: str) -> str:
     return f"stop {uid}"
 
 
-def _starts(pod: StoredItem) -> bool:
+def _is_unstarted(pod: StoredItem) -> bool:
     """Whether no container was started yet: started pods of a dump stay as they are there."""
     return pod.phase == "Pending" and not pod.status.get("containerStatuses")
 
 
-def _runs_out(pod: StoredItem) -> bool:
+def _runs_to_completion(pod: StoredItem) -> bool:
     return pod.phase == "Running" and pod.spec.get("restartPolicy") in ("Never", "OnFailure")
 
 
-def _unpulled(said: str) -> Doc:
+def _pull_back_off(message: str) -> Doc:
     """The state after the first tries (pkg/kubelet/images/image_manager.go)."""
-    return {"reason": "ImagePullBackOff", "message": f"Back-off pulling image: {said}"}
+    return {"reason": "ImagePullBackOff", "message": f"Back-off pulling image: {message}"}
 
 
-def _creating(pod: StoredItem, node: StoredItem, now: str, waiting: Doc) -> Doc:
+def _creating_status(pod: StoredItem, node: StoredItem, now: str, waiting: Doc) -> Doc:
     """The status while its images are pulled (pkg/kubelet/kubelet_pods.go, status/generate.go)."""
     names = [each["name"] for each in _containers(pod)]
-    unready = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{' '.join(names)}]"}
-    conditions = _conditions(
-        pod.conditions, ("PodReadyToStartContainers", "Initialized"), {"status": "True", **_UNPROBED}, now
+    not_ready_fields = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{' '.join(names)}]"}
+    conditions = _with_conditions(
+        pod.conditions, ("PodReadyToStartContainers", "Initialized"), {"status": "True", **_NOT_PROBED}, now
     )
-    conditions = _conditions(conditions, ("Ready", "ContainersReady"), {"status": "False", **_UNPROBED, **unready}, now)
-    waits = {"ready": False, "started": False, "imageID": "", "state": {"waiting": waiting}}
-    containers = [{**_started(each, now), **waits} for each in _containers(pod)]
-    started = {"phase": "Pending", "conditions": conditions, "startTime": now, "containerStatuses": containers}
-    return started | _host(node)
+    conditions = _with_conditions(conditions, ("Ready", "ContainersReady"), {"status": "False", **_NOT_PROBED, **not_ready_fields}, now)
+    waiting_fields = {"ready": False, "started": False, "imageID": "", "state": {"waiting": waiting}}
+    containers = [{**_running_container(each, now), **waiting_fields} for each in _containers(pod)]
+    status = {"phase": "Pending", "conditions": conditions, "startTime": now, "containerStatuses": containers}
+    return status | _host_addresses(node)
 
 
-_UNPROBED = {"lastProbeTime": None}
+_NOT_PROBED = {"lastProbeTime": None}
 
 
-def _conditions(held: list[Doc], kinds: Iterable[str], new: Doc, now: str) -> list[Doc]:
+def _with_conditions(conditions: list[Doc], types: Iterable[str], condition: Doc, now: str) -> list[Doc]:
     """`conditions` with `condition` for each of these types."""
-    for each in kinds:
-        held = with_condition(held, {"type": each, **new}, now)
-    return held
+    for condition_type in types:
+        conditions = with_condition(conditions, {"type": condition_type, **condition}, now)
+    return conditions
 
 
-def _running(pod: StoredItem, node: StoredItem, number: int, now: str) -> Doc:
-    kinds = ("Initialized", "PodReadyToStartContainers", "ContainersReady", "Ready")
-    conditions = _conditions(pod.conditions, kinds, {"status": "True", **_UNPROBED}, now)
+def _running_status(pod: StoredItem, node: StoredItem, number: int, now: str) -> Doc:
+    types = ("Initialized", "PodReadyToStartContainers", "ContainersReady", "Ready")
+    conditions = _with_conditions(pod.conditions, types, {"status": "True", **_NOT_PROBED}, now)
     address = f"10.{64 + number // 65536 % 64}.{number // 256 % 256}.{number % 256}"
-    made: Doc = {"phase": "Running", "conditions": conditions, "podIP": address, "podIPs": [{"ip": address}]}
-    containers = [_started(each, now) for each in _containers(pod)]
-    return made | {"startTime": now, "containerStatuses": containers} | _host(node)
+    status: Doc = {"phase": "Running", "conditions": conditions, "podIP": address, "podIPs": [{"ip": address}]}
+    containers = [_running_container(each, now) for each in _containers(pod)]
+    return status | {"startTime": now, "containerStatuses": containers} | _host_addresses(node)
 
 
-def _host(node: StoredItem) -> Doc:
+def _host_addresses(node: StoredItem) -> Doc:
     addresses = node.status.get("addresses") or ()
-    hosts = [each["address"] for each in addresses if each.get("type") == "InternalIP"]
-    return {"hostIP": hosts[0], "hostIPs": [{"ip": hosts[0]}]} if hosts else {}
+    host_ips = [each["address"] for each in addresses if each.get("type") == "InternalIP"]
+    return {"hostIP": host_ips[0], "hostIPs": [{"ip": host_ips[0]}]} if host_ips else {}
 
 
-def _succeeded(pod: StoredItem, now: str) -> Doc:
-    conditions = _conditions(
+def _succeeded_status(pod: StoredItem, now: str) -> Doc:
+    conditions = _with_conditions(
         pod.conditions, ("ContainersReady", "Ready"), {"status": "False", "reason": "PodCompleted"}, now
     )
-    ended = [
-        {**each, "ready": False, "started": False, "state": {"terminated": _terminated(each, now)}}
+    container_statuses = [
+        {**each, "ready": False, "started": False, "state": {"terminated": _terminated_state(each, now)}}
         for each in pod.status.get("containerStatuses") or ()
     ]
-    return {"phase": "Succeeded", "conditions": conditions, "containerStatuses": ended}
+    return {"phase": "Succeeded", "conditions": conditions, "containerStatuses": container_statuses}
 
 
 def _containers(pod: StoredItem) -> list[Doc]:
     return pod.spec.get("containers") or []
 
 
-def _started(container: Doc, now: str) -> Doc:
+def _running_container(container: Doc, now: str) -> Doc:
     return {
         "name": container["name"],
         "image": container.get("image", ""),
@@ -238,6 +238,6 @@ def _started(container: Doc, now: str) -> Doc:
     }
 
 
-def _terminated(status: Doc, now: str) -> Doc:
-    since = at(status, "state", "running", "startedAt") or now
-    return {"exitCode": 0, "reason": "Completed", "startedAt": since, "finishedAt": now}
+def _terminated_state(status: Doc, now: str) -> Doc:
+    started_at = nested_field(status, "state", "running", "startedAt") or now
+    return {"exitCode": 0, "reason": "Completed", "startedAt": started_at, "finishedAt": now}

@@ -8,27 +8,27 @@ from functools import partial
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.nodes import Pod
 
-from .controllers import Controller, Loop, VirtualTime, WorkBudget, in_time
-from .disruptions import DisruptionController, Evictions, StaleTargets
-from .kubelets import Kubelets, KubeletTimes, Pulling, every_image, none_is
+from .controllers import Controller, ControllerLoop, VirtualTime, WorkBudget, no_delay
+from .disruptions import DisruptionController, EvictionEndpoint, StaleDisruptionTargets
+from .kubelets import Kubelets, KubeletTimes, ImagePull, pull_every_image, no_pod
 from .registry import FactSource, Registry
-from .scheduling import NodeRoster, Scheduler
-from .store import Key, Listener, Names, Store, StoredItem
+from .scheduling import BudgetIndex, Scheduler
+from .store import ObjectKey, ChangeListener, NameGenerator, Store, StoredItem
 from .workloads.daemon_sets import DaemonSets
 from .workloads.deployments import Deployments
 from .workloads.endpoint_slices import EndpointSlices
 from .workloads.garbage import (
     ClaimProtection,
     DetachController,
-    Garbage,
-    Namespaces,
-    PodGarbage,
+    GarbageCollector,
+    NamespaceController,
+    PodGarbageCollector,
 )
 from .workloads.jobs import Jobs
-from .workloads.owning import Index
+from .workloads.owning import ObjectIndex
 from .workloads.replica_sets import OtherControllers, ReplicaSets
 from .workloads.stateful_sets import StatefulSets
 from .workloads.taints import NodeTaints, TaintEvictions
@@ -45,11 +45,11 @@ class ControlPlaneLags:
     scheduler_s: float = 0.01
     disruptions_s: float = 0.02
     disruption_sync_s: float = 0.0
-    disruptions_late_s: Callable[[], float] = in_time
-    missed: Callable[[Pod], bool] = none_is
+    disruptions_extra_delay_s: Callable[[], float] = no_delay
+    misses_deletion: Callable[[Pod], bool] = no_pod
 
 
-Workloads = Callable[[Registry], Iterable[Controller]]
+ControllerFactory = Callable[[Registry], Iterable[Controller]]
 """Creates the workload controllers for a registry."""
 
 
@@ -58,35 +58,35 @@ class ControlPlane:
 
     def __init__(self, start: datetime, facts: FactSource, seed: int = 0) -> None:
         self.store = Store()
-        self.agenda = VirtualTime(start)
-        self.registry = Registry(self.store, self.agenda, Names(seed))
+        self.virtual_time = VirtualTime(start)
+        self.registry = Registry(self.store, self.virtual_time, NameGenerator(seed))
         self.facts = facts
-        self.roster = NodeRoster(self.store, facts)
-        self.evictions = Evictions(self.registry, self.roster, facts)
-        self._loops: list[Loop] = []
-        self._listeners: tuple[Listener, ...] = ()
-        self._begun: tuple[Workloads, ControlPlaneLags] | None = None
+        self.budget_index = BudgetIndex(self.store, facts)
+        self.evictions = EvictionEndpoint(self.registry, self.budget_index, facts)
+        self._loops: list[ControllerLoop] = []
+        self._listeners: tuple[ChangeListener, ...] = ()
+        self._start_arguments: tuple[ControllerFactory, ControlPlaneLags] | None = None
 
     def load(self, resource: str, docs: Iterable[Doc]) -> None:
         """Load objects from a dump: names, uids, times and statuses are kept, resourceVersions are new."""
         for doc in docs:
-            namespace = str(at(doc, "metadata", "namespace") or "")
+            namespace = str(nested_field(doc, "metadata", "namespace") or "")
             self.store.add(resource, (namespace, str(doc["metadata"]["name"])), doc)
 
     def start(
         self,
-        pace: KubeletTimes,
-        workloads: Workloads,
+        kubelet_times: KubeletTimes,
+        controllers: ControllerFactory,
         lags: ControlPlaneLags = ControlPlaneLags(),
-        stuck: Callable[[Pod], bool] = none_is,
-        pulling: Pulling = every_image,
+        is_stuck: Callable[[Pod], bool] = no_pod,
+        image_pull: ImagePull = pull_every_image,
     ) -> None:
         """Start all components. Pods for which `is_stuck` is true do not stop even when they are killed; `image_pull`
         tells which images can be pulled."""
-        self._begun = (workloads, lags)
-        WorkBudget(self.store, self.agenda)
-        self._begin(DisruptionController.unfinished)
-        Loop(Kubelets(self.registry, self.facts, pace, stuck, pulling), self.store, self.agenda)
+        self._start_arguments = (controllers, lags)
+        WorkBudget(self.store, self.virtual_time)
+        self._start_controllers(DisruptionController.unfinished_keys)
+        ControllerLoop(Kubelets(self.registry, self.facts, kubelet_times, is_stuck, image_pull), self.store, self.virtual_time)
 
     def restart(self) -> None:
         """Controllers and scheduler crash and restart: they have only the stored objects, and handle all of them again.
@@ -94,57 +94,57 @@ class ControlPlane:
         for loop in self._loops:
             loop.stop()
         self._loops.clear()
-        self.store.leave(self._listeners)
-        self._begin(None)
+        self.store.remove_listeners(self._listeners)
+        self._start_controllers(None)
 
-    def _begin(self, first: Callable[[DisruptionController, StoredItem], Iterable[Key]] | None) -> None:
-        assert self._begun is not None, "it was started"
-        there = self.store.listeners
-        self._work(*self._begun, first)
-        self._listeners = tuple(each for each in self.store.listeners if each not in there)
+    def _start_controllers(self, initial_keys: Callable[[DisruptionController, StoredItem], Iterable[ObjectKey]] | None) -> None:
+        assert self._start_arguments is not None, "it was started"
+        old_listeners = self.store.listeners
+        self._create_loops(*self._start_arguments, initial_keys)
+        self._listeners = tuple(each for each in self.store.listeners if each not in old_listeners)
 
-    def _work(
+    def _create_loops(
         self,
-        workloads: Workloads,
+        controllers: ControllerFactory,
         lags: ControlPlaneLags,
-        first: Callable[[DisruptionController, StoredItem], Iterable[Key]] | None,
+        initial_keys: Callable[[DisruptionController, StoredItem], Iterable[ObjectKey]] | None,
     ) -> None:
-        for controller in workloads(self.registry):
-            self._run(controller, lags.controllers_s)
-        disruptions = DisruptionController(self.registry, self.roster, lags.missed)
-        loop = Loop(
+        for controller in controllers(self.registry):
+            self._start_loop(controller, lags.controllers_s)
+        disruptions = DisruptionController(self.registry, self.budget_index, lags.misses_deletion)
+        loop = ControllerLoop(
             disruptions,
             self.store,
-            self.agenda,
+            self.virtual_time,
             lags.disruptions_s,
             lags.disruption_sync_s,
-            first=None if first is None else partial(first, disruptions),
-            late_s=lags.disruptions_late_s,
+            initial_keys=None if initial_keys is None else partial(initial_keys, disruptions),
+            extra_delay_s=lags.disruptions_extra_delay_s,
         )
         self._loops.append(loop)
-        self._run(StaleTargets(self.registry, self.facts), lags.disruptions_s)
-        self._run(Scheduler(self.registry, self.facts), lags.scheduler_s)
+        self._start_loop(StaleDisruptionTargets(self.registry, self.facts), lags.disruptions_s)
+        self._start_loop(Scheduler(self.registry, self.facts), lags.scheduler_s)
 
-    def rest(self, most_s: float) -> None:
+    def run_until_idle(self, max_s: float) -> None:
         """Let time pass until nothing is left to do, or `max_s` have passed."""
-        end_s = self.agenda.seconds + most_s
-        while (due_s := self.agenda.due_s) is not None and due_s <= end_s:
-            self.agenda.next()
+        end_s = self.virtual_time.seconds + max_s
+        while (due_s := self.virtual_time.due_s) is not None and due_s <= end_s:
+            self.virtual_time.run_next()
 
-    def _run(self, controller: Controller, lag_s: float) -> None:
-        self._loops.append(Loop(controller, self.store, self.agenda, lag_s))
+    def _start_loop(self, controller: Controller, lag_s: float) -> None:
+        self._loops.append(ControllerLoop(controller, self.store, self.virtual_time, lag_s))
 
 
 # All workload controllers of a cluster, in the order in which they are started.
 
 
-def every_controller(registry: Registry, index: Index | None = None) -> tuple[Controller, ...]:
+def workload_controllers(registry: Registry, index: ObjectIndex | None = None) -> tuple[Controller, ...]:
     """Create them when the store has its initial objects, and run each in a `ControllerLoop`, in this order.
 
     Replica sets come before deployments: a deployment then sees one step done before it takes the next, as real ones
     mostly do. `index` may be shared with other users of the ownership index.
     """
-    index = Index(registry.store) if index is None else index
+    index = ObjectIndex(registry.store) if index is None else index
     return (
         ReplicaSets(registry, index),
         ReplicaSets(registry, index, kinds.REPLICATION_CONTROLLERS),
@@ -156,9 +156,9 @@ def every_controller(registry: Registry, index: Index | None = None) -> tuple[Co
         EndpointSlices(registry, index),
         NodeTaints(registry, index),
         TaintEvictions(registry, index),
-        PodGarbage(registry, index),
+        PodGarbageCollector(registry, index),
         ClaimProtection(registry, index),
         DetachController(registry, index),
-        Namespaces(registry),
-        Garbage(registry, index),
+        NamespaceController(registry),
+        GarbageCollector(registry, index),
     )

@@ -15,29 +15,29 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.schedules import parsed
+from kubectl_eksdoc.kubernetes.schedules import parse_time
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 
-from .chance import MASK, STEP, mixed
+from .chance import MASK_64, SPLITMIX_STEP, mix_bits
 
 PODS, NODES, NAMESPACES, BUDGETS, CLAIMS = (
     each.full_name for each in (kinds.PODS, kinds.NODES, kinds.NAMESPACES, kinds.BUDGETS, kinds.CLAIMS)
 )
 
-Key = tuple[str, str]
+ObjectKey = tuple[str, str]
 """Namespace ("" for cluster-scoped objects) and name."""
 
-KEPT = 10_000
+MAX_KEPT_CHANGES = 10_000
 """Kept changes of one resource; etcd keeps those of the last five minutes."""
 
 
-def path_of(key: Key) -> str:
+def key_path(key: ObjectKey) -> str:
     """The key as in etcd, by which lists are sorted: ``a-b/x`` is before ``a/x``."""
     return f"{key[0]}/{key[1]}"
 
 
-def _key(path: str) -> Key:
+def _key_of_path(path: str) -> ObjectKey:
     namespace, _, name = path.partition("/")
     return namespace, name
 
@@ -46,7 +46,7 @@ class ResourceVersionExpired(Exception):
     """The requested version is older than the changes that are kept."""
 
 
-class Stale(Exception):
+class StaleItem(Exception):
     """The object was changed or removed since the version that was to be overwritten."""
 
 
@@ -63,14 +63,14 @@ class StoredItem:
     """One object at one version; `doc` contains that version, too."""
 
     resource: str
-    key: Key
+    key: ObjectKey
     version: int
     doc: Doc
 
     @property
     def meta(self) -> Doc:
-        found: Doc = self.doc["metadata"]
-        return found
+        metadata: Doc = self.doc["metadata"]
+        return metadata
 
     @property
     def spec(self) -> Doc:
@@ -85,7 +85,7 @@ class StoredItem:
         return str(self.meta.get("uid", ""))
 
     @property
-    def leaving(self) -> bool:
+    def deleting(self) -> bool:
         """Whether it is being deleted."""
         return "deletionTimestamp" in self.meta
 
@@ -112,7 +112,7 @@ class StoredItem:
         return self.meta.get("annotations") or {}
 
     @property
-    def created(self) -> str:
+    def creation_timestamp(self) -> str:
         """As written in the object; "" where it has none."""
         return str(self.meta.get("creationTimestamp") or "")
 
@@ -127,7 +127,7 @@ class StoredItem:
     def condition(self, kind: str) -> Doc | None:
         return next((each for each in self.conditions if each.get("type") == kind), None)
 
-    def says(self, kind: str) -> str:
+    def condition_status(self, kind: str) -> str:
         """The status of a condition, "" without one."""
         return str((self.condition(kind) or {}).get("status") or "")
 
@@ -141,8 +141,8 @@ class StoredItem:
     @property
     def replicas(self) -> int:
         """The desired replicas."""
-        given = self.spec.get("replicas")
-        return 1 if given is None else int(given)
+        desired = self.spec.get("replicas")
+        return 1 if desired is None else int(desired)
 
     @property
     def min_ready_s(self) -> int:
@@ -168,24 +168,24 @@ class StoredItem:
 
     @property
     def active(self) -> bool:
-        return not self.leaving and not self.finished
+        return not self.deleting and not self.finished
 
     @property
     def terminating(self) -> bool:
         """Being deleted while it has not finished."""
-        return self.leaving and not self.finished
+        return self.deleting and not self.finished
 
     @property
     def ready(self) -> bool:
-        return self.says("Ready") == "True"
+        return self.condition_status("Ready") == "True"
 
     @property
     def ready_since(self) -> str:
         """The time as written, "" while the pod is not ready or has no such time."""
-        held = self.condition("Ready")
-        return str(held.get("lastTransitionTime") or "") if held and self.ready else ""
+        ready_condition = self.condition("Ready")
+        return str(ready_condition.get("lastTransitionTime") or "") if ready_condition and self.ready else ""
 
-    def available_in(self, min_ready_s: int, now: datetime) -> float | None:
+    def available_in_s(self, min_ready_s: int, now: datetime) -> float | None:
         """Seconds until it counts as available, 0.0 if it does already; None while it is not ready."""
         if not self.ready:
             return None
@@ -194,17 +194,17 @@ class StoredItem:
         since = self.ready_since
         if not since:
             return None
-        return max(0.0, (moment(since) + timedelta(seconds=min_ready_s) - now).total_seconds())
+        return max(0.0, (parse_api_time(since) + timedelta(seconds=min_ready_s) - now).total_seconds())
 
     def is_available(self, min_ready_s: int, now: datetime) -> bool:
-        return self.available_in(min_ready_s, now) == 0.0
+        return self.available_in_s(min_ready_s, now) == 0.0
 
 
 class StoreChange(NamedTuple):
     """`before` is None for an added object. The `item` of a deletion is the last state, with a version of its own."""
 
     version: int
-    what: StoreChangeKind
+    change_kind: StoreChangeKind
     item: StoredItem
     before: StoredItem | None
 
@@ -213,12 +213,12 @@ class StoreChange(NamedTuple):
         return self.item.resource
 
     @property
-    def key(self) -> Key:
+    def key(self) -> ObjectKey:
         return self.item.key
 
     @property
-    def gone(self) -> bool:
-        return self.what is StoreChangeKind.DELETED
+    def is_deletion(self) -> bool:
+        return self.change_kind is StoreChangeKind.DELETED
 
 
 class _Table:
@@ -227,47 +227,47 @@ class _Table:
     __slots__ = ("changes", "items", "oldest", "paths")
 
     def __init__(self, oldest: int) -> None:
-        self.items: dict[Key, StoredItem] = {}
+        self.items: dict[ObjectKey, StoredItem] = {}
         self.paths: list[str] = []  # sorted, like lists
         self.changes: deque[StoreChange] = deque()
         self.oldest = oldest  # all changes after this version are kept
 
 
-Listener = Callable[[StoreChange], None]
+ChangeListener = Callable[[StoreChange], None]
 
 
 class Store:
     """Mutable. Resources have their RBAC names: ``poddisruptionbudgets.policy``."""
 
-    def __init__(self, version: int = 0, kept: int = KEPT) -> None:
+    def __init__(self, version: int = 0, max_changes: int = MAX_KEPT_CHANGES) -> None:
         """`version`: that of the last change; `max_changes`: how many changes of each resource are kept."""
         self._version = version
-        self._kept = kept
-        self._forgotten = version  # changes up to this version are dropped
+        self._max_changes = max_changes
+        self._dropped_version = version  # changes up to this version are dropped
         self._tables: dict[str, _Table] = {}
-        self._listeners: list[Listener] = []
+        self._listeners: list[ChangeListener] = []
 
     @property
     def version(self) -> int:
         """The version of the last change."""
         return self._version
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: ChangeListener) -> None:
         """Call `listener` with every change from now on; it must not change anything itself."""
         self._listeners.append(listener)
 
     @property
-    def listeners(self) -> tuple[Listener, ...]:
+    def listeners(self) -> tuple[ChangeListener, ...]:
         return tuple(self._listeners)
 
-    def leave(self, listeners: Collection[Listener]) -> None:
+    def remove_listeners(self, listeners: Collection[ChangeListener]) -> None:
         """Stop calling these listeners."""
         self._listeners = [each for each in self._listeners if each not in listeners]
 
-    def get(self, resource: str, key: Key) -> StoredItem | None:
+    def get(self, resource: str, key: ObjectKey) -> StoredItem | None:
         return self._table(resource).items.get(key)
 
-    def list(self, resource: str, namespace: str = "", after: str = "") -> Iterator[StoredItem]:
+    def list(self, resource: str, namespace: str = "", after_path: str = "") -> Iterator[StoredItem]:
         """All objects, or those of one namespace, in the order of `key_path`, after the path `after_path`.
 
         A change during the iteration may be seen or not.
@@ -276,9 +276,9 @@ class Store:
         paths = table.paths
         first = bisect_left(paths, f"{namespace}/") if namespace else 0
         last = bisect_left(paths, f"{namespace}0") if namespace else len(paths)
-        if after:
-            first = max(first, bisect_right(paths, after))
-        return (table.items[_key(path)] for path in paths[first:last])
+        if after_path:
+            first = max(first, bisect_right(paths, after_path))
+        return (table.items[_key_of_path(path)] for path in paths[first:last])
 
     def count(self, resource: str) -> int:
         return len(self._table(resource).items)
@@ -287,7 +287,7 @@ class Store:
         """The resources that have, or had, an object."""
         return iter(sorted(self._tables))
 
-    def add(self, resource: str, key: Key, doc: Doc) -> StoredItem:
+    def add(self, resource: str, key: ObjectKey, doc: Doc) -> StoredItem:
         """Add a new object.
 
         Raises:
@@ -295,10 +295,10 @@ class Store:
         """
         table = self._table(resource)
         if key in table.items:
-            raise Stale
-        item = self._made(resource, key, doc)
-        insort(table.paths, path_of(key))
-        self._note(table, StoreChange(item.version, StoreChangeKind.ADDED, item, None))
+            raise StaleItem
+        item = self._new_item(resource, key, doc)
+        insort(table.paths, key_path(key))
+        self._record(table, StoreChange(item.version, StoreChangeKind.ADDED, item, None))
         return item
 
     def replace(self, item: StoredItem, doc: Doc) -> StoredItem:
@@ -307,12 +307,12 @@ class Store:
         Raises:
             StaleItem: `item` is not the current version.
         """
-        table = self._current(item)
+        table = self._current_table(item)
         if doc is item.doc or doc == item.doc:
             return item
-        made = self._made(item.resource, item.key, doc)
-        self._note(table, StoreChange(made.version, StoreChangeKind.MODIFIED, made, item))
-        return made
+        new_item = self._new_item(item.resource, item.key, doc)
+        self._record(table, StoreChange(new_item.version, StoreChangeKind.MODIFIED, new_item, item))
+        return new_item
 
     def remove(self, item: StoredItem) -> StoredItem:
         """Remove the object; returns its last state, with the version of the deletion.
@@ -320,14 +320,14 @@ class Store:
         Raises:
             StaleItem: `item` is not the current version.
         """
-        table = self._current(item)
-        made = self._made(item.resource, item.key, item.doc)
-        del table.paths[bisect_left(table.paths, path_of(item.key))]
+        table = self._current_table(item)
+        deleted_item = self._new_item(item.resource, item.key, item.doc)
+        del table.paths[bisect_left(table.paths, key_path(item.key))]
         del table.items[item.key]
-        self._note(table, StoreChange(made.version, StoreChangeKind.DELETED, made, item))
-        return made
+        self._record(table, StoreChange(deleted_item.version, StoreChangeKind.DELETED, deleted_item, item))
+        return deleted_item
 
-    def since(self, resource: str, version: int) -> Iterator[StoreChange]:
+    def changes_since(self, resource: str, version: int) -> Iterator[StoreChange]:
         """The changes after `version`, oldest first.
 
         Raises:
@@ -340,54 +340,54 @@ class Store:
         first = bisect_right(changes, version, key=lambda change: change.version)
         return (changes[i] for i in range(first, len(changes)))
 
-    def as_of(self, resource: str, version: int) -> dict[Key, StoredItem]:
+    def items_as_of(self, resource: str, version: int) -> dict[ObjectKey, StoredItem]:
         """The objects as they were at `version`, unordered.
 
         Raises:
             ResourceVersionExpired: the changes since then are not kept any more.
         """
         items = dict(self._table(resource).items)
-        for change in reversed(tuple(self.since(resource, version))):
+        for change in reversed(tuple(self.changes_since(resource, version))):
             if change.before is None:
                 del items[change.key]
             else:
                 items[change.key] = change.before
         return items
 
-    def oldest(self, resource: str) -> int:
+    def oldest_version(self, resource: str) -> int:
         """The first version after which all changes of the resource are kept."""
         return self._table(resource).oldest
 
-    def forget(self) -> None:
+    def drop_changes(self) -> None:
         """Drop all kept changes, like an API server that restarts."""
-        self._forgotten = self._version
+        self._dropped_version = self._version
         for table in self._tables.values():
             table.changes.clear()
             table.oldest = self._version
 
     def _table(self, resource: str) -> _Table:
-        found = self._tables.get(resource)
-        if found is None:
-            found = self._tables[resource] = _Table(self._forgotten)
-        return found
-
-    def _current(self, item: StoredItem) -> _Table:
-        table = self._table(item.resource)
-        there = table.items.get(item.key)
-        if there is None or there.version != item.version:
-            raise Stale
+        table = self._tables.get(resource)
+        if table is None:
+            table = self._tables[resource] = _Table(self._dropped_version)
         return table
 
-    def _made(self, resource: str, key: Key, doc: Doc) -> StoredItem:
+    def _current_table(self, item: StoredItem) -> _Table:
+        table = self._table(item.resource)
+        stored = table.items.get(item.key)
+        if stored is None or stored.version != item.version:
+            raise StaleItem
+        return table
+
+    def _new_item(self, resource: str, key: ObjectKey, doc: Doc) -> StoredItem:
         self._version += 1
         meta = {**doc["metadata"], "resourceVersion": str(self._version)}
         return StoredItem(resource, key, self._version, {**doc, "metadata": meta})
 
-    def _note(self, table: _Table, change: StoreChange) -> None:
-        if not change.gone:
+    def _record(self, table: _Table, change: StoreChange) -> None:
+        if not change.is_deletion:
             table.items[change.key] = change.item
         table.changes.append(change)
-        if len(table.changes) > self._kept:
+        if len(table.changes) > self._max_changes:
             table.oldest = table.changes.popleft().version
         for listener in self._listeners:
             listener(change)
@@ -396,70 +396,70 @@ class Store:
 # Times as the API writes them: ``2026-11-20T08:00:00Z``, with a fraction in leases, for example.
 
 
-_FIRST, _LAST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 9999))
+_MIN_TIME, _MAX_TIME = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 9999))
 
 
 @lru_cache(maxsize=4096)
-def moment(text: str) -> datetime:
+def parse_api_time(text: str) -> datetime:
     """
     Raises:
         ValueError: `text` is no time.
     """
-    found = parsed(text)
-    if found is None:
+    time = parse_time(text)
+    if time is None:
         raise ValueError(f"{text!r} is no time")
-    return found
+    return time
 
 
-def later(since: datetime, seconds: float) -> datetime:
+def add_seconds(start: datetime, seconds: float) -> datetime:
     """`start` plus these seconds, which may be negative; limited to the first and the last year of a calendar.
 
     The API takes any int64 for a number of seconds.
     """
     try:
-        return since + timedelta(seconds=seconds)
+        return start + timedelta(seconds=seconds)
     except OverflowError:
-        return _LAST if seconds > 0 else _FIRST
+        return _MAX_TIME if seconds > 0 else _MIN_TIME
 
 
-def rfc3339(moment: datetime) -> str:
+def rfc3339(time: datetime) -> str:
     """``2026-11-20T08:00:00Z``: whole seconds, as in metadata."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 # Names and UIDs like those of the API server, the same every time for the same seed.
 
 
-ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Alphabet of generated names: without vowels and characters that are easily confused (apimachinery pkg/util/rand)."""
 
-SUFFIX = 5
-LONGEST = 63 - SUFFIX
+SUFFIX_LENGTH = 5
+MAX_BASE_LENGTH = 63 - SUFFIX_LENGTH
 """Maximum length of the base of a generated name."""
 
 
-class Names:
+class NameGenerator:
     """Mutable: each name is the next of a sequence."""
 
     def __init__(self, seed: int = 0) -> None:
-        self._state = seed & MASK
+        self._state = seed & MASK_64
 
-    def after(self, base: str) -> str:
+    def generate_name(self, base: str) -> str:
         """`base` and five random characters, as for generateName."""
-        number = self._next()
+        number = self._next_bits()
         suffix = ""
-        for _ in range(SUFFIX):
-            number, place = divmod(number, len(ALPHABET))
-            suffix += ALPHABET[place]
-        return base[:LONGEST] + suffix
+        for _ in range(SUFFIX_LENGTH):
+            number, index = divmod(number, len(NAME_ALPHABET))
+            suffix += NAME_ALPHABET[index]
+        return base[:MAX_BASE_LENGTH] + suffix
 
     def uid(self) -> str:
         """A version 4 UUID."""
-        number = (self._next() << 64 | self._next()) & ~(0xF << 76) & ~(0x3 << 62) | 4 << 76 | 2 << 62
+        number = (self._next_bits() << 64 | self._next_bits()) & ~(0xF << 76) & ~(0x3 << 62) | 4 << 76 | 2 << 62
         text = f"{number:032x}"
         return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
-    def _next(self) -> int:
+    def _next_bits(self) -> int:
         """The next of 64 random bits."""
-        self._state = self._state + STEP & MASK
-        return mixed(self._state)
+        self._state = self._state + SPLITMIX_STEP & MASK_64
+        return mix_bits(self._state)

@@ -25,18 +25,18 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.snapshots import Scene, Snapshot
-from kubectl_eksdoc.session.aws import DemoAnswers, open_live
-from kubectl_eksdoc.session.session import ClusterNeeds, LiveSession, Observed, SessionRequest, named, or_unknown
+from kubectl_eksdoc.model.snapshots import SceneManifest, Snapshot
+from kubectl_eksdoc.session.aws import DemoAnswers, open_live_aws
+from kubectl_eksdoc.session.session import ClusterNeeds, LiveSession, ObservedSession, SessionRequest, with_aws_identity, unknown_if_denied
 from kubectl_eksdoc.session.sources import AWS_ANSWERS, CLUSTER_ANSWERS, DemoSnapshot, Progress, SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.aws.recorded import Recorder
     from kubectl_eksdoc.aws.refusals import LiveAws
-    from kubectl_eksdoc.host.dump import SnapshotFile
+    from kubectl_eksdoc.host.dump import SnapshotWriter
     from kubectl_eksdoc.kube.identity import AwsRequest
-    from kubectl_eksdoc.kubernetes.redaction import KeptAnnotations
+    from kubectl_eksdoc.kubernetes.redaction import Redactor
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.eks import AwsAccess
     from kubectl_eksdoc.objects.single import RawObjects
@@ -83,7 +83,7 @@ def add_to(commands: Commands) -> None:
     add_switch(group, "--demo", "the built-in cluster", default=argparse.SUPPRESS)
     group = parser.add_argument_group("Output file")
     add_switch(group, "--overwrite", "overwrite FILE if it exists")
-    options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
+    options.add_without_flag(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE_NAMES)
 
 
 def _path_from(args: argparse.Namespace, source: SourceChoice) -> str:
@@ -106,7 +106,7 @@ def _path_from(args: argparse.Namespace, source: SourceChoice) -> str:
     return path
 
 
-def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Take the snapshot, and report its contents.
 
     Raises:
@@ -115,16 +115,16 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     # Imported late: help and usage errors must not load what only an answer needs.
     from .report import SnapshotReport
 
-    path, without = _path_from(args, around.source), options.without_from(args)
-    SnapshotReport.check(around.options.output)
-    with opening.explaining(NAME), ProgressLine(around.stderr) as progress:
-        taken = around.take_snapshot(path, around.source, around.connection, around.aws, progress, __version__, without)
-    report = SnapshotReport(taken, path, without)
-    whole = all(
+    path, without = _path_from(args, context.source), options.without_from_args(args)
+    SnapshotReport.check_format(context.options.output)
+    with opening.explain_forbidden(NAME), ProgressLine(context.stderr) as progress:
+        content = context.take_snapshot(path, context.source, context.connection, context.aws, progress, __version__, without)
+    report = SnapshotReport(content, path, without)
+    complete = all(
         scene.aws is None and not scene.left_out and all(read.known for read in scene.reads)
-        for scene in taken.snapshot.scenes.values()
+        for scene in content.snapshot.scenes.values()
     )
-    return opening.answer(report, around, streams.CLEAN if whole else streams.UNKNOWN)
+    return opening.report_answer(report, context, streams.CLEAN if complete else streams.UNKNOWN)
 
 
 # Takes a snapshot: everything that the commands read, from the live cluster or the demo, in a file.
@@ -145,11 +145,11 @@ def take(
     path: str,
     source: SourceChoice,
     connection: Connection,
-    wanted: AwsRequest,
+    aws_request: AwsRequest,
     progress: Progress | None,
-    tool: str,
+    tool_version: str,
     without: Collection[str] = (),
-    open_aws: OpenAws = open_live,
+    open_aws: OpenAws = open_live_aws,
 ) -> SnapshotContent:
     """Take a snapshot of the live cluster or the demo, in a new file at `path`. `tool_version`: version of this tool;
     `without`: opt-ins that are left out; `open_aws`: opens the AWS client.
@@ -159,160 +159,160 @@ def take(
         SnapshotError: the file cannot be written; it is removed then.
         AwsError: AWS describes another cluster.
     """
-    from kubectl_eksdoc.host.dump import SnapshotFile
-    from kubectl_eksdoc.objects.journal_lines import written
+    from kubectl_eksdoc.host.dump import SnapshotWriter
+    from kubectl_eksdoc.objects.journal_lines import write_manifest
 
-    file = SnapshotFile(path)
+    file = SnapshotWriter(path)
     try:
-        taking = _Taking(file, progress, open_aws, without)
-        scenes = taking.demo() if source.demo else {"": taking.live(connection, wanted)}
-        snapshot = Snapshot(tool, Source.DEMO if source.demo else Source.LIVE, scenes)
-        return SnapshotContent(snapshot, file.finish(taking.without_secrets(written(snapshot))))
+        writer = _SnapshotWriter(file, progress, open_aws, without)
+        scenes = writer.demo() if source.demo else {"": writer.live(connection, aws_request)}
+        snapshot = Snapshot(tool_version, Source.DEMO if source.demo else Source.LIVE, scenes)
+        return SnapshotContent(snapshot, file.finish(writer.without_secrets(write_manifest(snapshot))))
     except BaseException:
-        file.drop()
+        file.discard()
         raise
 
 
-class _Taking:
+class _SnapshotWriter:
     """One snapshot in progress. Mutable, and private to one call of `take`."""
 
     def __init__(
-        self, file: SnapshotFile, progress: Progress | None, open_aws: OpenAws, without: Collection[str]
+        self, file: SnapshotWriter, progress: Progress | None, open_aws: OpenAws, without: Collection[str]
     ) -> None:
         from secrets import token_bytes
 
-        from kubectl_eksdoc.aws.addon_side import variables
-        from kubectl_eksdoc.kubernetes.redaction import VARIABLES, Digests, KeptAnnotations
-        from kubectl_eksdoc.objects.redacted_pages import SnapshotCleaner
+        from kubectl_eksdoc.aws.addon_side import chart_variables
+        from kubectl_eksdoc.kubernetes.redaction import KEPT_VARIABLES, Digester, Redactor
+        from kubectl_eksdoc.objects.redacted_pages import SnapshotRedactor
 
         self._file = file
         self._progress = progress
         self._open_aws = open_aws
         self._without = without
-        self._keep = KeptAnnotations(Digests(token_bytes(32)), variables=VARIABLES | variables())
-        self._keeping = SnapshotCleaner(self._keep)
+        self._redaction = Redactor(Digester(token_bytes(32)), variables=KEPT_VARIABLES | chart_variables())
+        self._cleaner = SnapshotRedactor(self._redaction)
 
-    def live(self, connection: Connection, wanted: AwsRequest) -> Scene:
+    def live(self, connection: Connection, aws_request: AwsRequest) -> SceneManifest:
         """Read the cluster once, and make the requests of all commands."""
         from kubectl_eksdoc.kube.reader import LiveReader
 
-        from .recording import SnapshotRecorder, every_kind
+        from .recording import SnapshotRecorder, all_kinds
 
-        of_aws = or_unknown(lambda: _of_aws(self._open_aws(connection, wanted), self._keep))
+        verified_aws = unknown_if_denied(lambda: _verify_aws(self._open_aws(connection, aws_request), self._redaction))
         lists = self._lists("")
-        aws = of_aws if isinstance(of_aws, Unknown) else of_aws.believed
-        cluster = named(LiveReader(connection, self._progress, raw=lists).read(every_kind()), aws, wanted)
-        opening = SessionRequest(SourceChoice(), connection, wanted, ClusterNeeds("snapshot", every_kind()))
-        recording = SnapshotRecorder(LiveSession(opening), self._keeping)
-        asking = _Asking(Observed(cluster, aws, recording, live=True), self._without)
-        for ask in (asking.check, asking.addons, asking.metadata, asking.dns, asking.interruption):
-            ask()
-        return self._written("", cluster, of_aws, recording, asking.left_out)
+        aws = verified_aws if isinstance(verified_aws, Unknown) else verified_aws.cluster
+        cluster = with_aws_identity(LiveReader(connection, self._progress, raw_objects=lists).read(all_kinds()), aws, aws_request)
+        session_request = SessionRequest(SourceChoice(), connection, aws_request, ClusterNeeds("snapshot", all_kinds()))
+        recorder = SnapshotRecorder(LiveSession(session_request), self._cleaner)
+        command_reads = _CommandReads(ObservedSession(cluster, aws, recorder, live=True), self._without)
+        for read in (command_reads.check, command_reads.addons, command_reads.metadata, command_reads.dns, command_reads.interruption):
+            read()
+        return self._write_scene("", cluster, verified_aws, recorder, command_reads.left_out)
 
-    def demo(self) -> dict[str, Scene]:
+    def demo(self) -> dict[str, SceneManifest]:
         """The incidents of the demo, each as the command that shows it reads it."""
         from kubectl_eksdoc.embedded.demo.reader import SCENES
 
         return {scene: self._incident(scene) for scene in SCENES}
 
-    def _incident(self, scene: str) -> Scene:
+    def _incident(self, scene: str) -> SceneManifest:
         from kubectl_eksdoc.imds_probe import read as metadata
         from kubectl_eksdoc.interruption import read as interruption
 
-        from .recording import SnapshotRecorder, every_kind
+        from .recording import SnapshotRecorder, all_kinds
 
-        opened, aws = DemoSnapshot(scene), DemoAnswers(scene)
-        of_aws = _of_aws(aws, self._keep)
-        kinds = {"imds-probe": metadata.KINDS, "interruption": interruption.KINDS}.get(scene) or every_kind()
-        cluster = opened.reader(None, self._lists(scene)).read(kinds)
-        recording = SnapshotRecorder(Observed(cluster, of_aws.believed, opened.beside()), self._keeping)
-        asking = _Asking(Observed(cluster, of_aws.believed, recording, live=True), self._without)
-        asks = {
-            "": (asking.addons, asking.dns),
-            "check": (asking.check,),
-            "imds-probe": (asking.metadata,),
-            "interruption": (asking.interruption,),
+        demo, aws = DemoSnapshot(scene), DemoAnswers(scene)
+        verified_aws = _verify_aws(aws, self._redaction)
+        kinds = {"imds-probe": metadata.KINDS, "interruption": interruption.KINDS}.get(scene) or all_kinds()
+        cluster = demo.reader(None, self._lists(scene)).read(kinds)
+        recorder = SnapshotRecorder(ObservedSession(cluster, verified_aws.cluster, demo.extra_reader()), self._cleaner)
+        command_reads = _CommandReads(ObservedSession(cluster, verified_aws.cluster, recorder, live=True), self._without)
+        reads_by_scene = {
+            "": (command_reads.addons, command_reads.dns),
+            "check": (command_reads.check,),
+            "imds-probe": (command_reads.metadata,),
+            "interruption": (command_reads.interruption,),
         }
-        for ask in asks[scene]:
-            ask()
-        return self._written(scene, cluster, of_aws, recording, asking.left_out)
+        for read in reads_by_scene[scene]:
+            read()
+        return self._write_scene(scene, cluster, verified_aws, recorder, command_reads.left_out)
 
     def without_secrets(self, body: bytes) -> bytes:
         """The last redaction, after that of each answer: addresses and error messages are saved as they came."""
-        return self._keep.form(body.decode()).encode()
+        return self._redaction.redact_forms(body.decode()).encode()
 
     def _lists(self, scene: str) -> RawObjects:
-        from kubectl_eksdoc.objects.redacted_pages import CleanedLists
+        from kubectl_eksdoc.objects.redacted_pages import RedactedLists
 
-        return CleanedLists(self._keeping, partial(self._file.page, scene), partial(self._file.forget, scene))
+        return RedactedLists(self._cleaner, partial(self._file.add_page, scene), partial(self._file.restart_list, scene))
 
-    def _written(
+    def _write_scene(
         self,
         scene: str,
         cluster: Cluster,
-        of_aws: _OfAws | Unknown,
-        recording: SnapshotRecorder,
+        verified_aws: _VerifiedAws | Unknown,
+        recorder: SnapshotRecorder,
         left_out: Mapping[str, str],
-    ) -> Scene:
-        from kubectl_eksdoc.objects.held_answers import written
+    ) -> SceneManifest:
+        from kubectl_eksdoc.objects.held_answers import write_answers
 
-        self._file.file(scene, CLUSTER_ANSWERS, self.without_secrets(written(recording.answers())))
-        why, calls = (of_aws, 0) if isinstance(of_aws, Unknown) else (None, len(of_aws.recorder))
-        lacking = {**left_out, **recording.refused()}
-        if not isinstance(of_aws, Unknown):
-            lacking |= of_aws.recorder.refused
-            self._file.file(scene, AWS_ANSWERS, self.without_secrets(of_aws.written(cluster)))
-        return Scene(
+        self._file.add_file(scene, CLUSTER_ANSWERS, self.without_secrets(write_answers(recorder.answers())))
+        aws_unknown, calls = (verified_aws, 0) if isinstance(verified_aws, Unknown) else (None, len(verified_aws.recorder))
+        left_out_reasons = {**left_out, **recorder.refused()}
+        if not isinstance(verified_aws, Unknown):
+            left_out_reasons |= verified_aws.recorder.refused_actions
+            self._file.add_file(scene, AWS_ANSWERS, self.without_secrets(verified_aws.content(cluster)))
+        return SceneManifest(
             cluster.identity,
             cluster.observed_at,
             cluster.reads,
             cluster.notes,
-            why,
+            aws_unknown,
             calls,
-            dict(sorted(lacking.items())),
+            dict(sorted(left_out_reasons.items())),
         )
 
 
 @frozen
-class _OfAws:
+class _VerifiedAws:
     """The verified AWS side of the cluster, the recorder of its answers, and the credentials in use."""
 
-    believed: VerifiedCluster
+    cluster: VerifiedCluster
     recorder: Recorder
     access: AwsAccess
 
-    def written(self, cluster: Cluster) -> bytes:
-        from kubectl_eksdoc.aws.recorded import RecordedOf
+    def content(self, cluster: Cluster) -> bytes:
+        from kubectl_eksdoc.aws.recorded import RecordingInfo
 
-        access, believed = self.access, self.believed
-        of = RecordedOf(
+        access, verified = self.access, self.cluster
+        recorded_of = RecordingInfo(
             access.cluster,
             access.region,
             access.account,
             access.server,
-            believed.caller.arn,
+            verified.caller.arn,
             cluster.observed_at,
             access.server_name,
             access.ca,
         )
-        return self.recorder.written(of)
+        return self.recorder.to_bytes(recorded_of)
 
 
-def _of_aws(aws: LiveAws | DemoAnswers, keep: KeptAnnotations) -> _OfAws:
+def _verify_aws(aws: LiveAws | DemoAnswers, redaction: Redactor) -> _VerifiedAws:
     """Raises AwsError: as `aws.asking.verify_cluster`."""
-    from kubectl_eksdoc.aws.asking import believed
+    from kubectl_eksdoc.aws.asking import verify_cluster
     from kubectl_eksdoc.aws.recorded import AwsAnswerCleaner, Recorder
 
-    recorder = Recorder(aws, AwsAnswerCleaner(keep))
-    return _OfAws(believed(recorder, aws.access), recorder, aws.access)
+    recorder = Recorder(aws, AwsAnswerCleaner(redaction))
+    return _VerifiedAws(verify_cluster(recorder, aws.access), recorder, aws.access)
 
 
 @dataclass
-class _Asking:
+class _CommandReads:
     """The requests of each command on one session; if one command fails, the others are still made. `without`: opt-ins
     that are left out."""
 
-    session: Observed
+    session: ObservedSession
     without: Collection[str] = ()
     left_out: dict[str, str] = field(default_factory=dict)
 
@@ -323,37 +323,37 @@ class _Asking:
     def check(self) -> None:
         from .recording import ask_check
 
-        with self._noting("check"):
+        with self._noting_errors("check"):
             ask_check(self.session, self.without, self._proxied)
 
     def addons(self) -> None:
         from .recording import ask_addons
 
         if not isinstance(self.session.aws, Unknown):
-            with self._noting("addon-diff"):
+            with self._noting_errors("addon-diff"):
                 ask_addons(self.session, lambda addon, why: self.left_out.update({f"addon-diff {addon}": why}))
 
     def metadata(self) -> None:
-        from kubectl_eksdoc.imds_probe.read import plan_imds
+        from kubectl_eksdoc.imds_probe.read import plan_imds_access
 
-        with self._noting("imds-probe"):
-            plan_imds(self.session)
+        with self._noting_errors("imds-probe"):
+            plan_imds_access(self.session)
 
     def dns(self) -> None:
-        from kubectl_eksdoc.coredns_lameduck.read import notices, whole_facts
+        from kubectl_eksdoc.coredns_lameduck.read import read_notices, complete_facts
 
-        with self._noting("coredns-lameduck"):
-            whole_facts(self.session, lambda: notices(self.session, (), self._proxied))
+        with self._noting_errors("coredns-lameduck"):
+            complete_facts(self.session, lambda: read_notices(self.session, (), self._proxied))
 
     def interruption(self) -> None:
         from kubectl_eksdoc.interruption.plan import InterruptionOptions
-        from kubectl_eksdoc.interruption.read import look_at_interruption
+        from kubectl_eksdoc.interruption.read import read_interruption
 
-        with self._noting("interruption"):
-            look_at_interruption(self.session, InterruptionOptions(), self._proxied)
+        with self._noting_errors("interruption"):
+            read_interruption(self.session, InterruptionOptions(), self._proxied)
 
     @contextmanager
-    def _noting(self, command: str) -> Iterator[None]:
+    def _noting_errors(self, command: str) -> Iterator[None]:
         try:
             yield
         except (AwsError, UsageError) as error:

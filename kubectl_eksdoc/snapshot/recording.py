@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from kubectl_eksdoc.addon_diff import read as addons
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
 from kubectl_eksdoc.check import read as check
-from kubectl_eksdoc.check.registry import ALL, chosen
+from kubectl_eksdoc.check.registry import ALL_CHECKS, choose_checks
 from kubectl_eksdoc.coredns_lameduck import read as dns
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
@@ -22,9 +22,9 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
-from kubectl_eksdoc.model.kinds import FURTHER, NOT_ASKED, Absent, CheckNeed, Resource, Unknown
-from kubectl_eksdoc.model.nodes import Container, LogOf
+from kubectl_eksdoc.model.interruption import ReportedChanges, InterruptionEvent
+from kubectl_eksdoc.model.kinds import MAX_UPGRADE_STEPS, NOT_REQUESTED, Absent, CheckNeed, Resource, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogKey
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.session.session import ClusterSession
 
@@ -43,32 +43,32 @@ class SnapshotRecorder:
     """An `ExtraReader` that passes answers on, and records the parts that may be saved. Repeated requests are sent
     once. Mutable."""
 
-    def __init__(self, session: ClusterSession, keeper: AnswerCleaner) -> None:
+    def __init__(self, session: ClusterSession, cleaner: AnswerCleaner) -> None:
         self._session = session
-        self._keeper = keeper
-        self._told: dict[object, Any] = {}
-        self._one: dict[ObjectName, Doc | Absent | Unknown] = {}
+        self._cleaner = cleaner
+        self._responses: dict[object, Any] = {}
+        self._objects: dict[ObjectName, Doc | Absent | Unknown] = {}
         self._lists: dict[tuple[str, str], tuple[Doc, ...] | Unknown] = {}
-        self._logs: dict[LogOf, str | Absent | Unknown] = {}
+        self._logs: dict[LogKey, str | Absent | Unknown] = {}
         self._metrics: dict[tuple[str, int], str | Absent | Unknown] = {}
-        self._written: dict[Resource, KindUsage] = {}
-        self._events: tuple[SpotEvent, ...] | Unknown = NOT_ASKED
-        self._requested: tuple[str, ...] | Unknown = NOT_ASKED
-        self._releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
+        self._usage: dict[Resource, KindUsage] = {}
+        self._events: tuple[InterruptionEvent, ...] | Unknown = NOT_REQUESTED
+        self._requested_kinds: tuple[str, ...] | Unknown = NOT_REQUESTED
+        self._releases: tuple[HelmRelease, ...] | Unknown = NOT_REQUESTED
         self._changes = ReportedChanges()
         self._applied: dict[tuple[str, bool], AppliedObjects | Unknown] = {}
 
     def answers(self) -> ClusterAnswers:
         """All answers so far."""
-        written = tuple(self._written[each] for each in sorted(self._written, key=lambda each: each.full_name))
+        usage = tuple(self._usage[each] for each in sorted(self._usage, key=lambda each: each.full_name))
         return ClusterAnswers(
-            self._one,
+            self._objects,
             self._lists,
             self._logs,
             self._metrics,
             self._events,
-            self._requested,
-            written,
+            self._requested_kinds,
+            usage,
             self._releases,
             self._changes,
             self._applied,
@@ -76,117 +76,117 @@ class SnapshotRecorder:
 
     def refused(self) -> dict[str, str]:
         """By missing right: why the answers that need it are unknown."""
-        answered = self.answers()
-        whole = (answered.events, answered.requested, answered.releases, answered.past.events)
-        of_kinds = (each for told in answered.written for each in (told.objects, told.lacking))
-        releases = () if isinstance(answered.releases, Unknown) else answered.releases
-        by_name = (answered.objects, answered.histories, answered.logs, answered.metrics)
-        each_one = (each for answers in by_name for each in answers.values())
+        recorded = self.answers()
+        single_answers = (recorded.events, recorded.requested, recorded.releases, recorded.past.events)
+        kind_answers = (each for all_answers in recorded.written for each in (all_answers.objects, all_answers.lacking))
+        releases = () if isinstance(recorded.releases, Unknown) else recorded.releases
+        by_name = (recorded.objects, recorded.histories, recorded.logs, recorded.metrics)
+        keyed_answers = (each for answers in by_name for each in answers.values())
         manifests = (each.manifest for each in releases)
         kinds = [
             why
-            for each in answered.applied.values()
+            for each in recorded.applied.values()
             for why in ((each,) if isinstance(each, Unknown) else each.unlisted.values())
         ]
-        told = (*whole, *kinds, *of_kinds, *manifests, *answered.past.revisions.values(), *each_one)
-        return {each.missing: each.why for each in told if isinstance(each, Unknown) and each.missing}
+        all_answers = (*single_answers, *kinds, *kind_answers, *manifests, *recorded.past.revisions.values(), *keyed_answers)
+        return {each.missing: each.why for each in all_answers if isinstance(each, Unknown) and each.missing}
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        found: Doc | Absent | Unknown = self._once(of, lambda: self._session.objects.one(of))
-        self._one[of] = self._keeper.document(of, found) if isinstance(found, dict) else found
-        return found
+    def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
+        response: Doc | Absent | Unknown = self._ask_once(of, lambda: self._session.objects.read_object(of))
+        self._objects[of] = self._cleaner.document(of, response) if isinstance(response, dict) else response
+        return response
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
         self._applied[manager, others] = self._session.applied.applied_by(manager, others)
         return self._applied[manager, others]
 
-    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        found = self._session.histories.listed(resource, namespace)
-        told = (found,) if isinstance(found, Unknown) else tuple(self._keeper.history(resource, doc) for doc in found)
+    def list_history(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        response = self._session.histories.list_history(resource, namespace)
+        cleaned = (response,) if isinstance(response, Unknown) else tuple(self._cleaner.history(resource, doc) for doc in response)
         # Unknown if one of them cannot be saved: the list would be incomplete.
-        lost = next((each for each in told if isinstance(each, Unknown)), None)
-        self._lists[resource.full_name, namespace] = lost or tuple(each for each in told if isinstance(each, dict))
-        return found
+        unknown = next((each for each in cleaned if isinstance(each, Unknown)), None)
+        self._lists[resource.full_name, namespace] = unknown or tuple(each for each in cleaned if isinstance(each, dict))
+        return response
 
     @property
     def has_logs(self) -> bool:
-        return self._session.inside.has_logs
+        return self._session.pod_reader.has_logs
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         """The lists contain them."""
-        return self._session.inside.containers(pods)
+        return self._session.pod_reader.containers(pods)
 
-    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
-        found = self._session.inside.logs([log for log in asked if log not in self._told])
-        for log, text in found.items():
-            self._told[log] = self._logs[log] = text
+    def logs(self, asked: Collection[LogKey]) -> Mapping[LogKey, str | Absent | Unknown]:
+        responses = self._session.pod_reader.logs([log for log in asked if log not in self._responses])
+        for log, text in responses.items():
+            self._responses[log] = self._logs[log] = text
             if isinstance(text, str):
                 # Lines that no check reads are replaced by empty lines, because programs may print anything. The number
                 # of lines is kept, because it shows how much was printed since. A private key spans several lines.
-                lines = self._keeper.text(text).splitlines()
-                kept = (f"{line}\n" if any(read_in(line) for read_in in _READ) else "\n" for line in lines)
-                self._logs[log] = "".join(kept)
-        return {log: self._told[log] for log in asked}
+                lines = self._cleaner.text(text).splitlines()
+                kept_lines = (f"{line}\n" if any(read_in(line) for read_in in _LOG_LINE_FILTERS) else "\n" for line in lines)
+                self._logs[log] = "".join(kept_lines)
+        return {log: self._responses[log] for log in asked}
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
         """Only the metrics about interruptions are saved; no check reads others."""
-        found: str | Absent | Unknown = self._once((pod, port), lambda: self._session.signs.metrics(pod, port))
-        lines = found.splitlines(keepends=True) if isinstance(found, str) else ()
-        kept = "".join(line for line in lines if _JUDGED_METRICS in line)
-        self._metrics[pod, port] = kept if isinstance(found, str) else found
-        return found
+        response: str | Absent | Unknown = self._ask_once((pod, port), lambda: self._session.interruption_reader.metrics(pod, port))
+        lines = response.splitlines(keepends=True) if isinstance(response, str) else ()
+        kept_lines = "".join(line for line in lines if _METRICS_PREFIX in line)
+        self._metrics[pod, port] = kept_lines if isinstance(response, str) else response
+        return response
 
-    def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        self._events = self._once("events", self._session.signs.events)
+    def events(self) -> tuple[InterruptionEvent, ...] | Unknown:
+        self._events = self._ask_once("events", self._session.interruption_reader.events)
         return self._events
 
     def requested(self) -> tuple[str, ...] | Unknown:
-        self._requested = self._session.usage.requested()
-        return self._requested
+        self._requested_kinds = self._session.api_usage.requested()
+        return self._requested_kinds
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
-        found = self._session.usage.written(resources)
-        self._written |= {told.resource: told for told in found}
-        return found
+        usage = self._session.api_usage.written(resources)
+        self._usage |= {told.resource: told for told in usage}
+        return usage
 
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
-        self._releases = self._session.usage.releases()
+        self._releases = self._session.api_usage.releases()
         return self._releases
 
-    def told(self) -> ReportedChanges:
-        found = self._session.past.told()
-        events = found.events
+    def reported_changes(self) -> ReportedChanges:
+        changes = self._session.change_reader.reported_changes()
+        events = changes.events
         if not isinstance(events, Unknown):
-            events = tuple(replace(each, message=self._keeper.text(each.message)) for each in events)
-        self._changes = replace(found, events=events)
-        return found
+            events = tuple(replace(each, message=self._cleaner.text(each.message)) for each in events)
+        self._changes = replace(changes, events=events)
+        return changes
 
-    def _once(self, what: object, ask: Callable[[], Any]) -> Any:
-        if what not in self._told:
-            self._told[what] = ask()
-        return self._told[what]
-
-
-_READ = (programs.tells, shutdown.tells, spot.tells)
-_JUDGED_METRICS = "karpenter_interruption_"
+    def _ask_once(self, key: object, request: Callable[[], Any]) -> Any:
+        if key not in self._responses:
+            self._responses[key] = request()
+        return self._responses[key]
 
 
-_OF_API = frozenset((CheckNeed.API_WRITTEN,))
-_NOBODYS = frozenset((CheckNeed.API_REQUESTS, CheckNeed.HELM, CheckNeed.MANIFESTS, *_OF_API))
-_WISHES = (None, "", "latest")
+_LOG_LINE_FILTERS = (programs.is_known_line, shutdown.is_relevant_line, spot.is_relevant_line)
+_METRICS_PREFIX = "karpenter_interruption_"
 
 
-def every_kind() -> tuple[Resource, ...]:
+_API_NEEDS = frozenset((CheckNeed.API_WRITTEN,))
+_RECORDED_NEEDS = frozenset((CheckNeed.API_REQUESTS, CheckNeed.HELM, CheckNeed.MANIFESTS, *_API_NEEDS))
+_TARGET_VERSIONS = (None, "", "latest")
+
+
+def all_kinds() -> tuple[Resource, ...]:
     """The lists that any reading command needs."""
-    of_all = (
+    kinds_by_command = (
         kinds.ALL,
         addons.KINDS,
         metadata.KINDS,
         dns.KINDS,
         interruption.KINDS,
-        check.kinds_for(ALL),
+        check.kinds_for(ALL_CHECKS),
     )
-    return tuple(dict.fromkeys(resource for read in of_all for resource in read))
+    return tuple(dict.fromkeys(resource for read in kinds_by_command for resource in read))
 
 
 def ask_check(session: ClusterSession, without: Collection[str] = (), proxied: bool = True) -> None:
@@ -197,19 +197,19 @@ def ask_check(session: ClusterSession, without: Collection[str] = (), proxied: b
         UsageError: the version of the control plane is unknown.
         ClusterError, AwsError: no request can be made at all.
     """
-    first, given = check.way_to(session, None), check.CheckInput(proxied=proxied)
-    check.check_facts(session, first, chosen(without=without), CommandTarget(), check.OF_CHANGES, given)
-    check.changes_told(session)
+    first_path, check_input = check.find_upgrade_path(session, None), check.CheckInput(read_metrics=proxied)
+    check.check_facts(session, first_path, choose_checks(excluded=without), CommandTarget(), check.CHANGE_NEEDS, check_input)
+    check.read_recent_changes(session)
     for need in CheckNeed:
-        if need not in _NOBODYS:
-            check.upgrade_side(session, check.wanted_of(session, first, frozenset((need,))))
-    ways = [first]
-    for more in range(1, FURTHER):
+        if need not in _RECORDED_NEEDS:
+            check.read_aws_facts(session, check.build_wanted_versions(session, first_path, frozenset((need,))))
+    paths = [first_path]
+    for offset in range(1, MAX_UPGRADE_STEPS):
         with suppress(UsageError):  # no upgrade path leads to that version
-            ways.append(check.way_to(session, Version(first.target.major, first.target.minor + more)))
-    for way in ways:
-        check.upgrade_side(session, check.wanted_of(session, way, frozenset((CheckNeed.INSIGHTS,))))
-        check.api_told(session, (), check.wanted_of(session, way, _OF_API))
+            paths.append(check.find_upgrade_path(session, Version(first_path.target.major, first_path.target.minor + offset)))
+    for path in paths:
+        check.read_aws_facts(session, check.build_wanted_versions(session, path, frozenset((CheckNeed.INSIGHTS,))))
+        check.read_api_usage(session, (), check.build_wanted_versions(session, path, _API_NEEDS))
 
 
 def ask_addons(session: ClusterSession, left_out: Callable[[str, str], None]) -> None:
@@ -219,17 +219,17 @@ def ask_addons(session: ClusterSession, left_out: Callable[[str, str], None]) ->
         ClusterError, AwsError: no request can be made at all.
     """
     for name in addons.addon_names(session):
-        for wish in _WISHES:
+        for version in _TARGET_VERSIONS:
             try:
-                side = addons.side_of(session, name, wish)
+                side = addons.read_addon(session, name, version)
             except (AwsDenied, AwsMissing, UsageError) as error:
                 left_out(name, error.message)
                 continue
-            addons.versions_of(session, name, (*side.steps, *side.between))
-            addons.plan_addon(session, side, AddonUpdateRequest())
+            addons.read_versions(session, name, (*side.steps, *side.between))
+            addons.plan_addon_update(session, side, AddonUpdateRequest())
         try:
-            past = addons.past_of(session, name, "")
+            past = addons.read_past_update(session, name, "")
         except (AwsDenied, AwsMissing) as error:
             left_out(name, error.message)
         else:
-            addons.look_back_on(session, past)
+            addons.review_update(session, past)

@@ -13,17 +13,17 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.permissions import how_to
-from kubectl_eksdoc.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.model.permissions import opt_in_hint
+from kubectl_eksdoc.model.snapshots import SceneManifest, Snapshot
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.report import Head, Lines, Points, Report, Section, Table, as_it_is
-from kubectl_eksdoc.report.result import Count, Meta, Positive, Printed, Text
+from kubectl_eksdoc.report.report import Heading, TextBlock, BulletList, Report, Section, Table, verbatim_line
+from kubectl_eksdoc.report.result import Count, Meta, PositiveCount, Printed, Text
 from kubectl_eksdoc.report.text import Row, number_column, rfc3339, text_column
 
 # The page of a snapshot.
 
 
-class _Taken(Protocol):
+class _SnapshotContent(Protocol):
     @property
     def snapshot(self) -> Snapshot: ...
 
@@ -36,9 +36,9 @@ class SnapshotReport(Report):
     """`path`: the file. `without`: opt-ins that are left out. The demo has a scene for each of its incidents; the first
     scene is shown."""
 
-    of = "a snapshot"
+    noun_phrase = "a snapshot"
 
-    taken: _Taken
+    taken: _SnapshotContent
     path: str
     without: tuple[str, ...] = ()
     tool_version: str = __version__
@@ -48,18 +48,18 @@ class SnapshotReport(Report):
         return {"without": self.without} if self.without else {}
 
     @property
-    def scene(self) -> Scene:
+    def scene(self) -> SceneManifest:
         return self.taken.snapshot.scenes[""]
 
     @property
     def lacking(self) -> tuple[tuple[str, str], ...]:
         """The data that could not be read, and the reason."""
-        scene, every = self.scene, self.taken.snapshot.scenes.values()
-        found = [(read.resource.full_name, read.detail) for read in scene.reads if not read.known]
+        scene, scenes = self.scene, self.taken.snapshot.scenes.values()
+        missing = [(read.resource.full_name, read.detail) for read in scene.reads if not read.known]
         if scene.aws is not None:
-            found.append(("AWS", scene.aws.why))
-        told = sorted(pair for each in every for pair in each.left_out.items())
-        return (*found, *((what, ". ".join(filter(None, (why, how_to(what))))) for what, why in told))
+            missing.append(("AWS", scene.aws.why))
+        left_out = sorted(pair for each in scenes for pair in each.left_out.items())
+        return (*missing, *((subject, ". ".join(filter(None, (why, opt_in_hint(subject))))) for subject, why in left_out))
 
     @property
     def cluster(self) -> Cluster:
@@ -69,26 +69,26 @@ class SnapshotReport(Report):
     def sections(self, full: bool) -> Iterator[Section]:
         """The size, the contents, the missing data, and the command that reads the file."""
         scene = self.scene
-        yield Head(f"{self.path}: {_size(self.taken.size)}, of {rfc3339(scene.observed_at)}. {_NEVER}")
+        yield Heading(f"{self.path}: {_size_text(self.taken.size)}, of {rfc3339(scene.observed_at)}. {_CONTENT_NOTE}")
         counted = [read for read in scene.reads if read.known and (read.count or full)]
         rows: list[Row] = [[read.resource.full_name, f"{read.count:,}"] for read in counted]
         columns = [text_column("LIST", 10), number_column("OBJECTS")]
         yield Table("In it", (columns, [*rows, ["answers of AWS", f"{scene.calls:,}"]]), "lists")
-        yield Points("Not in it", (f"{what}: {why}" for what, why in self.lacking))
+        yield BulletList("Not in it", (f"{what}: {why}" for what, why in self.lacking))
         left_out = ("--without", ",".join(self.without)) if self.without else ()
-        yield Lines(None, [as_it_is(shell("kubectl", "eksdoc", "check", "--snapshot", self.path, *left_out))])
+        yield TextBlock(None, [verbatim_line(shell("kubectl", "eksdoc", "check", "--snapshot", self.path, *left_out))])
 
     def result(self) -> object:
-        return SnapshotResult.filled(
+        return SnapshotResult.from_facts(
             self,
             findings=(),
         )
 
 
-_NEVER = "No Secret is in it. Values by which nothing is judged are digests, which nothing leads back from."
+_CONTENT_NOTE = "No Secret is in it. Values by which nothing is judged are digests, which nothing leads back from."
 
 
-def _size(size: int) -> str:
+def _size_text(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
 
 
@@ -108,7 +108,7 @@ class SnapshotResult(CommandResult):
     kind: Literal["Snapshot"]
     file: Text
     """As the user named it."""
-    bytes: Positive
+    bytes: PositiveCount
     answers_of_aws: Count
     """How many requests to AWS have their answer or error in it."""
     lacking: tuple[_Lacking, ...]

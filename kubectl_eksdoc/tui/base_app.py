@@ -28,7 +28,7 @@ from textual.screen import ModalScreen
 from textual.theme import Theme
 from textual.widgets import Input, Static
 
-from kubectl_eksdoc.report.text import Look, shown
+from kubectl_eksdoc.report.text import Appearance, printable
 
 from .paint import PaintedScreen
 
@@ -36,7 +36,7 @@ from .paint import PaintedScreen
 # continue.
 
 
-SWITCH_S = 0.0005
+SWITCH_INTERVAL_S = 0.0005
 """Interval after which the planning thread yields to the drawing thread. With Python's default, ten times as long, a
 key pressed during planning waits 5 ms for each step of its handling."""
 
@@ -46,40 +46,40 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        output: Any = Output(cast("IO[str]", self._file))
+        output: Any = TerminalOutput(cast("IO[str]", self._file))
         self._file = output
-        self._posting: list[Future[bool]] = []  # key events on their way to the app
+        self._pending_messages: list[Future[bool]] = []  # key events on their way to the app
 
     def start_application_mode(self) -> None:
         """Install signal handlers before the terminal is changed: from here on it must be restored."""
-        hear = getattr(self._app, "hear_signals", None)
-        if hear is not None:
-            hear()
-        sys.setswitchinterval(SWITCH_S)
+        hear_signals = getattr(self._app, "hear_signals", None)
+        if hear_signals is not None:
+            hear_signals()
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def send_message(self, message: Message) -> None:
         """Called in the thread that reads keys."""
-        while self._waiting >= MOST_WAITING and not self.exit_event.wait(ROOM_S):
+        while self._queued_messages >= MAX_QUEUED_KEYS and not self.exit_event.wait(QUEUE_POLL_S):
             pass
-        self._posting.append(asyncio.run_coroutine_threadsafe(self._app._post_message(message), self._loop))
+        self._pending_messages.append(asyncio.run_coroutine_threadsafe(self._app._post_message(message), self._loop))
 
     @property
-    def _waiting(self) -> int:
-        self._posting = [each for each in self._posting if not each.done()]
-        return len(self._posting) + self._app.message_queue_size
+    def _queued_messages(self) -> int:
+        self._pending_messages = [each for each in self._pending_messages if not each.done()]
+        return len(self._pending_messages) + self._app.message_queue_size
 
     @property
     def is_left(self) -> bool:
         """Whether the terminal is closed: not every closed terminal sends a signal."""
         if not hasattr(select, "poll"):
             return False
-        asked = select.poll()
-        asked.register(self.fileno, 0)  # errors are reported without a mask
-        return any(told & (select.POLLHUP | select.POLLERR) for _, told in asked.poll(0))
+        poller = select.poll()
+        poller.register(self.fileno, 0)  # errors are reported without a mask
+        return any(event_mask & (select.POLLHUP | select.POLLERR) for _, event_mask in poller.poll(0))
 
 
-class Output:
+class TerminalOutput:
     """The stream of a terminal. It never raises: otherwise the writer thread would end, and other threads would wait
     for it."""
 
@@ -90,14 +90,14 @@ class Output:
         try:
             return self._file.write(text)
         except OSError:
-            self._drop()
+            self._redirect_to_null()
             return len(text)
 
     def flush(self) -> None:
         try:
             self._file.flush()
         except OSError:
-            self._drop()
+            self._redirect_to_null()
 
     def isatty(self) -> bool:
         return self._file.isatty()
@@ -105,11 +105,11 @@ class Output:
     def fileno(self) -> int:
         return self._file.fileno()
 
-    def _drop(self) -> None:
+    def _redirect_to_null(self) -> None:
         """Redirect all further output to the null device."""
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self._file.fileno())
-        os.close(nowhere)
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, self._file.fileno())
+        os.close(null_device)
 
 
 # Colours: a dark and a light theme, checked for colour blindness.
@@ -120,20 +120,20 @@ class Output:
 
 DARK, LIGHT = "eksdoc-dark", "eksdoc-light"
 
-BY_WORD = {"dark": DARK, "light": LIGHT}
+THEMES_BY_NAME = {"dark": DARK, "light": LIGHT}
 """Names in $EKSDOC_THEME and ``:theme``."""
 
 
-def _theme(name: str, dark: bool, ground: str, text: str, status: Mapping[str, str]) -> Theme:
+def _theme(name: str, dark: bool, background: str, text: str, colours: Mapping[str, str]) -> Theme:
     return Theme(
         name=name,
-        primary=status["good"],
+        primary=colours["good"],
         foreground=text,
-        background=ground,
-        surface=ground,
-        panel=ground,
+        background=background,
+        surface=background,
+        panel=background,
         dark=dark,
-        variables={f"st-{word}": colour for word, colour in status.items()},
+        variables={f"st-{colour_name}": colour for colour_name, colour in colours.items()},
     )
 
 
@@ -175,20 +175,20 @@ LIGHT_THEME = _theme(
 # The message on a terminal that is too small: it covers all screens, and keys still work.
 
 
-LEAST = (60, 16)
+MIN_SIZE = (60, 16)
 """Minimum columns and rows of a page."""
 
 
-def too_small(columns: int, rows: int) -> bool:
-    return columns < LEAST[0] or rows < LEAST[1]
+def is_too_small(columns: int, rows: int) -> bool:
+    return columns < MIN_SIZE[0] or rows < MIN_SIZE[1]
 
 
-def lines(columns: int, rows: int, run: Sequence[str] = ()) -> list[str]:
+def too_small_lines(columns: int, rows: int, run_lines: Sequence[str] = ()) -> list[str]:
     """As many lines as fit into `rows`. `run_lines`: essential lines about an active run, and its keys."""
-    told = [f"eksdoc needs {LEAST[0]}x{LEAST[1]} (now {columns}x{rows})", *run]
-    told = told if run else [*told, "q quit"]
-    spaced = [line for each in told for line in ("", each)]
-    return spaced if len(spaced) <= rows else told[: max(rows, 1)]
+    message_lines = [f"eksdoc needs {MIN_SIZE[0]}x{MIN_SIZE[1]} (now {columns}x{rows})", *run_lines]
+    message_lines = message_lines if run_lines else [*message_lines, "q quit"]
+    spaced = [line for each in message_lines for line in ("", each)]
+    return spaced if len(spaced) <= rows else message_lines[: max(rows, 1)]
 
 
 class TooSmall(Static):
@@ -198,23 +198,23 @@ class TooSmall(Static):
 SCREENS_CSS = Path(__file__).with_name("screens.tcss")
 """Styles that are loaded after the first paint, for the bottom screen of the stack."""
 
-ROOMY = 100
+WIDE_COLUMNS = 100
 """From this width on, a dialog and notifications mostly fit beside each other."""
 
-LOOK_S = 1.0
+TERMINAL_POLL_S = 1.0
 """Interval for checking that the terminal still exists."""
 
 
-COPIED = "copied"
+COPIED_PREFIX = "copied"
 """Prefix of all notifications about copied text."""
 
-PAINT_S = 0.03
+MAX_PAINT_DELAY_S = 0.03
 """Keys are handled for at most this long before the screen is painted; then the next key waits for painting."""
 
-ROOM_S = 0.002
+QUEUE_POLL_S = 0.002
 """Interval for checking whether the app accepts another key."""
 
-MOST_WAITING = 8
+MAX_QUEUED_KEYS = 8
 """At most this many keys wait in the app, the others in the terminal: a queue of hundreds would delay painting."""
 
 
@@ -226,7 +226,7 @@ class LastKey(NamedTuple):
     after_s: float = 0.0
 
 
-_NO_COLOUR = (NoColor(),)  # one instance: it caches filtered lines
+_NO_COLOUR_FILTERS = (NoColor(),)  # one instance: it caches filtered lines
 
 
 class _Stylesheet(Stylesheet):
@@ -253,8 +253,8 @@ class FramedApp(App[int]):
         self.only_ascii = ascii
         self.is_leaving = False  # widgets are removed one by one then
         self._plain = plain
-        self._painted = 0.0
-        self._holds = False
+        self._painted_at_s = 0.0
+        self._is_batching = False
         self.last_key = LastKey()
         for theme in (DARK_THEME, LIGHT_THEME):
             self.register_theme(theme)
@@ -268,16 +268,16 @@ class FramedApp(App[int]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colours, draw none: Textual itself would convert them to greys."""
-        return _NO_COLOUR if self._plain else super().get_line_filters()
+        return _NO_COLOUR_FILTERS if self._plain else super().get_line_filters()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Defaults for Textual's own themes, which do not have these variables."""
         return dict(DARK_THEME.variables)
 
     def get_driver_class(self) -> type[Driver]:
-        usual = super().get_driver_class()
-        if usual.__name__ != "LinuxDriver":  # used on macOS as well; not on Windows
-            return usual
+        default_driver = super().get_driver_class()
+        if default_driver.__name__ != "LinuxDriver":  # used on macOS as well; not on Windows
+            return default_driver
         return TerminalDriver
 
     async def on_event(self, event: Event) -> None:
@@ -286,43 +286,43 @@ class FramedApp(App[int]):
         if isinstance(event, Key) and not event.is_forwarded:
             number, at_s, _ = self.last_key
             self.last_key = LastKey(number + 1, event.time, event.time - at_s)
-        if not (isinstance(event, Key) and await self._acts(event)):
+        if not (isinstance(event, Key) and await self._run_key_binding(event)):
             await super().on_event(event)
         if isinstance(event, Key) and self.message_queue_size:
-            if monotonic() - self._painted > PAINT_S:
-                self._hold(False)
-                await self._waits_for(self.screen.call_after_refresh)
-                self._painted = monotonic()
-            self._hold(self.message_queue_size > 0)
+            if monotonic() - self._painted_at_s > MAX_PAINT_DELAY_S:
+                self._set_batching(False)
+                await self._wait_for_callback(self.screen.call_after_refresh)
+                self._painted_at_s = monotonic()
+            self._set_batching(self.message_queue_size > 0)
 
     def on_idle(self) -> None:
         """Paint as soon as no message is queued."""
-        self._hold(False)
-        self._painted = monotonic()
+        self._set_batching(False)
+        self._painted_at_s = monotonic()
 
-    def _hold(self, on: bool) -> None:
+    def _set_batching(self, on: bool) -> None:
         """While `on`, nothing is painted."""
-        if on and not self._holds:
+        if on and not self._is_batching:
             self._begin_batch()
-        elif self._holds and not on:
+        elif self._is_batching and not on:
             self._end_batch()
             self.screen.check_idle()
-        self._holds = on
+        self._is_batching = on
 
-    async def _acts(self, key: Key) -> bool:
+    async def _run_key_binding(self, key: Key) -> bool:
         """Run the binding of a key before the next key is taken; returns whether it was run. Textual itself sends a key
         through the widgets around the focus first: the next key could follow it to a screen that the first one closes,
         and would be lost there. In an input line, letters go that way, and backspace and enter wait for the letters
         before them."""
-        field = self.focused
+        input_field = self.focused
         if key.is_forwarded:
             return False
         self.app_focus = True
-        if isinstance(field, Input):
+        if isinstance(input_field, Input):
             if key.is_printable:
                 return False
-            await self._waits_for(field.call_later)
-        elif isinstance(self.screen, PaintedScreen) and self.screen.takes(key.key):
+            await self._wait_for_callback(input_field.call_later)
+        elif isinstance(self.screen, PaintedScreen) and self.screen.handles_key(key.key):
             return True
         return await self._check_bindings(key.key, priority=True) or await self._check_bindings(key.key)
 
@@ -331,11 +331,11 @@ class FramedApp(App[int]):
         must not receive this one."""
         event.prevent_default()
 
-    async def _waits_for(self, call: Callable[[Callable[[], None]], object]) -> None:
-        done = asyncio.Event()
-        call(done.set)
+    async def _wait_for_callback(self, schedule: Callable[[Callable[[], None]], object]) -> None:
+        called = asyncio.Event()
+        schedule(called.set)
         with suppress(asyncio.TimeoutError):  # a closing widget calls nothing any more
-            await asyncio.wait_for(done.wait(), PAINT_S)
+            await asyncio.wait_for(called.wait(), MAX_PAINT_DELAY_S)
 
     def hear_signals(self) -> None:
         """Install signal handlers in the event loop. Without them, a signal would leave the terminal in the alternate
@@ -343,17 +343,17 @@ class FramedApp(App[int]):
         try:
             loop = asyncio.get_running_loop()
             for name in ("SIGTERM", "SIGHUP"):
-                number = getattr(signal, name, None)
-                if number is not None:
-                    loop.add_signal_handler(number, self.exit, 128 + number)
+                signal_number = getattr(signal, name, None)
+                if signal_number is not None:
+                    loop.add_signal_handler(signal_number, self.exit, 128 + signal_number)
         except (NotImplementedError, RuntimeError, ValueError):
             pass  # the signals do not exist here, or this is not the main thread
 
-    def leave_when_left(self) -> None:
+    def exit_when_disconnected(self) -> None:
         """Exit as on a signal once the terminal is closed."""
-        self.set_interval(LOOK_S, self._leave_when_left)
+        self.set_interval(TERMINAL_POLL_S, self._exit_if_disconnected)
 
-    def _leave_when_left(self) -> None:
+    def _exit_if_disconnected(self) -> None:
         if getattr(self._driver, "is_left", False):
             self.exit(128 + signal.SIGHUP)
 
@@ -361,9 +361,9 @@ class FramedApp(App[int]):
         """Before Textual shows a notification: a repeated one, or one about another copied text, replaces the previous
         one instead of covering more of the screen."""
         message = event.notification.message
-        for told in list(self._notifications):
-            if told.message == message or (told.message.startswith(COPIED) and message.startswith(COPIED)):
-                self._unnotify(told, refresh=False)
+        for shown_notification in list(self._notifications):
+            if shown_notification.message == message or (shown_notification.message.startswith(COPIED_PREFIX) and message.startswith(COPIED_PREFIX)):
+                self._unnotify(shown_notification, refresh=False)
 
     def exit(self, *args: Any, **more: Any) -> None:
         self.is_leaving = True
@@ -377,32 +377,32 @@ class FramedApp(App[int]):
         self.run_worker(self.action_quit())
 
     def push_screen(self, *args: Any, **more: Any) -> Any:
-        if args and isinstance(args[0], ModalScreen) and self.size.width < ROOMY:
+        if args and isinstance(args[0], ModalScreen) and self.size.width < WIDE_COLUMNS:
             self.clear_notifications()  # they would cover the question
         pushed = super().push_screen(*args, **more)
-        self.call_later(self.fit)
+        self.call_later(self.cover_if_too_small)
         return pushed
 
     def on_resize(self) -> None:
-        self.call_later(self.fit)  # once the app's own size is updated
+        self.call_later(self.cover_if_too_small)  # once the app's own size is updated
 
-    def fit(self) -> None:
+    def cover_if_too_small(self) -> None:
         """Cover a screen that does not fit with a message; keys still reach the screen."""
         columns, rows = self.size
-        small = too_small(columns, rows)
+        is_small = is_too_small(columns, rows)
         for screen in self.screen_stack:
             covers = screen.query(TooSmall)
-            if not small:
+            if not is_small:
                 covers.remove()
                 continue
-            look = Look(ascii=self.only_ascii)
-            told = lines(columns, rows, [shown(line, look) for line in self.run_in_short()])
-            said = "\n".join(told).replace("[", r"\[")
+            appearance = Appearance(ascii=self.only_ascii)
+            message_lines = too_small_lines(columns, rows, [printable(line, appearance) for line in self.run_summary()])
+            message = "\n".join(message_lines).replace("[", r"\[")
             for cover in covers:
-                cover.update(said)
+                cover.update(message)
             if not covers and screen.is_mounted:
-                screen.mount(TooSmall(said))
+                screen.mount(TooSmall(message))
 
-    def run_in_short(self) -> list[str]:
+    def run_summary(self) -> list[str]:
         """Lines about an active run and its keys, for a terminal that is too small for its screen."""
         return []

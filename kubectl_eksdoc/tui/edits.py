@@ -6,18 +6,18 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.nodes import IMAGE
+from kubectl_eksdoc.drain.nodes import IMAGE_LABEL
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.report.findings import FLAGS
-from kubectl_eksdoc.drain.report.plan import in_brief
+from kubectl_eksdoc.drain.report.findings import ALLOWING_FLAGS
+from kubectl_eksdoc.drain.report.plan import short_code
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.quantities import parse
-from kubectl_eksdoc.report.text import counted
+from kubectl_eksdoc.model.quantities import parse_version
+from kubectl_eksdoc.report.text import pluralize
 
 from . import knobs, words
 from .model import EditHistory, Model
 
-Edited = EditHistory | str
+EditResult = EditHistory | str
 
 
 @frozen
@@ -26,119 +26,119 @@ class CursorPlace:
     the code of a blocker, only on the page of blockers."""
 
     node: str | None
-    start: str | None = None
+    range_start: str | None = None
     cause: str | None = None
 
 
-def marked(model: Model, node: str | None) -> Edited:
-    return "the row under the cursor is no node" if node is None else model.choice.toggled(node)
+def toggle_mark(model: Model, node: str | None) -> EditResult:
+    return "the row under the cursor is no node" if node is None else model.choice.with_mark_toggled(node)
 
 
-def as_if_fixed(model: Model, code: str) -> Edited:
+def toggle_assume_fixed(model: Model, code: str) -> EditResult:
     """Toggle whether a cause is assumed fixed."""
-    policy = model.choice.ask.policy
-    blocking = {found.code.name for found in model.view.blockers} if model.view is not None else set()
+    policy = model.choice.plan_input.policy
+    blocking = {finding.code.name for finding in model.view.blockers} if model.view is not None else set()
     if code not in blocking | policy.assume_fixed:
         return "no cause of a blocker is on this row"
-    said = f"{in_brief(code)}: {'no longer assumed fixed' if code in policy.assume_fixed else 'assumed fixed'}"
-    return model.choice.with_policy(replace(policy, assume_fixed=policy.assume_fixed ^ {code}), said)
+    description = f"{short_code(code)}: {'no longer assumed fixed' if code in policy.assume_fixed else 'assumed fixed'}"
+    return model.choice.with_policy(replace(policy, assume_fixed=policy.assume_fixed ^ {code}), description)
 
 
-def allowed(model: Model, code: str) -> Edited:
+def toggle_allowed(model: Model, code: str) -> EditResult:
     """Toggle a drain flag that allows evicting such pods in this run; the run asks for each pod by name."""
-    flag = next((flag for flagged, flag, _ in FLAGS if flagged == code), "")
+    flag = next((flag for flag_code, flag, _ in ALLOWING_FLAGS if flag_code == code), "")
     if not flag:
-        return f"no flag allows this: y copies the fix{f' of {in_brief(code)}' if code else ''}"
-    policy, field = model.choice.ask.policy, flag.replace("-", "_")
+        return f"no flag allows this: y copies the fix{f' of {short_code(code)}' if code else ''}"
+    policy, field = model.choice.plan_input.policy, flag.replace("-", "_")
     is_allowed = not getattr(policy, field)
     policy = replace(policy, assume_fixed=policy.assume_fixed - {code}, **{field: is_allowed})  # type: ignore[arg-type]
-    said = "allowed in this run" if is_allowed else "no longer allowed"
-    return model.choice.with_policy(policy, f"{in_brief(code)}: {said} (--{flag})")
+    effect = "allowed in this run" if is_allowed else "no longer allowed"
+    return model.choice.with_policy(policy, f"{short_code(code)}: {effect} (--{flag})")
 
 
-def marked_up_to(model: Model, start: str | None, node: str | None) -> Edited:
+def mark_range(model: Model, range_start: str | None, node: str | None) -> EditResult:
     """Mark all visible nodes between the two, inclusive; without a start, from the first node on."""
     names = model.shown_nodes
     if node is None or node not in names:
         return "the row under the cursor is no node"
-    ends = sorted((names.index(start) if start in names and start is not None else 0, names.index(node)))
-    between = names[ends[0] : ends[1] + 1]
-    said = f"{counted(len(between), 'node')} in a row {'is' if len(between) == 1 else 'are'} marked"
-    return model.choice.marked_are(model.choice.ask.marked | set(between), said)
+    ends = sorted((names.index(range_start) if range_start in names and range_start is not None else 0, names.index(node)))
+    range_nodes = names[ends[0] : ends[1] + 1]
+    description = f"{pluralize(len(range_nodes), 'node')} in a row {'is' if len(range_nodes) == 1 else 'are'} marked"
+    return model.choice.with_marks(model.choice.plan_input.marked | set(range_nodes), description)
 
 
-def unmarked(model: Model) -> Edited:
-    return model.choice.marked_are((), "no node is marked any more")
+def unmark_all(model: Model) -> EditResult:
+    return model.choice.with_marks((), "no node is marked any more")
 
 
-def parallel(model: Model, by: int) -> Edited:
-    policy = knobs.with_parallel(model.choice.ask.policy, by, len(model.choice.ask.marked))
-    return _turned(model, policy, f"nodes at once: {words.at_once(policy)}")
+def change_parallel(model: Model, by: int) -> EditResult:
+    policy = knobs.with_parallel(model.choice.plan_input.policy, by, len(model.choice.plan_input.marked))
+    return _with_policy(model, policy, f"nodes at once: {words.parallel_value(policy)}")
 
 
-def grace(model: Model, by: int) -> Edited:
-    policy = knobs.with_grace(model.choice.ask.policy, by)
-    return _turned(model, policy, f"grace period: {words.grace(policy)}")
+def change_grace(model: Model, by: int) -> EditResult:
+    policy = knobs.with_grace(model.choice.plan_input.policy, by)
+    return _with_policy(model, policy, f"grace period: {words.grace_value(policy)}")
 
 
-def turned(model: Model, knob_id: str, by: int) -> Edited:
+def turn_knob(model: Model, knob_id: str, by: int) -> EditResult:
     """Turn a knob of the form."""
     knob = knobs.BY_ID[knob_id]
-    policy = knob.turned(model.choice.ask.policy, by, len(model.choice.ask.marked))
-    return _turned(model, policy, f"{knob.name}: {knob.said(policy)}")
+    policy = knob.turn(model.choice.plan_input.policy, by, len(model.choice.plan_input.marked))
+    return _with_policy(model, policy, f"{knob.name}: {knob.value_text(policy)}")
 
 
-def moved(model: Model, node: str | None, by: int) -> Edited:
+def move_node(model: Model, node: str | None, by: int) -> EditResult:
     """Move a node one wave later, or earlier if `by` is negative."""
-    waves = _waves(model)
+    waves = _wave_of_nodes(model)
     if node is None or node not in waves:
-        return _not_drained(node)
-    policy = knobs.moved(model.choice.ask.policy, node, by, waves)
-    return _turned(model, policy, f"{node}: wave {dict(policy.pins)[node]}")
+        return _not_drained_message(node)
+    policy = knobs.move_node(model.choice.plan_input.policy, node, by, waves)
+    return _with_policy(model, policy, f"{node}: wave {dict(policy.pins)[node]}")
 
 
-def pinned(model: Model, node: str | None) -> Edited:
+def toggle_pin(model: Model, node: str | None) -> EditResult:
     """Pin a node to its wave; a pinned node is released."""
-    waves, policy = _waves(model), model.choice.ask.policy
+    waves, policy = _wave_of_nodes(model), model.choice.plan_input.policy
     if node is not None and node in dict(policy.pins):
-        return _turned(model, knobs.pinned(policy, node, None), f"{node}: pinned no more")
+        return _with_policy(model, knobs.set_pin(policy, node, None), f"{node}: pinned no more")
     if node is None or node not in waves:
-        return _not_drained(node)
-    return _turned(model, knobs.pinned(policy, node, waves[node]), f"{node}: pinned to wave {waves[node]}")
+        return _not_drained_message(node)
+    return _with_policy(model, knobs.set_pin(policy, node, waves[node]), f"{node}: pinned to wave {waves[node]}")
 
 
-def pinned_last(model: Model, node: str | None) -> Edited:
-    waves = _waves(model)
+def pin_last(model: Model, node: str | None) -> EditResult:
+    waves = _wave_of_nodes(model)
     if node is None or node not in waves:
-        return _not_drained(node)
+        return _not_drained_message(node)
     last = max((wave for name, wave in waves.items() if name != node), default=0) + 1
-    return _turned(model, knobs.pinned(model.choice.ask.policy, node, last), f"{node}: behind all others")
+    return _with_policy(model, knobs.set_pin(model.choice.plan_input.policy, node, last), f"{node}: behind all others")
 
 
-def _waves(model: Model) -> dict[str, int]:
+def _wave_of_nodes(model: Model) -> dict[str, int]:
     return model.view.wave_of if model.view is not None else {}
 
 
-def _not_drained(node: str | None) -> str:
+def _not_drained_message(node: str | None) -> str:
     return f"{node or 'the row under the cursor'} is not drained by this plan"
 
 
-def _turned(model: Model, policy: DrainPolicy, said: str) -> Edited:
-    if policy == model.choice.ask.policy:
-        return f"nothing changes: {said}"
-    return model.choice.with_policy(policy, said)
+def _with_policy(model: Model, policy: DrainPolicy, description: str) -> EditResult:
+    if policy == model.choice.plan_input.policy:
+        return f"nothing changes: {description}"
+    return model.choice.with_policy(policy, description)
 
 
-EDITS: Mapping[str, Callable[[Model, CursorPlace, int], Edited]] = {
-    "mark": lambda model, at, given: marked(model, at.node) if at.cause is None else as_if_fixed(model, at.cause),
-    "allow": lambda model, at, given: allowed(model, at.cause or ""),
-    "mark_range": lambda model, at, given: marked_up_to(model, at.start, at.node),
-    "mark_none": lambda model, at, given: unmarked(model),
-    "parallel": lambda model, at, given: parallel(model, given),
-    "grace": lambda model, at, given: grace(model, given),
-    "move_node": lambda model, at, given: moved(model, at.node, given),
-    "pin": lambda model, at, given: pinned(model, at.node),
-    "pin_last": lambda model, at, given: pinned_last(model, at.node),
+EDITS: Mapping[str, Callable[[Model, CursorPlace, int], EditResult]] = {
+    "mark": lambda model, at, given: toggle_mark(model, at.node) if at.cause is None else toggle_assume_fixed(model, at.cause),
+    "allow": lambda model, at, given: toggle_allowed(model, at.cause or ""),
+    "mark_range": lambda model, at, given: mark_range(model, at.range_start, at.node),
+    "mark_none": lambda model, at, given: unmark_all(model),
+    "parallel": lambda model, at, given: change_parallel(model, given),
+    "grace": lambda model, at, given: change_grace(model, given),
+    "move_node": lambda model, at, given: move_node(model, at.node, given),
+    "pin": lambda model, at, given: toggle_pin(model, at.node),
+    "pin_last": lambda model, at, given: pin_last(model, at.node),
 }
 """The edits by action of the key, with its argument."""
 
@@ -146,7 +146,7 @@ EDITS: Mapping[str, Callable[[Model, CursorPlace, int], Edited]] = {
 # The key after m: marks groups of nodes.
 
 
-MENU = (
+MARK_MENU = (
     ("o", "older kubelet", "old kubelet"),
     ("a", "older AMI", "AMI"),
     ("g", "group", "group"),
@@ -156,65 +156,65 @@ MENU = (
 )
 """Keys, the nodes that they mark, and a short form."""
 
-Found = tuple[frozenset[str], str]
+MarkedGroup = tuple[frozenset[str], str]
 
 
-def marked_group(key: str, model: Model, here: str | None) -> Found | str:
+def mark_group(key: str, model: Model, cursor_node: str | None) -> MarkedGroup | str:
     """The new marks and a description, or the reason why nothing changes."""
     assert model.facts is not None, "there are nodes"
-    nodes, now = model.facts.nodes.nodes, model.choice.ask.marked
+    nodes, marked_nodes = model.facts.nodes.nodes, model.choice.plan_input.marked
     if key == "n":
         return frozenset(), "no node is marked any more"
     if key == "i":
-        return frozenset(nodes) - now, "the marks are inverted"
+        return frozenset(nodes) - marked_nodes, "the marks are inverted"
     if key == "f":
-        return _more(now, model.shown_nodes, "that are shown")
+        return _add_marks(marked_nodes, model.shown_nodes, "that are shown")
     if key == "g":
-        group = nodes[here].group if here in nodes and here is not None else ""
+        group = nodes[cursor_node].group if cursor_node in nodes and cursor_node is not None else ""
         if not group:
             return "m g: the node under the cursor has no group"
-        return _more(now, (name for name, node in nodes.items() if node.group == group), f"of {group}")
+        return _add_marks(marked_nodes, (name for name, node in nodes.items() if node.group == group), f"of {group}")
     if key == "o":
         assert model.facts is not None, "there are nodes"
-        said = model.facts.cluster.identity.server_version
-        server = parse(said)
+        version_text = model.facts.cluster.identity.server_version
+        server = parse_version(version_text)
         if server is None:
-            return f"m o: the control plane's version is not known ({said or 'nothing said it'})"
-        return _more(now, model.facts.nodes.behind, f"with a kubelet before {server.major}.{server.minor}")
+            return f"m o: the control plane's version is not known ({version_text or 'nothing said it'})"
+        return _add_marks(marked_nodes, model.facts.nodes.old_kubelets, f"with a kubelet before {server.major}.{server.minor}")
     if key == "a":
-        return _old_images(model, now)
+        return _mark_old_images(model, marked_nodes)
     return f"m {key} marks nothing: o, a, g, f, i or n"
 
 
-def next_group(model: Model, drained: Collection[str]) -> Found | str:
+def next_outdated_group(model: Model, drained: Collection[str]) -> MarkedGroup | str:
     """Mark the first group (by name) with schedulable nodes that have an older kubelet or AMI."""
     assert model.facts is not None, "there are nodes"
-    known = model.facts.nodes
+    node_facts = model.facts.nodes
     groups: dict[str, set[str]] = defaultdict(set)
-    for name in (known.behind | known.old_images) - set(drained):
-        if known.nodes[name].group and not known.nodes[name].unschedulable:
-            groups[known.nodes[name].group].add(name)
+    for name in (node_facts.old_kubelets | node_facts.old_images) - set(drained):
+        if node_facts.nodes[name].group and not node_facts.nodes[name].unschedulable:
+            groups[node_facts.nodes[name].group].add(name)
     if not groups:
-        if parse(model.facts.cluster.identity.server_version) is None:
+        if parse_version(model.facts.cluster.identity.server_version) is None:
             return "the control plane's version is not known, so neither is whether a kubelet is older"
-        behind = (known.behind | known.old_images) - set(drained)
-        kept = [name for name in behind if known.nodes[name].group]
-        beside = f"; {counted(len(kept), 'cordoned node')} not drained by this run: 4 says what to fix" if kept else ""
-        return f"no group has another node that takes pods and has an older kubelet or AMI, as far as is read{beside}"
+        outdated = (node_facts.old_kubelets | node_facts.old_images) - set(drained)
+        cordoned = [name for name in outdated if node_facts.nodes[name].group]
+        cordoned_note = f"; {pluralize(len(cordoned), 'cordoned node')} not drained by this run: 4 says what to fix" if cordoned else ""
+        return f"no group has another node that takes pods and has an older kubelet or AMI, as far as is read{cordoned_note}"
     group = min(groups)
-    return _more(frozenset(), groups[group], f"of {group} with an older kubelet or AMI")
+    return _add_marks(frozenset(), groups[group], f"of {group} with an older kubelet or AMI")
 
 
-def _old_images(model: Model, now: frozenset[str]) -> Found | str:
+def _mark_old_images(model: Model, marked_nodes: frozenset[str]) -> MarkedGroup | str:
     """The youngest node of a group determines its newest AMI."""
     assert model.facts is not None, "there are nodes"
-    if not any(IMAGE in node.labels for node in model.facts.nodes.nodes.values()):
+    if not any(IMAGE_LABEL in node.labels for node in model.facts.nodes.nodes.values()):
         return "m a: no node says which AMI it was made from"
-    return _more(now, model.facts.nodes.old_images, "that are not made from the AMI of their group's youngest node")
+    return _add_marks(marked_nodes, model.facts.nodes.old_images, "that are not made from the AMI of their group's youngest node")
 
 
-def _more(now: frozenset[str], names: object, which: str) -> Found | str:
-    found = frozenset(names)  # type: ignore[call-overload]
-    if not found:
-        return f"there are no nodes {which}"
-    return now | found, f"{counted(len(found), 'node')} {which} {'is' if len(found) == 1 else 'are'} marked"
+def _add_marks(marked_nodes: frozenset[str], names: object, qualifier: str) -> MarkedGroup | str:
+    new_nodes = frozenset(names)  # type: ignore[call-overload]
+    if not new_nodes:
+        return f"there are no nodes {qualifier}"
+    return marked_nodes | new_nodes, f"{pluralize(len(new_nodes), 'node')} {qualifier} {'is' if len(new_nodes) == 1 else 'are'} marked"

@@ -12,17 +12,17 @@ from textual.widgets import Input
 
 from kubectl_eksdoc.report.text import Column, Tone
 
-from .keymap import COMMANDS, HelpPart, Keymap, ScreenPage
+from .keymap import PROMPT_COMMANDS, HelpPart, Keymap, ScreenPage
 from .line_table import LineTable
 from .panel import Prose
-from .tables.pods import Line, Sheet, of_rows, padded
+from .tables.pods import Line, Sheet, sheet_of_rows, pad
 
-MOTION = (("j k down up", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
-MORE = (("tab", "next panel"), ("enter", "read only: pods of a node or of a budget"))
+CURSOR_HELP = (("j k down up", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
+OTHER_HELP = (("tab", "next panel"), ("enter", "read only: pods of a node or of a budget"))
 
-AS_IT_COMES = Keymap()
+DEFAULT_KEYMAP = Keymap()
 
-_ALSO = {command.key: " ".join(command.names) for command in COMMANDS}
+_COMMAND_NAMES = {command.key: " ".join(command.names) for command in PROMPT_COMMANDS}
 """The command names of each key id after the colon: the search finds ``drain``, too."""
 
 
@@ -46,7 +46,7 @@ class HelpScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self.query_one("#search").focus()
-        self.query_one("#keys", Prose).show(lines(self._page, "", self._keymap))
+        self.query_one("#keys", Prose).show(help_lines(self._page, "", self._keymap))
 
     def action_page(self, key: str) -> None:
         """Scroll the list while the user types."""
@@ -56,29 +56,29 @@ class HelpScreen(ModalScreen[None]):
 
     @on(Input.Changed, "#search")
     def _searched(self, event: Input.Changed) -> None:
-        self.query_one("#keys", Prose).show(lines(self._page, event.value, self._keymap))
+        self.query_one("#keys", Prose).show(help_lines(self._page, event.value, self._keymap))
 
 
-def lines(page: ScreenPage, wanted: str, keymap: Keymap = AS_IT_COMES) -> list[Line]:
+def help_lines(page: ScreenPage, search_text: str, keymap: Keymap = DEFAULT_KEYMAP) -> list[Line]:
     """Lines by section; keys of other pages are marked, and problems of the user's keys are listed."""
-    found: list[Line] = [(wrong, Tone.WARN) for wrong in keymap.wrong]
+    lines_found: list[Line] = [(problem, Tone.WARN) for problem in keymap.problems]
     for part in HelpPart:
-        rows = [(key.shown, key.words, key.pages, _ALSO.get(key.id, "")) for key in keymap.keys if key.part is part]
-        rows += [(shown, words, (), "") for shown, words in (MOTION if part is HelpPart.MOVE else ())]
-        rows += [(shown, words, (), "") for shown, words in (MORE if part is HelpPart.ANYWHERE else ())]
-        kept = [row for row in rows if wanted.lower() in f"{row[0]} {row[1]} {row[3]}".lower()]
-        if kept:
-            found.append((part.value, Tone.TITLE))
-        for shown, said, pages, _ in kept:
-            elsewhere = "" if not pages or page in pages else f"  (on {', '.join(each.value for each in pages)})"
-            found.append(f"  {padded(shown, 16)} {said}{elsewhere}")
-    return found or [(f"no key has {wanted!r} in it", Tone.FAINT)]
+        rows = [(key.shown, key.words, key.pages, _COMMAND_NAMES.get(key.id, "")) for key in keymap.keys if key.part is part]
+        rows += [(shown, words, (), "") for shown, words in (CURSOR_HELP if part is HelpPart.MOVE else ())]
+        rows += [(shown, words, (), "") for shown, words in (OTHER_HELP if part is HelpPart.ANYWHERE else ())]
+        matching_rows = [row for row in rows if search_text.lower() in f"{row[0]} {row[1]} {row[3]}".lower()]
+        if matching_rows:
+            lines_found.append((part.value, Tone.TITLE))
+        for shown, description, pages, _ in matching_rows:
+            pages_note = "" if not pages or page in pages else f"  (on {', '.join(each.value for each in pages)})"
+            lines_found.append(f"  {pad(shown, 16)} {description}{pages_note}")
+    return lines_found or [(f"no key has {search_text!r} in it", Tone.FAINT)]
 
 
 # [x] The contexts of the kubeconfig, with search; Enter opens the same screens for one.
 
 
-_COLUMNS = (Column("", floor=2), Column("CONTEXT", middle=True))
+_COLUMNS = (Column("", min_width=2), Column("CONTEXT", cut_middle=True))
 
 
 class ContextsScreen(ModalScreen[str]):
@@ -90,11 +90,11 @@ class ContextsScreen(ModalScreen[str]):
         ("up,ctrl+p", "move(-1)"),
     ]
 
-    def __init__(self, names: Sequence[str], now: str) -> None:
+    def __init__(self, names: Sequence[str], current: str) -> None:
         """`current`: the open context, "" if it is not known."""
         super().__init__()
         self._names = names
-        self._now = now
+        self._current = current
 
     def compose(self) -> ComposeResult:
         with Vertical(id="contexts") as box:
@@ -104,8 +104,8 @@ class ContextsScreen(ModalScreen[str]):
 
     def on_mount(self) -> None:
         table = self.query_one("#names", LineTable)
-        table.show(sheet(self._names, self._now, ""))
-        table.go_to(self._now)
+        table.show(contexts_sheet(self._names, self._current, ""))
+        table.go_to(self._current)
         self.query_one("#search").focus()
 
     def action_move(self, by: int) -> None:
@@ -113,7 +113,7 @@ class ContextsScreen(ModalScreen[str]):
 
     @on(Input.Changed, "#search")
     def _searched(self, event: Input.Changed) -> None:
-        self.query_one("#names", LineTable).show(sheet(self._names, self._now, event.value))
+        self.query_one("#names", LineTable).show(contexts_sheet(self._names, self._current, event.value))
 
     @on(Input.Submitted, "#search")
     def _chosen(self) -> None:
@@ -124,7 +124,7 @@ class ContextsScreen(ModalScreen[str]):
         self.dismiss(event.key)
 
 
-def sheet(names: Sequence[str], now: str, wanted: str) -> Sheet:
+def contexts_sheet(names: Sequence[str], current: str, search_text: str) -> Sheet:
     """The contexts whose names contain `search_text`, in their order."""
-    rows = [(name, ["»" if name == now else "", name]) for name in names if wanted.lower() in name.lower()]
-    return of_rows(_COLUMNS, rows, "No context matches." if names else "The kubeconfig has none.", fill=1)
+    rows = [(name, ["»" if name == current else "", name]) for name in names if search_text.lower() in name.lower()]
+    return sheet_of_rows(_COLUMNS, rows, "No context matches." if names else "The kubeconfig has none.", fill_column=1)

@@ -17,13 +17,13 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from kubectl_eksdoc.errors import matches, maybe
+from kubectl_eksdoc.errors import close_matches, did_you_mean
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.knowledge import file, made
-from kubectl_eksdoc.report.text import Look, Tone, joined, shown
+from kubectl_eksdoc.model.knowledge import knowledge_file, from_json
+from kubectl_eksdoc.report.text import Appearance, Tone, join_words, printable
 
-from .tables.pods import cells
-from .words import FittingText, fitted
+from .tables.pods import cell_width
+from .words import FittingText, fit_parts
 
 # The keys: one table (`knowledge/keys.json`) for bindings, hints and help.
 
@@ -46,7 +46,7 @@ class ScreenPlace(NamedTuple):
     """A page and its subject: the node of `ScreenPage.PODS`, the budget (ns/name) of `ScreenPage.BUDGET`."""
 
     page: ScreenPage
-    about: str = ""
+    subject: str = ""
 
 
 class HelpPart(str, Enum):
@@ -64,7 +64,7 @@ class HelpPart(str, Enum):
 @frozen
 class KeyBinding:
     """`id` names the binding in a keymap; `keys` in Textual's spelling; `shown` for users; `pages`: where it works
-    (empty: everywhere). `foot`: its place at the foot of the screen, 0 for help only. `given`: the argument of its
+    (empty: everywhere). `foot_hints`: its place at the foot of the screen, 0 for help only. `given`: the argument of its
     action, None for none."""
 
     id: str
@@ -77,36 +77,36 @@ class KeyBinding:
     foot: int = 0
     given: Any = None
 
-    def elsewhere(self, page: ScreenPage) -> str:
+    def other_pages_only(self, page: ScreenPage) -> str:
         """The pages where the key works, in a clause, if it does nothing on `page`; else ""."""
         if not self.pages or page in self.pages:
             return ""
-        return f"on {joined([f'[{each.value}]' for each in self.pages])} only ({self.words.split(' (')[0]})"
+        return f"on {join_words([f'[{each.value}]' for each in self.pages])} only ({self.words.split(' (')[0]})"
 
     @property
     def is_at_foot(self) -> bool:
         """Whether it has a hint, alone or together with other keys."""
-        return bool(self.foot) or self.action in _TOGETHER
+        return bool(self.foot) or self.action in _SHARED_PLACES
 
 
-TYPED_AFTER = frozenset({"filter", "prompt"})
+PROMPT_ACTIONS = frozenset({"filter", "prompt"})
 """Actions of keys that open an input line: their bindings have priority, so that even a fast next key goes to that
 line. (The key after m is a binding; `screen.PlanScreen.handles_key` handles both.)"""
 
-_MARK, _COPY, _PAGES, _KNOBS = 1, 3, 6, 8
+_MARK_PLACE, _COPY_PLACE, _PAGES_PLACE, _KNOBS_PLACE = 1, 3, 6, 8
 """Places at the foot."""
 
-_TOGETHER = {"page": (_PAGES, "pages"), "parallel": (_KNOBS, "knobs"), "grace": (_KNOBS, "knobs")}
+_SHARED_PLACES = {"page": (_PAGES_PLACE, "pages"), "parallel": (_KNOBS_PLACE, "knobs"), "grace": (_KNOBS_PLACE, "knobs")}
 """Actions whose keys share a place."""
 
 
-def keys_of(screens: str) -> tuple[KeyBinding, ...]:
+def load_keys(screens: str) -> tuple[KeyBinding, ...]:
     """The keys of plans (``plan``), runs (``run``) or replays (``replay``), in the order of the help."""
-    found = (made(KeyBinding, each) for each in file("keys")[screens])
-    return tuple(key if key.shown else replace(key, shown=key.keys) for key in found)
+    bindings = (from_json(KeyBinding, each) for each in knowledge_file("keys")[screens])
+    return tuple(key if key.shown else replace(key, shown=key.keys) for key in bindings)
 
 
-KEYS = keys_of("plan")
+PLAN_KEYS = load_keys("plan")
 
 
 class Hint(NamedTuple):
@@ -118,33 +118,33 @@ class Hint(NamedTuple):
     actions: tuple[str, ...] = ()
 
 
-TYPING = (Hint("enter", "keep"), Hint("esc", "show all"))
+TYPING_HINTS = (Hint("enter", "keep"), Hint("esc", "show all"))
 """Hints while the user types a filter: other keys are letters."""
 
 
-def hint(keys: Sequence[KeyBinding], words: str = "") -> Hint:
+def key_hint(keys: Sequence[KeyBinding], words: str = "") -> Hint:
     """The hint of one key, or of several keys that share their `words`."""
-    said = words or keys[0].words.split(",")[0].split(" (")[0]
-    return Hint(" ".join(key.shown.split()[0] for key in keys), said, tuple(f"do('{key.id}')" for key in keys))
+    description = words or keys[0].words.split(",")[0].split(" (")[0]
+    return Hint(" ".join(key.shown.split()[0] for key in keys), description, tuple(f"do('{key.id}')" for key in keys))
 
 
-def foot(
-    page: ScreenPage, keys: Sequence[KeyBinding] = KEYS, copies: str | None = "", marks: str = "mark"
+def foot_hints(
+    page: ScreenPage, keys: Sequence[KeyBinding] = PLAN_KEYS, copy_label: str | None = "", mark_label: str = "mark"
 ) -> tuple[Hint, ...]:
     """``space mark  m mark…  r run…``: the most useful first. `keys`: those that have an effect now; `copy_label`: what
     y copies here, None for nothing; `mark_label`: the effect of space."""
-    kept = {key.foot: key for key in keys if key.foot and (not key.pages or page in key.pages)}
-    if copies is None:
-        kept.pop(_COPY, None)
-    said = {_COPY: copies or "", _MARK: marks}
-    hints = {place: hint([key], said.get(place, "")) for place, key in kept.items()}
-    for place, words in dict.fromkeys(_TOGETHER.values()):
-        if several := [key for key in keys if _TOGETHER.get(key.action) == (place, words)]:
-            hints[place] = hint(several, words)
+    keys_by_place = {key.foot: key for key in keys if key.foot and (not key.pages or page in key.pages)}
+    if copy_label is None:
+        keys_by_place.pop(_COPY_PLACE, None)
+    labels = {_COPY_PLACE: copy_label or "", _MARK_PLACE: mark_label}
+    hints = {place: key_hint([key], labels.get(place, "")) for place, key in keys_by_place.items()}
+    for place, words in dict.fromkeys(_SHARED_PLACES.values()):
+        if shared_keys := [key for key in keys if _SHARED_PLACES.get(key.action) == (place, words)]:
+            hints[place] = key_hint(shared_keys, words)
     return tuple(hints[place] for place in sorted(hints))
 
 
-MOVES = frozenset(
+CURSOR_KEYS = frozenset(
     [
         "j",
         "k",
@@ -171,7 +171,7 @@ MOVES = frozenset(
 )
 """Textual's names of keys that move the cursor: they belong to the tables."""
 
-_NAMED = frozenset(
+_NAMED_KEYS = frozenset(
     [
         "space",
         "enter",
@@ -190,9 +190,9 @@ _NAMED = frozenset(
         "right",
     ]
 )
-_PRESSED = re.compile(r"(?:(?:ctrl|shift|alt)\+)*(?P<key>.+)\Z", re.DOTALL)
-_FUNCTION = re.compile(r"f(?:[1-9]|1[0-9]|2[0-4])\Z")
-_SIGNS = {
+_KEY_PATTERN = re.compile(r"(?:(?:ctrl|shift|alt)\+)*(?P<key>.+)\Z", re.DOTALL)
+_FUNCTION_KEY = re.compile(r"f(?:[1-9]|1[0-9]|2[0-4])\Z")
+_TEXTUAL_NAMES = {
     "solidus": "slash",
     "reverse_solidus": "backslash",
     "commercial_at": "at",
@@ -207,76 +207,76 @@ _SIGNS = {
 class Keymap:
     """`keys` in effect; `problems` of the user's key file, a sentence each."""
 
-    keys: tuple[KeyBinding, ...] = KEYS
-    wrong: tuple[str, ...] = ()
+    keys: tuple[KeyBinding, ...] = PLAN_KEYS
+    problems: tuple[str, ...] = ()
 
-    def of(self, action: str) -> KeyBinding:
+    def by_id(self, key_id: str) -> KeyBinding:
         """The binding with this id, which must exist."""
-        return next(key for key in self.keys if key.id == action)
+        return next(key for key in self.keys if key.id == key_id)
 
 
-OF_RUNS = "run-"
+RUN_KEY_PREFIX = "run-"
 """Prefix of the actions on the screens of runs."""
 
 
-def of_plans(wanted: Mapping[str, str]) -> dict[str, str]:
-    return {name: keys for name, keys in wanted.items() if not name.startswith(OF_RUNS)}
+def plan_screen_keys(user_keys: Mapping[str, str]) -> dict[str, str]:
+    return {name: keys for name, keys in user_keys.items() if not name.startswith(RUN_KEY_PREFIX)}
 
 
-def of_runs(wanted: Mapping[str, str]) -> dict[str, str]:
-    return {name: keys for name, keys in wanted.items() if name.startswith(OF_RUNS)}
+def run_screen_keys(user_keys: Mapping[str, str]) -> dict[str, str]:
+    return {name: keys for name, keys in user_keys.items() if name.startswith(RUN_KEY_PREFIX)}
 
 
-def named(text: str) -> str:
+def textual_key_name(text: str) -> str:
     """Textual's name of a key written as ``x``, ``{``, ``ctrl+x``, ``space`` or ``f5``; "" if it is no key."""
     if len(text) == 1:
-        return _sign(text)
-    match = _PRESSED.match(text)
+        return _symbol_name(text)
+    match = _KEY_PATTERN.match(text)
     key = match["key"] if match else ""
-    lead = text[: len(text) - len(key)]
+    modifiers = text[: len(text) - len(key)]
     if len(key) == 1:
-        return f"{lead}{_sign(key)}" if _sign(key) else ""
-    known = key in _NAMED or _FUNCTION.match(key) or key in _SIGN_NAMES
-    return text if known else ""
+        return f"{modifiers}{_symbol_name(key)}" if _symbol_name(key) else ""
+    is_known = key in _NAMED_KEYS or _FUNCTION_KEY.match(key) or key in _SYMBOL_NAMES
+    return text if is_known else ""
 
 
-def _sign(char: str) -> str:
+def _symbol_name(char: str) -> str:
     if char.isalnum():
         return char
     if not char.isprintable():
         return ""
     name = unicodedata.name(char, "").lower().replace("-", "_").replace(" ", "_")
-    return _SIGNS.get(name, name)
+    return _TEXTUAL_NAMES.get(name, name)
 
 
-_SIGN_NAMES = frozenset(_sign(chr(code)) for code in range(33, 127) if not chr(code).isalnum())
+_SYMBOL_NAMES = frozenset(_symbol_name(chr(code)) for code in range(33, 127) if not chr(code).isalnum())
 
 
-def read(wanted: Mapping[str, str], keys: Sequence[KeyBinding] = KEYS) -> Keymap:
+def apply_user_keys(user_keys: Mapping[str, str], keys: Sequence[KeyBinding] = PLAN_KEYS) -> Keymap:
     """`user_keys`: keys by action name, several separated by commas. Invalid entries keep their default."""
-    wrong, mapped = [], {}
+    problems, mapped = [], {}
     ids = {key.id: key for key in keys}
-    for name, text in wanted.items():
+    for name, text in user_keys.items():
         if name not in ids:
-            wrong.append(f"keys.json: there is no action {name!r}{maybe(name, ids)}")
+            problems.append(f"keys.json: there is no action {name!r}{did_you_mean(name, ids)}")
             continue
-        spelled = [text] if text == "," else [part.strip() for part in text.split(",")]
-        unknown = next((part for part in spelled if not named(part)), None)
-        moves = next((part for part in spelled if named(part) in MOVES), None)
+        user_spellings = [text] if text == "," else [part.strip() for part in text.split(",")]
+        unknown = next((part for part in user_spellings if not textual_key_name(part)), None)
+        cursor_key = next((part for part in user_spellings if textual_key_name(part) in CURSOR_KEYS), None)
         if unknown is not None:
-            wrong.append(f"keys.json: {unknown!r} is no key, so {_stays(ids[name])}; write v, ctrl+x, space or f5")
-        elif moves is not None:
-            wrong.append(f"keys.json: {moves!r} moves the cursor, so {_stays(ids[name])}")
+            problems.append(f"keys.json: {unknown!r} is no key, so {_kept_key_text(ids[name])}; write v, ctrl+x, space or f5")
+        elif cursor_key is not None:
+            problems.append(f"keys.json: {cursor_key!r} moves the cursor, so {_kept_key_text(ids[name])}")
         else:
-            shown = " ".join(spelled)
-            mapped[name] = replace(ids[name], keys=",".join(named(part) for part in spelled), shown=shown)
-    wrong += _without_clashes(mapped, ids)
-    return Keymap(tuple(mapped.get(key.id, key) for key in keys), tuple(wrong))
+            shown = " ".join(user_spellings)
+            mapped[name] = replace(ids[name], keys=",".join(textual_key_name(part) for part in user_spellings), shown=shown)
+    problems += _remove_clashes(mapped, ids)
+    return Keymap(tuple(mapped.get(key.id, key) for key in keys), tuple(problems))
 
 
-def _without_clashes(mapped: dict[str, KeyBinding], ids: Mapping[str, KeyBinding]) -> list[str]:
+def _remove_clashes(mapped: dict[str, KeyBinding], ids: Mapping[str, KeyBinding]) -> list[str]:
     """Remove entries from `mapped` that share a key with another action, until there are none; a sentence for each."""
-    said: list[str] = []
+    problems: list[str] = []
     while True:
         owners: dict[str, list[str]] = defaultdict(list)
         for name, key in ids.items():
@@ -284,18 +284,18 @@ def _without_clashes(mapped: dict[str, KeyBinding], ids: Mapping[str, KeyBinding
                 owners[pressed].append(name)
         clash = next((names for names in owners.values() if len(names) > 1 and mapped.keys() & set(names)), None)
         if clash is None:
-            return said
-        taken = [name for name in clash if name in mapped]
-        both = joined([repr(name) for name in clash])
-        said.append(
-            f"keys.json: {mapped[taken[0]].shown!r} would be the key of {both}, "
-            f"so {joined([_stays(ids[name]) for name in taken])}"
+            return problems
+        mapped_names = [name for name in clash if name in mapped]
+        clashing_names = join_words([repr(name) for name in clash])
+        problems.append(
+            f"keys.json: {mapped[mapped_names[0]].shown!r} would be the key of {clashing_names}, "
+            f"so {join_words([_kept_key_text(ids[name]) for name in mapped_names])}"
         )
-        for name in taken:
+        for name in mapped_names:
             del mapped[name]
 
 
-def _stays(key: KeyBinding) -> str:
+def _kept_key_text(key: KeyBinding) -> str:
     return f"{key.id!r} stays on {key.shown}"
 
 
@@ -303,7 +303,7 @@ def _stays(key: KeyBinding) -> str:
 
 
 @frozen
-class _Command:
+class _PromptCommand:
     """A command: the first of `names` is shown; `key`: the id of the key with the same effect, "" for none; `values`:
     allowed arguments, empty for none."""
 
@@ -312,56 +312,56 @@ class _Command:
     values: tuple[str, ...] = ()
 
 
-COMMANDS = tuple(made(_Command, each) for each in file("keys")["commands"])
+PROMPT_COMMANDS = tuple(from_json(_PromptCommand, each) for each in knowledge_file("keys")["commands"])
 
 
 @frozen
-class Typed:
+class TypedCommand:
     """A typed command with its argument, "" for none."""
 
-    command: _Command
+    command: _PromptCommand
     value: str = ""
 
 
-def read_command(text: str) -> Typed | str:
+def parse_command(text: str) -> TypedCommand | str:
     """The command, or the reason why there is none. A unique prefix of a name is sufficient."""
     words = text.strip().lower().split()
     if not words:
         return "nothing was typed"
-    word, rest = words[0], words[1:]
-    found = _named(word)
-    if isinstance(found, str):
-        return found
-    name = found.names[0]
-    if not found.values:
-        return Typed(found) if not rest else f":{name} takes nothing behind it"
-    meant = [value for value in found.values if len(rest) == 1 and value.startswith(rest[0])]
-    if len(meant) != 1:
-        return f"write :{name} {' or '.join(found.values)}"
-    return Typed(found, meant[0])
+    word, arguments = words[0], words[1:]
+    match = _find_command(word)
+    if isinstance(match, str):
+        return match
+    name = match.names[0]
+    if not match.values:
+        return TypedCommand(match) if not arguments else f":{name} takes nothing behind it"
+    values = [value for value in match.values if len(arguments) == 1 and value.startswith(arguments[0])]
+    if len(values) != 1:
+        return f"write :{name} {' or '.join(match.values)}"
+    return TypedCommand(match, values[0])
 
 
-def begins(text: str) -> tuple[str, ...]:
+def command_candidates(text: str) -> tuple[str, ...]:
     """The names that match the text typed so far, as they are shown."""
     word = text.strip().lower()
-    return tuple(each.names[0] for each in COMMANDS if any(name.startswith(word) for name in each.names))
+    return tuple(each.names[0] for each in PROMPT_COMMANDS if any(name.startswith(word) for name in each.names))
 
 
-def _named(word: str) -> _Command | str:
-    exact = [each for each in COMMANDS if word in each.names]
+def _find_command(word: str) -> _PromptCommand | str:
+    exact = [each for each in PROMPT_COMMANDS if word in each.names]
     if exact:
         return exact[0]
-    begun = [each for each in COMMANDS if any(name.startswith(word) for name in each.names)]
-    if len(begun) == 1:
-        return begun[0]
-    if begun:
-        return f":{word} could be {' or '.join(each.names[0] for each in begun)}"
-    shown = {name: each.names[0] for each in COMMANDS for name in each.names}
-    near = matches(word, shown)
-    meant = (
-        f": did you mean :{shown[near[0]]}?" if near else f": there are {', '.join(each.names[0] for each in COMMANDS)}"
+    candidates = [each for each in PROMPT_COMMANDS if any(name.startswith(word) for name in each.names)]
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        return f":{word} could be {' or '.join(each.names[0] for each in candidates)}"
+    shown = {name: each.names[0] for each in PROMPT_COMMANDS for name in each.names}
+    similar = close_matches(word, shown)
+    suggestion = (
+        f": did you mean :{shown[similar[0]]}?" if similar else f": there are {', '.join(each.names[0] for each in PROMPT_COMMANDS)}"
     )
-    return f"there is no :{word}{meant}"
+    return f"there is no :{word}{suggestion}"
 
 
 # The line at the foot of a screen: coloured keys with grey descriptions, the most important first; a click presses a
@@ -369,30 +369,30 @@ def _named(word: str) -> _Command | str:
 
 
 _GAP = "  "
-HELP = "?"
+HELP_KEY = "?"
 """The key that lists all others: its hint is never omitted."""
 
 
-def _room(hint: Hint) -> int:
-    return cells(hint.key) + bool(hint.words) + cells(hint.words)
+def _hint_width(hint: Hint) -> int:
+    return cell_width(hint.key) + bool(hint.words) + cell_width(hint.words)
 
 
-def fitting(hints: Sequence[Hint], room: int, more: str) -> tuple[Hint, ...]:
+def fit_hints(hints: Sequence[Hint], width: int, more_key: str) -> tuple[Hint, ...]:
     """The first hints that fit, and the help; `more_key` marks omitted hints."""
-    kept = list(hints)
-    while sum(map(_room, kept)) + len(_GAP) * (len(kept) - 1) > room:
-        dropped = next((at for at in range(len(kept) - 1, -1, -1) if kept[at].key not in (HELP, more)), None)
+    shown_hints = list(hints)
+    while sum(map(_hint_width, shown_hints)) + len(_GAP) * (len(shown_hints) - 1) > width:
+        dropped = next((at for at in range(len(shown_hints) - 1, -1, -1) if shown_hints[at].key not in (HELP_KEY, more_key)), None)
         if dropped is None:
             break
-        del kept[dropped]
-        if not any(each.key == more for each in kept):
-            kept.append(Hint(more, ""))
-    return tuple(kept)
+        del shown_hints[dropped]
+        if not any(each.key == more_key for each in shown_hints):
+            shown_hints.append(Hint(more_key, ""))
+    return tuple(shown_hints)
 
 
-def look_of(widget: Widget) -> Look:
+def appearance_of(widget: Widget) -> Appearance:
     """The appearance for the app of this widget; apps in tests may not define it."""
-    return Look(ascii=getattr(widget.app, "only_ascii", False))
+    return Appearance(ascii=getattr(widget.app, "only_ascii", False))
 
 
 class FootBar(Static):
@@ -400,8 +400,8 @@ class FootBar(Static):
 
     _hints: tuple[Hint, ...] = ()
     _theme = ""
-    _drawn: Content | None = None
-    _clicks: tuple[tuple[int, str], ...] = ()  # (end column, action of a click)
+    _shown_content: Content | None = None
+    _click_actions: tuple[tuple[int, str], ...] = ()  # (end column, action of a click)
 
     def show(self, hints: Sequence[Hint]) -> None:
         if (tuple(hints), self.app.theme) != (self._hints, self._theme):
@@ -412,35 +412,35 @@ class FootBar(Static):
         self._draw()
 
     async def on_click(self, event: events.Click) -> None:
-        action = next((action for end, action in self._clicks if event.x - self.gutter.left < end), "")
+        action = next((action for end, action in self._click_actions if event.x - self.gutter.left < end), "")
         if action:
             await self.screen.run_action(action)
 
     def _draw(self) -> None:
-        look = look_of(self)
-        said = [each._replace(key=shown(each.key, look), words=shown(each.words, look)) for each in self._hints]
-        room = self.size.width or self.app.size.width - self.gutter.width
-        key = Style(foreground=Color.parse(self.app.theme_variables["st-key"]), bold=True)
+        appearance = appearance_of(self)
+        printable_hints = [key_text._replace(key=printable(key_text.key, appearance), words=printable(key_text.words, appearance)) for key_text in self._hints]
+        width = self.size.width or self.app.size.width - self.gutter.width
+        key_style = Style(foreground=Color.parse(self.app.theme_variables["st-key"]), bold=True)
         parts: list[str | tuple[str, str | Style]] = []
-        clicks: list[tuple[int, str]] = []
+        click_actions: list[tuple[int, str]] = []
         end = 0
-        for hint in fitting(said, room, look.ellipsis):
-            lead = _GAP if parts else ""
-            end += len(lead)
+        for hint in fit_hints(printable_hints, width, appearance.ellipsis):
+            gap_before = _GAP if parts else ""
+            end += len(gap_before)
             keys = hint.key.split(" ")
             actions = hint.actions if len(hint.actions) == len(keys) else ("",) * len(keys)
-            for at, (each, action) in enumerate(zip(keys, actions, strict=True)):
-                parts += [(" " if at else lead), (each, key)]
-                end += cells(each) + bool(at)
-                clicks.append((end, action))
+            for index, (key_text, action) in enumerate(zip(keys, actions, strict=True)):
+                parts += [(" " if index else gap_before), (key_text, key_style)]
+                end += cell_width(key_text) + bool(index)
+                click_actions.append((end, action))
             parts.append(f" {hint.words}" if hint.words else "")
-            end += bool(hint.words) + cells(hint.words)
-            clicks.append((end, actions[0] if len(keys) == 1 else ""))
-        self._clicks = tuple(clicks)
-        drawn = Content.assemble(*parts)
-        if self._drawn is None or not drawn.is_same(self._drawn):
-            self._drawn = drawn
-            self.update(drawn, layout=False)
+            end += bool(hint.words) + cell_width(hint.words)
+            click_actions.append((end, actions[0] if len(keys) == 1 else ""))
+        self._click_actions = tuple(click_actions)
+        content = Content.assemble(*parts)
+        if self._shown_content is None or not content.is_same(self._shown_content):
+            self._shown_content = content
+            self.update(content, layout=False)
 
 
 # A line at the head of a screen, made of parts: the least important parts are omitted on a narrow terminal.
@@ -451,7 +451,7 @@ class HeadLine(Static):
 
     _parts: tuple[FittingText, ...] = ()
     _gap = "  "
-    _drawn: Content | None = None
+    _shown_content: Content | None = None
 
     def show(self, parts: Sequence[FittingText], gap: str = "  ") -> None:
         self._parts, self._gap = tuple(parts), gap
@@ -461,16 +461,16 @@ class HeadLine(Static):
         self._draw()
 
     def _draw(self) -> None:
-        look = look_of(self)
-        gap = self._gap if not look.ascii else look.signs(self._gap)
-        said: list[str | tuple[str, str | Style]] = []
-        for part in fitted(self._parts, self.size.width or self.app.size.width - self.gutter.width, gap, look):
-            said += [gap] if said else []
-            said.append((f" {part.text} " if part.badge else part.text, self._style(part)))
-        drawn = Content.assemble(*said)
-        if self._drawn is None or not drawn.is_same(self._drawn):
-            self._drawn = drawn
-            self.update(drawn, layout=False)
+        appearance = appearance_of(self)
+        gap = self._gap if not appearance.ascii else appearance.transliterate(self._gap)
+        content_parts: list[str | tuple[str, str | Style]] = []
+        for part in fit_parts(self._parts, self.size.width or self.app.size.width - self.gutter.width, gap, appearance):
+            content_parts += [gap] if content_parts else []
+            content_parts.append((f" {part.text} " if part.badge else part.text, self._style(part)))
+        content = Content.assemble(*content_parts)
+        if self._shown_content is None or not content.is_same(self._shown_content):
+            self._shown_content = content
+            self.update(content, layout=False)
 
     def _style(self, part: FittingText) -> Style:
         if part.tone is Tone.TITLE:

@@ -10,16 +10,16 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from kubectl_eksdoc.report.text import shown
+from kubectl_eksdoc.report.text import printable
 
 from . import words
-from .keymap import FootBar, HeadLine, Hint, Keymap, look_of
+from .keymap import FootBar, HeadLine, Hint, Keymap, appearance_of
 from .knobs import BY_ID
 from .line_table import LineTable
 from .model import Model
 from .tables import pods
 
-_FOOT = (
+_FOOT_HINTS = (
     Hint("h l", "turn", ("turn(-1)", "turn(1)")),
     Hint("j k", "next"),
     Hint("z", "undo", ("do('undo')",)),
@@ -28,7 +28,7 @@ _FOOT = (
     Hint("esc", "back", ("dismiss",)),
 )
 
-_KNOBS = frozenset({"parallel", "grace"})
+_KNOB_ACTIONS = frozenset({"parallel", "grace"})
 """Actions of keys that change values of the form."""
 
 
@@ -53,11 +53,11 @@ class KnobsScreen(ModalScreen[None]):
         self, model: Model, turn: Callable[[str, int], None], do: Callable[[str], None], keymap: Keymap
     ) -> None:
         super().__init__()
-        taken = set(self._bindings.key_to_bindings)
+        own_keys = set(self._bindings.key_to_bindings)
         for key in keymap.keys:
-            does = "do" if key.action in _KNOBS else "refuse"
-            for pressed in set(key.keys.split(",")) - taken:
-                self._bindings.bind(pressed, f"{does}('{key.id}')", show=False)
+            action = "do" if key.action in _KNOB_ACTIONS else "refuse"
+            for pressed in set(key.keys.split(",")) - own_keys:
+                self._bindings.bind(pressed, f"{action}('{key.id}')", show=False)
         self._keymap = keymap
         self._model = model
         self._turn = turn
@@ -77,18 +77,18 @@ class KnobsScreen(ModalScreen[None]):
 
     def show(self, model: Model) -> None:
         """Show the current selection."""
-        self.query_one(LineTable).show(pods.sheet(model.choice.ask.policy))
-        self.query_one("#form-line", HeadLine).show(words.plan_line(model), " · ")
+        self.query_one(LineTable).show(pods.knobs_sheet(model.choice.plan_input.policy))
+        self.query_one("#form-line", HeadLine).show(words.plan_texts(model), " · ")
         choice = model.choice
-        works = {"z": choice.past, "Z": choice.future, "C": choice.ask.marked}
-        self.query_one("#form-foot", FootBar).show([each for each in _FOOT if works.get(each.key, True)])
+        has_effect = {"z": choice.past, "Z": choice.future, "C": choice.plan_input.marked}
+        self.query_one("#form-foot", FootBar).show([each for each in _FOOT_HINTS if has_effect.get(each.key, True)])
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:
         knob = BY_ID.get(event.key)
-        look = look_of(self)
-        said = shown(f"{knob.flag}: {knob.does}" if knob is not None else "", look)
-        self.query_one("#form-knob", Static).update(said.replace("[", r"\["))
+        appearance = appearance_of(self)
+        text = printable(f"{knob.flag}: {knob.effect}" if knob is not None else "", appearance)
+        self.query_one("#form-knob", Static).update(text.replace("[", r"\["))
 
     def action_turn(self, by: int) -> None:
         knob = self.query_one(LineTable).key
@@ -99,4 +99,4 @@ class KnobsScreen(ModalScreen[None]):
         self._do(key)
 
     def action_refuse(self, key: str) -> None:
-        self.notify(f"{self._keymap.of(key).shown}: not from this form, esc closes it", timeout=4, markup=False)
+        self.notify(f"{self._keymap.by_id(key).shown}: not from this form, esc closes it", timeout=4, markup=False)

@@ -18,45 +18,45 @@ from typing import Any
 from textual.app import App
 from textual.message import Message
 
-from kubectl_eksdoc.drain.plan import Preview
+from kubectl_eksdoc.drain.plan import PlanPreview
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.snapshots import LastView
-from kubectl_eksdoc.report.text import age, counted
+from kubectl_eksdoc.report.text import format_age, pluralize
 
 from .tables.nodes import (
     NodeFacts,
     SortOrder,
-    facts_of_last,
-    faulty,
-    in_order,
-    like,
+    node_facts_of_view,
+    faulty_nodes,
+    sort_nodes,
+    matching_nodes,
 )
 
-SOONEST_S, COSTS = 10.0, 50
+CHANGED_INTERVAL_S, CHANGED_COST_FACTOR = 10.0, 50
 """After a change, the cluster is read again at most every `CHANGED_INTERVAL_S`, and reading takes at most
 1/`CHANGED_COST_FACTOR` of the time."""
 
-WATCHED_S, WATCHED_COSTS = 120.0, 400
+WATCHED_INTERVAL_S, WATCHED_COST_FACTOR = 120.0, 400
 """The same while the cluster is watched and nothing has changed: some kinds are not watched."""
 
-UNWATCHED_S, UNWATCHED_COSTS = 30.0, 100
+UNWATCHED_INTERVAL_S, UNWATCHED_COST_FACTOR = 30.0, 100
 """The same while the cluster cannot be watched."""
 
 _ADDRESS = re.compile(r"(?P<of>of )?https?://\S+( through the proxy \S+)? ")
 
-_SLOW = timedelta(seconds=10)
+_SLOW_READ = timedelta(seconds=10)
 
-FIRST_RETRY_S, LONGEST_RETRY_S = 4.0, 60.0
+FIRST_RETRY_S, MAX_RETRY_S = 4.0, 60.0
 
 
 class WatchState(str, Enum):
     NONE = "none"  # not watched: not yet, or not permitted
     ON = "on"
-    AWAY = "away"  # the watch is interrupted
+    LOST = "away"  # the watch is interrupted
 
 
 @frozen
@@ -68,118 +68,118 @@ class ScreenReads:
     `watch_message` says why."""
 
     live: bool = False
-    begun: datetime | None = None
+    started_at: datetime | None = None
     kind: str = ""
     count: int = 0
-    done: datetime | None = None
-    cost_s: float = 0.0
-    changed: datetime | None = None
+    completed_at: datetime | None = None
+    duration_s: float = 0.0
+    changed_at: datetime | None = None
     failures: int = 0
-    failed: datetime | None = None
-    why: str = ""
+    failed_at: datetime | None = None
+    reason: str = ""
     remedy: str = ""
     watch: WatchState = WatchState.NONE
-    lost: datetime | None = None
-    said: str = ""
+    lost_at: datetime | None = None
+    watch_message: str = ""
 
     # Events
 
-    def begins(self, now: datetime) -> ScreenReads:
-        return replace(self, begun=now, kind="", count=0)
+    def read_started(self, now: datetime) -> ScreenReads:
+        return replace(self, started_at=now, kind="", count=0)
 
-    def progressed(self, kind: str, count: int) -> ScreenReads:
+    def read_progressed(self, kind: str, count: int) -> ScreenReads:
         return replace(self, kind=kind, count=count)
 
-    def succeeded(self, now: datetime) -> ScreenReads:
+    def read_succeeded(self, now: datetime) -> ScreenReads:
         """The read may miss changes after its start. The first read is not measured: it mostly loads code."""
-        begun = self.begun or now
-        changed = self.changed if self.changed is not None and self.changed >= begun else None
-        cost_s = 0.0 if self.done is None else max((now - begun).total_seconds(), 0.0)
-        lost = self.lost if self.lost is not None and self.lost > begun else None
-        mended = replace(self, failures=0, failed=None, why="", remedy="", lost=lost)
-        return replace(mended, begun=None, done=begun, cost_s=cost_s, changed=changed)
+        started_at = self.started_at or now
+        changed_at = self.changed_at if self.changed_at is not None and self.changed_at >= started_at else None
+        duration_s = 0.0 if self.completed_at is None else max((now - started_at).total_seconds(), 0.0)
+        lost_at = self.lost_at if self.lost_at is not None and self.lost_at > started_at else None
+        without_failure = replace(self, failures=0, failed_at=None, reason="", remedy="", lost_at=lost_at)
+        return replace(without_failure, started_at=None, completed_at=started_at, duration_s=duration_s, changed_at=changed_at)
 
-    def went_wrong(self, now: datetime, why: str, remedy: str) -> ScreenReads:
-        return replace(self, begun=None, failures=self.failures + 1, failed=now, why=why, remedy=remedy)
+    def read_failed(self, now: datetime, reason: str, remedy: str) -> ScreenReads:
+        return replace(self, started_at=None, failures=self.failures + 1, failed_at=now, reason=reason, remedy=remedy)
 
-    def was_told(self, now: datetime) -> ScreenReads:
+    def cluster_changed(self, now: datetime) -> ScreenReads:
         """The watch reported a relevant change."""
-        return replace(self, changed=now)
+        return replace(self, changed_at=now)
 
-    def watched(self) -> ScreenReads:
-        return replace(self, watch=WatchState.ON, lost=None, said="")
+    def watch_started(self) -> ScreenReads:
+        return replace(self, watch=WatchState.ON, lost_at=None, watch_message="")
 
-    def unwatched(self, said: str = "") -> ScreenReads:
+    def watch_ended(self, message: str = "") -> ScreenReads:
         """The watch ended, for good or until the next attempt."""
-        return replace(self, watch=WatchState.NONE, lost=None, said=said)
+        return replace(self, watch=WatchState.NONE, lost_at=None, watch_message=message)
 
-    def lost_sight(self, now: datetime, said: str) -> ScreenReads:
-        return replace(self, watch=WatchState.AWAY, lost=self.lost or now, said=said)
+    def watch_lost(self, now: datetime, message: str) -> ScreenReads:
+        return replace(self, watch=WatchState.LOST, lost_at=self.lost_at or now, watch_message=message)
 
     # Derived values
 
     @property
-    def failing(self) -> bool:
+    def is_failing(self) -> bool:
         return self.failures > 0
 
     @property
     def next_due(self) -> datetime | None:
         """The time of the next automatic read; None if there is none in this state."""
-        if not self.live or self.begun is not None:
+        if not self.live or self.started_at is not None:
             return None
-        if self.failed is not None:
-            return self.failed + timedelta(seconds=min(FIRST_RETRY_S * 2 ** (self.failures - 1), LONGEST_RETRY_S))
-        if self.done is None:
+        if self.failed_at is not None:
+            return self.failed_at + timedelta(seconds=min(FIRST_RETRY_S * 2 ** (self.failures - 1), MAX_RETRY_S))
+        if self.completed_at is None:
             return None
-        if self.changed is not None:
-            pause_s = max(SOONEST_S, COSTS * self.cost_s)
+        if self.changed_at is not None:
+            pause_s = max(CHANGED_INTERVAL_S, CHANGED_COST_FACTOR * self.duration_s)
         elif self.watch is WatchState.ON:
-            pause_s = max(WATCHED_S, WATCHED_COSTS * self.cost_s)
+            pause_s = max(WATCHED_INTERVAL_S, WATCHED_COST_FACTOR * self.duration_s)
         else:
-            pause_s = max(UNWATCHED_S, UNWATCHED_COSTS * self.cost_s)
-        return self.done + timedelta(seconds=pause_s)
+            pause_s = max(UNWATCHED_INTERVAL_S, UNWATCHED_COST_FACTOR * self.duration_s)
+        return self.completed_at + timedelta(seconds=pause_s)
 
-    def due(self, now: datetime) -> bool:
-        at = self.next_due
-        last = self.failed or self.done
-        return at is not None and last is not None and not last <= now < at
+    def is_due(self, now: datetime) -> bool:
+        due_at = self.next_due
+        last_at = self.failed_at or self.completed_at
+        return due_at is not None and last_at is not None and not last_at <= now < due_at
 
     def stale_since(self) -> datetime | None:
         """The time since which the facts may be outdated; None if they are current."""
-        since = [each for each in (self.lost, self.failed and self.done) if each is not None]
-        return min(since) if since else None
+        stale_times = [each for each in (self.lost_at, self.failed_at and self.completed_at) if each is not None]
+        return min(stale_times) if stale_times else None
 
-    def retry_in(self, now: datetime) -> str:
+    def retry_text(self, now: datetime) -> str:
         """``retry in 6s``, ``trying now``, "" without an automatic retry."""
-        if self.begun is not None:
+        if self.started_at is not None:
             return "trying now"
-        at = self.next_due
-        return "" if at is None else f"retry in {max(int((at - now).total_seconds()), 0)}s"
+        due_at = self.next_due
+        return "" if due_at is None else f"retry in {max(int((due_at - now).total_seconds()), 0)}s"
 
-    def said_of(self, now: datetime) -> str:
+    def age_text(self, now: datetime) -> str:
         """``live, read 40s ago``, or ``! stale 48s, retry in 6s: cannot be reached: the connection is refused``."""
         since = self.stale_since()
         if since is None:
-            slow = self.begun is not None and now - self.begun >= _SLOW
-            reading = f", being read for {age(now - self.begun)}" if self.begun is not None and slow else ""
-            return f"live, read {age(now - self.done) if self.done else '?'} ago{reading}"
-        retry = self.retry_in(now) if self.failing else ""
-        return f"! stale {', '.join(filter(None, (age(now - since), retry)))}: {brief(self.why or self.said)}"
+            slow = self.started_at is not None and now - self.started_at >= _SLOW_READ
+            reading = f", being read for {format_age(now - self.started_at)}" if self.started_at is not None and slow else ""
+            return f"live, read {format_age(now - self.completed_at) if self.completed_at else '?'} ago{reading}"
+        retry = self.retry_text(now) if self.is_failing else ""
+        return f"! stale {', '.join(filter(None, (format_age(now - since), retry)))}: {without_address(self.reason or self.watch_message)}"
 
-    def tried(self, now: datetime) -> str:
+    def tries_text(self, now: datetime) -> str:
         """``3 tries, retry in 8s``."""
-        return ", ".join(filter(None, (counted(self.failures, "try", "tries"), self.retry_in(now))))
+        return ", ".join(filter(None, (pluralize(self.failures, "try", "tries"), self.retry_text(now))))
 
 
-def brief(why: str, who: str = "") -> str:
+def without_address(message: str, replacement: str = "") -> str:
     """`message` with `replacement` in the place of the server's address: the head of the screen names the cluster."""
-    return _ADDRESS.sub(lambda found: f"{found['of'] or ''}{who}" if who else "", why)
+    return _ADDRESS.sub(lambda found: f"{found['of'] or ''}{replacement}" if replacement else "", message)
 
 
 # The user's selection and its undo history: frozen, with transitions that return the next state.
 
 
-MOST_STEPS = 200
+MAX_UNDO_STEPS = 200
 """Edits that can be undone."""
 
 
@@ -192,55 +192,55 @@ class PlanInput:
 
 
 @frozen
-class _Step:
+class _EditStep:
     """An edit: the plan input before it, and its description."""
 
     before: PlanInput
-    words: str
+    description: str
 
 
 @frozen
 class EditHistory:
     """`past` and `future` are the steps that can be undone and redone, the nearest last."""
 
-    ask: PlanInput = PlanInput()
-    past: tuple[_Step, ...] = ()
-    future: tuple[_Step, ...] = ()
+    plan_input: PlanInput = PlanInput()
+    past: tuple[_EditStep, ...] = ()
+    future: tuple[_EditStep, ...] = ()
 
-    def edited(self, ask: PlanInput, words: str) -> EditHistory:
+    def with_edit(self, plan_input: PlanInput, description: str) -> EditHistory:
         """An edit clears the redo history; an edit without a change is ignored."""
-        if ask == self.ask:
+        if plan_input == self.plan_input:
             return self
-        return replace(self, ask=ask, past=(*self.past, _Step(self.ask, words))[-MOST_STEPS:], future=())
+        return replace(self, plan_input=plan_input, past=(*self.past, _EditStep(self.plan_input, description))[-MAX_UNDO_STEPS:], future=())
 
-    def toggled(self, node: str) -> EditHistory:
-        if node in self.ask.marked:
-            return self.marked_are(self.ask.marked - {node}, f"{node} is marked no more")
-        return self.marked_are(self.ask.marked | {node}, f"{node} is marked")
+    def with_mark_toggled(self, node: str) -> EditHistory:
+        if node in self.plan_input.marked:
+            return self.with_marks(self.plan_input.marked - {node}, f"{node} is marked no more")
+        return self.with_marks(self.plan_input.marked | {node}, f"{node} is marked")
 
-    def marked_are(self, nodes: Iterable[str], words: str) -> EditHistory:
+    def with_marks(self, nodes: Iterable[str], description: str) -> EditHistory:
         """Set the marks. Unmarked nodes lose their pins: pins name nodes of the plan, as on the command line."""
         marked = frozenset(nodes)
-        policy = self.ask.policy
+        policy = self.plan_input.policy
         pins = tuple((node, wave) for node, wave in policy.pins if node in marked)
-        return self.edited(replace(self.ask, marked=marked, policy=replace(policy, pins=pins)), words)
+        return self.with_edit(replace(self.plan_input, marked=marked, policy=replace(policy, pins=pins)), description)
 
-    def with_policy(self, policy: DrainPolicy, words: str) -> EditHistory:
-        return self.edited(replace(self.ask, policy=policy), words)
+    def with_policy(self, policy: DrainPolicy, description: str) -> EditHistory:
+        return self.with_edit(replace(self.plan_input, policy=policy), description)
 
-    def undone(self) -> EditHistory:
+    def undo(self) -> EditHistory:
         """Unchanged if there is nothing to undo."""
         if not self.past:
             return self
         step = self.past[-1]
-        return replace(self, ask=step.before, past=self.past[:-1], future=(*self.future, _Step(self.ask, step.words)))
+        return replace(self, plan_input=step.before, past=self.past[:-1], future=(*self.future, _EditStep(self.plan_input, step.description)))
 
-    def redone(self) -> EditHistory:
+    def redo(self) -> EditHistory:
         """Unchanged if there is nothing to redo."""
         if not self.future:
             return self
         step = self.future[-1]
-        return replace(self, ask=step.before, past=(*self.past, _Step(self.ask, step.words)), future=self.future[:-1])
+        return replace(self, plan_input=step.before, past=(*self.past, _EditStep(self.plan_input, step.description)), future=self.future[:-1])
 
 
 # View settings: order and filter of the nodes. They do not change the plan.
@@ -258,31 +258,31 @@ class TableView:
 
     def toggled(self, name: str) -> TableView:
         """`name` is one of the three boolean settings."""
-        on = {"faults": self.faults, "wide": self.wide, "headless": self.headless}
-        return replace(self, **{name: not on[name]})  # type: ignore[arg-type]
+        states = {"faults": self.faults, "wide": self.wide, "headless": self.headless}
+        return replace(self, **{name: not states[name]})  # type: ignore[arg-type]
 
 
 @frozen
-class PlannedCluster:
+class ScreenFacts:
     """The facts of a cluster, and the table data derived from them. `is_old`: a cached view of an earlier time, which
     is not planned from."""
 
     cluster: Cluster
     nodes: NodeFacts
-    old: bool = False
+    is_old: bool = False
 
 
-def remembered(view: LastView) -> PlannedCluster:
-    return PlannedCluster(
-        Cluster(view.identity, Source.LIVE, view.observed_at, nodes=view.nodes), facts_of_last(view), old=True
+def facts_of_last_view(view: LastView) -> ScreenFacts:
+    return ScreenFacts(
+        Cluster(view.identity, Source.LIVE, view.observed_at, nodes=view.nodes), node_facts_of_view(view), is_old=True
     )
 
 
 @frozen
-class PlanOfInput:
+class PlannedInput:
     """The plan of `plan_input`."""
 
-    ask: PlanInput
+    plan_input: PlanInput
     view: DrainView
 
 
@@ -293,77 +293,77 @@ class Model:
     `error`: why there is no plan, or no facts. `context`: the kubeconfig context chosen on these screens. `reads`: the
     state of reading."""
 
-    facts: PlannedCluster | None = None
+    facts: ScreenFacts | None = None
     choice: EditHistory = field(default_factory=EditHistory)
-    planned: PlanOfInput | None = None
-    planned_of: PlannedCluster | None = None
-    preview: Preview | None = None
-    pinned: PlanOfInput | None = None
-    trouble: str = ""
+    latest_plan: PlannedInput | None = None
+    planned_facts: ScreenFacts | None = None
+    preview: PlanPreview | None = None
+    pinned_plan: PlannedInput | None = None
+    error: str = ""
     filter: str = ""
     context: str = ""
-    seen: TableView = field(default_factory=TableView)
-    about: str = ""  # the node or the budget (ns/name) of the page of pods
+    table_view: TableView = field(default_factory=TableView)
+    subject: str = ""  # the node or the budget (ns/name) of the page of pods
     reads: ScreenReads = ScreenReads()
     denied: tuple[Permission, ...] | None = None  # rights that a run lacks; None: not checked
-    fixed: tuple[tuple[str, str], ...] = ()  # (code, subject) of causes that no longer block
+    fixed_causes: tuple[tuple[str, str], ...] = ()  # (code, subject) of causes that no longer block
 
     @property
-    def old(self) -> bool:
+    def is_old(self) -> bool:
         """Whether the facts are a cached view of an earlier time."""
-        return self.facts is not None and self.facts.old
+        return self.facts is not None and self.facts.is_old
 
     @property
-    def drawn(self) -> tuple[object, ...]:
+    def page_inputs(self) -> tuple[object, ...]:
         """The values that pages are built from."""
-        what = (self.facts, self.choice.ask, self.planned, self.planned_of, self.preview, self.pinned)
-        return (*what, self.trouble, self.filter, self.seen, self.about)
+        plan_inputs = (self.facts, self.choice.plan_input, self.latest_plan, self.planned_facts, self.preview, self.pinned_plan)
+        return (*plan_inputs, self.error, self.filter, self.table_view, self.subject)
 
     @property
-    def stale(self) -> bool:
+    def is_stale(self) -> bool:
         """Whether a plan of the current selection is still being computed."""
         return (
-            not self.old
-            and bool(self.choice.ask.marked)
-            and (self.planned is None or self.planned.ask != self.choice.ask)
+            not self.is_old
+            and bool(self.choice.plan_input.marked)
+            and (self.latest_plan is None or self.latest_plan.plan_input != self.choice.plan_input)
         )
 
     @property
     def view(self) -> DrainView | None:
         """The latest plan; None without one, or without marked nodes."""
-        return self.planned.view if self.planned is not None and self.choice.ask.marked else None
+        return self.latest_plan.view if self.latest_plan is not None and self.choice.plan_input.marked else None
 
     @property
     def shown_nodes(self) -> tuple[str, ...]:
         """The names of nodes that pass the filter, in the selected order."""
         if self.facts is None:
             return ()
-        kept = like(self.facts.nodes, self.filter)
-        if self.seen.faults:
-            kept = faulty(kept, self.facts.nodes, self.view)
-        return in_order(kept, self.seen.order, self.facts.nodes, self.view)
+        names = matching_nodes(self.facts.nodes, self.filter)
+        if self.table_view.faults:
+            names = faulty_nodes(names, self.facts.nodes, self.view)
+        return sort_nodes(names, self.table_view.order, self.facts.nodes, self.view)
 
-    def chosen(self, choice: EditHistory) -> Model:
-        return replace(self, choice=choice, preview=None, trouble="")
+    def with_choice(self, choice: EditHistory) -> Model:
+        return replace(self, choice=choice, preview=None, error="")
 
-    def with_plan(self, planned: PlanOfInput) -> Model:
+    def with_plan(self, planned: PlannedInput) -> Model:
         """Set the plan of the current selection and facts."""
-        pinned = self.pinned or planned  # the first plan, until the user pins another
-        return replace(self, planned=planned, planned_of=self.facts, preview=None, trouble="", pinned=pinned)
+        pinned_plan = self.pinned_plan or planned  # the first plan, until the user pins another
+        return replace(self, latest_plan=planned, planned_facts=self.facts, preview=None, error="", pinned_plan=pinned_plan)
 
 
 # Messages from screens to the application, which reads the cluster and opens screens.
 
 
-class ReadAnew(Message):
+class ReadAgain(Message):
     """Read the cluster now, and show errors."""
 
 
-class OtherContexts(Message):
+class ChooseContext(Message):
     """Show other kubeconfig contexts to choose from."""
 
 
-class LookAway(Message):
+class ShowLastView(Message):
     """Leave the error screen and show the cached view."""
 
 
@@ -375,7 +375,7 @@ class InspectPod(Message):
         self.pod = pod
 
 
-INSPECTS = "d describe, events, logs"
+INSPECT_KEYS = "d describe, events, logs"
 
 
 def can_inspect(app: App[Any]) -> bool:
@@ -383,5 +383,5 @@ def can_inspect(app: App[Any]) -> bool:
     return getattr(getattr(app, "opening", None), "live", None) is not None
 
 
-class AskRights(Message):
+class CheckRights(Message):
     """Check in the cluster which rights the user has."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # the first paint must not load facts and plans
     from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.permissions import Permission, PlanPermissions
     from kubectl_eksdoc.model.snapshots import LastView
-    from kubectl_eksdoc.ports import Field
+    from kubectl_eksdoc.ports import RunBackend
 
 
 Progress = Callable[[str, int], None]
@@ -41,13 +41,13 @@ class LiveClusterAccess:
     `pod_report`: details of a pod, ``namespace/name``; it may raise EksdocError.
     """
 
-    where: Callable[[], ClusterAddress]
+    address: Callable[[], ClusterAddress]
     last_view: Callable[[], LastView | None]
     remember: Callable[[Cluster], None]
-    watch: Callable[[], AbstractContextManager[Field]]
+    watch: Callable[[], AbstractContextManager[RunBackend]]
     contexts: Callable[[], tuple[str, ...]]
-    at: Callable[[str], Opening]
-    denied: Callable[[Sequence[Permission]], tuple[Permission, ...]]
+    open_context: Callable[[str], Opening]
+    denied_rights: Callable[[Sequence[Permission]], tuple[Permission, ...]]
     pod_report: Callable[[str], PodReport]
 
 
@@ -63,19 +63,19 @@ class Opening:
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
-    reached_by: Callable[[Cluster], tuple[str, ...]]
+    connection_args: Callable[[Cluster], tuple[str, ...]]
     now: Callable[[], datetime]
     ascii: bool = False
     plain: bool = False
     light: bool = False
     context: str = ""
-    desk: ScreenRunController | None = None
-    no_desk: str = ""
+    run_controller: ScreenRunController | None = None
+    read_only_reason: str = ""
     live: LiveClusterAccess | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
-    wrong: tuple[str, ...] = ()
-    needs: Callable[[], PlanPermissions] | None = None
-    production: str = ""
+    setting_problems: tuple[str, ...] = ()
+    required_rights: Callable[[], PlanPermissions] | None = None
+    production_pattern: str = ""
 
 
 # The first paint: the frame of the screens, while their code is loaded in the background.
@@ -86,11 +86,11 @@ class FirstScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.quit", "quit", show=False)]
 
-    def __init__(self, load: Callable[[], object], loaded: Callable[[], object]) -> None:
+    def __init__(self, load: Callable[[], object], on_loaded: Callable[[], object]) -> None:
         """`load` is called in a thread after the first paint, then `on_loaded` by the app."""
         super().__init__()
         self._load = load
-        self._loaded = loaded
+        self._on_loaded = on_loaded
 
     def compose(self) -> ComposeResult:
         yield Static("eksdoc  reading the cluster…", id="identity")
@@ -102,16 +102,16 @@ class FirstScreen(Screen[None]):
 
     def on_mount(self) -> None:
         app = self.app  # it may be closed by the time of the call
-        self.call_after_refresh(threading.Thread(target=self._work, args=(app,), name="loader", daemon=True).start)
+        self.call_after_refresh(threading.Thread(target=self._load_in_thread, args=(app,), name="loader", daemon=True).start)
 
     def on_key(self, event: events.Key) -> None:
         """The key comes too early: say so."""
         if event.is_printable and event.key != "q":
             self.query_one("#line", Static).update(f"{event.character}: nothing is read yet")
 
-    def _work(self, app: App[object]) -> None:
+    def _load_in_thread(self, app: App[object]) -> None:
         try:
             self._load()
         finally:  # an import error is raised again at the next use
             if app.is_running:
-                app.call_from_thread(app.call_later, self._loaded)
+                app.call_from_thread(app.call_later, self._on_loaded)

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-_MOST_FRAMED = 100
+_MAX_FRAMED = 100
 
 
 class Painter(Compositor):
@@ -30,18 +30,18 @@ class Painter(Compositor):
         painted: list[dict[int, Strip | None]] = [dict.fromkeys(line[:-1]) for line in cuts]
         empty = {y: len(painted[y]) for y in crop.line_range if is_rendered_line(y)}
         for widget, (region, clip) in self.visible_widgets.items():
-            seen = region.intersection(clip)
-            rows = [y for y in seen.line_range if empty.get(y)]
+            visible = region.intersection(clip)
+            rows = [y for y in visible.line_range if empty.get(y)]
             if not rows:
                 continue
-            top, (first, last) = rows[0], seen.column_span
-            lines = widget.render_lines(Region(seen.x - region.x, top - region.y, seen.width, rows[-1] - top + 1))
+            top, (first, last) = rows[0], visible.column_span
+            lines = widget.render_lines(Region(visible.x - region.x, top - region.y, visible.width, rows[-1] - top + 1))
             for y in rows:
-                line, places = painted[y], [cut for cut in cuts[y] if first <= cut <= last]
-                parts = lines[y - top].divide([cut - first for cut in places[1:]])
-                for at, part in zip(places, parts, strict=False):
-                    if line[at] is None:
-                        line[at] = part
+                line, columns = painted[y], [cut for cut in cuts[y] if first <= cut <= last]
+                parts = lines[y - top].divide([cut - first for cut in columns[1:]])
+                for column, strip in zip(columns, parts, strict=False):
+                    if line[column] is None:
+                        line[column] = strip
                         empty[y] -= 1
         return cast("Sequence[Mapping[int, Strip]]", painted)
 
@@ -55,7 +55,7 @@ class PaintedScreen(Screen[None]):
         super().__init__()
         self._compositor = Painter()
 
-    def takes(self, key: str) -> bool:
+    def handles_key(self, key: str) -> bool:
         """Whether the screen has handled the key, regardless of its binding."""
         return False
 
@@ -75,27 +75,27 @@ class FramedLines(StylesCache):
         return super().render(styles, size, *args, **more)
 
     def render_line(self, styles: Any, y: int, size: Size, content_size: Size, *args: Any) -> Strip:
-        usual: Any = super().render_line
-        padding, base, ground, content, *more = args
+        default_render: Any = super().render_line
+        padding, base, background, content, *other_args = args
         place = y - styles.gutter.top
         line = content(place) if 0 <= place < content_size.height else None
         if line is None or line.cell_length > content_size.width:
-            return cast(Strip, usual(styles, y, size, content_size, *args))
-        if len(self._framed) > _MOST_FRAMED:
+            return cast(Strip, default_render(styles, y, size, content_size, *args))
+        if len(self._framed) > _MAX_FRAMED:
             self._framed.clear()
         if id(line) not in self._framed:
             if line.cell_length not in self._sides:
-                made = list(usual(styles, y, size, content_size, padding, base, ground, lambda _: line, *more))
-                before = bool(styles.border_left[0]) + bool(padding.left)
-                self._sides[line.cell_length] = made[:before], made[before + len(line) :]
-            left, right = self._sides[line.cell_length]
-            self._framed[id(line)] = line, Strip([*left, *line, *right], size.width)
+                segments = list(default_render(styles, y, size, content_size, padding, base, background, lambda _: line, *other_args))
+                left_count = bool(styles.border_left[0]) + bool(padding.left)
+                self._sides[line.cell_length] = segments[:left_count], segments[left_count + len(line) :]
+            left_side, right_side = self._sides[line.cell_length]
+            self._framed[id(line)] = line, Strip([*left_side, *line, *right_side], size.width)
         return self._framed[id(line)][1]
 
 
-def thumb(bar: ScrollBar, position: float) -> int:
+def thumb_position(bar: ScrollBar, position: float) -> int:
     """The begin of the thumb if `position` is the first visible line, in eighths of a line of the bar."""
-    lines, seen, height = bar.window_virtual_size, bar.window_size, bar.size.height
-    if lines <= seen:
+    lines, visible_lines, height = bar.window_virtual_size, bar.window_size, bar.size.height
+    if lines <= visible_lines:
         return 0
-    return int(8 * (height - max(1, height * seen / lines)) * position / (lines - seen))
+    return int(8 * (height - max(1, height * visible_lines / lines)) * position / (lines - visible_lines))

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual.message import Message
 
-from kubectl_eksdoc.errors import EksdocError, Forbidden, as_bug
+from kubectl_eksdoc.errors import EksdocError, Forbidden, bug_text
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
-    BudgetGone,
-    BudgetIs,
-    News,
-    NodeGone,
-    NodeIs,
-    PodGone,
-    PodIs,
+    BudgetRemoved,
+    BudgetChanged,
+    RunUpdate,
+    NodeRemoved,
+    NodeChanged,
+    PodRemoved,
+    PodChanged,
     WatchInterrupted,
     WatchRestored,
 )
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.ports import Field
+from kubectl_eksdoc.ports import RunBackend
 
 from .opening import LiveClusterAccess, Opening
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import ClusterAddress
     from kubectl_eksdoc.model.permissions import Permission
 
-    from .model import PlannedCluster
+    from .model import ScreenFacts
 
 
 @dataclass
 class ReaderMessage(Message):
     """A message about `opening`, which may no longer be the current one when the message is handled."""
 
-    of: Opening
+    opening: Opening
 
 
 @dataclass
@@ -56,48 +56,48 @@ class Progressed(ReaderMessage):
 
 
 @dataclass
-class Remembered(ReaderMessage):
+class LastViewFound(ReaderMessage):
     """A cached view of the cluster exists."""
 
-    facts: PlannedCluster
+    facts: ScreenFacts
 
 
 @dataclass
-class HaveRead(ReaderMessage):
+class ClusterRead(ReaderMessage):
     """The cluster was read; `differs` from the shown facts. If not, `facts` are the shown ones."""
 
-    facts: PlannedCluster
+    facts: ScreenFacts
     differs: bool
 
 
 @dataclass
-class NotRead(ReaderMessage):
+class ReadFailed(ReaderMessage):
     """The read failed: `headline` in a few words, and the reason; `address`: the cluster, None if not even that is
     known."""
 
-    what: str
-    why: str
+    headline: str
+    reason: str
     remedy: str
-    where: ClusterAddress | None
+    address: ClusterAddress | None
 
 
 @dataclass
-class Contexts(ReaderMessage):
+class ContextsListed(ReaderMessage):
     """The contexts to choose from, and the open one, "" if it is not known."""
 
     names: tuple[str, ...]
-    now: str
+    current: str
 
 
 @dataclass
-class Denied(ReaderMessage):
+class RightsDenied(ReaderMessage):
     """Rights that the user does not have."""
 
     permissions: tuple[Permission, ...]
 
 
 @dataclass
-class Noticed(ReaderMessage):
+class WatchNoticed(ReaderMessage):
     """A notice from the watch."""
 
     notice: Notice
@@ -110,95 +110,95 @@ class Reader:
         self._opening = opening
         self._post = post
         self._watcher: ClusterWatcher | None = None
-        self._over = False  # no new watch is started
+        self._is_closed = False  # no new watch is started
 
-    def read(self, known: PlannedCluster | None) -> None:
+    def read(self, shown_facts: ScreenFacts | None) -> None:
         """Read in a thread: it may take long and loads much code. `shown_facts`: None before the first read."""
-        threading.Thread(target=self._read, args=(known,), name="reader", daemon=True).start()
+        threading.Thread(target=self._read, args=(shown_facts,), name="reader", daemon=True).start()
 
     def list_contexts(self, live: LiveClusterAccess) -> None:
         """List the contexts in a thread: the kubeconfig may be large."""
 
         def work() -> None:
-            where = self._where()
-            self._post(Contexts(self._opening, live.contexts(), where.context if where is not None else ""))
+            address = self._address()
+            self._post(ContextsListed(self._opening, live.contexts(), address.context if address is not None else ""))
 
         threading.Thread(target=work, name="contexts", daemon=True).start()
 
-    def ask_rights(self, live: LiveClusterAccess, permissions: Sequence[Permission]) -> None:
+    def check_rights(self, live: LiveClusterAccess, permissions: Sequence[Permission]) -> None:
         """Check rights in a thread. If the check fails, no message is posted."""
 
         def work() -> None:
 
             with suppress(EksdocError):
-                self._post(Denied(self._opening, live.denied(permissions)))
+                self._post(RightsDenied(self._opening, live.denied_rights(permissions)))
 
         threading.Thread(target=work, name="rights", daemon=True).start()
 
     def close(self) -> None:
-        self._over = True
+        self._is_closed = True
         if self._watcher is not None:
             self._watcher.close()
 
-    def _read(self, known: PlannedCluster | None) -> None:
+    def _read(self, shown_facts: ScreenFacts | None) -> None:
         from .unreached import headline
 
         live = self._opening.live
         try:
-            if live is not None and known is None:
-                from .model import remembered
+            if live is not None and shown_facts is None:
+                from .model import facts_of_last_view
 
                 view = live.last_view()
                 if view is not None:
-                    self._post(Remembered(self._opening, remembered(view)))
+                    self._post(LastViewFound(self._opening, facts_of_last_view(view)))
             cluster = self._opening.read(self._progress)
-            self._post(self._of(cluster, known))
+            self._post(self._compare_facts(cluster, shown_facts))
             if live is not None:
                 live.remember(cluster)
                 self._watch(live, cluster)
         except EksdocError as error:
-            where = self._where()
-            self._post(NotRead(self._opening, headline(error, where), error.message, error.hint, where))
+            address = self._address()
+            self._post(ReadFailed(self._opening, headline(error, address), error.message, error.hint, address))
         except Exception as error:  # a bug must not leave a screen that waits for ever
-            said = as_bug(error)
-            self._post(NotRead(self._opening, "Something is wrong here", said, "", None))
+            message = bug_text(error)
+            self._post(ReadFailed(self._opening, "Something is wrong here", message, "", None))
 
     def _progress(self, kind: str, count: int) -> None:
         self._post(Progressed(self._opening, kind, count))
 
-    def _of(self, cluster: Cluster, known: PlannedCluster | None) -> HaveRead:
-        from kubectl_eksdoc.drain.plan_changes import unchanged
+    def _compare_facts(self, cluster: Cluster, shown_facts: ScreenFacts | None) -> ClusterRead:
+        from kubectl_eksdoc.drain.plan_changes import is_unchanged
 
-        from .model import PlannedCluster
-        from .tables.nodes import facts_of
+        from .model import ScreenFacts
+        from .tables.nodes import node_facts
 
-        if known is not None and not known.old and unchanged(known.cluster, cluster):
-            return HaveRead(self._opening, known, differs=False)
-        return HaveRead(self._opening, PlannedCluster(cluster, facts_of(cluster)), differs=True)
+        if shown_facts is not None and not shown_facts.is_old and is_unchanged(shown_facts.cluster, cluster):
+            return ClusterRead(self._opening, shown_facts, differs=False)
+        return ClusterRead(self._opening, ScreenFacts(cluster, node_facts(cluster)), differs=True)
 
-    def _where(self) -> ClusterAddress | None:
+    def _address(self) -> ClusterAddress | None:
 
         try:
-            return None if self._opening.live is None else self._opening.live.where()
+            return None if self._opening.live is None else self._opening.live.address()
         except EksdocError:
             return None
 
     def _watch(self, live: LiveClusterAccess, cluster: Cluster) -> None:
         """Start a watch unless one is active or forbidden."""
-        if self._watcher is None and not self._over:
-            self._watcher = ClusterWatcher(live.watch, cluster, self._noticed)
+        if self._watcher is None and not self._is_closed:
+            self._watcher = ClusterWatcher(live.watch, cluster, self._post_notice)
 
-    def _noticed(self, notice: Notice) -> None:
+    def _post_notice(self, notice: Notice) -> None:
         """Called in the watcher's thread."""
         if isinstance(notice, WatchEnded):
-            self._watcher, self._over = None, self._over or notice.forbidden
-        self._post(Noticed(self._opening, notice))
+            self._watcher, self._is_closed = None, self._is_closed or notice.forbidden
+        self._post(WatchNoticed(self._opening, notice))
 
 
 # The watch: a thread that reports changes that would change the plan.
 
 
-WAIT_S = 2.0
+WATCH_WAIT_S = 2.0
 """Time to wait for events before checking whether the watch is still needed."""
 
 
@@ -216,14 +216,14 @@ class WatchStarted:
 class WatchLost:
     """The API server does not respond; `message` says why."""
 
-    said: str
+    message: str
 
 
 @frozen
 class WatchEnded:
     """The watch has ended; `message` says why. `forbidden`: a retry would not help."""
 
-    said: str
+    message: str
     forbidden: bool
 
 
@@ -240,81 +240,81 @@ class KnownObjects:
         self._budgets = {budget.key: budget for budget in cluster.budgets}
         self._nodes = {node.name: node for node in cluster.nodes}
 
-    def take(self, news: News) -> bool:
+    def apply(self, event: RunUpdate) -> bool:
         """Apply an event; returns whether it changed anything: an unchanged object may be reported again."""
-        match news:
-            case PodIs(pod, _):
-                return _is(self._pods, pod.uid, pod)
-            case PodGone(uid, _):
+        match event:
+            case PodChanged(pod, _):
+                return _update_fact(self._pods, pod.uid, pod)
+            case PodRemoved(uid, _):
                 return self._pods.pop(uid, None) is not None
-            case BudgetIs(budget, _):
-                return _is(self._budgets, budget.key, budget)
-            case BudgetGone(key):
+            case BudgetChanged(budget, _):
+                return _update_fact(self._budgets, budget.key, budget)
+            case BudgetRemoved(key):
                 return self._budgets.pop(key, None) is not None
-            case NodeIs(node):
-                return _is(self._nodes, node.name, node)
-            case NodeGone(name):
+            case NodeChanged(node):
+                return _update_fact(self._nodes, node.name, node)
+            case NodeRemoved(name):
                 return self._nodes.pop(name, None) is not None
             case AllPods(pods, _):
-                return _are(self._pods, {pod.uid: pod for pod, _ in pods})
+                return _replace_facts(self._pods, {pod.uid: pod for pod, _ in pods})
             case AllBudgets(budgets, _):
-                return _are(self._budgets, {budget.key: budget for budget, _ in budgets})
+                return _replace_facts(self._budgets, {budget.key: budget for budget, _ in budgets})
             case AllNodes(nodes):
-                return _are(self._nodes, {node.name: node for node in nodes})
+                return _replace_facts(self._nodes, {node.name: node for node in nodes})
         return False
 
 
-def _is(known: dict[str, _Fact], key: str, fact: _Fact) -> bool:
-    if known.get(key) == fact:
+def _update_fact(known_facts: dict[str, _Fact], key: str, fact: _Fact) -> bool:
+    if known_facts.get(key) == fact:
         return False  # the known object is kept: views that show it stay identical
-    known[key] = fact
+    known_facts[key] = fact
     return True
 
 
-def _are(known: dict[str, _Fact], facts: Mapping[str, _Fact]) -> bool:
-    gone = [key for key in known if key not in facts]
-    for key in gone:
-        del known[key]
-    new = [key for key, fact in facts.items() if _is(known, key, fact)]
-    return bool(gone or new)
+def _replace_facts(known_facts: dict[str, _Fact], facts: Mapping[str, _Fact]) -> bool:
+    removed = [key for key in known_facts if key not in facts]
+    for key in removed:
+        del known_facts[key]
+    updated = [key for key, fact in facts.items() if _update_fact(known_facts, key, fact)]
+    return bool(removed or updated)
 
 
 class ClusterWatcher:
     """Watches from its creation until it is closed; `on_notice` is called from its thread. Mutable."""
 
     def __init__(
-        self, watch: Callable[[], AbstractContextManager[Field]], cluster: Cluster, told: Callable[[Notice], object]
+        self, watch: Callable[[], AbstractContextManager[RunBackend]], cluster: Cluster, on_notice: Callable[[Notice], object]
     ) -> None:
         self._watch = watch
-        self._told = told
+        self._on_notice = on_notice
         self._known = KnownObjects(cluster)
-        self._over = threading.Event()
+        self._closed = threading.Event()
         threading.Thread(target=self._work, name="watcher", daemon=True).start()
 
     def close(self) -> None:
-        self._over.set()
+        self._closed.set()
 
     def _work(self) -> None:
         try:
-            with self._watch() as field:
-                while not self._over.is_set():
-                    self._take(field.news(WAIT_S))
+            with self._watch() as backend:
+                while not self._closed.is_set():
+                    self._apply_events(backend.updates(WATCH_WAIT_S))
         except EksdocError as error:
-            self._tell(WatchEnded(error.message, isinstance(error, Forbidden)))
+            self._send_notice(WatchEnded(error.message, isinstance(error, Forbidden)))
         except Exception as error:  # a bug here must not look like an unchanged cluster
-            self._tell(WatchEnded(as_bug(error), True))
+            self._send_notice(WatchEnded(bug_text(error), True))
 
-    def _take(self, told: Iterable[News]) -> None:
+    def _apply_events(self, events: Iterable[RunUpdate]) -> None:
         changed = False
-        for news in told:
-            if isinstance(news, WatchInterrupted):
-                self._tell(WatchLost(news.said))
-            elif isinstance(news, WatchRestored | AllNodes):  # the first event: the watch is active
-                self._tell(WatchStarted())
-            changed = self._known.take(news) or changed
+        for event in events:
+            if isinstance(event, WatchInterrupted):
+                self._send_notice(WatchLost(event.message))
+            elif isinstance(event, WatchRestored | AllNodes):  # the first event: the watch is active
+                self._send_notice(WatchStarted())
+            changed = self._known.apply(event) or changed
         if changed:
-            self._tell(ClusterChanged())
+            self._send_notice(ClusterChanged())
 
-    def _tell(self, notice: Notice) -> None:
-        if not self._over.is_set():
-            self._told(notice)
+    def _send_notice(self, notice: Notice) -> None:
+        if not self._closed.is_set():
+            self._on_notice(notice)

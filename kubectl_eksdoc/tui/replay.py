@@ -14,35 +14,35 @@ from typing import ClassVar
 
 from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunSummaryView, RunUpdate
 from kubectl_eksdoc.drain.report import run_page as page
-from kubectl_eksdoc.drain.run.events import WENT_WRONG
+from kubectl_eksdoc.drain.run.events import PROBLEM_EVENTS
 from kubectl_eksdoc.drain.run.history import PlannedNode, PodState
-from kubectl_eksdoc.drain.run.loop import RunWish
+from kubectl_eksdoc.drain.run.loop import RunRequest
 from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.quantities import duration
-from kubectl_eksdoc.report.text import Tone, counted
+from kubectl_eksdoc.model.quantities import format_duration
+from kubectl_eksdoc.report.text import Tone, pluralize
 
 from .base_app import FramedApp
 from .help import HelpScreen
-from .keymap import Hint, KeyBinding, Keymap, ScreenPage, keys_of
+from .keymap import Hint, KeyBinding, Keymap, ScreenPage, load_keys
 from .run.pages import LivePage
 from .run.screen import RUN_KEYS, RunScreen
 from .run.state import RunState, ScreenStage
-from .run.tables import RunHead, bar, log_line
-from .words import FittingText, dropped
+from .run.tables import RunHead, progress_bar, log_columns
+from .words import FittingText, droppable
 
 # The summary of a recorded run: its end as recorded, and its longest parts.
 
 
-def outcome_of(recording: RunReplay) -> RunSummaryView:
-    return RunSummaryView(page.ended(recording), tuple(page.figures(recording)), bad=not recording.whole)
+def summary_of(recording: RunReplay) -> RunSummaryView:
+    return RunSummaryView(page.end_text(recording), tuple(page.figures(recording)), has_failed=not recording.is_complete)
 
 
 # Options of a replay.
 
 
 @frozen
-class ShownRun:
+class ReplayOptions:
     """A run to replay: `path` is its recording."""
 
     recording: RunReplay
@@ -55,10 +55,10 @@ class ShownRun:
 # A recorded run as an active run, and its state: it advances at an adjustable speed.
 
 
-_LONGEST_LOOK_S = 1.0
+_MAX_STEP_S = 1.0
 """Maximum step of time: after a suspended terminal, the replay does not jump ahead."""
 
-_UNKNOWN = {
+_UNKNOWN_TEXTS = {
     ReplaySource.JOURNAL: "Not known: what pods waited for, and when each was gone. A journal has neither.",
     ReplaySource.EVENTS: "Not known: what pods waited for, unless they were refused.",
 }
@@ -75,39 +75,39 @@ class ReplayedRun:
         self.replay = Replay(recording)
         self._recording = recording
         self._clock = clock
-        self._looked_s = clock()
-        self._outcome = outcome_of(recording)
+        self._last_look_s = clock()
+        self._outcome = summary_of(recording)
 
     @property
     def run(self) -> str:
         return self._recording.run or "?"
 
     @property
-    def aims(self) -> tuple[PlannedNode, ...]:
-        return self._recording.aims
+    def planned_nodes(self) -> tuple[PlannedNode, ...]:
+        return self._recording.planned_nodes
 
     @property
-    def began_at(self) -> datetime:
-        return self._recording.began_at
+    def started_at(self) -> datetime:
+        return self._recording.started_at
 
     @property
     def speed(self) -> float:
         return self.replay.speed
 
-    def look(self) -> RunUpdate:
+    def take_update(self) -> RunUpdate:
         """Advance the time, and return the update."""
         now_s = self._clock()
-        self.replay.pass_by(min(max(now_s - self._looked_s, 0.0), _LONGEST_LOOK_S))
-        self._looked_s = now_s
-        return self.now()
+        self.replay.advance(min(max(now_s - self._last_look_s, 0.0), _MAX_STEP_S))
+        self._last_look_s = now_s
+        return self.current_update()
 
-    def now(self) -> RunUpdate:
+    def current_update(self) -> RunUpdate:
         """The update at the current position, regardless of how it was reached."""
-        news = self.replay.take()
+        taken = self.replay.next_update()
         outcome = self._outcome if self.replay.at_end else None
-        return RunUpdate(news.moments, self._recording.standing_at(self.replay.at_s), outcome, news.anew)
+        return RunUpdate(taken.events, self._recording.progress_at(self.replay.at_s), outcome, taken.restarted)
 
-    def wish(self, wish: RunWish) -> None:
+    def submit(self, request: RunRequest) -> None:
         """Ignored: the run is over."""
 
     def leave_alone(self, node: str) -> None:
@@ -127,47 +127,47 @@ class ReplayState(RunState):
 
     @property
     def stage(self) -> ScreenStage:
-        if self.outcome is not None or self.chronicle.stopped:
+        if self.outcome is not None or self.history.stop_reason:
             return super().stage
-        return ScreenStage.HELD if self.chronicle.held else ScreenStage.RUNNING
+        return ScreenStage.HELD if self.history.hold_reason else ScreenStage.RUNNING
 
     @property
     def at_s(self) -> float:
         return self.replay.at_s
 
     @property
-    def unknown(self) -> str:
-        return "" if self.recording.standings else _UNKNOWN[self.recording.source]
+    def unknown_text(self) -> str:
+        return "" if self.recording.progress_records else _UNKNOWN_TEXTS[self.recording.source]
 
     @property
     def knows_pods(self) -> bool:
         return False
 
     @property
-    def knows_leaving(self) -> bool:
+    def knows_terminating(self) -> bool:
         return self.recording.source is ReplaySource.EVENTS
 
     @property
-    def pods_gone(self) -> str:
+    def pods_gone_text(self) -> str:
         """``7 pods gone so far``; a journal only knows that for nodes that are empty."""
-        planned = self.recording.planned
-        gone = f"{counted(self.chronicle.gone, 'pod')} gone so far"
+        planned = self.recording.plan_figures
+        gone_text = f"{pluralize(self.history.gone, 'pod')} gone so far"
         if planned is not None:
-            return f"{gone}, {planned.pods} planned"
+            return f"{gone_text}, {planned.pods} planned"
         if self.recording.source is ReplaySource.EVENTS:
-            return gone
-        pods = [pod for node in self.chronicle.nodes.values() for pod in node.pods.values()]
-        accepted = sum(pod.state in (PodState.LEAVING, PodState.GONE) for pod in pods)
-        asked = f"{counted(len(pods), 'pod')} asked to go so far"
-        return f"{asked}, {accepted} accepted, {self.chronicle.gone} surely gone"
+            return gone_text
+        pods = [pod for node in self.history.nodes.values() for pod in node.pods.values()]
+        accepted = sum(pod.state in (PodState.STOPPING, PodState.GONE) for pod in pods)
+        requested_text = f"{pluralize(len(pods), 'pod')} asked to go so far"
+        return f"{requested_text}, {accepted} accepted, {self.history.gone} surely gone"
 
     @property
-    def nodes_done(self) -> str:
+    def nodes_drained_text(self) -> str:
         """``2 of 5 nodes drained``."""
-        return f"{self.chronicle.drained} of {counted(len(self.chronicle.nodes), 'node')} drained"
+        return f"{self.history.drained} of {pluralize(len(self.history.nodes), 'node')} drained"
 
-    def details(self, at: int) -> Sequence[tuple[str, str]]:
-        return self.recording.details(at)
+    def details(self, index: int) -> Sequence[tuple[str, str]]:
+        return self.recording.details(index)
 
 
 # The keys of a replay: they only move in time.
@@ -175,197 +175,197 @@ class ReplayState(RunState):
 
 JUMP_S = 10.0
 
-_AS_LIVE = ("run-follow", "run-level", "run-filter", "run-live", "run-log", "run-help", "run-command", "run-html")
+_SHARED_KEYS = ("run-follow", "run-level", "run-filter", "run-live", "run-log", "run-help", "run-command", "run-html")
 
-_OWN = keys_of("replay")
-REPLAY_KEYS = (*_OWN[:-1], *(key for key in RUN_KEYS if key.id in _AS_LIVE), _OWN[-1])
+_REPLAY_ONLY_KEYS = load_keys("replay")
+REPLAY_KEYS = (*_REPLAY_ONLY_KEYS[:-1], *(key for key in RUN_KEYS if key.id in _SHARED_KEYS), _REPLAY_ONLY_KEYS[-1])
 
 LIVE_KEYS = tuple(key for key in RUN_KEYS if key not in REPLAY_KEYS and key.action not in ("pause", "hold", "back"))
 """These keys say why they have no effect here."""
 
-FIRST = frozenset(("ten-back", "ten-on", "begin", "end"))
+PRIORITY_KEYS = frozenset(("ten-back", "ten-on", "begin", "end"))
 """Key names with priority: otherwise tables would scroll with them."""
 
-_OVER = {
+_UNAVAILABLE_REASONS = {
     "plan": "a replay has no plan: only what the run did was written down",
     "ticket": "a replay has no markdown: drain run -o markdown makes it, and drain status tells what is left",
     "save": "a replay has no markdown: drain run -o markdown makes it, and drain status tells what is left",
 }
-_NOTHING = "this shows a run again: nothing can be begun, stopped or given back from here"
+_DEFAULT_REASON = "this shows a run again: nothing can be begun, stopped or given back from here"
 
 
-def why_not(key: KeyBinding, page: ScreenPage) -> str:
+def unavailable_reason(key: KeyBinding, page: ScreenPage) -> str:
     """One clause; "" if the key has its effect."""
     if key not in REPLAY_KEYS:
-        return _OVER.get(key.action, _NOTHING)
-    return key.elsewhere(page)
+        return _UNAVAILABLE_REASONS.get(key.action, _DEFAULT_REASON)
+    return key.other_pages_only(page)
 
 
-def replay_foot(state: ReplayState, page: ScreenPage) -> tuple[Hint, ...]:
+def replay_hints(state: ReplayState, page: ScreenPage) -> tuple[Hint, ...]:
     """``space stand still  < > speed``: the most useful first."""
-    play = "play again" if state.replay.at_end else "play" if state.replay.paused else "stand still"
-    parts = [("space", play), ("< >", "speed"), ("[ ]", "went wrong"), (", .", "moment")]
-    log = [("v", "all, or what went wrong"), ("/", "look for"), ("enter", "whole"), ("5", "nodes")]
-    more = [("?", "help"), ("q", "leave"), ("left right", "10 s"), ("0 $", "ends")]
-    return tuple(Hint(*each) for each in (*parts, *(log if page is ScreenPage.LOG else [("6", "log")]), *more))
+    play_text = "play again" if state.replay.at_end else "play" if state.replay.paused else "stand still"
+    key_texts = [("space", play_text), ("< >", "speed"), ("[ ]", "went wrong"), (", .", "moment")]
+    page_hints = [("v", "all, or what went wrong"), ("/", "look for"), ("enter", "whole"), ("5", "nodes")]
+    end_hints = [("?", "help"), ("q", "leave"), ("left right", "10 s"), ("0 $", "ends")]
+    return tuple(Hint(*each) for each in (*key_texts, *(page_hints if page is ScreenPage.LOG else [("6", "log")]), *end_hints))
 
 
 # The head of a replay: the position in time, progress at that time, and the last failure.
 
 
-_BAR = 16
-_FROM = {ReplaySource.JOURNAL: "by its journal", ReplaySource.EVENTS: "by its events"}
+_BAR_WIDTH = 16
+_SOURCE_TEXTS = {ReplaySource.JOURNAL: "by its journal", ReplaySource.EVENTS: "by its events"}
 
 
-def head(state: ReplayState) -> RunHead:
-    said, tone = _notice(state)
-    return RunHead(_identity(state), _line(state), FittingText(said, tone=tone), (FittingText(_beside(state)),))
+def replay_head(state: ReplayState) -> RunHead:
+    notice_text, tone = _notice_text(state)
+    return RunHead(_identity_texts(state), _progress_texts(state), FittingText(notice_text, tone=tone), (FittingText(_recording_notes(state)),))
 
 
-def _identity(state: ReplayState) -> tuple[FittingText, ...]:
+def _identity_texts(state: ReplayState) -> tuple[FittingText, ...]:
     """``eksdoc  REPLAY 5x  1m55s of 4m47s  run 7f3a, begun 2026-11-20 09:00:00Z by ann@host, by its journal``."""
     replay, recording = state.replay, state.recording
-    how = "ENDED" if replay.at_end else "STANDS STILL" if replay.paused else "RUNS"
-    where = f"{duration(replay.at_s)} of {duration(recording.length_s)}"
-    by = f" by {recording.by}" if recording.by else ""
-    begun = f"begun {recording.began_at:%Y-%m-%d %H:%M:%S}Z{by}"
+    play_state = "ENDED" if replay.at_end else "STANDS STILL" if replay.paused else "RUNS"
+    position = f"{format_duration(replay.at_s)} of {format_duration(recording.length_s)}"
+    actor_text = f" by {recording.started_by}" if recording.started_by else ""
+    started_text = f"begun {recording.started_at:%Y-%m-%d %H:%M:%S}Z{actor_text}"
     run = f"run {state.live.run}"
     return (
         FittingText("eksdoc", ((2, ""),), Tone.TITLE),
-        FittingText(f"REPLAY {how} {replay.speed:g}x", tone=Tone.TITLE),
-        FittingText(where, tone=Tone.TITLE),
-        FittingText(f"{run}, {begun}, {_FROM[recording.source]}", ((4, f"{run}, {begun}"), (3, run), (1, ""))),
+        FittingText(f"REPLAY {play_state} {replay.speed:g}x", tone=Tone.TITLE),
+        FittingText(position, tone=Tone.TITLE),
+        FittingText(f"{run}, {started_text}, {_SOURCE_TEXTS[recording.source]}", ((4, f"{run}, {started_text}"), (3, run), (1, ""))),
     )
 
 
-def _line(state: ReplayState) -> tuple[FittingText, ...]:
+def _progress_texts(state: ReplayState) -> tuple[FittingText, ...]:
     """``▇▇▇▇───  2 of 5 nodes drained · 7 pods gone so far, 37 planned · 3 refusals``: the bar shows the time."""
     recording = state.recording
-    done = bar(round(state.replay.at_s), max(round(recording.length_s), 1), _BAR)
-    nodes, gone, refusals = state.nodes_done, state.pods_gone, state.chronicle.refusals
+    bar_text = progress_bar(round(state.replay.at_s), max(round(recording.length_s), 1), _BAR_WIDTH)
+    nodes_text, gone_text, refusals = state.nodes_drained_text, state.pods_gone_text, state.history.refusals
     return (
-        dropped(done[:_BAR], 4),
-        FittingText(nodes, ((1, nodes.removesuffix(" drained")),)),
-        FittingText(gone, ((2, gone.partition(", ")[2] or gone),)),
-        FittingText(counted(refusals, "refusal") if refusals else ""),
+        droppable(bar_text[:_BAR_WIDTH], 4),
+        FittingText(nodes_text, ((1, nodes_text.removesuffix(" drained")),)),
+        FittingText(gone_text, ((2, gone_text.partition(", ")[2] or gone_text),)),
+        FittingText(pluralize(refusals, "refusal") if refusals else ""),
     )
 
 
-def _notice(state: ReplayState) -> tuple[str, Tone | None]:
+def _notice_text(state: ReplayState) -> tuple[str, Tone | None]:
     """The end of the run, else why no requests are sent, else the last failure."""
-    chronicle = state.chronicle
+    chronicle = state.history
     if state.outcome is not None:
-        sign, tone = state.outcome.sign
-        return f"{sign} {state.outcome.said}", tone
-    if chronicle.stopped or chronicle.held:
-        held = (state.standing.held if state.standing is not None else "") or chronicle.held
-        why = f"stopped: {chronicle.stopped}" if chronicle.stopped else f"held: {held}"
-        return f"! {why}", Tone.WARN
-    wrong = next((moment for moment in reversed(chronicle.moments) if moment.what in WENT_WRONG), None)
-    if state.standing is not None and state.standing.waits:
-        return f"! {state.standing.waits[0].pod} waits: {state.standing.waits[0].why}", Tone.WARN
-    if wrong is None:
+        symbol, tone = state.outcome.symbol
+        return f"{symbol} {state.outcome.summary}", tone
+    if chronicle.stop_reason or chronicle.hold_reason:
+        hold_reason = (state.progress.hold_reason if state.progress is not None else "") or chronicle.hold_reason
+        reason = f"stopped: {chronicle.stop_reason}" if chronicle.stop_reason else f"held: {hold_reason}"
+        return f"! {reason}", Tone.WARN
+    last_failure = next((event for event in reversed(chronicle.events) if event.what in PROBLEM_EVENTS), None)
+    if state.progress is not None and state.progress.waiting_pods:
+        return f"! {state.progress.waiting_pods[0].pod} waits: {state.progress.waiting_pods[0].reason}", Tone.WARN
+    if last_failure is None:
         return "nothing went wrong so far", None
-    return f"! last: {' '.join(log_line(wrong, state.live.began_at))}", Tone.WARN
+    return f"! last: {' '.join(log_columns(last_failure, state.live.started_at))}", Tone.WARN
 
 
-def _beside(state: ReplayState) -> str:
+def _recording_notes(state: ReplayState) -> str:
     """The planned duration, and whether the file is complete."""
     recording, parts = state.recording, []
-    planned, dropped = recording.planned, len(recording.dropped)
+    planned, dropped_count = recording.plan_figures, len(recording.dropped)
     if planned is not None and planned.p50_s is not None:
-        p95 = f" (p95 {duration(planned.p95_s)})" if planned.p95_s is not None else ""
-        parts.append(f"planned about {duration(planned.p50_s)}{p95}")
-    if dropped:
-        parts.append(f"! {counted(dropped, 'thing')} in the file could not be taken into account: its end says which")
+        p95 = f" (p95 {format_duration(planned.p95_s)})" if planned.p95_s is not None else ""
+        parts.append(f"planned about {format_duration(planned.p50_s)}{p95}")
+    if dropped_count:
+        parts.append(f"! {pluralize(dropped_count, 'thing')} in the file could not be taken into account: its end says which")
     return " · ".join(parts)
 
 
 # The screen of a replay: the screen of a run, with keys that move in time.
 
 
-_LOOK_S = 0.25
+_POLL_S = 0.25
 
 
 class ReplayScreen(RunScreen):
     """Mutable: the position in time."""
 
     KEYS: ClassVar[tuple[KeyBinding, ...]] = (*REPLAY_KEYS, *LIVE_KEYS)
-    FIRST: ClassVar[frozenset[str]] = FIRST
+    PRIORITY: ClassVar[frozenset[str]] = PRIORITY_KEYS
 
     def __init__(self, live: ReplayedRun, path: str) -> None:
-        self._replayed = ReplayState(live)
-        super().__init__(self._replayed, "", None, {})
+        self._replay_state = ReplayState(live)
+        super().__init__(self._replay_state, "", None, {})
         self._live = live
         self._path = path
 
     def on_mount(self) -> None:
         """Textual also calls `on_mount` of the base class."""
-        self.set_interval(_LOOK_S, self._look)
+        self.set_interval(_POLL_S, self._poll)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """At the end or while paused, nothing changes."""
-        if self._replayed.take(self._live.look()) or self._replayed.replay.moves:
+        if self._replay_state.apply(self._live.take_update()) or self._replay_state.replay.is_moving:
             self.show()
 
-    def _moved_in_time(self) -> None:
-        self._replayed.take(self._live.now())
+    def _show_new_position(self) -> None:
+        self._replay_state.apply(self._live.current_update())
         self.show()
 
     def head(self) -> RunHead:
-        return head(self._replayed)
+        return replay_head(self._replay_state)
 
     def foot(self) -> tuple[Hint, ...]:
-        return replay_foot(self._replayed, self.page)
+        return replay_hints(self._replay_state, self.page)
 
     def why_not(self, key: KeyBinding) -> str:
-        return why_not(key, self.page)
+        return unavailable_reason(key, self.page)
 
     def do_play(self) -> None:
-        self._replayed.replay.play_or_pause()
-        self._moved_in_time()
+        self._replay_state.replay.play_or_pause()
+        self._show_new_position()
 
     def do_speed(self, steps: int) -> None:
-        if self._replayed.replay.faster(steps):
-            self._moved_in_time()
+        if self._replay_state.replay.change_speed(steps):
+            self._show_new_position()
         else:
-            self._tell(">: it goes no faster" if steps > 0 else "<: it goes no slower")
+            self._notify_user(">: it goes no faster" if steps > 0 else "<: it goes no slower")
 
     def do_jump(self, direction: int) -> None:
-        replay = self._replayed.replay
+        replay = self._replay_state.replay
         replay.go_to(replay.at_s + direction * JUMP_S)
-        self._moved_in_time()
+        self._show_new_position()
 
     def do_wrong(self, direction: int) -> None:
-        if self._replayed.replay.to_wrong(direction):
-            self._moved_in_time()
+        if self._replay_state.replay.step_to_problem(direction):
+            self._show_new_position()
         else:
-            self._tell("]: nothing went wrong after this" if direction > 0 else "[: nothing went wrong before this")
+            self._notify_user("]: nothing went wrong after this" if direction > 0 else "[: nothing went wrong before this")
 
     def do_moment(self, direction: int) -> None:
-        if self._replayed.replay.step(direction):
-            self._moved_in_time()
+        if self._replay_state.replay.step(direction):
+            self._show_new_position()
         else:
-            self._tell(".: nothing happened after this" if direction > 0 else ",: nothing happened before this")
+            self._notify_user(".: nothing happened after this" if direction > 0 else ",: nothing happened before this")
 
     def do_begin(self) -> None:
-        self._replayed.replay.go_to(0.0)
-        self._moved_in_time()
+        self._replay_state.replay.go_to(0.0)
+        self._show_new_position()
 
     def do_end(self) -> None:
-        self._replayed.replay.go_to(self._replayed.recording.length_s)
-        self._moved_in_time()
+        self._replay_state.replay.go_to(self._replay_state.recording.length_s)
+        self._show_new_position()
 
     def do_command(self) -> None:
         command = shlex.join(["kubectl", "eksdoc", "drain", "status", "--replay", self._path])
         self.app.copy_to_clipboard(command)
-        self._tell(f"copied: {command}", 10)
+        self._notify_user(f"copied: {command}", 10)
 
     def do_html(self) -> None:
         from kubectl_eksdoc.drain.report.run_page import page
 
-        recording = self._replayed.recording
-        self._save("html", recording.run or "replay", page(recording, self.look))
+        recording = self._replay_state.recording
+        self._save("html", recording.run or "replay", page(recording, self.appearance))
 
     def do_help(self) -> None:
         """Without the keys that have no effect here."""
@@ -375,7 +375,7 @@ class ReplayScreen(RunScreen):
         """Leave the log, then a node, then the application: no run is active."""
         if self.page is ScreenPage.LOG:
             super().do_back()
-        elif not self.query_one(LivePage).closes_node():
+        elif not self.query_one(LivePage).close_node():
             self.app.exit(0)
 
 
@@ -385,17 +385,17 @@ class ReplayScreen(RunScreen):
 class ReplayApp(FramedApp):
     """`options` defines what is shown."""
 
-    def __init__(self, again: ShownRun, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, options: ReplayOptions, clock: Callable[[], float] = monotonic) -> None:
         """`clock`: seconds since any moment."""
-        super().__init__(ascii=again.ascii, plain=again.plain, light=again.light)
-        self._path = again.path
-        self._live = ReplayedRun(again.recording, clock)
+        super().__init__(ascii=options.ascii, plain=options.plain, light=options.light)
+        self._path = options.path
+        self._live = ReplayedRun(options.recording, clock)
 
     def on_mount(self) -> None:
-        self.leave_when_left()
+        self.exit_when_disconnected()
         self.push_screen(ReplayScreen(self._live, self._path))
 
 
-def show_again(again: ShownRun) -> int:
+def show_again(options: ReplayOptions) -> int:
     """Run until the user leaves; returns the exit code."""
-    return ReplayApp(again).run() or 0
+    return ReplayApp(options).run() or 0

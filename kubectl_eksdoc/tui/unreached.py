@@ -14,12 +14,12 @@ from kubectl_eksdoc.errors import (
     Untrusted,
 )
 from kubectl_eksdoc.model.connection import ClusterAddress
-from kubectl_eksdoc.report.text import Tone, age, between, sentences
+from kubectl_eksdoc.report.text import Tone, format_age, time_between, join_sentences
 
 from .keymap import Hint
 from .model import Model
 from .tables.pods import Line
-from .words import FittingText, dropped
+from .words import FittingText, droppable
 
 _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
     (ConfigError, "The kubeconfig cannot be used"),
@@ -31,48 +31,48 @@ _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
 )
 
 
-def headline(error: EksdocError, where: ClusterAddress | None) -> str:
+def headline(error: EksdocError, address: ClusterAddress | None) -> str:
     """The headline, without a full stop, by class of the error."""
-    who = f"Context {where.context}" if where is not None and where.context else "The cluster"
-    return next((said for kind, said in _HEADLINES if isinstance(error, kind)), "{} could not be read").format(who)
+    subject = f"Context {address.context}" if address is not None and address.context else "The cluster"
+    return next((template for kind, template in _HEADLINES if isinstance(error, kind)), "{} could not be read").format(subject)
 
 
-def lines(model: Model, where: ClusterAddress | None, what: str, now: datetime) -> list[Line]:
+def failure_lines(model: Model, address: ClusterAddress | None, headline_text: str, now: datetime) -> list[Line]:
     """`headline_text`: as from `headline`."""
     reads = model.reads
-    told: list[Line] = [(f"✗ {sentences(what)}", Tone.BAD), ""]
-    if where is not None and where.server not in reads.why:
-        told.append(where.server)
-    told += [sentences(reads.why), ""]
+    message_lines: list[Line] = [(f"✗ {join_sentences(headline_text)}", Tone.BAD), ""]
+    if address is not None and address.server not in reads.reason:
+        message_lines.append(address.server)
+    message_lines += [join_sentences(reads.reason), ""]
     if reads.remedy:
-        told += [("What it may be, and what to do", Tone.TITLE), *reads.remedy.split("\n"), ""]
-    told += [(f"{key:<8} {does}", Tone.FAINT) for key, does in keys(model, now)]
-    return told
+        message_lines += [("What it may be, and what to do", Tone.TITLE), *reads.remedy.split("\n"), ""]
+    message_lines += [(f"{key:<8} {effect}", Tone.FAINT) for key, effect in available_keys(model, now)]
+    return message_lines
 
 
-def keys(model: Model, now: datetime) -> tuple[tuple[str, str], ...]:
+def available_keys(model: Model, now: datetime) -> tuple[tuple[str, str], ...]:
     """The keys that have an effect here, with descriptions."""
-    found = [("t ctrl+r", "try now"), ("q", "quit")]
-    if command(model):
-        found.insert(1, ("y", "copy the command"))
+    key_texts = [("t ctrl+r", "try now"), ("q", "quit")]
+    if remedy_command(model):
+        key_texts.insert(1, ("y", "copy the command"))
     if model.reads.live:
-        found.insert(1, ("x", "another context"))
-    if model.old and model.facts is not None:
-        seen = age(between(model.facts.cluster.observed_at, now))
-        found.insert(-1, ("o", f"show the last view, {seen} old"))
-    return tuple(found)
+        key_texts.insert(1, ("x", "another context"))
+    if model.is_old and model.facts is not None:
+        view_age = format_age(time_between(model.facts.cluster.observed_at, now))
+        key_texts.insert(-1, ("o", f"show the last view, {view_age} old"))
+    return tuple(key_texts)
 
 
-def command(model: Model) -> str:
+def remedy_command(model: Model) -> str:
     """The first command of the remedy, "" for none."""
     lines = model.reads.remedy.split("\n")
     return next((line.strip() for line in lines if line.startswith(" ")), "")
 
 
-def head(model: Model, what: str, now: datetime) -> tuple[FittingText, ...]:
+def head_texts(model: Model, headline_text: str, now: datetime) -> tuple[FittingText, ...]:
     """``eksdoc  ✗ Context blue does not answer (2 tries, retry in 7s)``."""
-    return (dropped("eksdoc", 1, Tone.TITLE), FittingText(f"✗ {what} ({model.reads.tried(now)})", tone=Tone.TITLE))
+    return (droppable("eksdoc", 1, Tone.TITLE), FittingText(f"✗ {headline_text} ({model.reads.tries_text(now)})", tone=Tone.TITLE))
 
 
-def foot(model: Model, now: datetime) -> tuple[Hint, ...]:
-    return tuple(Hint(key.split()[0], does.split(",")[0]) for key, does in keys(model, now))
+def foot_hints(model: Model, now: datetime) -> tuple[Hint, ...]:
+    return tuple(Hint(key.split()[0], effect.split(",")[0]) for key, effect in available_keys(model, now))

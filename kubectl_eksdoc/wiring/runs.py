@@ -13,26 +13,26 @@ from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import MARKS
-from kubectl_eksdoc.model.permissions import Permission, Review
+from kubectl_eksdoc.model.metadata import PROBE_POD_LABELS
+from kubectl_eksdoc.model.permissions import Permission, AccessReview
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.coredns_lameduck.measurement import Dns
+    from kubectl_eksdoc.coredns_lameduck.measurement import CorednsAccess
     from kubectl_eksdoc.host.journals import ChangeJournalFile
-    from kubectl_eksdoc.in_cluster.apply import PlacingGround
+    from kubectl_eksdoc.in_cluster.apply import ObjectCreator
     from kubectl_eksdoc.kube.config import ApiAccess
     from kubectl_eksdoc.kube.exchanges import RetryPolicy
     from kubectl_eksdoc.kube.identity import AwsRequest
-    from kubectl_eksdoc.kube.requests import ApiWriter, AppliedMaps
+    from kubectl_eksdoc.kube.requests import ApiWriter, ConfigMapApplier
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
     from kubectl_eksdoc.model.change_journal import SavedChange
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.interruption import PodReport
-    from kubectl_eksdoc.model.journal import Entries
+    from kubectl_eksdoc.model.journal import JournalEntries
     from kubectl_eksdoc.model.nodes import Pod
     from kubectl_eksdoc.model.placing import ProbeLabels
-    from kubectl_eksdoc.ports import ClusterReader, DryRunField, Field, ProbeNamespace, RunStore
+    from kubectl_eksdoc.ports import ClusterReader, DryRunBackend, RunBackend, ProbeNamespace, RunStore
 
 
 JOURNAL_NAMESPACE = "kube-system"
@@ -44,7 +44,7 @@ class JournalLocation:
     by the environment and home of the user. `user` and `host` identify the run's process to other clients."""
 
     run: str
-    who: str
+    user: str
     host: str
     environ: Mapping[str, str]
     home: str
@@ -57,11 +57,11 @@ def keeping_here(run: str, namespace: str, environ: Mapping[str, str]) -> Journa
     import socket
 
     try:
-        who = environ.get("USER") or getpass.getuser()
+        user = environ.get("USER") or getpass.getuser()
     except (KeyError, OSError, ImportError):  # the user of a container may have no name
-        who = f"user-{os.getuid()}" if hasattr(os, "getuid") else "somebody"
+        user = f"user-{os.getuid()}" if hasattr(os, "getuid") else "somebody"
     home = environ.get("HOME") or os.path.expanduser("~")
-    return JournalLocation(run, who, socket.gethostname(), environ, home, namespace)
+    return JournalLocation(run, user, socket.gethostname(), environ, home, namespace)
 
 
 def new_run_id(now: datetime) -> str:
@@ -71,10 +71,10 @@ def new_run_id(now: datetime) -> str:
     return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-SILENCE_S, CONNECT_S = 15.0, 5.0
+RESPONSE_TIMEOUT_S, CONNECT_TIMEOUT_S = 15.0, 5.0
 """Timeouts of a run's writes, shorter than the lease of its lock: a write is repeated, or given up in time."""
 
-KEPT_S = 75.0
+JOURNAL_RETRY_S = 75.0
 """How long writing a journal entry is retried: longer than the lease of the lock, which ends the retries if the
 server does not respond at all. The lock is then held again, or lost; both are known better than whether an entry was
 written."""
@@ -93,67 +93,67 @@ class Hooks:
 
 
 @contextmanager
-def open_watch(connection: Connection) -> Iterator[Field]:
+def open_watch(connection: Connection) -> Iterator[RunBackend]:
     """Open a backend that only watches.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.host.processes import HookedField
-    from kubectl_eksdoc.kube.live_field import LiveRunField, RenewableField
+    from kubectl_eksdoc.host.processes import HookedBackend
+    from kubectl_eksdoc.kube.live_field import LiveRunBackend, RestartableBackend
 
-    with closing(HookedField(RenewableField(lambda: LiveRunField(connection, "")), {}, "")) as watched:
+    with closing(HookedBackend(RestartableBackend(lambda: LiveRunBackend(connection, "")), {}, "")) as watched:
         yield watched
 
 
-def open_runs(connection: Connection, keeping: JournalLocation) -> RunStore:
+def open_runs(connection: Connection, location: JournalLocation) -> RunStore:
     """Open all runs whose journals are in the cluster, to read them and to send requests to their leaders.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.lock import Lock
+    from kubectl_eksdoc.kube.lock import LeaseLock
     from kubectl_eksdoc.kube.requests import real_clock
-    from kubectl_eksdoc.kube.runs import PATIENCE, ConfigMaps, StoredRuns
+    from kubectl_eksdoc.kube.runs import INTERACTIVE_RETRY_LIMITS, ConfigMaps, StoredRuns
 
-    clock, sender = real_clock(), sender_of(connection)
-    maps = ConfigMaps(sender, keeping.namespace, clock, PATIENCE)
-    return StoredRuns(maps, Lock(sender, keeping.namespace, f"{keeping.who}@{keeping.host}", clock))
+    clock, sender = real_clock(), api_writer(connection)
+    maps = ConfigMaps(sender, location.namespace, clock, INTERACTIVE_RETRY_LIMITS)
+    return StoredRuns(maps, LeaseLock(sender, location.namespace, f"{location.user}@{location.host}", clock))
 
 
-def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -> dict[str, Entries]:
+def earlier_journals(environ: Mapping[str, str], cluster: str, max_runs: int = 20) -> dict[str, JournalEntries]:
     """Return journals of the latest runs of this machine, by run id, for the cluster with this UID; unreadable ones are
     left out."""
-    from kubectl_eksdoc.host.journals import read_run, runs, runs_folder
+    from kubectl_eksdoc.host.journals import read_run, run_ids, runs_folder
     from kubectl_eksdoc.model.journal import RunStarted
 
-    found: dict[str, Entries] = {}
+    journals: dict[str, JournalEntries] = {}
     try:
         folder = runs_folder(environ, environ.get("HOME", ""))
-        names = runs(folder) if cluster else ()
+        names = run_ids(folder) if cluster else ()
     except LocalJournalError:  # a plan can do without them
-        return found
+        return journals
     for run in reversed(names):
         try:
             entries = read_run(folder, run)
         except LocalJournalError:
             continue
         if any(isinstance(entry, RunStarted) and entry.cluster == cluster for entry in entries.entries):
-            found[run] = entries
-        if len(found) == most:
+            journals[run] = entries
+        if len(journals) == max_runs:
             break
-    return found
+    return journals
 
 
-def open_trial(connection: Connection) -> DryRunField:
+def open_trial(connection: Connection) -> DryRunBackend:
     """Open server-side dry runs.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.writes import DryTrial
+    from kubectl_eksdoc.kube.writes import DryRunRequests
 
-    return DryTrial(sender_of(connection))
+    return DryRunRequests(api_writer(connection))
 
 
 def pod_report(connection: Connection, pod: str) -> PodReport:
@@ -165,10 +165,10 @@ def pod_report(connection: Connection, pod: str) -> PodReport:
     from kubectl_eksdoc.kube.inside_pods import LivePodReader
 
     with closing(LivePodReader(connection)) as reader:
-        return reader.report(pod)
+        return reader.pod_report(pod)
 
 
-def denied(connection: Connection, asked: Sequence[Permission]) -> tuple[Permission, ...]:
+def denied(connection: Connection, permissions: Sequence[Permission]) -> tuple[Permission, ...]:
     """Return the requested permissions that the user does not have.
 
     Raises:
@@ -176,10 +176,10 @@ def denied(connection: Connection, asked: Sequence[Permission]) -> tuple[Permiss
     """
     from kubectl_eksdoc.kube import requests
 
-    return requests.denied(sender_of(connection), asked)
+    return requests.denied_permissions(api_writer(connection), permissions)
 
 
-def reviewed(connection: Connection, asked: Sequence[Permission]) -> tuple[Review, ...]:
+def reviewed(connection: Connection, permissions: Sequence[Permission]) -> tuple[AccessReview, ...]:
     """Return the cluster's review of each permission.
 
     Raises:
@@ -188,42 +188,42 @@ def reviewed(connection: Connection, asked: Sequence[Permission]) -> tuple[Revie
     """
     from kubectl_eksdoc.kube import requests
 
-    return requests.reviewed(sender_of(connection), asked)
+    return requests.review_permissions(api_writer(connection), permissions)
 
 
-def events_file(keeping: JournalLocation) -> str:
+def events_file(location: JournalLocation) -> str:
     """Return the file of this machine with the run's recorded events. Raises JournalError: there is no folder."""
-    from kubectl_eksdoc.host.journals import EVENTS, runs_folder
+    from kubectl_eksdoc.host.journals import EVENTS_SUFFIX, runs_folder
 
-    return str(runs_folder(keeping.environ, keeping.home) / f"{keeping.run}{EVENTS}")
+    return str(runs_folder(location.environ, location.home) / f"{location.run}{EVENTS_SUFFIX}")
 
 
-def add_events(keeping: JournalLocation, text: str) -> None:
+def add_events(location: JournalLocation, text: str) -> None:
     """Raises JournalError: they cannot be written."""
     from kubectl_eksdoc.host import journals
 
-    journals.add_events(journals.runs_folder(keeping.environ, keeping.home), keeping.run, text)
+    journals.append_events(journals.runs_folder(location.environ, location.home), location.run, text)
 
 
-def sender_of(connection: Connection) -> ApiWriter:
+def api_writer(connection: Connection) -> ApiWriter:
     """Return the writer of a run's journal and changes, with short timeouts.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.config import connect
+    from kubectl_eksdoc.kube.config import open_access
     from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
     from kubectl_eksdoc.kube.requests import ApiWriter
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.target import process_credential_context
 
-    patience = RetryPolicy(silence=SILENCE_S, connect=CONNECT_S)
-    return ApiWriter(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
+    retry_policy = RetryPolicy(silence_timeout=RESPONSE_TIMEOUT_S, connect_timeout=CONNECT_TIMEOUT_S)
+    return ApiWriter(Exchanges(open_access(connection, process_credential_context()), retry_policy, real_timing()))
 
 
 # Implementations for changes and measurements: edges of the live cluster, and journals on this machine.
 
 
-def journal_of(keeping: JournalLocation) -> ChangeJournalFile:
+def change_journal(location: JournalLocation) -> ChangeJournalFile:
     """Return the journal file of a change.
 
     Raises:
@@ -231,29 +231,29 @@ def journal_of(keeping: JournalLocation) -> ChangeJournalFile:
     """
     from kubectl_eksdoc.host.journals import ChangeJournalFile, changes_folder
 
-    return ChangeJournalFile(changes_folder(keeping.environ, keeping.home), keeping.run)
+    return ChangeJournalFile(changes_folder(location.environ, location.home), location.run)
 
 
-def saved_change(keeping: JournalLocation) -> SavedChange:
+def saved_change(location: JournalLocation) -> SavedChange:
     """Return a journaled change. Raises LocalJournalError: this machine has no journal of it."""
     from kubectl_eksdoc.host.journals import changes_folder, read_change
 
-    return read_change(changes_folder(keeping.environ, keeping.home), keeping.run)
+    return read_change(changes_folder(location.environ, location.home), location.run)
 
 
-def saved_changes(environ: Mapping[str, str], home: str, most: int) -> tuple[SavedChange, ...]:
+def saved_changes(environ: Mapping[str, str], home: str, max_changes: int) -> tuple[SavedChange, ...]:
     """Return at most `max_changes` changes, the latest first. Raises LocalJournalError: they cannot be listed."""
     from kubectl_eksdoc.host.journals import change_ids, changes_folder, read_change
     from kubectl_eksdoc.model.change_journal import SavedChange
 
     folder = changes_folder(environ, home)
-    found = []
-    for ident in change_ids(folder)[::-1][:most]:
+    changes = []
+    for ident in change_ids(folder)[::-1][:max_changes]:
         try:
-            found.append(read_change(folder, ident))
+            changes.append(read_change(folder, ident))
         except LocalJournalError as error:
-            found.append(SavedChange(ident, (), error.message))
-    return tuple(found)
+            changes.append(SavedChange(ident, (), error.message))
+    return tuple(changes)
 
 
 def pods_now(reader: Callable[[], ClusterReader]) -> tuple[Pod, ...] | Unknown:
@@ -267,71 +267,71 @@ def pods_now(reader: Callable[[], ClusterReader]) -> tuple[Pod, ...] | Unknown:
 # Connections to a live cluster. Every function may raise ConfigError: the kubeconfig cannot be used.
 
 
-def _patience() -> RetryPolicy:
+def _retry_policy() -> RetryPolicy:
     from kubectl_eksdoc.kube.exchanges import RetryPolicy
 
-    return RetryPolicy(silence=SILENCE_S, connect=CONNECT_S)
+    return RetryPolicy(silence_timeout=RESPONSE_TIMEOUT_S, connect_timeout=CONNECT_TIMEOUT_S)
 
 
-def _pinned(connection: Connection) -> ApiAccess:
+def _pin_access(connection: Connection) -> ApiAccess:
     """Pin cluster and user for all later requests."""
-    from kubectl_eksdoc.kube.config import connect, pinned
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.config import open_access, pin_context
+    from kubectl_eksdoc.kube.target import process_credential_context
 
-    around = of_this_process()
-    return connect(pinned(connection, around), around)
-
-
-def maps_of(connection: Connection) -> AppliedMaps:
-    from kubectl_eksdoc.kube.requests import AppliedMaps
-
-    return AppliedMaps(sender_of(connection))
+    target = process_credential_context()
+    return open_access(pin_context(connection, target), target)
 
 
-def node_classes_of(connection: Connection) -> LiveNodeClasses:
-    from kubectl_eksdoc.kube.config import connect
+def applied_maps(connection: Connection) -> ConfigMapApplier:
+    from kubectl_eksdoc.kube.requests import ConfigMapApplier
+
+    return ConfigMapApplier(api_writer(connection))
+
+
+def node_class_writer(connection: Connection) -> LiveNodeClasses:
+    from kubectl_eksdoc.kube.config import open_access
     from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
     from kubectl_eksdoc.kube.requests import ApiWriter
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.target import process_credential_context
     from kubectl_eksdoc.kube.transport import Transport
 
-    access = connect(connection, of_this_process())  # patches go to the same cluster as reads
-    return LiveNodeClasses(Transport(access, _patience()), ApiWriter(Exchanges(access, _patience(), real_timing())))
+    access = open_access(connection, process_credential_context())  # patches go to the same cluster as reads
+    return LiveNodeClasses(Transport(access, _retry_policy()), ApiWriter(Exchanges(access, _retry_policy(), real_timing())))
 
 
-def open_placing(connection: Connection) -> PlacingGround:
+def open_placing(connection: Connection) -> ObjectCreator:
     from kubectl_eksdoc.kube.requests import LiveObjectWriter
 
-    return LiveObjectWriter(sender_of(connection))
+    return LiveObjectWriter(api_writer(connection))
 
 
-def open_ground(connection: Connection, namespace: str, marks: ProbeLabels = MARKS) -> ProbeNamespace:
+def open_ground(connection: Connection, namespace: str, labels: ProbeLabels = PROBE_POD_LABELS) -> ProbeNamespace:
     """Open the namespace for short-lived probe pods; `labels`: the labels of those pods."""
     from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
     from kubectl_eksdoc.kube.requests import real_clock
 
-    return LiveProbeNamespace(_pinned(connection), _patience(), namespace, real_clock(), marks)
+    return LiveProbeNamespace(_pin_access(connection), _retry_policy(), namespace, real_clock(), labels)
 
 
-def open_dns(connection: Connection) -> Dns:
+def open_dns(connection: Connection) -> CorednsAccess:
     """Open CoreDNS for a measurement."""
     from kubectl_eksdoc.kube.requests import real_clock
     from kubectl_eksdoc.kube.single_objects import CoreDns
 
-    return CoreDns(_pinned(connection), _patience(), real_clock())
+    return CoreDns(_pin_access(connection), _retry_policy(), real_clock())
 
 
-def identity_of(connection: Connection, wanted: AwsRequest) -> Identity:
+def identity_of(connection: Connection, aws_request: AwsRequest) -> Identity:
     """Return the cluster's identity from the kubeconfig and the flags alone; no request is sent."""
-    from kubectl_eksdoc.kube.identity import aws_access, identify
-    from kubectl_eksdoc.kube.kubeconfig import choose
-    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.identity import aws_access, identify_cluster
+    from kubectl_eksdoc.kube.kubeconfig import choose_target
+    from kubectl_eksdoc.kube.target import process_credential_context
 
-    around = of_this_process()
-    access = aws_access(connection, around, wanted)
-    told = identify(choose(connection, around), around.environ).identity
-    return told.called(access.cluster, access.region)
+    target = process_credential_context()
+    access = aws_access(connection, target, aws_request)
+    identity = identify_cluster(choose_target(connection, target), target.environ).identity
+    return identity.with_names(access.cluster, access.region)
 
 
 # Identifiers

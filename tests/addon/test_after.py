@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from kubectl_eksdoc.addon_diff.after import look_back
-from kubectl_eksdoc.addon_diff.after_causes import Cause
+from kubectl_eksdoc.addon_diff.after import review_past_update
+from kubectl_eksdoc.addon_diff.after_causes import ChangeCause
 from kubectl_eksdoc.addon_diff.after_facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.fields import MISSING, Usage
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Fate, Mode, OfVersion
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Fate, Mode, AddonVersionFacts
 from kubectl_eksdoc.addon_diff.revisions import TemplateUpdateStep
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, UpdateHistory
@@ -78,14 +78,14 @@ class Lived:
     def looked_back(self, charts: Any = chart_defaults) -> UpdateReview:
         service = self.service
         version, unknown = service.version, Unknown("not published")
-        of = OfVersion(version, charts("vpc-cni", version), unknown)
+        of = AddonVersionFacts(version, charts("vpc-cni", version), unknown)
         addon = Addon("vpc-cni", version, "ACTIVE", service.values)
         values = json.loads(service.values or "{}")
         now = AddonFacts(CLUSTER, addon, of, of, values, live_of(service), (), Usage((), 3), True, (version,))
         docs = tuple(without_uid(doc) for doc in self.controller.docs)
         history = UpdateHistory(tuple(self.updates), 0, self.values)
         facts = PastFacts(now, self.updates[0], history, {"DaemonSet": docs})
-        return look_back(facts, lambda each: charts("vpc-cni", each), lambda values: ())
+        return review_past_update(facts, lambda each: charts("vpc-cni", each), lambda values: ())
 
 
 def without_uid(doc: Doc) -> Doc:
@@ -116,9 +116,9 @@ def test_the_incident_is_found_and_given_back() -> None:
     foreseen = reset(foretold(lived.service, update))
     lived.step(update)
     found = lived.looked_back()
-    assert {str(change.field) for change in found.lost} == foreseen and len(foreseen) == 2
+    assert {str(change.field) for change in found.lost_fields} == foreseen and len(foreseen) == 2
     assert {each.code.name for each in found.findings if each.status is Status.FAIL} == {"addon-field-lost"}
-    (templated,) = (each for each in found.templated if each.patch is not None)
+    (templated,) = (each for each in found.workloads if each.patch is not None)
     hands.patches(lived.service.objects, templated.patch or {})
     doc = daemon_set(lived.service)
     assert (hands.env_of(doc, INIT)["DISABLE_TCP_EARLY_DEMUX"], hands.env_of(doc)["ENABLE_POD_ENI"]) == ("true", "true")
@@ -129,8 +129,8 @@ def test_the_values_of_tomorrow_keep_it() -> None:
     lived.step(SetsEnv("ENABLE_POD_ENI", "true", MAIN))
     lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
     found = lived.looked_back()
-    assert found.keeping is not None and found.keeping.way_out is not None
-    values = json.dumps(found.keeping.way_out.values)
+    assert found.next_update is not None and found.next_update.way_out is not None
+    values = json.dumps(found.next_update.way_out.values)
     outcome = lived.service.update(resolve_conflicts="NONE", configuration_values=values)
     assert outcome.status == "Successful", "EKS has it, so nothing is in conflict, and no patch is needed"
     assert hands.env_of(daemon_set(lived.service))["ENABLE_POD_ENI"] == "true"
@@ -142,7 +142,7 @@ def test_values_that_the_update_dropped_are_lost_with_it() -> None:
     lived = Lived("v1.15.1-eksbuild.1")
     lived.step(Updates("", "NONE", '{"env":{"ENABLE_POD_ENI":"true"}}'))
     lived.step(Updates("v1.16.0-eksbuild.1", "NONE", "{}"))
-    (change,) = lived.looked_back().lost
+    (change,) = lived.looked_back().lost_fields
     assert change.field.variable == "ENABLE_POD_ENI" and "configuration values of before" in change.because.why
 
 
@@ -152,7 +152,7 @@ def test_what_came_with_other_images_was_of_eks() -> None:
     lived.step(Updates("v1.15.1-eksbuild.1", "OVERWRITE"))
     lived.updates.clear()
     lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
-    assert not lived.looked_back(lambda name, version: Unknown("no chart")).lost
+    assert not lived.looked_back(lambda name, version: Unknown("no chart")).lost_fields
 
 
 def test_what_the_values_of_the_update_set_is_not_lost() -> None:
@@ -160,10 +160,10 @@ def test_what_the_values_of_the_update_set_is_not_lost() -> None:
     lived.step(SetsEnv("WARM_ENI_TARGET", "2", MAIN))
     lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE", '{"env":{"WARM_ENI_TARGET":"3"}}'))
     found = lived.looked_back()
-    assert not found.lost
-    (templated,) = found.templated
+    assert not found.lost_fields
+    (templated,) = found.workloads
     causes = {change.field.variable: change.because.cause for change in templated.changes}
-    assert causes["WARM_ENI_TARGET"] is Cause.VALUES and causes["VPC_CNI_VERSION"] is Cause.VERSION
+    assert causes["WARM_ENI_TARGET"] is ChangeCause.VALUES and causes["VPC_CNI_VERSION"] is ChangeCause.VERSION
 
 
 def test_what_old_values_put_back_was_somebodys() -> None:
@@ -172,7 +172,7 @@ def test_what_old_values_put_back_was_somebodys() -> None:
     lived.step(Updates("", "NONE", '{"env":{"WARM_ENI_TARGET":"3"}}'))
     lived.step(SetsEnv("WARM_ENI_TARGET", "5", MAIN))
     lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
-    (change,) = lived.looked_back().lost
+    (change,) = lived.looked_back().lost_fields
     assert (change.field.variable, change.before, change.after) == ("WARM_ENI_TARGET", "5", "3")
 
 
@@ -182,12 +182,12 @@ def test_what_the_update_before_took_is_not_passed_when_the_latest_is_the_way_ba
     lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
     lived.step(Updates("v1.15.1-eksbuild.1", "OVERWRITE"))
     found = lived.looked_back()
-    assert not found.lost
+    assert not found.lost_fields
     (said,) = (each for each in found.findings if each.code.name == "addon-field-lost")
     assert said.status is Status.FAIL and "ENABLE_POD_ENI" in said.message
     assert "--after --update update-0" in said.remedy[0].command
     lived.step(SetsEnv("ENABLE_POD_ENI", "true", MAIN))
-    assert not lived.looked_back().earlier, "it is back"
+    assert not lived.looked_back().earlier_updates, "it is back"
 
 
 def test_values_given_since_are_not_undone() -> None:
@@ -195,7 +195,7 @@ def test_values_given_since_are_not_undone() -> None:
     lived.step(SetsEnv("WARM_ENI_TARGET", "5", MAIN))
     lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
     lived.step(Updates("", "OVERWRITE", '{"env":{"WARM_ENI_TARGET":"3"}}'))
-    assert not lived.looked_back().earlier
+    assert not lived.looked_back().earlier_updates
 
 
 def test_an_image_of_a_registry_of_ones_own_is_not_passed() -> None:
@@ -205,9 +205,9 @@ def test_an_image_of_a_registry_of_ones_own_is_not_passed() -> None:
     for doc in lived.controller.docs[:-1]:
         main = next(each for each in doc["data"]["spec"]["template"]["spec"]["containers"] if each["name"] == MAIN)
         main["image"] = f"mirror.example/{main['image'].rpartition('/')[2]}"
-    (templated,) = lived.looked_back().templated
+    (templated,) = lived.looked_back().workloads
     images = [change.because.cause for change in templated.changes if change.field.path[-1] == "f:image"]
-    assert Cause.UNKNOWN in images
+    assert ChangeCause.UNKNOWN in images
 
 
 @pytest.mark.parametrize(("mode", "known"), [("NONE", True), ("OVERWRITE", False)])
@@ -219,9 +219,9 @@ def test_after_none_nothing_of_another_owner_was_taken(mode: str, known: bool) -
     for doc in lived.controller.docs:
         for container in doc["data"]["spec"]["template"]["spec"]["containers"]:
             container["image"] = container["image"].partition("-eksbuild")[0]
-    (templated,) = lived.looked_back().templated
+    (templated,) = lived.looked_back().workloads
     causes = {change.because.cause for change in templated.changes if "f:args" in change.field.path}
-    assert causes == {Cause.VERSION if known else Cause.UNKNOWN}
+    assert causes == {ChangeCause.VERSION if known else ChangeCause.UNKNOWN}
     assert known or lived.looked_back().findings
     assert not known or {each.status for each in lived.looked_back().findings} <= {Status.PASS}
 
@@ -236,7 +236,7 @@ def test_a_list_that_is_one_value_keeps_what_the_version_changed_of_it() -> None
     lived.step(Updates("v1.19.5-eksbuild.1", "OVERWRITE"))
     new = daemon_set(lived.service)["spec"]["template"]["spec"]["containers"][1]["args"]
     assert len(new) > len(args)
-    (templated,) = lived.looked_back().templated
+    (templated,) = lived.looked_back().workloads
     hands.patches(lived.service.objects, templated.patch or {})
     given_back = daemon_set(lived.service)["spec"]["template"]["spec"]["containers"][1]["args"]
     assert sorted(given_back) == sorted(
@@ -254,7 +254,7 @@ def check(history: list[Hand], update: Updates) -> None:
     foreseen = reset(plan)
     lived.step(asked)
     found = lived.looked_back()
-    (templated,) = found.templated
+    (templated,) = found.workloads
     if not isinstance(templated.step, TemplateUpdateStep):
         return
     by_field = {str(change.field): change for change in templated.changes}
@@ -263,13 +263,13 @@ def check(history: list[Hand], update: Updates) -> None:
         # Who installed the same chart by Helm had its defaults, which nobody misses. Every version has another tag, and
         # whose the tag before was is not recorded.
         told_why = ("as the chart", "another tag of the same image", "it was so from the beginning", "as the manifest")
-        assert because.cause is not Cause.VERSION or any(each in because.why for each in told_why), by_field[field]
+        assert because.cause is not ChangeCause.VERSION or any(each in because.why for each in told_why), by_field[field]
     told = {str(field) for each in plan.predictions for field in each.shared}
     told |= {str(each.field) for each in plan.changes if each.fate(Mode.OVERWRITE) is Fate.UNKNOWN}
     for field, change in by_field.items():
         # Of an entry whose value its applier has withdrawn, EKS's name is left until a version drops it.
         empty = isinstance(change.before, dict) and change.before.keys() == {"name"}
-        if change.lost and change.before is not MISSING and not empty and field not in told:
+        if change.is_lost and change.before is not MISSING and not empty and field not in told:
             assert field in foreseen or "configuration values" in change.because.why, (field, change)
 
 

@@ -10,13 +10,13 @@ from hypothesis import example, given, settings
 
 from kubectl_eksdoc.addon_diff.fields import AddonField, Usage, value_at
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, AddonVersionFacts
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.document_diff import compare
-from kubectl_eksdoc.kubernetes.managed_fields import read, without_entries
+from kubectl_eksdoc.kubernetes.managed_fields import read_entries, without_entries
 from kubectl_eksdoc.model.addons import Addon
-from kubectl_eksdoc.model.api_objects import Doc, named
+from kubectl_eksdoc.model.api_objects import Doc, object_name
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon.stand_in.histories import (
@@ -49,8 +49,8 @@ def foretold(service: AddonService, update: Updates, charts: bool = True) -> Add
     facts = AddonFacts(
         CLUSTER,
         Addon("vpc-cni", service.version, "ACTIVE", service.values),
-        OfVersion(service.version, chart("vpc-cni", service.version), unknown),
-        OfVersion(update.version, chart("vpc-cni", update.version), unknown),
+        AddonVersionFacts(service.version, chart("vpc-cni", service.version), unknown),
+        AddonVersionFacts(update.version, chart("vpc-cni", update.version), unknown),
         json.loads(service.values or "{}"),
         live_of(service),
         (),
@@ -86,7 +86,7 @@ def check(history: list[Step], update: Updates) -> None:
         return
     assert mode is not Mode.NONE or not plan.conflict
     for change in plan.changes:
-        if change.fate(mode) is Fate.UNKNOWN or not change.exact(mode):
+        if change.fate(mode) is Fate.UNKNOWN or not change.has_exact_value(mode):
             continue
         assert at(after, change.field) == change.by_mode[mode].value, (str(change.field), change)
     check_no_loss_passes(plan, before, after)
@@ -98,7 +98,7 @@ def check_no_loss_passes(plan: AddonPlan, before: tuple[Doc, ...], after: tuple[
     for old in before:
         new = next(doc for doc in after if doc["kind"] == old["kind"])
         for path in lost(old, new):
-            assert str(AddonField(named(old), path)) in told, f"nobody foretold {path}"
+            assert str(AddonField(object_name(old), path)) in told, f"nobody foretold {path}"
 
 
 def lost(old: Doc, new: Doc) -> list[Any]:
@@ -107,7 +107,7 @@ def lost(old: Doc, new: Doc) -> list[Any]:
     seen = compare(without_entries(old), without_entries(new), schema.root)
     changed = set(seen.changed | seen.removed)
     leaves = [path for path in changed if not any(o[: len(path)] == path and o != path for o in changed)]
-    others = [entry.fields for owner, entry in read(old).items() if owner.manager != "eks"]
+    others = [entry.fields for owner, entry in read_entries(old).items() if owner.manager != "eks"]
     return [path for path in leaves if path[-1] != "f:name" and any(path in fields for fields in others)]
 
 

@@ -10,15 +10,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff import outcome
-from kubectl_eksdoc.addon_diff.apply import STILL_S
+from kubectl_eksdoc.addon_diff.apply import STALL_S
 from kubectl_eksdoc.addon_diff.fields import MISSING
-from kubectl_eksdoc.addon_diff.outcome import ExpectedUpdate, Verdict, checked, expected_of, from_doc, to_doc
-from kubectl_eksdoc.amazon.group_updates import Stage
+from kubectl_eksdoc.addon_diff.outcome import ExpectedUpdate, Verdict, check_fields, expected_update, from_document, to_document
+from kubectl_eksdoc.amazon.group_updates import UpdateStage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
-from kubectl_eksdoc.model.api_objects import ObjectName, named
+from kubectl_eksdoc.model.api_objects import ObjectName, object_name
 from kubectl_eksdoc.model.eks import TargetGroup, TargetHealth
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.knowledge import made
+from kubectl_eksdoc.model.knowledge import from_json
 from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.model.nodes import ControllerOwner
 from tests.addon.stand_in import hands
@@ -59,8 +59,8 @@ def test_by_default_the_values_that_keep_everything_are_sent(mode: str, as_asked
     kept = {"env": {"ENABLE_POD_ENI": "true"}, "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}
     assert env(case) == (after, after) and case.service.version == NEW
     assert json.loads(case.eks.calls[0].values or "null") == (None if as_asked else kept)
-    assert ended.stage is Stage.SUCCESSFUL and ended.whole and not ended.differs
-    told = {check.field.variable: check for check in ended.of(Verdict.AS_PREDICTED)}
+    assert ended.stage is UpdateStage.SUCCESSFUL and ended.whole and not ended.has_deviations
+    told = {check.field.variable: check for check in ended.checks_with(Verdict.AS_PREDICTED)}
     for name in ("ENABLE_POD_ENI", "DISABLE_TCP_EARLY_DEMUX"):
         assert (told[name].live, told[name].found) == ("true", after)
         assert told[name].owners == ("eks",) or not as_asked
@@ -76,7 +76,7 @@ def test_a_conflict_that_nobody_foresaw_changes_nothing() -> None:
 
     case.eks.before_it_begins = meanwhile
     ended = case.done()
-    assert ended.stage is Stage.FAILED and not ended.whole and not ended.left
+    assert ended.stage is UpdateStage.FAILED and not ended.whole and not ended.left
     assert ended.errors[0].code == "ConfigurationConflict" and "WARM_ENI_TARGET" in ended.errors[0].message
     assert env(case) == ("true", "true") and case.service.version == OLD
     verdicts = {check.field.variable: check.verdict for check in ended.checks}
@@ -91,8 +91,8 @@ def test_who_changes_a_field_meanwhile_is_seen() -> None:
     case.time.then.append((40, lambda: hands.sets_env(case.service.objects, "ENABLE_POD_ENI", "maybe")))
     case.at(60, stands=None)
     ended = case.done()
-    (other,) = ended.of(Verdict.OTHER)
-    assert (other.field.variable, other.found) == ("ENABLE_POD_ENI", "maybe") and ended.differs
+    (other,) = ended.checks_with(Verdict.OTHER)
+    assert (other.field.variable, other.found) == ("ENABLE_POD_ENI", "maybe") and ended.has_deviations
     assert hands.KUBECTL_SET in other.owners
     assert any("1 of 3 pods are new" in line for line in case.lines)
 
@@ -102,7 +102,7 @@ def test_a_field_that_nobody_spoke_of_is_seen_to_change() -> None:
     hands.sets_env(case.service.objects, "MY_OWN", "1")
     case.time.then.append((10, lambda: hands.sets_env(case.service.objects, "MY_OWN", "2")))
     ended = case.done()
-    (other,) = ended.of(Verdict.OTHER)
+    (other,) = ended.checks_with(Verdict.OTHER)
     assert (other.field.variable, other.live, other.found, other.foretold) == ("MY_OWN", "1", "2", None)
 
 
@@ -131,12 +131,12 @@ def test_the_journal_tells_what_was_sent_and_what_was_foretold() -> None:
     case.done()
     entries = case.journal.entries
     assert [each["entry"] for each in entries] == ["begun", "asking", "asked", "stage", "stage", "ended"]
-    kept = from_doc(entries[0]["expected"])
-    assert [each.field for each in kept.fields] == [each.field for each in expected_of(ready.plan).fields]
-    assert {named(each).kind for each in kept.objects} >= {"DaemonSet", "ServiceAccount"}
+    kept = from_document(entries[0]["expected"])
+    assert [each.field for each in kept.fields] == [each.field for each in expected_update(ready.plan).fields]
+    assert {object_name(each).kind for each in kept.objects} >= {"DaemonSet", "ServiceAccount"}
     assert entries[2]["update"] == "8d1a-update" and entries[-1]["stage"] == "successful"
     with pytest.raises((KeyError, TypeError, ValueError)):
-        from_doc({**entries[0]["expected"], "fields": {}})
+        from_document({**entries[0]["expected"], "fields": {}})
 
 
 def test_no_secret_of_an_object_is_kept() -> None:
@@ -148,14 +148,14 @@ def test_no_secret_of_an_object_is_kept() -> None:
     case.done()
     text = json.dumps(case.journal.entries)
     assert "mellon" not in text and "DB_PASSWORD" in text and "ENABLE_POD_ENI" in text
-    kept = from_doc(json.loads(text)[0]["expected"])
+    kept = from_document(json.loads(text)[0]["expected"])
     hands.sets_env(case.service.objects, "DB_PASSWORD", "mellon-3")
-    seen = checked(kept, now_of(case, kept), Stage.SUCCESSFUL)
+    seen = check_fields(kept, now_of(case, kept), UpdateStage.SUCCESSFUL)
     assert "DB_PASSWORD" in "".join(str(each.field) for each in seen if each.verdict is Verdict.OTHER)
 
 
 def now_of(case: Case, expected: ExpectedUpdate) -> dict[ObjectName, Any]:
-    found = {named(each): case.objects.one(named(each)) for each in expected.objects}
+    found = {object_name(each): case.objects.read_object(object_name(each)) for each in expected.objects}
     return {of: {} if isinstance(doc, Absent) else doc for of, doc in found.items()}
 
 
@@ -163,7 +163,7 @@ def test_it_is_followed_for_a_time_only() -> None:
     case = incident()
     case.eks.takes_s = 10_000
     ended = case.done(watch_s=60.0)
-    assert ended.stage is Stage.IN_PROGRESS and "watched for 60 s" in ended.left and not ended.whole
+    assert ended.stage is UpdateStage.IN_PROGRESS and "watched for 60 s" in ended.left and not ended.whole
     assert 60 <= case.time.s < 70
 
 
@@ -172,11 +172,11 @@ def test_who_is_told_to_stop_leaves_it_and_another_look_brings_it_to_its_end() -
     ready = case.ready()
     case.time.then.append((5, lambda: setattr(case, "told", 1)))
     ended = case.done()
-    assert ended.stage is Stage.IN_PROGRESS and ended.left == "it was stopped"
+    assert ended.stage is UpdateStage.IN_PROGRESS and ended.left == "it was stopped"
     assert {check.verdict for check in ended.checks} == {Verdict.AS_BEFORE}
     case.told = 0
     again = case.again(ended.id, case.following(ready))
-    assert again.whole and not again.differs and len(case.eks.calls) == 1
+    assert again.whole and not again.has_deviations and len(case.eks.calls) == 1
 
 
 def test_what_is_changed_already_while_it_goes_on_is_as_predicted() -> None:
@@ -185,7 +185,7 @@ def test_what_is_changed_already_while_it_goes_on_is_as_predicted() -> None:
     version = case.service.version
     case.time.then.append((5, lambda: case.service.update(NEW, resolve_conflicts="OVERWRITE")))
     ended = case.done(watch_s=20.0)
-    assert version == OLD and ended.stage is Stage.IN_PROGRESS
+    assert version == OLD and ended.stage is UpdateStage.IN_PROGRESS
     assert {check.verdict for check in ended.checks} == {Verdict.AS_PREDICTED}
 
 
@@ -215,7 +215,7 @@ def test_pods_of_before_are_not_taken_for_new_ones_where_the_cluster_does_not_an
     case.at(60, away=False)
     case.at(120, stands=None)
     ended = case.done()
-    assert ended.whole and case.time.s >= 120 and not ended.lacks
+    assert ended.whole and case.time.s >= 120 and not ended.has_unknowns
     assert any("1 of 3 pods are new" in line for line in case.lines)
 
 
@@ -223,7 +223,7 @@ def test_a_workload_that_may_not_be_read_any_more_is_not_said_to_be_new() -> Non
     case = overwritten()
     case.at(10, forbids=True)
     ended = case.done()
-    assert ended.rollouts == () and ended.lacks and case.time.s < 60
+    assert ended.rollouts == () and ended.has_unknowns and case.time.s < 60
 
 
 def test_told_to_stop_before_it_is_asked_for_nothing_is_sent() -> None:
@@ -250,7 +250,7 @@ def test_a_rollout_that_stands_still_is_told_with_its_pods() -> None:
             **crashing,
         ),
     )
-    ended = case.done(watch_s=STILL_S + 200)
+    ended = case.done(watch_s=STALL_S + 200)
     assert "has not ended" in ended.left and not ended.whole
     assert ended.not_ready == ("aws-node-x on n-1: CrashLoopBackOff",)
     still = case.lines.index("nothing has moved for 300 s: DaemonSet.apps aws-node: 1 of 3 pods are new, 1 available")
@@ -261,15 +261,15 @@ def test_a_rollout_that_stands_still_is_told_with_its_pods() -> None:
 def test_a_rollout_that_moves_and_stands_still_again_is_told_again() -> None:
     case = overwritten()
     case.objects.stands = 1
-    case.at(STILL_S + 100, stands=2)
-    case.done(watch_s=2 * STILL_S + 300)
+    case.at(STALL_S + 100, stands=2)
+    case.done(watch_s=2 * STALL_S + 300)
     assert [line[:30] for line in case.lines].count("nothing has moved for 300 s: D") == 2
 
 
 def test_where_pods_cannot_be_listed_what_holds_a_rollout_up_is_not_known() -> None:
     case = overwritten()
     case.objects.stands, case.pods = 1, Unknown("RBAC forbids it", "list pods")
-    ended = case.done(watch_s=STILL_S + 200)
+    ended = case.done(watch_s=STALL_S + 200)
     assert ended.not_ready == ("which pods hold it up is not known: RBAC forbids it",)
     assert overwritten().done().not_ready == (), "it has ended"
 
@@ -287,7 +287,7 @@ def test_targets_that_fall_are_seen_and_waited_for() -> None:
     case.groups = lambda arn: ill if 25 <= case.time.s < 60 else well
     ended = case.done(bindings=(BINDING,))
     (health,) = ended.health
-    assert (health.before, health.lowest, health.now) == (2, 1, 2) and not ended.differs
+    assert (health.before, health.lowest, health.now) == (2, 1, 2) and not ended.has_deviations
     assert any("2 healthy targets before, 1 at worst" in line for line in case.lines)
 
 
@@ -295,11 +295,11 @@ def test_targets_that_stay_ill_differ_and_those_that_cannot_be_read_are_not_know
     case = overwritten()
     case.groups = lambda arn: group("healthy") if case.time.s < 25 else group("unhealthy")
     ended = case.done(bindings=(BINDING,))
-    assert ended.differs and ended.health[0].unhealthy == ("10.0.0.0:80 unhealthy",)
+    assert ended.has_deviations and ended.health[0].unhealthy == ("10.0.0.0:80 unhealthy",)
     case = overwritten()
     case.groups = lambda arn: Unknown("IAM does not allow it", "elasticloadbalancing:DescribeTargetHealth")
     ended = case.done(bindings=(BINDING,))
-    assert ended.lacks and not ended.differs and "IAM does not allow it" in str(ended.health[0])
+    assert ended.has_unknowns and not ended.has_deviations and "IAM does not allow it" in str(ended.health[0])
     assert sum("IAM does not allow it" in line for line in case.lines) == 1, "it is said once"
 
 
@@ -310,20 +310,20 @@ def test_another_look_holds_targets_against_those_before_the_update() -> None:
     case.time.then.append((5, lambda: setattr(case, "told", 1)))
     left = case.done(bindings=(BINDING,))
     case.told = 0
-    health = {arn: made(outcome.Health, each) for arn, each in case.journal.entries[0]["health"].items()}
+    health = {arn: from_json(outcome.ServiceHealth, each) for arn, each in case.journal.entries[0]["health"].items()}
     again = case.again(left.id, case.following(ready), health)
-    assert again.differs and (again.health[0].before, again.health[0].now) == (2, 1)
+    assert again.has_deviations and (again.health[0].before, again.health[0].now) == (2, 1)
     unknown = case.again(left.id, case.following(ready, bindings=(BINDING,)))
-    assert unknown.lacks and not unknown.differs and "was not written down" in str(unknown.health[0])
+    assert unknown.has_unknowns and not unknown.has_deviations and "was not written down" in str(unknown.health[0])
     with pytest.raises((KeyError, TypeError, ValueError)):
-        made(outcome.Health, {"arn": "arn:tg"})
+        from_json(outcome.ServiceHealth, {"arn": "arn:tg"})
 
 
 def test_what_cannot_be_read_in_the_end_is_not_known_and_what_is_gone_is_other() -> None:
     case = overwritten()
     case.at(10, away=True)
     ended = case.done()
-    assert ended.lacks and {check.verdict for check in ended.checks} == {Verdict.NOT_READ}
+    assert ended.has_unknowns and {check.verdict for check in ended.checks} == {Verdict.NOT_READ}
     assert {of.kind for of, _ in ended.unread} >= {"DaemonSet"}
     case = Case(installed("v1.15.1-eksbuild.1"), "v1.16.0-eksbuild.1", "OVERWRITE", as_asked=True)
     hands.sets_data(case.service.objects, "enable-windows-ipam", "true")
@@ -348,14 +348,14 @@ def check(history: list[Step], update: Updates, as_asked: bool) -> None:
     played(service, history)
     values = None if update.values is None else json.loads(update.values)
     case = Case(service, update.version, update.mode, values, as_asked)
-    expected = expected_of(case.ready().plan)
-    assert from_doc(json.loads(json.dumps(to_doc(expected, "")))) == expected
+    expected = expected_update(case.ready().plan)
+    assert from_document(json.loads(json.dumps(to_document(expected, "")))) == expected
     ended = case.done()
-    kept = from_doc(case.journal.entries[0]["expected"])
-    again = checked(kept, now_of(case, kept), ended.stage)
+    kept = from_document(case.journal.entries[0]["expected"])
+    again = check_fields(kept, now_of(case, kept), ended.stage)
     assert [(each.field, each.verdict) for each in again] == [(each.field, each.verdict) for each in ended.checks]
-    if ended.stage is Stage.SUCCESSFUL:
-        assert [str(check.field) for check in ended.of(Verdict.OTHER)] == []
+    if ended.stage is UpdateStage.SUCCESSFUL:
+        assert [str(check.field) for check in ended.checks_with(Verdict.OTHER)] == []
     else:
         assert case.mode == "NONE" and {check.verdict for check in ended.checks} <= {Verdict.AS_BEFORE}
 

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.addon_diff.apply import AddonUpdate, Following, Ports
-from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, Health, expected_of, to_doc
+from kubectl_eksdoc.addon_diff.apply import AddonUpdate, FollowedUpdate, AddonUpdatePorts
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, ServiceHealth, expected_update, to_document
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
-from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
+from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepare_update
 from kubectl_eksdoc.addon_diff.report.update import as_json
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.changes.engine import World, carry_out, go_on
+from kubectl_eksdoc.changes.engine import ChangeEnvironment, start_change, execute_change
 from kubectl_eksdoc.errors import AwsError, ClusterError
-from kubectl_eksdoc.model.addons import Addon, AddonSide, EksAddonUpdate, Issue, UpdateCall, VersionSide
+from kubectl_eksdoc.model.addons import Addon, AddonUpdateFacts, EksAddonUpdate, HealthIssue, UpdateCall, AddonVersionDetails
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.eks import EksCluster, TargetGroup
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.knowledge import told_of
+from kubectl_eksdoc.model.knowledge import to_json
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.session.session import Observed
+from kubectl_eksdoc.session.session import ObservedSession
 from tests.addon.stand_in.service import AddonService
 from tests.addon_diff.incident import RBAC, beside
 from tests.builders import NOW, a_cluster, a_node, a_pod
@@ -68,7 +68,7 @@ class FakeEks:
     _update: EksAddonUpdate | None = None
     _began_s: float = 0.0
 
-    def begin(self, call: UpdateCall) -> EksAddonUpdate:
+    def start_update(self, call: UpdateCall) -> EksAddonUpdate:
         if self.refuses is not None:
             raise self.refuses
         self.before_it_begins()
@@ -77,7 +77,7 @@ class FakeEks:
         self._update = EksAddonUpdate(ID, "AddonUpdate", "InProgress")
         return self._update
 
-    def update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
+    def read_update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
         assert ident == ID
         if self.time.s < self.silent_until_s:
             raise AwsError("cannot ask eks in eu-west-1: no route")
@@ -85,7 +85,7 @@ class FakeEks:
         assert self._update is not None
         return self._update if self.may_describe else Unknown("IAM does not allow it", "eks:DescribeUpdate")
 
-    def addon(self) -> Addon:
+    def read_addon(self) -> Addon:
         self._go_on()
         status = {"InProgress": "UPDATING", "Failed": "UPDATE_FAILED"}.get(self._status, "ACTIVE")
         return Addon("vpc-cni", self.service.version, status, self.service.values)
@@ -104,7 +104,7 @@ class FakeEks:
             resolve_conflicts=call.mode,  # type: ignore[arg-type]
             configuration_values=call.values,
         )
-        errors = tuple(Issue(each.code, each.message, each.resources) for each in outcome.errors)
+        errors = tuple(HealthIssue(each.code, each.message, each.resources) for each in outcome.errors)
         self._update = replace(self._update, status=outcome.status, errors=errors)
 
 
@@ -119,7 +119,7 @@ class FakeObjects(AppliesNothing):
     gone: bool = False
     forbids: bool = False
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
+    def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
         if self.away:
             raise ClusterError("no route to the cluster")
         if self.forbids:
@@ -179,42 +179,42 @@ class Case:
 
     def ready(self) -> PreparedAddonUpdate:
         unknown = Unknown("not published")
-        side = AddonSide(
+        side = AddonUpdateFacts(
             Addon("vpc-cni", self.service.version, self.status, self.service.values),
-            VersionSide(self.service.version, chart_defaults("vpc-cni", self.service.version), unknown),
-            VersionSide(self.to, chart_defaults("vpc-cni", self.to), unknown),
+            AddonVersionDetails(self.service.version, chart_defaults("vpc-cni", self.service.version), unknown),
+            AddonVersionDetails(self.to, chart_defaults("vpc-cni", self.to), unknown),
             json.loads(self.service.values or "{}"),
             True,
             self.steps or (self.to,),
         )
         asked = AddonUpdateRequest(Mode(self.mode), self.values)
         cluster = a_cluster(nodes=[a_node("n-0")], pods=list(PODS))
-        session = Observed(cluster, sees(CLUSTER), self.objects)  # type: ignore[arg-type]
-        return prepared(session, side, asked, self.as_asked)
+        session = ObservedSession(cluster, sees(CLUSTER), self.objects)  # type: ignore[arg-type]
+        return prepare_update(session, side, asked, self.as_asked)
 
-    def world(self, watch_s: float = 1800.0) -> World:
-        return World(self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s)
+    def world(self, watch_s: float = 1800.0) -> ChangeEnvironment:
+        return ChangeEnvironment(self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s)
 
-    def ports(self) -> Ports:
-        return Ports(self.eks, self.objects, lambda: self.pods, self.groups)
+    def ports(self) -> AddonUpdatePorts:
+        return AddonUpdatePorts(self.eks, self.objects, lambda: self.pods, self.groups)
 
-    def following(self, ready: PreparedAddonUpdate, **more: object) -> Following:
-        return replace(Following(expected_of(ready.plan, ready.sending.keeps)), **more)  # type: ignore[arg-type]
+    def following(self, ready: PreparedAddonUpdate, **more: object) -> FollowedUpdate:
+        return replace(FollowedUpdate(expected_update(ready.plan, ready.update_to_send.keeps)), **more)  # type: ignore[arg-type]
 
     def call(self, ready: PreparedAddonUpdate) -> UpdateCall:
-        asked = ready.sending.asked
+        asked = ready.update_to_send.request
         values = None if asked.values is None else as_json(asked.values)
         return UpdateCall("vpc-cni", self.to, asked.mode.value, values, "token")
 
     def done(self, watch_s: float = 1800.0, **more: object) -> AddonUpdateResult:
         ready, world, ports = self.ready(), self.world(watch_s), self.ports()
         following = self.following(ready, **more)
-        call, health = self.call(ready), following.before(ports)
+        call, health = self.call(ready), following.health_before(ports)
         update = AddonUpdate(call, following, ports, world, health)
-        begun = {"run": "r-1", "expected": to_doc(following.expected, call.token), "health": told_of(health)}
-        return carry_out(update, begun, world)
+        begun = {"run": "r-1", "expected": to_document(following.expected, call.token), "health": to_json(health)}
+        return start_change(update, begun, world)
 
-    def again(self, ident: str, following: Following, health: Mapping[str, Health] = {}) -> AddonUpdateResult:
+    def again(self, ident: str, following: FollowedUpdate, health: Mapping[str, ServiceHealth] = {}) -> AddonUpdateResult:
         """Another process follows it."""
         world = self.world()
-        return go_on(AddonUpdate(ident, following, self.ports(), world, health), world)
+        return execute_change(AddonUpdate(ident, following, self.ports(), world, health), world)

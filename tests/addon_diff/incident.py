@@ -7,15 +7,15 @@ from functools import cache
 
 from kubectl_eksdoc.addon_diff.expected import EKS
 from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
-from kubectl_eksdoc.addon_diff.manifests import built, manifests
-from kubectl_eksdoc.addon_diff.prediction import OfVersion
-from kubectl_eksdoc.addon_diff.schema import SchemaPaths, paths
+from kubectl_eksdoc.addon_diff.manifests import build_document, addon_manifests
+from kubectl_eksdoc.addon_diff.prediction import AddonVersionFacts
+from kubectl_eksdoc.addon_diff.schema import SchemaPaths, read_schema
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.field_paths import field_step
-from kubectl_eksdoc.kubernetes.managed_fields import read, updated
-from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, apply, kept, merged
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
+from kubectl_eksdoc.kubernetes.managed_fields import read_entries, with_update
+from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, apply, extract, merge
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, object_name
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.raw_facts import DATA, recorded
 
@@ -36,11 +36,11 @@ def chart(version: str) -> Doc:
 def schema(version: str) -> SchemaPaths | Unknown:
     """As far as EKS's are published: of v1.11.0 there is none, of v1.12.6 only a part was ever quoted."""
     path = DATA / "aws" / "eks" / "schemas" / f"vpc-cni_{version}-eksbuild.1.json"
-    return paths(json.loads(path.read_text())) if path.exists() else Unknown(f"no schema of {version}")
+    return read_schema(json.loads(path.read_text())) if path.exists() else Unknown(f"no schema of {version}")
 
 
-def version(of: str) -> OfVersion:
-    return OfVersion(f"{of}-eksbuild.1", chart(of), schema(of))
+def version(of: str) -> AddonVersionFacts:
+    return AddonVersionFacts(f"{of}-eksbuild.1", chart(of), schema(of))
 
 
 CHART = chart("v1.12.0")
@@ -57,8 +57,8 @@ def rich() -> Doc:
         "containers": [{"name": "aws-node", "env": [filter], "volumeMounts": [lock]}],
         "volumes": [{"name": "xtables-lock", "hostPath": {"path": "/run/xtables.lock"}}],
     }
-    mine = kept(live, read(live)[EKS].fields, SCHEMA.root)
-    whole = merged(merged({**_daemon_set({}), **mine}, _lacking(live), SCHEMA.root), _daemon_set(pod), SCHEMA.root)
+    mine = extract(live, read_entries(live)[EKS].fields, SCHEMA.root)
+    whole = merge(merge({**_daemon_set({}), **mine}, _lacking(live), SCHEMA.root), _daemon_set(pod), SCHEMA.root)
     made = apply(live, whole, "eks", True, NOW, SCHEMA)
     assert isinstance(made, AppliedDocument)
     return made.doc
@@ -66,12 +66,12 @@ def rich() -> Doc:
 
 def _lacking(live: Doc) -> Doc:
     """What v1.12.0's manifest has besides; EKS's schema of that version has no ``init``."""
-    known = manifests("vpc-cni", "v1.12.0", "v1.12.0", True)
+    known = addon_manifests("vpc-cni", "v1.12.0", "v1.12.0", True)
     assert known is not None
-    values = known.now.of(named(live))
+    values = known.current.fields_of(object_name(live))
     there = {path: value_at(live, path, SCHEMA.root) for path in values}
     first = field_step("initContainers")
-    return built({path: values[path] for path in values if there[path] == MISSING and first not in path})
+    return build_document({path: values[path] for path in values if there[path] == MISSING and first not in path})
 
 
 @cache
@@ -104,7 +104,7 @@ def by_hand(live: Doc, listed: str, at: int, name: str, value: str) -> Doc:
     container = new["spec"]["template"]["spec"][listed][at]
     entries = [entry for entry in container.get("env", ()) if entry["name"] != name]
     container["env"] = [*entries, {"name": name, "value": value}]
-    return updated(live, new, "kubectl-patch", NOW, SCHEMA)
+    return with_update(live, new, "kubectl-patch", NOW, SCHEMA)
 
 
 RBAC = ("ClusterRole", "ClusterRoleBinding")
@@ -112,12 +112,12 @@ RBAC = ("ClusterRole", "ClusterRoleBinding")
 
 def applied(addon: str, of: str, kind: str = "", name: str = "", api_version: str = "v1") -> Doc:
     """An object, by default the workload, as EKS would make it if it applied the public manifest of that version."""
-    known = manifests(addon, of, of, True)
+    known = addon_manifests(addon, of, of, True)
     assert known is not None
     name = name or ("aws-node" if addon == "vpc-cni" else addon)
     version_of = api_version if kind else "apps/v1"
     kind = kind or ("Deployment" if addon == "coredns" else "DaemonSet")
-    doc = built(known.now.objects[f"{kind} {name}"])
+    doc = build_document(known.current.objects[f"{kind} {name}"])
     meta = {**doc["metadata"], "name": name, **({} if kind in RBAC else {"namespace": "kube-system"})}
     schema = schema_of(version_of, kind)
     made = apply(None, {"apiVersion": version_of, "kind": kind, **doc, "metadata": meta}, "eks", True, NOW, schema)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.always_applied import ObjectSearch, searched
+from kubectl_eksdoc.addon_diff.always_applied import ObjectSearch, assign_objects
 from kubectl_eksdoc.addon_diff.manifests import objects_of
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, against, plan_update
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, compare_with_earlier, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
-from kubectl_eksdoc.addon_diff.read import plan_addon
+from kubectl_eksdoc.addon_diff.read import plan_addon_update
 from kubectl_eksdoc.baseline.changes import outline_of
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import AppliedObjects, ObjectName
@@ -31,7 +31,7 @@ NO_ROLES = Unknown("nobody may", "list roles.rbac.authorization.k8s.io")
 
 
 def of(addon: str, labels: dict[ObjectName, dict[str, str]], *stripped: ObjectName) -> ObjectSearch:
-    return searched([AppliedObjects(labels, frozenset(stripped))], addon, objects_of(addon))
+    return assign_objects([AppliedObjects(labels, frozenset(stripped))], addon, objects_of(addon))
 
 
 def test_an_object_is_of_the_addon_whose_name_or_label_it_has() -> None:
@@ -49,8 +49,8 @@ def test_an_object_is_of_the_addon_whose_name_or_label_it_has() -> None:
         other: {},
     }
     assert of("vpc-cni", found) == ObjectSearch((ROLE,), (other,))
-    assert of("aws-ebs-csi-driver", found).more == (account,)
-    assert of("aws-efs-csi-driver", found).more == (efs,)
+    assert of("aws-ebs-csi-driver", found).unlisted_in_manifest == (account,)
+    assert of("aws-efs-csi-driver", found).unlisted_in_manifest == (efs,)
     assert of("coredns", found) == ObjectSearch((), (other,)), "nothing of another add-on, nor of EKS itself"
 
 
@@ -62,22 +62,22 @@ def test_an_object_without_managed_fields_is_the_addons_by_its_label_alone() -> 
 def test_what_was_not_looked_at_never_passes() -> None:
     for search, said in (
         (
-            ObjectSearch(more=(ROLE,)),
+            ObjectSearch(unlisted_in_manifest=(ROLE,)),
             "the known manifests of vpc-cni lack Role.rbac.authorization",
         ),
-        (ObjectSearch(whose=(ROLE,)), "EKS applies Role.rbac.authorization.k8s.io aws-node-leader, and no label"),
-        (ObjectSearch(unlisted={"roles.rbac.authorization.k8s.io": NO_ROLES}), "roles.rbac.authorization.k8s.io could"),
+        (ObjectSearch(without_addon=(ROLE,)), "EKS applies Role.rbac.authorization.k8s.io aws-node-leader, and no label"),
+        (ObjectSearch(unreadable_kinds={"roles.rbac.authorization.k8s.io": NO_ROLES}), "roles.rbac.authorization.k8s.io could"),
         (of_nothing(), "objects of all kinds could not be listed"),
     ):
         plan = plan_update(facts(search=search), AddonUpdateRequest(), lambda _: ())
         (finding,) = (each for each in plan.findings if each.message.startswith(said))
         assert finding.status is Status.UNKNOWN and finding.code.name == "addon-object-unread"
-        assert search.unlisted != {"roles.rbac.authorization.k8s.io": NO_ROLES} or finding.missing == NO_ROLES.missing
+        assert search.unreadable_kinds != {"roles.rbac.authorization.k8s.io": NO_ROLES} or finding.missing == NO_ROLES.missing
 
 
 def test_who_owns_the_fields_of_an_object_of_no_addon_is_looked_up_by_commands_that_run() -> None:
     of_cluster = ObjectName("v1", "Namespace", "", "who-knows")
-    plan = plan_update(facts(search=ObjectSearch(whose=(ROLE, of_cluster))), AddonUpdateRequest(), lambda _: ())
+    plan = plan_update(facts(search=ObjectSearch(without_addon=(ROLE, of_cluster))), AddonUpdateRequest(), lambda _: ())
     (finding,) = (each for each in plan.findings if "no label names the add-on" in each.message)
     ends = "-o 'jsonpath={.metadata.managedFields}'"
     assert [each.command for each in finding.remedy] == [
@@ -105,8 +105,8 @@ def test_objects_that_were_found_are_read_but_for_secrets_and_custom_resources()
     role = {"apiVersion": RBAC, "kind": "Role", "metadata": meta, "rules": [{"verbs": ["get"]}]}
     side = replace(World().side("vpc-cni", None), addon=Addon("metrics-server", "v0.7.2-eksbuild.1", "ACTIVE"))
     session = Answered(World().cluster, lambda *_: side, _WithMore({ROLE: role}))
-    plan = plan_addon(session, side, AddonUpdateRequest())
-    assert plan.facts.search.more == (CUSTOM, ROLE, SECRET)
+    plan = plan_addon_update(session, side, AddonUpdateRequest())
+    assert plan.facts.search.unlisted_in_manifest == (CUSTOM, ROLE, SECRET)
     said = {each.message for each in plan.findings if each.status is Status.UNKNOWN}
     for text in (
         "by kubectl-edit, may be reset",
@@ -118,7 +118,7 @@ def test_objects_that_were_found_are_read_but_for_secrets_and_custom_resources()
 
 
 def of_nothing() -> ObjectSearch:
-    return searched([Unknown("it is a dump")], "vpc-cni", ())
+    return assign_objects([Unknown("it is a dump")], "vpc-cni", ())
 
 
 CLUSTER = replace(a_cluster(), identity=Identity("prod", "shop"), source=Source.LIVE)
@@ -139,8 +139,8 @@ def saved(*found: FindingOutline, addons: dict[str, str]) -> SavedResult:
 
 def became(of: FindingOutline, names: set[str], plans: list[AddonPlan], whole: bool = False) -> str:
     earlier = saved(of, addons=dict.fromkeys(names, TARGET))
-    told = against(earlier, CLUSTER, plans, {}, whole)
-    return next(each.became.value for each in told.changes if each.before == of)
+    told = compare_with_earlier(earlier, CLUSTER, plans, {}, whole)
+    return next(each.kind.value for each in told.changes if each.before == of)
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_an_update_to_another_version_is_another_question(of: FindingOutline, ta
     """Though the same was asked: EKS's default version has moved."""
     addons = {"vpc-cni": target, "coredns": "v1"}
     earlier = saved(of, addons=addons)
-    (change,) = (each for each in against(earlier, CLUSTER, [QUIET], {}, True).changes if each.before == of)
-    assert change.became.value == expected and ("v1.0.0" in change.why) == (expected != "fixed")
+    (change,) = (each for each in compare_with_earlier(earlier, CLUSTER, [QUIET], {}, True).changes if each.before == of)
+    assert change.kind.value == expected and ("v1.0.0" in change.why) == (expected != "fixed")
 
 
 def test_an_object_that_could_not_be_read_hides_what_becomes_of_its_fields() -> None:
@@ -194,5 +194,5 @@ def test_what_is_unknown_of_one_addon_hides_nothing_of_another() -> None:
     addons = {"vpc-cni": TARGET}
     for found, expected in ((FIELD, "fixed"), (of_object("ConfigMap", "coredns"), "not-known-any-more")):
         earlier = saved(found, addons=addons)
-        (change,) = (each for each in against(earlier, CLUSTER, [of_two], {}, True).changes if each.before == found)
-        assert change.became.value == expected
+        (change,) = (each for each in compare_with_earlier(earlier, CLUSTER, [of_two], {}, True).changes if each.before == found)
+        assert change.kind.value == expected

@@ -9,9 +9,9 @@ from typing import Any
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import plan_steps
-from kubectl_eksdoc.addon_diff.report.update import in_short, next_update
+from kubectl_eksdoc.addon_diff.report.update import step_summary, next_command
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.model.addons import SchemaViolation, VersionSide
+from kubectl_eksdoc.model.addons import SchemaViolation, AddonVersionDetails
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.incident import EARLY_DEMUX, POD_ENI, version
@@ -19,10 +19,10 @@ from tests.addon_diff.test_plan import WANTED, facts, planned
 from tests.raw_facts import DATA
 
 
-def side(name: str) -> VersionSide:
+def side(name: str) -> AddonVersionDetails:
     path = DATA / "aws" / "eks" / "schemas" / f"vpc-cni_{name}-eksbuild.1.json"
     schema = json.loads(path.read_text()) if path.exists() else Unknown(f"no schema of {name}")
-    return VersionSide(f"{name}-eksbuild.1", chart_defaults("vpc-cni", f"{name}-eksbuild.1"), schema)
+    return AddonVersionDetails(f"{name}-eksbuild.1", chart_defaults("vpc-cni", f"{name}-eksbuild.1"), schema)
 
 
 def steps(*names: str, mode: Mode = Mode.OVERWRITE, **more: Any) -> tuple[AddonPlan, ...]:
@@ -33,7 +33,7 @@ def steps(*names: str, mode: Mode = Mode.OVERWRITE, **more: Any) -> tuple[AddonP
 
 def test_each_step_starts_where_the_one_before_it_ended() -> None:
     found = steps("v1.12.0", "v1.13.0", "v1.15.1")
-    assert [(each.facts.now.version[:5], each.facts.target.version[:5]) for each in found] == [
+    assert [(each.facts.current.version[:5], each.facts.target.version[:5]) for each in found] == [
         ("v1.11", "v1.12"),
         ("v1.12", "v1.13"),
         ("v1.13", "v1.15"),
@@ -46,32 +46,32 @@ def test_a_schema_that_lacks_a_key_keeps_it_out_of_its_step() -> None:
     first, second = steps("v1.12.0", "v1.15.1")
     assert first.way_out is not None and first.way_out.values == {"env": {POD_ENI[1]: "true"}}
     assert any(change.field.variable == EARLY_DEMUX[2] for change in first.way_out.cannot)
-    assert "no value keeps DISABLE_TCP_EARLY_DEMUX" in in_short(first)
-    assert "--resolve-conflicts PRESERVE" in next_update(first)
+    assert "no value keeps DISABLE_TCP_EARLY_DEMUX" in step_summary(first)
+    assert "--resolve-conflicts PRESERVE" in next_command(first)
     assert second.way_out is not None and second.way_out.values == WANTED and second.way_out.broken == ()
-    assert "--resolve-conflicts NONE" in next_update(second)
+    assert "--resolve-conflicts NONE" in next_command(second)
 
 
 def test_what_is_set_once_is_at_risk_no_more() -> None:
     first, second = steps("v1.15.1", "v1.16.0")
     assert first.way_out is not None and first.way_out.values == WANTED
     assert second.facts.values == WANTED
-    assert second.way_out is None and "nothing more at risk" in in_short(second)
-    assert "--configuration-values" not in next_update(second), "EKS keeps those of the step before"
-    assert "not all of it is known" in in_short(second), "v1.16.0 has no schema here"
+    assert second.way_out is None and "nothing more at risk" in step_summary(second)
+    assert "--configuration-values" not in next_command(second), "EKS keeps those of the step before"
+    assert "not all of it is known" in step_summary(second), "v1.16.0 has no schema here"
 
 
 def test_values_that_eks_refuses_are_not_said_to_keep_anything() -> None:
     first, _ = steps("v1.15.1", "v1.16.0")
-    assert first.way_out is not None and "which these values keep" in in_short(first)
+    assert first.way_out is not None and "which these values keep" in step_summary(first)
     refused = replace(
         first,
         way_out=replace(first.way_out, broken=(SchemaViolation(("init",), "is not allowed", "additionalProperties"),)),
     )
-    assert "EKS refuses the values that would keep them" in in_short(refused) and next_update(refused) == ""
+    assert "EKS refuses the values that would keep them" in step_summary(refused) and next_command(refused) == ""
 
 
 def test_values_that_are_not_known_are_no_values() -> None:
     first, *_ = steps("v1.15.1", "v1.16.0", values=Unknown("they are no YAML"))
-    assert first.way_out is None and next_update(first) == ""
-    assert "at risk, and no values can be proposed, as today's are not known" in in_short(first)
+    assert first.way_out is None and next_command(first) == ""
+    assert "at risk, and no values can be proposed, as today's are not known" in step_summary(first)

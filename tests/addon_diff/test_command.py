@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.command.forecast import code
+from kubectl_eksdoc.addon_diff.command.forecast import exit_code
 from tests.cli.edited_snapshots import edited
 from tests.cli.running import run_cli, told
 from tests.embedded.clients import worlds
@@ -85,7 +85,7 @@ def without_cni(snapshot: str, folder: Path) -> str:
 def test_an_addon_that_was_left_out_is_not_known(snapshot: str, tmp_path: Path) -> None:
     ran = run_cli("addon-diff", "--all", "--snapshot", without_cni(snapshot, tmp_path))
     assert "note: vpc-cni is left out" in ran.err and "note: kube-proxy" not in ran.err
-    assert ran.code == code((), (), left_out=True) == 5
+    assert ran.code == exit_code((), (), has_left_out=True) == 5
 
 
 _DEMUX = (

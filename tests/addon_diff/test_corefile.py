@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode, OfVersion
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode, AddonVersionFacts
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
@@ -22,8 +22,8 @@ def facts(text: str, target: str = "v1.13.1-eksbuild.1", manager: str = "kubectl
     labelled = with_value(COREFILE, ("metadata", "labels"), {"k8s-app": "kube-dns"})
     live = edited(labelled, ("data", "Corefile"), text, manager)
     made = without_charts("coredns", objects=(live,))
-    now = OfVersion("v1.11.4-eksbuild.2", UNKNOWN, UNKNOWN)
-    return replace(made, now=now, target=OfVersion(target, UNKNOWN, UNKNOWN))
+    now = AddonVersionFacts("v1.11.4-eksbuild.2", UNKNOWN, UNKNOWN)
+    return replace(made, current=now, target=AddonVersionFacts(target, UNKNOWN, UNKNOWN))
 
 
 def judged(of: AddonFacts, asked: AddonUpdateRequest = AddonUpdateRequest()) -> list[Finding]:

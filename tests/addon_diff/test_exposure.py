@@ -6,26 +6,26 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.fields import USED_BY, FullestNode, Usage, usage
-from kubectl_eksdoc.addon_diff.outcome import affected
+from kubectl_eksdoc.addon_diff.fields import USAGE_KINDS, FullestNode, Usage, read_usage
+from kubectl_eksdoc.addon_diff.outcome import affected_target_groups
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
-from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
+from kubectl_eksdoc.model.nodes import ProbeKind, BranchInterface, Probe
 from tests.addon_diff.incident import EARLY_DEMUX, by_hand, rich
 from tests.addon_diff.test_plan import facts, found, planned
 from tests.builders import a_cluster as a_whole
 from tests.builders import a_node, a_pod
 
-READY = Probe("app", Asks.READINESS, "httpGet", 5, 2)
-LIVE = Probe("app", Asks.LIVENESS, "tcpSocket", 10, 3)
+READY = Probe("app", ProbeKind.READINESS, "httpGet", 5, 2)
+LIVE = Probe("app", ProbeKind.LIVENESS, "tcpSocket", 10, 3)
 ENFORCING = "POD_SECURITY_GROUP_ENFORCING_MODE"
 
 
 def branched(name: str, *probes: Probe, **more: Any) -> Any:
-    return a_pod(name, namespace="shop", branch=Branch(probes=probes, **more))
+    return a_pod(name, namespace="shop", branch=BranchInterface(probes=probes, **more))
 
 
 def of(users: Usage, live: Any = None, mode: Mode = Mode.OVERWRITE) -> Finding:
@@ -92,8 +92,8 @@ def read(*resources: Any) -> tuple[KindRead, ...]:
 
 def a_cluster(*unread: Any) -> Any:
     pods = (
-        a_pod("pay", namespace="shop", labels={"app": "pay"}, node="n1", branch=Branch()),
-        a_pod("old", namespace="shop", labels={"app": "old"}, node="n1", branch=Branch(), phase="Succeeded"),
+        a_pod("pay", namespace="shop", labels={"app": "pay"}, node="n1", branch=BranchInterface()),
+        a_pod("old", namespace="shop", labels={"app": "old"}, node="n1", branch=BranchInterface(), phase="Succeeded"),
         a_pod("web", namespace="shop", labels={"app": "web"}, node="n1"),
     )
     services = tuple(Service("shop", name, selector={"app": name}) for name in ("pay", "old", "web"))
@@ -101,7 +101,7 @@ def a_cluster(*unread: Any) -> Any:
     bound = ("pay", "old", "web", "by-hand", "none")
     bindings = tuple(TargetGroupBinding("shop", f"k8s-{each}", each, arn=f"arn:{each}") for each in bound)
     bindings += (TargetGroupBinding("other", "k8s-other", "pay"), TargetGroupBinding("shop", "bare", "pay"))
-    kept = [each for each in USED_BY if each not in unread]
+    kept = [each for each in USAGE_KINDS if each not in unread]
     return a_whole(
         nodes=(a_node("n1", pods_allocatable=58), a_node("n2", pods_allocatable=110)),
         pods=pods,
@@ -112,19 +112,19 @@ def a_cluster(*unread: Any) -> Any:
 
 
 def test_only_what_selects_them_sends_them_traffic() -> None:
-    seen = usage(a_cluster())
+    seen = read_usage(a_cluster())
     assert seen.branch_pods == ("shop/pay",) and seen.target_groups == ("shop/bare", "shop/k8s-pay")
-    watched = affected("vpc-cni", a_cluster())
+    watched = affected_target_groups("vpc-cni", a_cluster())
     assert not isinstance(watched, Unknown) and [each.arn for each in watched] == ["arn:pay"]
-    assert affected("coredns", a_cluster()) == ()
-    unread = affected("vpc-cni", a_cluster(kinds.SERVICES))
+    assert affected_target_groups("coredns", a_cluster()) == ()
+    unread = affected_target_groups("vpc-cni", a_cluster(kinds.SERVICES))
     assert isinstance(unread, Unknown) and unread.missing == "list services"
     assert seen.fullest == FullestNode("n1", 2, 58)
 
 
-@pytest.mark.parametrize("resource", USED_BY)
+@pytest.mark.parametrize("resource", USAGE_KINDS)
 def test_what_was_not_read_is_unknown(resource: Any) -> None:
-    seen = usage(a_cluster(resource))
+    seen = read_usage(a_cluster(resource))
     by_kind = {
         kinds.PODS: seen.branched,
         kinds.NODES: seen.fullest,

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.expected import ExpectedApply, Witness
-from kubectl_eksdoc.addon_diff.fields import MISSING, Leaf, differences, leaves, merged
+from kubectl_eksdoc.addon_diff.expected import ExpectedApply, ApplyEvidence
+from kubectl_eksdoc.addon_diff.fields import MISSING, Leaf, changed_leaves, leaves, merge_values
 from kubectl_eksdoc.addon_diff.guards import (
-    acknowledgement,
-    changing,
-    is_nothing,
-    not_ready,
-    refusals,
-    sending,
-    to_acknowledge,
+    acknowledgement_text,
+    changing_fields,
+    is_without_effect,
+    pods_not_ready,
+    find_guards,
+    choose_update,
+    findings_to_acknowledge,
 )
-from kubectl_eksdoc.addon_diff.manifests import known_of, rendered
-from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
+from kubectl_eksdoc.addon_diff.manifests import manifest_from_documents, render_values
+from kubectl_eksdoc.addon_diff.outcome import AddonRollback, plan_rollback
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, fields_in, plan_update
-from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, predict
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, predict_object
 from kubectl_eksdoc.addon_diff.schema import SchemaPaths
 from kubectl_eksdoc.model.addons import Addon, ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, same_json, with_value
@@ -49,7 +49,7 @@ def planned(
 
 
 def whys(plan: AddonPlan, on_purpose: bool = True) -> str:
-    return "; ".join(guard.why for guard in refusals(plan, on_purpose))
+    return "; ".join(guard.why for guard in find_guards(plan, on_purpose))
 
 
 OVERWRITE = AddonUpdateRequest(Mode.OVERWRITE)
@@ -67,12 +67,12 @@ OVERWRITE = AddonUpdateRequest(Mode.OVERWRITE)
 def test_what_forbids_it(given: dict[str, Any], said: str) -> None:
     plan = planned(OVERWRITE, **given)
     assert said in whys(plan) and bool(whys(plan)) is bool(said)
-    named = {each.code.name for each in to_acknowledge(plan)}
+    named = {each.code.name for each in findings_to_acknowledge(plan)}
     assert ("addon-not-active" in named) is (given.get("status") not in (None, "", "ACTIVE"))
 
 
 def test_a_conflict_is_not_asked_for_and_a_loss_only_on_purpose() -> None:
-    (guard,) = refusals(planned(to="v1.12.6"), True)
+    (guard,) = find_guards(planned(to="v1.12.6"), True)
     assert guard.why == (
         "with NONE it would fail for a conflict with ENABLE_POD_ENI of container aws-node, DISABLE_TCP_EARLY_DEMUX of"
         " init container aws-vpc-cni-init"
@@ -84,59 +84,59 @@ def test_a_conflict_is_not_asked_for_and_a_loss_only_on_purpose() -> None:
 
 def test_what_is_critical_or_unknown_or_taken_away_is_acknowledged() -> None:
     plan = planned(OVERWRITE, to="v1.12.6")
-    assert {each.severity.value for each in to_acknowledge(plan)} == {"critical"}
-    assert acknowledgement(plan) == "vpc-cni v1.12.6-eksbuild.1"
+    assert {each.severity.value for each in findings_to_acknowledge(plan)} == {"critical"}
+    assert acknowledgement_text(plan) == "vpc-cni v1.12.6-eksbuild.1"
     unknown = planned(
         AddonUpdateRequest(Mode.PRESERVE), to="v1.12.6", offered=Unknown("denied", "eks:DescribeAddonVersions")
     )
-    assert any(each.status is Status.UNKNOWN for each in to_acknowledge(unknown))
+    assert any(each.status is Status.UNKNOWN for each in findings_to_acknowledge(unknown))
     values = {"env": {"ENABLE_POD_ENI": "true"}}
     dropped = planned(AddonUpdateRequest(Mode.PRESERVE, {}), to="v1.12.6", values=values)
-    assert "addon-values-dropped" in {each.code.name for each in to_acknowledge(dropped)}
+    assert "addon-values-dropped" in {each.code.name for each in findings_to_acknowledge(dropped)}
 
 
 def test_what_is_sent() -> None:
     plan = planned(OVERWRITE, to="v1.15.1")
-    kept = sending(plan, as_asked=False)
-    assert kept.asked.mode is Mode.OVERWRITE and not kept.on_purpose
-    assert kept.asked.values == {
+    kept = choose_update(plan, is_as_asked=False)
+    assert kept.request.mode is Mode.OVERWRITE and not kept.is_intended
+    assert kept.request.values == {
         "env": {"ENABLE_POD_ENI": "true"},
         "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}},
     }
     assert len(kept.keeps) == 2
-    assert sending(plan, as_asked=True).asked == OVERWRITE
+    assert choose_update(plan, is_as_asked=True).request == OVERWRITE
     given = AddonUpdateRequest(Mode.OVERWRITE, {"env": {}})
-    assert sending(planned(given), as_asked=False).asked == given
+    assert choose_update(planned(given), is_as_asked=False).request == given
     nothing = planned(AddonUpdateRequest(Mode.NONE), values=Unknown("not JSON"))
-    assert sending(nothing, as_asked=False).asked.values is None, "what is not known is not replaced"
+    assert choose_update(nothing, is_as_asked=False).request.values is None, "what is not known is not replaced"
 
 
 def test_what_changes_and_nothing_to_do() -> None:
     plan = planned(OVERWRITE, to="v1.12.6")
-    assert len(changing(plan)) > len(changing(planned(AddonUpdateRequest(Mode.NONE), to="v1.12.6"))) == 0
-    assert not is_nothing(plan)
+    assert len(changing_fields(plan)) > len(changing_fields(planned(AddonUpdateRequest(Mode.NONE), to="v1.12.6"))) == 0
+    assert not is_without_effect(plan)
     same = planned(to="v1.12.0", objects=())
-    assert not is_nothing(same), "no object was looked at, which is a finding"
-    assert is_nothing(replace(same, findings=()))
-    assert not is_nothing(replace(same, findings=(), asked=AddonUpdateRequest(values={"env": {}})))
+    assert not is_without_effect(same), "no object was looked at, which is a finding"
+    assert is_without_effect(replace(same, findings=()))
+    assert not is_without_effect(replace(same, findings=(), request=AddonUpdateRequest(values={"env": {}})))
 
 
 def test_the_way_back_sets_what_the_old_version_lets_be_set() -> None:
-    back = way_back(planned(OVERWRITE, to="v1.12.6", values={"env": {"MY_OWN": "1"}}))
+    back = plan_rollback(planned(OVERWRITE, to="v1.12.6", values={"env": {"MY_OWN": "1"}}))
     assert isinstance(back, AddonRollback) and back.version == "v1.12.0-eksbuild.1"
     assert back.values == {"env": {"MY_OWN": "1", "ENABLE_POD_ENI": "true"}}
     assert [field.variable for field in back.by_hand] == ["DISABLE_TCP_EARLY_DEMUX"], "v1.12.0 knows no init"
-    far = way_back(planned(OVERWRITE, to="v1.15.1"))
+    far = plan_rollback(planned(OVERWRITE, to="v1.15.1"))
     assert isinstance(far, AddonRollback) and any("one minor" in caveat for caveat in far.caveats)
-    assert isinstance(way_back(planned(values=Unknown("not JSON"))), Unknown)
+    assert isinstance(plan_rollback(planned(values=Unknown("not JSON"))), Unknown)
 
 
 def changes(live: Doc, update: ExpectedApply) -> dict[ConfigPath, FieldChange]:
-    return {change.config: change for change in predict(live, update).changes if change.config}
+    return {change.config: change for change in predict_object(live, update).changes if change.config}
 
 
 def an_update(after: Doc = CHART, before: Doc = CHART, **more: Any) -> ExpectedApply:
-    return ExpectedApply(rendered("vpc-cni", before), rendered("vpc-cni", after), **more)
+    return ExpectedApply(render_values("vpc-cni", before), render_values("vpc-cni", after), **more)
 
 
 def known(version: str) -> SchemaPaths | None:
@@ -145,7 +145,7 @@ def known(version: str) -> SchemaPaths | None:
 
 
 def test_the_conflict_is_worded_as_eks_words_it() -> None:
-    told = predict(rich(), an_update()).conflict.splitlines()
+    told = predict_object(rich(), an_update()).conflict.splitlines()
     assert told[0].startswith("Conflicts found when trying to apply. Will not continue due to resolve conflicts mode.")
     assert told[1:] == [
         'DaemonSet.apps aws-node - .spec.template.spec.initContainers[name="aws-vpc-cni-init"]'
@@ -156,7 +156,7 @@ def test_the_conflict_is_worded_as_eks_words_it() -> None:
 
 def test_ownership_that_expands_is_seen() -> None:
     taken_over = changes(a_persons(), an_update(schema=known("v1.15.1")))[EARLY_DEMUX]
-    assert taken_over.expands and taken_over.witness is Witness.SCHEMA
+    assert taken_over.expands and taken_over.witness is ApplyEvidence.SCHEMA
     assert not changes(rich(), an_update(schema=known("v1.15.1")))[EARLY_DEMUX].expands, "EKS has named it all along"
     both = an_update(schema=known("v1.15.1"), schema_now=known("v1.15.1"))
     assert not changes(a_persons(), both)[EARLY_DEMUX].expands, "today's version has the value, too"
@@ -202,7 +202,7 @@ documents: st.SearchStrategy[Values] = st.recursive(
 
 @given(documents, documents)
 def test_above_holds_and_the_rest_stays(below: Values, above: Values) -> None:
-    made = merged(below, above)
+    made = merge_values(below, above)
     for leaf in leaves(above):
         found = value_at(made, leaf.path)
         assert same_json(found, leaf.value) or (leaf.value == {} and isinstance(found, dict))
@@ -210,7 +210,7 @@ def test_above_holds_and_the_rest_stays(below: Values, above: Values) -> None:
     for leaf in leaves(below):
         untouched = not any(leaf.path[: len(path)] == path or path[: len(leaf.path)] == leaf.path for path in said)
         assert not untouched or same_json(value_at(made, leaf.path), leaf.value)
-    changed = differences(below, made)
+    changed = changed_leaves(below, made)
     assert bool(changed) == (not same_json(below, made))
     for path in changed:
         assert not same_json(value_at(below, path), value_at(made, path)) or value_at(below, path) == {}
@@ -226,8 +226,8 @@ def test_a_list_is_one_leaf_and_an_empty_object_too() -> None:
         Leaf(("b",), [{"x": 1}]),
         Leaf(("c", "d"), None),
     )
-    assert leaves({}) == () and merged({"a": {"b": 1}}, {"a": {}}) == {"a": {"b": 1}}
-    assert differences({"a": 1}, {"a": True}) == differences({"a": None}, {}) == (("a",),)
+    assert leaves({}) == () and merge_values({"a": {"b": 1}}, {"a": {}}) == {"a": {"b": 1}}
+    assert changed_leaves({"a": 1}, {"a": True}) == changed_leaves({"a": None}, {}) == (("a",),)
 
 
 FIELD = "ConfigMap coredns - .data.Corefile"
@@ -248,7 +248,7 @@ def test_a_manifest_is_taken_as_it_stands() -> None:
         {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "c"}},
     ]
     docs[0]["spec"] = {"template": {"spec": {"containers": [container]}}}
-    made = known_of("", docs)
+    made = manifest_from_documents("", docs)
     assert [each.namespace for each in made.names] == ["kube-system", "", ""]
     assert [[*values.values()] for values in made.objects.values()] == [["spec.nodeName", container["ports"][0]], []]
 
@@ -269,7 +269,7 @@ def test_pods_of_a_deployment_hold_it_up_by_their_replicasets() -> None:
         a_pod("alone", "kube-system", owner=None, ready=False),
         a_pod("coredns-5d78c9869d-b", "shop", owner=of, ready=False),
     )
-    assert not_ready(pods, ObjectName("apps/v1", "Deployment", "kube-system", "coredns")) == (
+    assert pods_not_ready(pods, ObjectName("apps/v1", "Deployment", "kube-system", "coredns")) == (
         "coredns-5d78c9869d-a: not Ready yet",
         "coredns-5d78c9869d-b on n-1: ImagePullBackOff",
     )

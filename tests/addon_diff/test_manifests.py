@@ -10,31 +10,31 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import value_at
-from kubectl_eksdoc.addon_diff.manifests import built, manifests
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, _predicted
+from kubectl_eksdoc.addon_diff.manifests import build_document, addon_manifests
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, _predict_objects
 from kubectl_eksdoc.addon_diff.prediction import (
     AddonFacts,
     AddonUpdateRequest,
     Fate,
     FieldChange,
     Mode,
-    OfVersion,
-    _invalid,
+    AddonVersionFacts,
+    _validation_error,
 )
 from kubectl_eksdoc.addon_diff.report.update import verdict
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.document_diff import Path
-from kubectl_eksdoc.kubernetes.managed_fields import updated, without_entries
+from kubectl_eksdoc.kubernetes.managed_fields import with_update, without_entries
 from kubectl_eksdoc.kubernetes.server_side_apply import (
     AppliedDocument,
     ApplyRefused,
     apply,
-    merged,
+    merge,
 )
 from kubectl_eksdoc.model.addons import Addon
-from kubectl_eksdoc.model.api_objects import Doc, named
+from kubectl_eksdoc.model.api_objects import Doc, object_name
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from tests.addon_diff.incident import NOW, SCHEMA, applied, version
@@ -44,7 +44,7 @@ from tests.addon_diff.test_plan import facts, planned
 
 def bare_facts(addon: str, now: str, target: str, live: Doc) -> AddonFacts:
     """With neither charts nor schemas."""
-    sides = (OfVersion(each, Unknown("x"), Unknown("x")) for each in (now, target))
+    sides = (AddonVersionFacts(each, Unknown("x"), Unknown("x")) for each in (now, target))
     return facts(addon=Addon(addon, now, "ACTIVE"), objects=(live,), **dict(zip(("now", "target"), sides, strict=True)))
 
 
@@ -106,7 +106,7 @@ def test_a_label_that_eks_may_not_set_is_unknown(more: dict[str, str], code: str
     live = made.doc
     bare = json.loads(json.dumps(live))
     del bare["metadata"]["labels"]["app.kubernetes.io/instance"]
-    live = updated(live, bare, "kubectl-label", NOW, SCHEMA)
+    live = with_update(live, bare, "kubectl-label", NOW, SCHEMA)
     plan = planned(of_cni(live), AddonUpdateRequest(Mode.NONE))
     (finding,) = [each for each in plan.findings if "instance" in each.message]
     assert (finding.code.name, finding.status) == (code, status)
@@ -134,10 +134,10 @@ def test_the_build_of_another_programs_image_is_not_known(image: str, said: Stat
 
 
 def test_a_version_between_two_is_named_by_its_own() -> None:
-    known = manifests("vpc-cni", "v1.15.2-eksbuild.1", "v1.23.2-eksbuild.2", True)
-    assert known is not None and known.now.exact is True and known.target.exact is False
+    known = addon_manifests("vpc-cni", "v1.15.2-eksbuild.1", "v1.23.2-eksbuild.2", True)
+    assert known is not None and known.current.is_exact is True and known.target.is_exact is False
     for each, of, tag in (
-        (known.now, "v1.15.2", "v1.15.2-eksbuild.1"),
+        (known.current, "v1.15.2", "v1.15.2-eksbuild.1"),
         (known.target, "v1.23.2", "v1.23.2-eksbuild.2"),
     ):
         fields = each.objects["DaemonSet aws-node"]
@@ -219,7 +219,7 @@ def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind:
     live = applied("coredns", now, kind, name)
     schema = schema_of("v1", kind)
     mine = {"metadata": {"annotations": {"prometheus.io/port": "1"}}}
-    live = updated(live, merged(live, mine, schema.root), "kubectl-annotate", NOW, schema)
+    live = with_update(live, merge(live, mine, schema.root), "kubectl-annotate", NOW, schema)
     known = bare_facts("coredns", now, target, live)
     for mode in (Mode.NONE, Mode.OVERWRITE):
         said = [
@@ -234,7 +234,7 @@ def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
     live = applied("coredns", now, "ServiceAccount", "coredns")
     schema = schema_of("v1", "ServiceAccount")
     bare = {**live, "metadata": {key: live["metadata"][key] for key in live["metadata"] if key != "labels"}}
-    live = updated(live, bare, "kubectl-edit", NOW, schema)
+    live = with_update(live, bare, "kubectl-edit", NOW, schema)
     known = bare_facts("coredns", now, target, live)
     for mode in Mode:
         (finding,) = planned(known, AddonUpdateRequest(mode)).findings
@@ -285,7 +285,7 @@ def test_where_eks_alone_owns_the_fields_that_is_said(manager: str, alone: bool)
     live = applied("kube-proxy", "v1.25.6-eksbuild.1")
     if manager:
         louder = {**live, "spec": {**live["spec"], "revisionHistoryLimit": 3}}
-        live = updated(live, louder, manager, NOW, schema_of("apps/v1", "DaemonSet"))
+        live = with_update(live, louder, manager, NOW, schema_of("apps/v1", "DaemonSet"))
     known = bare_facts("kube-proxy", now, target, live)
     (nearest,) = [each for each in planned(known, AddonUpdateRequest()).findings if "is predicted from" in each.message]
     assert any("EKS alone owns" in each for each in nearest.evidence) is alone
@@ -324,12 +324,12 @@ def test_the_newest_updates_are_foretold_field_by_field(
     """What the version changes; and of each field that a user sets to a value of their own what becomes of it."""
     before = applied(addon, now)
     unknown = Unknown("not known")
-    sides = [OfVersion(each, chart_defaults(addon, each), unknown) for each in (now, target)]
+    sides = [AddonVersionFacts(each, chart_defaults(addon, each), unknown) for each in (now, target)]
     schema = schema_of(before["apiVersion"], before["kind"])
 
     def changes(live: Doc) -> dict[Path, FieldChange]:
         known = facts(addon=Addon(addon, now, "ACTIVE"), now=sides[0], target=sides[1], objects=(live,))
-        (prediction,), _ = _predicted(known, {})
+        (prediction,), _ = _predict_objects(known, {})
         return {each.field.path: each for each in prediction.changes}
 
     untouched = changes(before)
@@ -340,7 +340,7 @@ def test_the_newest_updates_are_foretold_field_by_field(
         if path[:2] in _OF_ITSELF or path[0] in _OF_ITSELF or not isinstance(value, (str, int)):
             continue
         mine = "kubectl-edit" if isinstance(value, str) else 7
-        live = updated(before, merged(before, built({path: mine}), schema.root), "kubectl-edit", NOW, schema)
+        live = with_update(before, merge(before, build_document({path: mine}), schema.root), "kubectl-edit", NOW, schema)
         told = changes(live).get(path)
         if told is None or (told.fate(Mode.NONE), told.fate(Mode.OVERWRITE)) != (Fate.CONFLICT, Fate.RESET):
             wrong.append((path, told))
@@ -365,7 +365,7 @@ def predicted(case: Doc, force: bool) -> tuple[int, object]:
     if not isinstance(answer, AppliedDocument):
         return 409, answer.message
     before, doc = (with_defaults(without_entries(each)) for each in (live, answer.doc))
-    invalid = _invalid(named(live), before, doc)
+    invalid = _validation_error(object_name(live), before, doc)
     return (422, invalid) if invalid else (200, plain(doc))
 
 

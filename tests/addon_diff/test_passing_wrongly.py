@@ -12,14 +12,14 @@ import pytest
 from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
 from kubectl_eksdoc.addon_diff.manifests import objects_of
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, _predicted, findings_of
-from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, OfVersion, differing
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, _predict_objects, findings_of
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, AddonVersionFacts, changed_paths
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.document_diff import FieldSet, tree_of
-from kubectl_eksdoc.kubernetes.managed_fields import read, updated, without_entries
-from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, apply, removed
+from kubectl_eksdoc.kubernetes.document_diff import FieldSet, path_tree
+from kubectl_eksdoc.kubernetes.managed_fields import read_entries, with_update, without_entries
+from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, apply, remove_fields
 from kubectl_eksdoc.model.addons import Addon
-from kubectl_eksdoc.model.api_objects import Doc, at, named
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, object_name
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests import raw_facts
@@ -33,7 +33,7 @@ def hand(live: Doc, change: Any, manager: str = "kubectl-edit") -> Doc:
     """A person's update of a DaemonSet: `change` edits its pod template's spec."""
     new: Doc = json.loads(json.dumps(live))
     change(new["spec"]["template"]["spec"])
-    return updated(live, new, manager, NOW, SCHEMA)
+    return with_update(live, new, manager, NOW, SCHEMA)
 
 
 def env_of(pod: Doc) -> list[Doc]:
@@ -163,7 +163,7 @@ def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
     live = json.loads(json.dumps(rich()))
     env_of(live["spec"]["template"]["spec"]).append({"name": "WARM_ENI_TARGET", "value": "3"})
     nothing = Unknown("no chart of it is known")
-    side = OfVersion("v9.0.0-eksbuild.1", nothing, nothing)
+    side = AddonVersionFacts("v9.0.0-eksbuild.1", nothing, nothing)
     plan = planned(facts(objects=(live,), target=side, now=side), AddonUpdateRequest(Mode.OVERWRITE))
     assert [each.status for each in found(plan, "addon-object-unread")] == [Status.UNKNOWN]
 
@@ -197,7 +197,7 @@ def test_every_object_of_the_add_on_and_its_labels_are_judged(
     namespace = {} if kind.startswith("C") and kind != "ConfigMap" else {"namespace": "kube-system"}
     doc = {"apiVersion": api, "kind": kind, "metadata": {"name": name, **namespace}, **more}
     steps = tuple(path.split(" "))
-    assert named(doc) in objects_of(addon)
+    assert object_name(doc) in objects_of(addon)
     for mode in Mode:
         plan = planned(without_charts(addon, objects=(edited(doc, steps, "mine"),)), AddonUpdateRequest(mode))
         assert [each for each in plan.findings if steps[-1] in each.message and each.code.name in _TOLD[mode]]
@@ -253,8 +253,8 @@ def taken(case: Doc, mode: Mode) -> bool:
         plain(answer["result"]),
         schema_of(case["live"]["apiVersion"], case["kind"]),
     )
-    users = [entry.fields for owner, entry in read(case["live"]).items() if owner.manager != "eks"]
-    for path in differing(live, after, schema):
+    users = [entry.fields for owner, entry in read_entries(case["live"]).items() if owner.manager != "eks"]
+    for path in changed_paths(live, after, schema):
         was, now = value_at(case["before"], path, schema.root), value_at(live, path, schema.root)
         if was != now and (was != MISSING or any(path in fields for fields in users)):
             return True
@@ -264,7 +264,7 @@ def taken(case: Doc, mode: Mode) -> bool:
 def recorded(addon: str, every: int) -> Iterator[tuple[str, Doc, Doc]]:
     for world in list(raw_facts.lines(f"recordings/ssa-oracle-{addon}.jsonl.gz"))[::every]:
         for case in world["objects"]:
-            if case["live"] is not None and at(case["live"], "metadata", "managedFields"):
+            if case["live"] is not None and nested_field(case["live"], "metadata", "managedFields"):
                 yield f"{world['world']} {case['kind']} {case['name']}", world, case
 
 
@@ -283,12 +283,12 @@ _DNS_VERSIONS = {
 """Of CoreDNS, in the recorded manifests of each Kubernetes minor version."""
 
 
-def side(addon: str, of: str) -> OfVersion:
+def side(addon: str, of: str) -> AddonVersionFacts:
     """CoreDNS's manifests were recorded by the version of Kubernetes."""
     unknown = Unknown("not known")
     if addon == "vpc-cni":
-        return OfVersion(f"{of}-eksbuild.1", chart(of), unknown)
-    return OfVersion(f"v1.{_DNS_VERSIONS.get(int(of.split('.')[1]), '14.3-eksbuild.11')}", unknown, unknown)
+        return AddonVersionFacts(f"{of}-eksbuild.1", chart(of), unknown)
+    return AddonVersionFacts(f"v1.{_DNS_VERSIONS.get(int(of.split('.')[1]), '14.3-eksbuild.11')}", unknown, unknown)
 
 
 def predicted_histories(addon: str, every: int) -> Iterator[tuple[str, Doc, AddonPlan]]:
@@ -296,7 +296,7 @@ def predicted_histories(addon: str, every: int) -> Iterator[tuple[str, Doc, Addo
     for name, world, case in recorded(addon, every):
         now, target = side(addon, world["from"]), side(addon, world["to"])
         known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(case["live"],))
-        predictions, unreadable = _predicted(known, {})
+        predictions, unreadable = _predict_objects(known, {})
         assert not unreadable
         yield name, case, AddonPlan(known, AddonUpdateRequest(), predictions, (), None)
 
@@ -319,7 +319,7 @@ def test_a_label_of_ones_own_on_the_pods_is_kept() -> None:
     """By an update from one known manifest to another, which name other labels."""
     live = json.loads(json.dumps(rich()))
     live["spec"]["template"]["metadata"]["labels"]["team"] = "net"
-    plan = planned(facts(objects=(updated(rich(), live, "kubectl-edit", NOW, SCHEMA),)), AddonUpdateRequest())
+    plan = planned(facts(objects=(with_update(rich(), live, "kubectl-edit", NOW, SCHEMA),)), AddonUpdateRequest())
     assert not [each for each in plan.findings if "labels.team" in each.message]
 
 
@@ -385,8 +385,8 @@ def test_what_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, ne
                 or value in ({}, [], "")
             ):
                 continue
-            new_doc = removed(made.doc, FieldSet(tree_of(path)), schema.root)
-            live = updated(made.doc, new_doc, "kubectl-edit", NOW, schema)
+            new_doc = remove_fields(made.doc, FieldSet(path_tree(path)), schema.root)
+            live = with_update(made.doc, new_doc, "kubectl-edit", NOW, schema)
             known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(live,))
             tried += 1
             if all(each.status is Status.PASS for each in planned(known, AddonUpdateRequest(Mode.NONE)).findings):

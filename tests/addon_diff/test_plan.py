@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.addon_diff.fields import Usage, merged
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update, since
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion
-from kubectl_eksdoc.addon_diff.schema import SchemaPaths, paths
+from kubectl_eksdoc.addon_diff.fields import Usage, merge_values
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update, first_schema_versions
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, AddonVersionFacts
+from kubectl_eksdoc.addon_diff.schema import SchemaPaths, read_schema
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.managed_fields import updated
+from kubectl_eksdoc.kubernetes.managed_fields import with_update
 from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, apply
-from kubectl_eksdoc.model.addons import Addon, Issue
+from kubectl_eksdoc.model.addons import Addon, HealthIssue
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import with_value as with_at
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
+from kubectl_eksdoc.model.nodes import ProbeKind, BranchInterface, Probe
 from tests.addon_diff.incident import (
     EARLY_DEMUX,
     NOW,
@@ -40,7 +40,7 @@ from tests.builders import a_pod
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
 WANTED = {"env": {POD_ENI[1]: "true"}, "init": {"env": {EARLY_DEMUX[2]: "true"}}}
 BRANCH_PODS = tuple(
-    a_pod(name, namespace="shop", branch=Branch(probes=(Probe("app", Asks.READINESS, "tcpSocket"),)))
+    a_pod(name, namespace="shop", branch=BranchInterface(probes=(Probe("app", ProbeKind.READINESS, "tcpSocket"),)))
     for name in ("cart-0", "pay-0")
 )
 UNREAD = Unknown("forbidden", "get daemonsets.apps")
@@ -100,7 +100,7 @@ def test_what_is_not_known_is_never_pass() -> None:
     unknown = Unknown("no chart of it is known")
     plan = planned(
         facts(
-            target=OfVersion("v9.0.0-eksbuild.1", unknown, unknown),
+            target=AddonVersionFacts("v9.0.0-eksbuild.1", unknown, unknown),
             unread=((ObjectName("v1", "ConfigMap", "kube-system", "amazon-vpc-cni"), UNREAD),),
             values=Unknown("neither JSON nor YAML"),
             offered=Unknown("IAM does not allow it", "eks:DescribeAddonVersions"),
@@ -123,7 +123,7 @@ def test_the_way_out_changes_nothing_at_risk(live: Any) -> None:
     known = facts(objects=(live(),), values=today)
     way = planned(known, AddonUpdateRequest(Mode.OVERWRITE)).way_out
     assert way is not None and not way.cannot and len(way.keeps) == 2
-    assert way.values == merged(today, WANTED)
+    assert way.values == merge_values(today, WANTED)
     after = planned(known, AddonUpdateRequest(Mode.OVERWRITE, way.values))
     assert after.way_out is None and not found(after, "addon-field-reset")
 
@@ -141,7 +141,7 @@ def test_a_request_that_somebody_raised_is_set_where_it_stands() -> None:
     raised = json.loads(json.dumps(rich()))
     for container in raised["spec"]["template"]["spec"]["containers"]:
         container["resources"]["requests"]["cpu"] = "100m"
-    live = updated(rich(), raised, "kubectl-edit", NOW, SCHEMA)
+    live = with_update(rich(), raised, "kubectl-edit", NOW, SCHEMA)
     known = facts(objects=(live,), now=version("v1.15.0"))
     plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.config[:1] == ("resources",)]
@@ -163,7 +163,7 @@ def test_values_that_are_taken_away_are_named() -> None:
 def test_versions_that_cannot_be_taken() -> None:
     known = replace(facts(), offered=False, steps=("v1.13.4-eksbuild.1", "v1.14.1-eksbuild.1"))
     plan = planned(known, AddonUpdateRequest())
-    assert plan.way_out is not None and not plan.way_out.usable
+    assert plan.way_out is not None and not plan.way_out.is_usable
     unfit = found(plan, "addon-version-unfit")
     told = [(each.message, each.severity, each.status) for each in unfit]
     way = "v1.12.0-eksbuild.1 → v1.13.4-eksbuild.1 → v1.14.1-eksbuild.1"
@@ -194,12 +194,12 @@ def edited(doc: Doc, path: tuple[str, ...], value: Any, manager: str = "kubectl-
     schema = schema_of(doc["apiVersion"], doc["kind"])
     made = apply(None, doc, "eks", True, NOW, schema)
     assert isinstance(made, AppliedDocument)
-    return updated(made.doc, with_at(made.doc, path, value), manager, NOW, schema, subresource)
+    return with_update(made.doc, with_at(made.doc, path, value), manager, NOW, schema, subresource)
 
 
 def without_charts(addon: str, **more: Any) -> AddonFacts:
     unknown = Unknown("not known")
-    side = OfVersion("v1.13.2-eksbuild.1", unknown, unknown)
+    side = AddonVersionFacts("v1.13.2-eksbuild.1", unknown, unknown)
     return facts(addon=Addon(addon, "v1.13.2-eksbuild.1", "ACTIVE"), now=side, target=side, **more)
 
 
@@ -258,7 +258,7 @@ def test_a_role_that_somebody_annotated_gives_way_to_the_addons(values: Any) -> 
 
 def test_the_incident_does_not_pass_where_the_chart_is_not_known() -> None:
     """Of a version that is newer than the table, with a schema that has the field."""
-    newer = OfVersion("v1.99.0-eksbuild.1", Unknown("newer than known"), version("v1.15.1").schema)
+    newer = AddonVersionFacts("v1.99.0-eksbuild.1", Unknown("newer than known"), version("v1.15.1").schema)
     plan = planned(facts(objects=(a_persons(),), target=newer), AddonUpdateRequest(Mode.OVERWRITE))
     unknown = [change for change in plan.changes if change.config in (EARLY_DEMUX, POD_ENI)]
     assert {each.confidence(Mode.OVERWRITE) for each in unknown} == {Confidence.LOW}
@@ -297,7 +297,7 @@ def test_with_preserve_values_that_do_not_come_to_hold_are_told() -> None:
 
 
 def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
-    issue = Issue("ConfigurationConflict", "Conflicts found")
+    issue = HealthIssue("ConfigurationConflict", "Conflicts found")
     known = facts(
         addon=Addon("vpc-cni", "v1.15.1-eksbuild.1", "UPDATE_FAILED", issues=(issue,)),
         now=version("v1.15.1"),
@@ -328,8 +328,8 @@ def test_whatever_stands_in_managed_fields_nothing_breaks(entries: Any) -> None:
 
 
 CHANGES = [c for c in planned(facts(), AddonUpdateRequest(Mode.OVERWRITE)).changes if c.config == EARLY_DEMUX]
-HAS = paths({"properties": {"init": {"properties": {"env": {"properties": {EARLY_DEMUX[2]: {"type": "string"}}}}}}})
-LACKS = paths({"properties": {"env": {"type": "object"}}, "additionalProperties": False})
+HAS = read_schema({"properties": {"init": {"properties": {"env": {"properties": {EARLY_DEMUX[2]: {"type": "string"}}}}}}})
+LACKS = read_schema({"properties": {"env": {"type": "object"}}, "additionalProperties": False})
 
 
 @given(some.integers(1, 40), some.data())
@@ -346,8 +346,8 @@ def test_it_is_the_first_one_few_are_asked_and_what_is_not_known_is_never_guesse
         at = versions.index(version)
         return Unknown("none is published") if at in unknown else HAS if at >= first else LACKS
 
-    assert since(CHANGES, versions, lambda _: LACKS) == () == since(CHANGES, [], schema_of)
-    (found,) = since(CHANGES, versions, schema_of)
+    assert first_schema_versions(CHANGES, versions, lambda _: LACKS) == () == first_schema_versions(CHANGES, [], schema_of)
+    (found,) = first_schema_versions(CHANGES, versions, schema_of)
     known = [at for at in range(count) if at not in unknown]
     assert found.has == versions[min(at for at in known if at >= first)]
     below = [at for at in known if at < first]

@@ -7,41 +7,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.addon_needs import (
-    AL2023,
-    BY_NAME,
+    AL2023_FAMILY,
+    SOFTWARE_BY_NAME,
     KUBE_PROXY,
-    NEEDS,
+    VERSION_REQUIREMENTS,
     TABLES,
     VPC_CNI,
-    Installed,
+    InstalledVersion,
     Software,
     SupportPromise,
     UpdatePosition,
     VersionRequirement,
-    fits,
+    check_compatibility,
     installed_version,
-    labelled,
-    meets,
-    needs,
-    placed,
-    recognised,
-    repository,
-    tag_of,
-    version_of,
-    versions_for,
+    software_of_labels,
+    check_requirement,
+    requirements,
+    update_order,
+    software_of_image,
+    image_repository,
+    image_tag,
+    image_version,
+    compatible_versions,
 )
-from kubectl_eksdoc.amazon.versions import Fit, is_offered, steps, target
+from kubectl_eksdoc.amazon.versions import Fit, is_offered, update_steps, target_version
 from kubectl_eksdoc.model.addons import AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
 
 UNKNOWN = Unknown("the tag is no version")
 ARGO_CD, CERT_MANAGER, ISTIO, KARPENTER, KEDA = (
-    BY_NAME[each] for each in ("Argo CD", "cert-manager", "Istio", "Karpenter", "KEDA")
+    SOFTWARE_BY_NAME[each] for each in ("Argo CD", "cert-manager", "Istio", "Karpenter", "KEDA")
 )
-EBS_CSI, LOAD_BALANCER_CONTROLLER = BY_NAME["aws-ebs-csi-driver"], BY_NAME["aws-load-balancer-controller"]
-FLUENT_BIT, METRICS_SERVER = BY_NAME["aws-for-fluent-bit"], BY_NAME["metrics-server"]
-NODE_TERMINATION_HANDLER, PROMETHEUS = BY_NAME["aws-node-termination-handler"], BY_NAME["Prometheus"]
+EBS_CSI, LOAD_BALANCER_CONTROLLER = SOFTWARE_BY_NAME["aws-ebs-csi-driver"], SOFTWARE_BY_NAME["aws-load-balancer-controller"]
+FLUENT_BIT, METRICS_SERVER = SOFTWARE_BY_NAME["aws-for-fluent-bit"], SOFTWARE_BY_NAME["metrics-server"]
+NODE_TERMINATION_HANDLER, PROMETHEUS = SOFTWARE_BY_NAME["aws-node-termination-handler"], SOFTWARE_BY_NAME["Prometheus"]
 
 
 def v(text: str) -> Version:
@@ -50,7 +50,7 @@ def v(text: str) -> Version:
 
 
 def the(software: Software, at_least: str) -> VersionRequirement:
-    (found,) = (each for each in NEEDS if each.name == software.name and each.at_least == v(at_least))
+    (found,) = (each for each in VERSION_REQUIREMENTS if each.name == software.name and each.at_least == v(at_least))
     return found
 
 
@@ -67,23 +67,23 @@ def the(software: Software, at_least: str) -> VersionRequirement:
         (None, Fit.FITS),
     ],
 )
-def test_at_the_boundary_of_a_need(installed: Installed, fit: Fit) -> None:
-    assert meets(the(LOAD_BALANCER_CONTROLLER, "2.4.7"), installed).fit is fit
+def test_at_the_boundary_of_a_need(installed: InstalledVersion, fit: Fit) -> None:
+    assert check_requirement(the(LOAD_BALANCER_CONTROLLER, "2.4.7"), installed).fit is fit
 
 
 @pytest.mark.parametrize(("installed", "fit"), [(None, Fit.ABSENT), (UNKNOWN, Fit.FITS), (v("0.1.0"), Fit.FITS)])
-def test_what_only_has_to_be_there(installed: Installed, fit: Fit) -> None:
-    (need,) = needs(EBS_CSI, v("1.22"), v("1.23"))
-    assert meets(need, installed).fit is fit
+def test_what_only_has_to_be_there(installed: InstalledVersion, fit: Fit) -> None:
+    (need,) = requirements(EBS_CSI, v("1.22"), v("1.23"))
+    assert check_requirement(need, installed).fit is fit
 
 
 def test_needs_begin_at_their_version_and_stay() -> None:
-    assert needs(VPC_CNI, v("1.24"), v("1.25")) == needs(VPC_CNI, v("1.26"), v("1.27")) == ()
+    assert requirements(VPC_CNI, v("1.24"), v("1.25")) == requirements(VPC_CNI, v("1.26"), v("1.27")) == ()
     assert (
-        needs(VPC_CNI, v("1.25"), Version(1, 26, 3)) == needs(VPC_CNI, v("1.25"), v("1.33")) == (the(VPC_CNI, "1.12"),)
+        requirements(VPC_CNI, v("1.25"), Version(1, 26, 3)) == requirements(VPC_CNI, v("1.25"), v("1.33")) == (the(VPC_CNI, "1.12"),)
     )
-    assert needs(VPC_CNI, v("1.24"), v("1.25"), AL2023) == (the(VPC_CNI, "1.16.2"),)
-    assert len(needs(LOAD_BALANCER_CONTROLLER, v("1.21"), v("1.25"))) == 2
+    assert requirements(VPC_CNI, v("1.24"), v("1.25"), AL2023_FAMILY) == (the(VPC_CNI, "1.16.2"),)
+    assert len(requirements(LOAD_BALANCER_CONTROLLER, v("1.21"), v("1.25"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -103,39 +103,39 @@ def test_needs_begin_at_their_version_and_stay() -> None:
     ],
 )
 def test_the_tables_of_the_makers(software: Software, version: str, kubernetes: str, fit: Fit) -> None:
-    assert fits(software, v(version), v(kubernetes)).fit is fit
+    assert check_compatibility(software, v(version), v(kubernetes)).fit is fit
 
 
 def test_an_unknown_version_never_fits() -> None:
     for table in TABLES:
-        assert fits(BY_NAME[table.name], UNKNOWN, v("1.33")).fit is Fit.UNKNOWN
+        assert check_compatibility(SOFTWARE_BY_NAME[table.name], UNKNOWN, v("1.33")).fit is Fit.UNKNOWN
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_each_row_holds_within_its_window_and_not_beside_it(table) -> None:
     assert [row.since for row in table.rows] == sorted(row.since for row in table.rows)
     for row in table.rows:
-        assert fits(BY_NAME[table.name], row.since, row.oldest).fit is Fit.FITS
-        below = fits(BY_NAME[table.name], row.since, Version(1, row.oldest.minor - 1)).fit
+        assert check_compatibility(SOFTWARE_BY_NAME[table.name], row.since, row.oldest).fit is Fit.FITS
+        below = check_compatibility(SOFTWARE_BY_NAME[table.name], row.since, Version(1, row.oldest.minor - 1)).fit
         assert below is (Fit.UNTESTED if table.promise is SupportPromise.TESTED else Fit.TOO_NEW)
         if row.newest is not None:
-            assert fits(BY_NAME[table.name], row.since, row.newest).fit is Fit.FITS
-            above = fits(BY_NAME[table.name], row.since, Version(1, row.newest.minor + 1)).fit
+            assert check_compatibility(SOFTWARE_BY_NAME[table.name], row.since, row.newest).fit is Fit.FITS
+            above = check_compatibility(SOFTWARE_BY_NAME[table.name], row.since, Version(1, row.newest.minor + 1)).fit
             assert above in (Fit.UNTESTED, Fit.TOO_OLD, Fit.UNKNOWN)
 
 
 @given(st.sampled_from(TABLES), st.integers(0, 60), st.integers(0, 40), st.integers(0, 9), st.integers(10, 60))
 def test_newer_than_a_table_is_unknown(table, major: int, minor: int, patch: int, kubernetes: int) -> None:
     version = Version(major, minor, patch)
-    found = fits(BY_NAME[table.name], version, v(f"1.{kubernetes}"))
+    found = check_compatibility(SOFTWARE_BY_NAME[table.name], version, v(f"1.{kubernetes}"))
     if table.rows and (table.read_to < Version(major, minor) or version < table.rows[0].since):
         assert found.fit is Fit.UNKNOWN
     assert found.source is not None
 
 
 def test_versions_that_fit_both_sides_of_a_step() -> None:
-    assert versions_for(KEDA, (v("1.33"), v("1.34"))) == (v("2.19"), v("2.20"))
-    assert versions_for(PROMETHEUS, (v("1.30"),)) == ()
+    assert compatible_versions(KEDA, (v("1.33"), v("1.34"))) == (v("2.19"), v("2.20"))
+    assert compatible_versions(PROMETHEUS, (v("1.30"),)) == ()
 
 
 @pytest.mark.parametrize(
@@ -159,45 +159,45 @@ def test_versions_that_fit_both_sides_of_a_step() -> None:
     ],
 )
 def test_where_each_stands(
-    software: Software, installed: Installed, now: str, step: str, place: UpdatePosition, to: str | None
+    software: Software, installed: InstalledVersion, now: str, step: str, place: UpdatePosition, to: str | None
 ) -> None:
-    found = placed(software, installed, v(now), v(step))
-    assert (found.place, found.to) == (place, None if to is None else v(to))
-    assert found.why
+    found = update_order(software, installed, v(now), v(step))
+    assert (found.position, found.to_version) == (place, None if to is None else v(to))
+    assert found.reason
 
 
 def test_before_nodes_of_al2023() -> None:
-    found = placed(VPC_CNI, v("1.15.1"), v("1.32"), v("1.33"), AL2023)
-    assert (found.place, found.to) == (UpdatePosition.BEFORE_NODES, v("1.16.2"))
-    assert placed(VPC_CNI, v("1.16.2"), v("1.32"), v("1.33"), AL2023).place is UpdatePosition.AFTER_CONTROL_PLANE
-    assert placed(VPC_CNI, v("1.11.0"), v("1.25"), v("1.26"), AL2023).place is UpdatePosition.BEFORE_CONTROL_PLANE
+    found = update_order(VPC_CNI, v("1.15.1"), v("1.32"), v("1.33"), AL2023_FAMILY)
+    assert (found.position, found.to_version) == (UpdatePosition.BEFORE_NODES, v("1.16.2"))
+    assert update_order(VPC_CNI, v("1.16.2"), v("1.32"), v("1.33"), AL2023_FAMILY).position is UpdatePosition.AFTER_CONTROL_PLANE
+    assert update_order(VPC_CNI, v("1.11.0"), v("1.25"), v("1.26"), AL2023_FAMILY).position is UpdatePosition.BEFORE_CONTROL_PLANE
 
 
 def test_a_step_that_no_version_spans_says_so() -> None:
-    found = placed(CERT_MANAGER, v("1.18.0"), v("1.29"), v("1.36"))
-    assert (found.place, found.to) == (UpdatePosition.BEFORE_CONTROL_PLANE, None)
-    assert "no version is made for both 1.29 and 1.36" in found.why
+    found = update_order(CERT_MANAGER, v("1.18.0"), v("1.29"), v("1.36"))
+    assert (found.position, found.to_version) == (UpdatePosition.BEFORE_CONTROL_PLANE, None)
+    assert "no version is made for both 1.29 and 1.36" in found.reason
 
 
 def test_an_update_past_the_end_of_its_own_api_goes_by_the_version_before() -> None:
     """Karpenter 1.1 and newer do not serve v1beta1: from 0.37 to 1.6 at once no NodePool is found any more."""
-    found = placed(KARPENTER, v("0.37.0"), v("1.33"), v("1.34"))
+    found = update_order(KARPENTER, v("0.37.0"), v("1.33"), v("1.34"))
     move = "; before 1.1, which does not serve karpenter.sh/v1beta1, move its objects to karpenter.sh/v1"
-    assert found.to == v("1.6") and found.why.endswith(move)
-    assert "move" not in placed(KARPENTER, v("1.5.0"), v("1.33"), v("1.34")).why
+    assert found.to_version == v("1.6") and found.reason.endswith(move)
+    assert "move" not in update_order(KARPENTER, v("1.5.0"), v("1.33"), v("1.34")).reason
 
 
 def test_it_says_why() -> None:
-    ebs, cni = needs(EBS_CSI, v("1.22"), v("1.23"))[0], the(VPC_CNI, "1.12")
-    assert meets(ebs, None).why.startswith("aws-ebs-csi-driver is not installed: from 1.23 on")
-    assert meets(cni, None).why == "vpc-cni is not installed"
-    assert meets(cni, v("1.11.4")).why == "1.12 or newer is needed, it is 1.11.4: older ones crash on 1.26"
-    assert meets(cni, UNKNOWN).why == UNKNOWN.why
-    assert fits(METRICS_SERVER, v("0.9.0"), v("1.33")).why == (
+    ebs, cni = requirements(EBS_CSI, v("1.22"), v("1.23"))[0], the(VPC_CNI, "1.12")
+    assert check_requirement(ebs, None).reason.startswith("aws-ebs-csi-driver is not installed: from 1.23 on")
+    assert check_requirement(cni, None).reason == "vpc-cni is not installed"
+    assert check_requirement(cni, v("1.11.4")).reason == "1.12 or newer is needed, it is 1.11.4: older ones crash on 1.26"
+    assert check_requirement(cni, UNKNOWN).reason == UNKNOWN.why
+    assert check_compatibility(METRICS_SERVER, v("0.9.0"), v("1.33")).reason == (
         "metrics-server 0.9.0 is supported with Kubernetes 1.34 and newer, not 1.33"
     )
-    assert fits(KEDA, v("2.17.1"), v("1.33")).why == "KEDA 2.17.1 is tested with Kubernetes 1.30 to 1.32, not 1.33"
-    assert fits(KARPENTER, v("1.15.0"), v("1.36")).why == "its table ends with 1.14, it is 1.15.0"
+    assert check_compatibility(KEDA, v("2.17.1"), v("1.33")).reason == "KEDA 2.17.1 is tested with Kubernetes 1.30 to 1.32, not 1.33"
+    assert check_compatibility(KARPENTER, v("1.15.0"), v("1.36")).reason == "its table ends with 1.14, it is 1.15.0"
 
 
 def a_version(version: str, *fits: str, default: str = "") -> AddonVersion:
@@ -231,7 +231,7 @@ OFFERED = AddonVersions(
     ],
 )
 def test_the_target(kubernetes: str, wish: str, expected: str) -> None:
-    assert target(OFFERED, kubernetes, wish) == expected
+    assert target_version(OFFERED, kubernetes, wish) == expected
 
 
 def test_what_is_offered_for_a_kubernetes_version() -> None:
@@ -250,7 +250,7 @@ def test_what_is_offered_for_a_kubernetes_version() -> None:
     ],
 )
 def test_the_way_by_minors(addon: str, now: str, to: str, expected: tuple[str, ...]) -> None:
-    assert steps(addon, OFFERED, "1.33", now, to) == expected
+    assert update_steps(addon, OFFERED, "1.33", now, to) == expected
 
 
 ECR = "602401143452.dkr.ecr.eu-west-1.amazonaws.com"
@@ -268,7 +268,7 @@ ECR = "602401143452.dkr.ecr.eu-west-1.amazonaws.com"
     ],
 )
 def test_parts_of_an_image(image: str, path: str, tag: str) -> None:
-    assert (repository(image), tag_of(image)) == (path, tag)
+    assert (image_repository(image), image_tag(image)) == (path, tag)
 
 
 @pytest.mark.parametrize(
@@ -280,12 +280,12 @@ def test_parts_of_an_image(image: str, path: str, tag: str) -> None:
     ],
 )
 def test_versions_of_tags(image: str, version: Version) -> None:
-    assert version_of(image) == version
+    assert image_version(image) == version
 
 
 @pytest.mark.parametrize("image", ["x", "x:latest", "x:3", "x:1.2.3.4", "x:v1.x", ""])
 def test_tags_that_tell_none(image: str) -> None:
-    assert isinstance(version_of(image), Unknown)
+    assert isinstance(image_version(image), Unknown)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_tags_that_tell_none(image: str) -> None:
     ],
 )
 def test_each_is_recognised_by_its_image(image: str, name: str) -> None:
-    found = recognised(image)
+    found = software_of_image(image)
     assert found is not None
     assert found.name == name
 
@@ -317,18 +317,18 @@ def test_each_is_recognised_by_its_image(image: str, name: str) -> None:
     ],
 )
 def test_others_are_not(image: str) -> None:
-    assert recognised(image) is None
+    assert software_of_image(image) is None
 
 
 def test_labels_tell_it_where_images_do_not() -> None:
-    assert labelled({"k8s-app": "aws-node"}) == VPC_CNI
-    assert labelled({"app.kubernetes.io/name": "karpenter"}) == BY_NAME["Karpenter"]
-    assert labelled({"app": "web"}) is None
+    assert software_of_labels({"k8s-app": "aws-node"}) == VPC_CNI
+    assert software_of_labels({"app.kubernetes.io/name": "karpenter"}) == SOFTWARE_BY_NAME["Karpenter"]
+    assert software_of_labels({"app": "web"}) is None
 
 
 def test_the_version_of_fluent_bit_is_a_variable() -> None:
     fluent_bit, image = (
-        BY_NAME["aws-for-fluent-bit"],
+        SOFTWARE_BY_NAME["aws-for-fluent-bit"],
         "public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0",
     )
     assert installed_version(fluent_bit, image, {"CI_VERSION": "k8s/1.3.36"}) == Version(1, 3, 36)

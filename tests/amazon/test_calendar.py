@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.amazon.versions import (
-    AS_OF,
-    ROWS,
+    CALENDAR_DATE,
+    CALENDAR,
     Support,
     SupportEnd,
     SupportPhase,
-    extra_a_month,
-    in_words,
-    next_ending,
-    support,
+    extended_cost_per_month,
+    format_version,
+    next_support_end,
+    support_status,
 )
 from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
@@ -32,7 +32,7 @@ DAY = timedelta(days=1)
 
 
 def the(minor: int, today: date, live: list[ClusterVersion] | Unknown = DENIED) -> Support:
-    found = support(Version(1, minor), today, live)
+    found = support_status(Version(1, minor), today, live)
     assert isinstance(found, Support)
     return found
 
@@ -54,10 +54,10 @@ def _day(text: str | None) -> date | None:
 
 
 def test_the_table_is_its_source() -> None:
-    assert SOURCE["as_of"] == AS_OF.isoformat()
+    assert SOURCE["as_of"] == CALENDAR_DATE.isoformat()
     ours = [
-        (in_words(r.version), r.upstream, r.released, r.standard_ends, r.extended_ends, r.source.confidence.value)
-        for r in ROWS
+        (format_version(r.version), r.upstream, r.released, r.standard_ends, r.extended_ends, r.source.confidence.value)
+        for r in CALENDAR
     ]
     names = ("upstream_release", "eks_release", "end_standard", "end_extended")
     assert ours == [
@@ -65,7 +65,7 @@ def test_the_table_is_its_source() -> None:
     ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.version))
+@pytest.mark.parametrize("row", CALENDAR, ids=lambda row: str(row.version))
 def test_each_end_is_the_first_day_of_what_follows(row) -> None:
     minor, last = row.version.minor, row.extended_ends or row.standard_ends
     then = SupportPhase.EXTENDED if row.extended_ends else SupportPhase.ENDED
@@ -74,13 +74,13 @@ def test_each_end_is_the_first_day_of_what_follows(row) -> None:
     assert the(minor, row.standard_ends).phase is then
     assert the(minor, last - DAY).phase is (SupportPhase.EXTENDED if row.extended_ends else SupportPhase.STANDARD)
     assert the(minor, last).phase is SupportPhase.ENDED
-    assert isinstance(support(row.version, row.released - DAY, DENIED), Unknown)
+    assert isinstance(support_status(row.version, row.released - DAY, DENIED), Unknown)
 
 
 def test_days_left_and_the_day_of_the_table() -> None:
     found = the(33, date(2026, 7, 27))
-    assert (found.standard_days, found.extended_days, found.as_of) == (2, 367, AS_OF)
-    assert (found.instead, found.source.confidence) == ("not allowed", Confidence.HIGH)
+    assert (found.standard_days, found.extended_days, found.as_of) == (2, 367, CALENDAR_DATE)
+    assert (found.table_reason, found.source.confidence) == ("not allowed", Confidence.HIGH)
     assert the(35, date(2026, 7, 27)).source.confidence is Confidence.MEDIUM
     assert the(33, date(2026, 8, 1)).standard_days == -3
 
@@ -88,7 +88,7 @@ def test_days_left_and_the_day_of_the_table() -> None:
 def test_what_eks_says_wins() -> None:
     live = [told(33, standard_ends=at(2030, 1, 1), extended_ends=at(2031, 1, 1, 23))]
     found = the(33, date(2029, 12, 31), live)
-    assert (found.phase, found.standard_days, found.as_of, found.instead) == (SupportPhase.STANDARD, 1, None, "")
+    assert (found.phase, found.standard_days, found.as_of, found.table_reason) == (SupportPhase.STANDARD, 1, None, "")
     assert found.extended_ends == date(2031, 1, 1)
     assert the(33, date(2027, 1, 1), [told(33, "UNSUPPORTED")]).phase is SupportPhase.ENDED
     assert the(33, date(2026, 1, 1), [told(33, "EXTENDED_SUPPORT")]).phase is SupportPhase.EXTENDED
@@ -97,34 +97,34 @@ def test_what_eks_says_wins() -> None:
 def test_a_status_nobody_knows_is_told_by_the_dates_and_else_by_the_table() -> None:
     later = told(33, "SOMETHING_NEW", standard_ends=at(2030, 1, 1))
     assert the(33, date(2029, 1, 1), [later]).as_of is None
-    assert the(33, date(2026, 1, 1), [told(33, "SOMETHING_NEW")]).as_of == AS_OF
+    assert the(33, date(2026, 1, 1), [told(33, "SOMETHING_NEW")]).as_of == CALENDAR_DATE
 
 
 def test_a_version_that_eks_does_not_list_is_looked_up() -> None:
-    assert the(30, date(2026, 1, 1), [told(33)]).instead == "DescribeClusterVersions does not list it"
+    assert the(30, date(2026, 1, 1), [told(33)]).table_reason == "DescribeClusterVersions does not list it"
 
 
 @pytest.mark.parametrize("minor", [13, 37, 99])
 def test_what_nobody_lists_is_unknown(minor: int) -> None:
-    found = support(Version(1, minor), date(2026, 11, 20), DENIED)
+    found = support_status(Version(1, minor), date(2026, 11, 20), DENIED)
     assert isinstance(found, Unknown)
     assert found.missing == "eks:DescribeClusterVersions"
     assert "1.14 to 1.36" in found.why
-    assert isinstance(support(Version(1, minor), date(2026, 11, 20), [told(33)]), Unknown)
+    assert isinstance(support_status(Version(1, minor), date(2026, 11, 20), [told(33)]), Unknown)
 
 
 def test_days_are_those_of_utc() -> None:
     east = timezone(timedelta(hours=9))
-    found = support(Version(1, 33), datetime(2026, 7, 29, 8, tzinfo=east), DENIED)  # 28 July, 23:00 in UTC
+    found = support_status(Version(1, 33), datetime(2026, 7, 29, 8, tzinfo=east), DENIED)  # 28 July, 23:00 in UTC
     assert isinstance(found, Support)
     assert (found.today, found.phase) == (date(2026, 7, 28), SupportPhase.STANDARD)
 
 
 def test_what_it_costs() -> None:
-    assert Decimal("365.00") == extra_a_month()
-    assert the(33, date(2026, 7, 28)).extra_a_month == 0
-    assert the(33, date(2026, 7, 29)).extra_a_month == extra_a_month()
-    assert the(33, date(2027, 7, 29)).extra_a_month == 0
+    assert Decimal("365.00") == extended_cost_per_month()
+    assert the(33, date(2026, 7, 28)).extra_cost_per_month == 0
+    assert the(33, date(2026, 7, 29)).extra_cost_per_month == extended_cost_per_month()
+    assert the(33, date(2027, 7, 29)).extra_cost_per_month == 0
 
 
 @pytest.mark.parametrize(
@@ -139,17 +139,17 @@ def test_what_it_costs() -> None:
     ],
 )
 def test_what_happens_next(today: date, policy: str, what: SupportEnd, on: date) -> None:
-    found = next_ending(the(33, today), policy)
+    found = next_support_end(the(33, today), policy)
     assert not isinstance(found, Unknown)
-    assert (found.what, found.on) == (what, on)
+    assert (found.effect, found.from_day) == (what, on)
 
 
 @pytest.mark.parametrize("policy", ["", "PREMIUM"])
 def test_without_a_policy_the_next_end_is_unknown(policy: str) -> None:
-    found = next_ending(the(33, date(2026, 1, 1)), policy)
+    found = next_support_end(the(33, date(2026, 1, 1)), policy)
     assert isinstance(found, Unknown)
     assert found.missing == "eks:DescribeCluster"
 
 
 def test_before_the_end_of_a_version_without_extended_support_its_offer_is_unknown() -> None:
-    assert isinstance(next_ending(the(20, date(2022, 1, 1)), "EXTENDED"), Unknown)
+    assert isinstance(next_support_end(the(20, date(2022, 1, 1)), "EXTENDED"), Unknown)

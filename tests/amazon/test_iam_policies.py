@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.iam import IamRequest, PolicyDecision, _glob, judged, merged, statements
+from kubectl_eksdoc.amazon.iam import IamRequest, PolicyDecision, _matches_glob, judge_policies, merge_statements, statements
 
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:prod"
 EVENTS = "events.amazonaws.com"
@@ -82,27 +82,27 @@ CASES: list[tuple[list[Any], PolicyDecision]] = [
 
 @pytest.mark.parametrize(("statement", "says"), CASES, ids=range(len(CASES)))
 def test_what_a_policy_says(statement: list[Any], says: PolicyDecision) -> None:
-    ruling = judged([doc(*statement)], ASKED)
-    assert ruling.says is says and ruling.why
+    ruling = judge_policies([doc(*statement)], ASKED)
+    assert ruling.decision is says and ruling.reason
 
 
 def test_a_single_statement_needs_no_list_and_several_documents_are_one() -> None:
-    assert judged([{"Statement": ALLOW}], ASKED).says is PolicyDecision.ALLOWED
-    assert judged([doc(ALLOW), doc(of(Effect="Deny"))], ASKED).says is PolicyDecision.DENIED
-    assert judged([], ASKED).says is PolicyDecision.NOTHING
+    assert judge_policies([{"Statement": ALLOW}], ASKED).decision is PolicyDecision.ALLOWED
+    assert judge_policies([doc(ALLOW), doc(of(Effect="Deny"))], ASKED).decision is PolicyDecision.DENIED
+    assert judge_policies([], ASKED).decision is PolicyDecision.NOTHING
 
 
 def test_the_policies_of_a_role_name_nobody() -> None:
     own = IamRequest("sqs:ReceiveMessage", QUEUE)
-    assert judged([doc({"Effect": "Allow", "Action": "sqs:*", "Resource": "*"})], own).says is PolicyDecision.ALLOWED
-    assert judged([doc(of(Action="sqs:*"))], own).says is PolicyDecision.UNKNOWN, "one with a principal is of no role"
+    assert judge_policies([doc({"Effect": "Allow", "Action": "sqs:*", "Resource": "*"})], own).decision is PolicyDecision.ALLOWED
+    assert judge_policies([doc(of(Action="sqs:*"))], own).decision is PolicyDecision.UNKNOWN, "one with a principal is of no role"
 
 
 def test_the_reason_names_the_statement() -> None:
-    assert judged([doc(ALLOW, {**HTTP, "Condition": {"Foo": {"a": "b"}}})], ASKED).why.startswith(
+    assert judge_policies([doc(ALLOW, {**HTTP, "Condition": {"Foo": {"a": "b"}}})], ASKED).reason.startswith(
         "statement DenyHTTP may"
     )
-    assert judged([doc(ALLOW)], ASKED).why == "statement 1 allows it"
+    assert judge_policies([doc(ALLOW)], ASKED).reason == "statement 1 allows it"
 
 
 JSON = st.recursive(
@@ -121,15 +121,15 @@ JSON = st.recursive(
 
 @given(st.lists(JSON, max_size=4))
 def test_whatever_a_document_holds_there_is_an_answer(held: list[Any]) -> None:
-    ruling = judged([{"Statement": held}], ASKED)
-    assert ruling.says in PolicyDecision
-    if ruling.says is PolicyDecision.ALLOWED:
+    ruling = judge_policies([{"Statement": held}], ASKED)
+    assert ruling.decision in PolicyDecision
+    if ruling.decision is PolicyDecision.ALLOWED:
         assert any(isinstance(each, dict) and each.get("Effect") == "Allow" for each in held)
 
 
 @given(JSON)
 def test_a_deny_that_is_understood_is_never_allowed(held: Any) -> None:
-    assert judged([doc(held, of(Effect="Deny"), ALLOW)], ASKED).says is PolicyDecision.DENIED
+    assert judge_policies([doc(held, of(Effect="Deny"), ALLOW)], ASKED).decision is PolicyDecision.DENIED
 
 
 STATEMENTS = st.lists(
@@ -148,11 +148,11 @@ STATEMENTS = st.lists(
 def test_a_merge_keeps_every_statement_and_done_twice_is_the_same(
     kept: dict[str, Any] | None, needed: list[dict[str, Any]]
 ) -> None:
-    once = merged(kept, needed)
+    once = merge_statements(kept, needed)
     before = statements(kept or {})
     assert statements(once)[: len(before)] == before
     assert {key: value for key, value in (kept or {}).items() if key != "Statement"}.items() <= once.items()
-    assert merged(once, needed) == once
+    assert merge_statements(once, needed) == once
     plain = [{key: value for key, value in each.items() if key != "Sid"} for each in statements(once)]
     assert all({key: value for key, value in each.items() if key != "Sid"} in plain for each in needed)
     added = [each["Sid"] for each in statements(once)[len(before) :] if "Sid" in each]
@@ -166,13 +166,13 @@ def test_a_glob_is_what_a_regular_expression_says(pattern: str, value: str) -> N
     expected = re.fullmatch(
         "".join({"*": ".*", "?": "."}.get(each, each) for each in re.sub(r"\*+", "*", pattern)), value
     )
-    assert _glob(pattern, value) is (expected is not None)
+    assert _matches_glob(pattern, value) is (expected is not None)
 
 
 def test_many_stars_take_no_time() -> None:
-    assert _glob("*a" * 200 + "b", "a" * 5_000) is False
+    assert _matches_glob("*a" * 200 + "b", "a" * 5_000) is False
 
 
 @given(JSON)
 def test_whatever_stands_in_place_of_a_document_there_is_an_answer(held: Any) -> None:
-    assert judged([held], ASKED).says in PolicyDecision
+    assert judge_policies([held], ASKED).decision in PolicyDecision

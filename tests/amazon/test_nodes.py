@@ -6,38 +6,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.amazon.addon_needs import SOFTWARE
+from kubectl_eksdoc.amazon.addon_needs import UPGRADE_SOFTWARE
 from kubectl_eksdoc.amazon.amis import (
-    READ_TO,
+    NOTES_READ_TO,
     RELEASE_NOTES,
     AmiFamily,
     ConcernedObjects,
     GroupUpdateKind,
     UpgradeHalf,
-    cgroup,
-    cgroup_fits,
+    cgroup_version,
+    check_cgroup,
     family_of_os,
     family_of_type,
-    offered,
-    on_the_way,
-    runtime_fits,
-    unread,
-    way_to,
+    is_ami_offered,
+    notes_between,
+    check_runtime,
+    notes_not_read,
+    choose_ami_change,
 )
 from kubectl_eksdoc.amazon.metadata_service import (
-    HOST,
-    NESTED,
-    POD,
-    Launch,
+    HOST_HOPS,
+    NESTED_HOPS,
+    POD_HOPS,
+    LaunchOptions,
     OptionsOrigin,
-    Reach,
-    launch,
-    of_group_by_eks,
-    verdict,
+    ImdsReach,
+    resolve_launch_options,
+    eks_template_options,
+    imds_verdict,
 )
 from kubectl_eksdoc.amazon.versions import Fit
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.machines import Image, MetadataOptions, SaidOptions
+from kubectl_eksdoc.model.machines import Image, MetadataOptions, DeclaredMetadataOptions
 from kubectl_eksdoc.model.quantities import Version
 
 AMI_TYPES = {
@@ -81,15 +81,15 @@ def test_families_of_nodes(image: str, family: AmiFamily) -> None:
 
 
 def test_al2_ends_with_1_32() -> None:
-    assert [offered(AmiFamily.AL2, v(minor)).fit for minor in (31, 32, 33)] == [Fit.FITS, Fit.FITS, Fit.TOO_OLD]
-    assert "2025-11-26" in offered(AmiFamily.AL2, v(32)).why
-    assert offered(AmiFamily.AL2023, v(33)).fit is Fit.FITS
+    assert [is_ami_offered(AmiFamily.AL2, v(minor)).fit for minor in (31, 32, 33)] == [Fit.FITS, Fit.FITS, Fit.TOO_OLD]
+    assert "2025-11-26" in is_ami_offered(AmiFamily.AL2, v(32)).reason
+    assert is_ami_offered(AmiFamily.AL2023, v(33)).fit is Fit.FITS
 
 
 @pytest.mark.parametrize("family", [AmiFamily.UBUNTU, AmiFamily.UNKNOWN])
 def test_of_other_amis_nothing_is_known(family: AmiFamily) -> None:
-    assert offered(family, v(30)).fit is Fit.UNKNOWN
-    assert isinstance(cgroup(family), Unknown)
+    assert is_ami_offered(family, v(30)).fit is Fit.UNKNOWN
+    assert isinstance(cgroup_version(family), Unknown)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_of_other_amis_nothing_is_known(family: AmiFamily) -> None:
     ],
 )
 def test_cgroup_v1_ends_with_1_34(family: AmiFamily, minor: int, fargate: bool, fit: Fit) -> None:
-    assert cgroup_fits(family, v(minor), fargate).fit is fit
+    assert check_cgroup(family, v(minor), fargate).fit is fit
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_cgroup_v1_ends_with_1_34(family: AmiFamily, minor: int, fargate: bool, 
     ],
 )
 def test_runtimes(runtime: str, minor: int, fit: Fit) -> None:
-    assert runtime_fits(runtime, v(minor)).fit is fit
+    assert check_runtime(runtime, v(minor)).fit is fit
 
 
 @pytest.mark.parametrize(
@@ -139,11 +139,11 @@ def test_runtimes(runtime: str, minor: int, fit: Fit) -> None:
     ],
 )
 def test_how_a_group_gets_there(ami_type: str, minor: int, own: bool | None, way: GroupUpdateKind) -> None:
-    assert way_to(ami_type, v(minor), own).way is way
+    assert choose_ami_change(ami_type, v(minor), own).kind is way
 
 
 def ids(now: int, target: int, when: UpgradeHalf) -> list[str]:
-    return [each.id for each in on_the_way(v(now), v(target), when)]
+    return [each.id for each in notes_between(v(now), v(target), when)]
 
 
 def test_notes_on_a_path() -> None:
@@ -156,14 +156,14 @@ def test_notes_on_a_path() -> None:
 
 def test_every_minor_from_1_21_on_was_read() -> None:
     assert {each.version.minor for each in RELEASE_NOTES} == set(range(21, 37)) - {28}
-    assert unread(READ_TO) is None
-    assert isinstance(unread(v(37)), Unknown)
+    assert notes_not_read(NOTES_READ_TO) is None
+    assert isinstance(notes_not_read(v(37)), Unknown)
 
 
 def test_notes_can_be_told_apart_and_asked_of_a_cluster() -> None:
     notes = RELEASE_NOTES
     assert len({each.id for each in notes}) == len(notes)
-    known = {each.name for each in SOFTWARE}
+    known = {each.name for each in UPGRADE_SOFTWARE}
     for note in notes:
         assert note.what.endswith(".") and note.do.endswith(".") and note.source.document
         for concern in note.concerns:
@@ -175,19 +175,19 @@ def test_notes_can_be_told_apart_and_asked_of_a_cluster() -> None:
 
 
 def test_it_says_why() -> None:
-    assert cgroup_fits(AmiFamily.AL2, v(35), fargate=True).why.startswith("Fargate lets")
-    assert cgroup_fits(AmiFamily.BOTTLEROCKET, v(35)).why.startswith("Bottlerocket lets")
-    assert offered(AmiFamily.UBUNTU, v(30)).why.startswith("Canonical publishes it")
-    assert offered(AmiFamily.UNKNOWN, v(30)).why.startswith("it is an AMI of the owner's own")
-    assert runtime_fits("containerd://1.7.27", v(36)).why == "1.35 is the last with containerd 1.x, it is 1.7.27"
-    newest, before = (runtime_fits("containerd://2.1.4", v(minor)).source for minor in (36, 35))
+    assert check_cgroup(AmiFamily.AL2, v(35), fargate=True).reason.startswith("Fargate lets")
+    assert check_cgroup(AmiFamily.BOTTLEROCKET, v(35)).reason.startswith("Bottlerocket lets")
+    assert is_ami_offered(AmiFamily.UBUNTU, v(30)).reason.startswith("Canonical publishes it")
+    assert is_ami_offered(AmiFamily.UNKNOWN, v(30)).reason.startswith("it is an AMI of the owner's own")
+    assert check_runtime("containerd://1.7.27", v(36)).reason == "1.35 is the last with containerd 1.x, it is 1.7.27"
+    newest, before = (check_runtime("containerd://2.1.4", v(minor)).source for minor in (36, 35))
     assert newest is not None and before is not None
     assert (newest.confidence, before.confidence) == (Confidence.MEDIUM, Confidence.HIGH)
 
 
 DENIED = Unknown("not allowed", "ec2:DescribeLaunchTemplateVersions")
 PLAIN, V2 = Image("ami-1"), Image("ami-2", v2=True)
-NOTHING = SaidOptions()
+NOTHING = DeclaredMetadataOptions()
 
 
 @pytest.mark.parametrize(
@@ -203,26 +203,26 @@ NOTHING = SaidOptions()
     ],
 )
 def test_ec2s_own_default_depends_on_when_a_type_came_out(instance_type: str, known: bool) -> None:
-    made = launch(NOTHING, NOTHING, PLAIN, instance_type)
+    made = resolve_launch_options(NOTHING, NOTHING, PLAIN, instance_type)
     assert isinstance(made.options, MetadataOptions) is known and made.endpoint.value is True
-    whole = SaidOptions("required", 1)
-    assert launch(whole, NOTHING, PLAIN, instance_type).options == MetadataOptions("required", 1)
-    assert launch(NOTHING, NOTHING, V2, instance_type).options == MetadataOptions("required", 2)
+    whole = DeclaredMetadataOptions("required", 1)
+    assert resolve_launch_options(whole, NOTHING, PLAIN, instance_type).options == MetadataOptions("required", 1)
+    assert resolve_launch_options(NOTHING, NOTHING, V2, instance_type).options == MetadataOptions("required", 2)
 
 
 @pytest.mark.parametrize(
     ("tokens", "hops", "of"),
     [
-        ("required", 1, (Reach.REACHABLE, Reach.CUT_OFF, Reach.CUT_OFF)),
-        ("optional", 1, (Reach.REACHABLE, Reach.V1_ONLY, Reach.V1_ONLY)),
-        ("required", 2, (Reach.REACHABLE, Reach.REACHABLE, Reach.CUT_OFF)),
-        ("optional", 2, (Reach.REACHABLE, Reach.REACHABLE, Reach.V1_ONLY)),
-        ("required", 3, (Reach.REACHABLE, Reach.REACHABLE, Reach.REACHABLE)),
+        ("required", 1, (ImdsReach.REACHABLE, ImdsReach.UNREACHABLE, ImdsReach.UNREACHABLE)),
+        ("optional", 1, (ImdsReach.REACHABLE, ImdsReach.V1_ONLY, ImdsReach.V1_ONLY)),
+        ("required", 2, (ImdsReach.REACHABLE, ImdsReach.REACHABLE, ImdsReach.UNREACHABLE)),
+        ("optional", 2, (ImdsReach.REACHABLE, ImdsReach.REACHABLE, ImdsReach.V1_ONLY)),
+        ("required", 3, (ImdsReach.REACHABLE, ImdsReach.REACHABLE, ImdsReach.REACHABLE)),
     ],
 )
-def test_who_reaches_it(tokens: str, hops: int, of: tuple[Reach, ...]) -> None:
+def test_who_reaches_it(tokens: str, hops: int, of: tuple[ImdsReach, ...]) -> None:
     options = MetadataOptions(tokens, hops)
-    assert tuple(verdict(options, needed).reach for needed in (HOST, POD, NESTED)) == of
+    assert tuple(imds_verdict(options, needed).reach for needed in (HOST_HOPS, POD_HOPS, NESTED_HOPS)) == of
 
 
 @given(
@@ -230,33 +230,33 @@ def test_who_reaches_it(tokens: str, hops: int, of: tuple[Reach, ...]) -> None:
     some.integers(1, 64),
 )
 def test_fewer_hops_never_reach_less(options: MetadataOptions, hops: int) -> None:
-    order = (Reach.CUT_OFF, Reach.V1_ONLY, Reach.REACHABLE)
-    near, far = (order.index(verdict(options, each).reach) for each in (hops, hops + 1))
+    order = (ImdsReach.UNREACHABLE, ImdsReach.V1_ONLY, ImdsReach.REACHABLE)
+    near, far = (order.index(imds_verdict(options, each).reach) for each in (hops, hops + 1))
     assert near >= far
-    assert (verdict(options, hops).reach is Reach.CUT_OFF) == (
+    assert (imds_verdict(options, hops).reach is ImdsReach.UNREACHABLE) == (
         not options.endpoint or (options.tokens == "required" and options.hop_limit < hops)
     )
 
 
 def test_what_does_not_hold_yet_is_unknown() -> None:
-    assert verdict(MetadataOptions("required", 2, pending=True), POD).reach is Reach.UNKNOWN
-    assert verdict(None, HOST).reach is Reach.UNKNOWN
-    assert verdict(DENIED, HOST).why == "not allowed"
+    assert imds_verdict(MetadataOptions("required", 2, pending=True), POD_HOPS).reach is ImdsReach.UNKNOWN
+    assert imds_verdict(None, HOST_HOPS).reach is ImdsReach.UNKNOWN
+    assert imds_verdict(DENIED, HOST_HOPS).why == "not allowed"
 
 
-def values(launched: Launch) -> tuple[object, ...]:
+def values(launched: LaunchOptions) -> tuple[object, ...]:
     return tuple((each.value, each.origin) for each in (launched.tokens, launched.hop_limit, launched.endpoint))
 
 
 def test_field_by_field_the_strongest_says_it() -> None:
-    assert values(launch(NOTHING, NOTHING, PLAIN)) == (
+    assert values(resolve_launch_options(NOTHING, NOTHING, PLAIN)) == (
         ("optional", OptionsOrigin.EC2),
         (1, OptionsOrigin.EC2),
         (True, OptionsOrigin.EC2),
     )
-    assert values(launch(NOTHING, NOTHING, V2))[:2] == (("required", OptionsOrigin.IMAGE), (2, OptionsOrigin.IMAGE))
-    account = SaidOptions("optional", endpoint=False)
-    assert values(launch(SaidOptions(hop_limit=3), account, V2)) == (
+    assert values(resolve_launch_options(NOTHING, NOTHING, V2))[:2] == (("required", OptionsOrigin.IMAGE), (2, OptionsOrigin.IMAGE))
+    account = DeclaredMetadataOptions("optional", endpoint=False)
+    assert values(resolve_launch_options(DeclaredMetadataOptions(hop_limit=3), account, V2)) == (
         ("optional", OptionsOrigin.ACCOUNT),
         (3, OptionsOrigin.TEMPLATE),
         (False, OptionsOrigin.ACCOUNT),
@@ -265,25 +265,25 @@ def test_field_by_field_the_strongest_says_it() -> None:
 
 @pytest.mark.parametrize("image", [PLAIN, V2, DENIED])
 def test_imdsv2_as_the_default_of_the_account_brings_two_hops(image: Image | Unknown) -> None:
-    found = launch(NOTHING, SaidOptions("required"), image)
+    found = resolve_launch_options(NOTHING, DeclaredMetadataOptions("required"), image)
     assert values(found)[:2] == (("required", OptionsOrigin.ACCOUNT), (2, OptionsOrigin.ACCOUNT_V2))
-    assert launch(NOTHING, SaidOptions("required", 1), image).hop_limit.value == 1
-    assert launch(SaidOptions(hop_limit=1), SaidOptions("required"), image).hop_limit.value == 1
+    assert resolve_launch_options(NOTHING, DeclaredMetadataOptions("required", 1), image).hop_limit.value == 1
+    assert resolve_launch_options(DeclaredMetadataOptions(hop_limit=1), DeclaredMetadataOptions("required"), image).hop_limit.value == 1
 
 
 def test_what_is_not_known_leaves_open_only_what_nobody_above_says() -> None:
-    found = launch(SaidOptions("required", 2), DENIED, V2)
+    found = resolve_launch_options(DeclaredMetadataOptions("required", 2), DENIED, V2)
     assert found.tokens.value == "required" and found.hop_limit.value == 2
     assert found.endpoint.value is DENIED and found.options is DENIED
-    whole = SaidOptions("required", 1, True)
-    assert launch(whole, DENIED, DENIED).options == MetadataOptions("required", 1)
-    assert launch(DENIED, whole, V2).options is DENIED
-    unknown_image = launch(NOTHING, NOTHING, DENIED)
+    whole = DeclaredMetadataOptions("required", 1, True)
+    assert resolve_launch_options(whole, DENIED, DENIED).options == MetadataOptions("required", 1)
+    assert resolve_launch_options(DENIED, whole, V2).options is DENIED
+    unknown_image = resolve_launch_options(NOTHING, NOTHING, DENIED)
     assert unknown_image.endpoint.value is True and unknown_image.hop_limit.value is DENIED
 
 
 def test_what_eks_puts_into_its_own_templates() -> None:
-    assert of_group_by_eks("AL2023_ARM_64_STANDARD") == SaidOptions("required", 1)
-    assert of_group_by_eks("AL2_x86_64_GPU") == SaidOptions("optional", 2)
+    assert eks_template_options("AL2023_ARM_64_STANDARD") == DeclaredMetadataOptions("required", 1)
+    assert eks_template_options("AL2_x86_64_GPU") == DeclaredMetadataOptions("optional", 2)
     for other in ("BOTTLEROCKET_x86_64", "WINDOWS_CORE_2022_x86_64", "CUSTOM", ""):
-        assert isinstance(of_group_by_eks(other), Unknown)
+        assert isinstance(eks_template_options(other), Unknown)

@@ -14,14 +14,14 @@ from kubectl_eksdoc.amazon.sockets import (
     PodAfterUpgrade,
     Socket,
     SocketAccess,
-    named_in,
-    reached,
+    sockets_named_in,
+    reachable_sockets,
 )
 from tests.kubectl_dds import flagged_by_dds
 
 
 def sockets(path: str, kind: str = "", sub_path: str = "") -> tuple[Socket, ...]:
-    return tuple(each.socket for each in reached(path, kind, sub_path))
+    return tuple(each.socket for each in reachable_sockets(path, kind, sub_path))
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,14 @@ def sockets(path: str, kind: str = "", sub_path: str = "") -> tuple[Socket, ...]
     ],
 )
 def test_the_socket_itself(path: str) -> None:
-    (found,) = reached(path)
+    (found,) = reachable_sockets(path)
     assert (found.socket, found.how, found.at) == (DOCKER, SocketAccess.ITSELF, "/run/docker.sock")
 
 
 @pytest.mark.parametrize("path", ["/", "/run", "/var/run", "/var/run/", "/run/."])
 def test_folders_above_reach_them_all(path: str) -> None:
     assert sockets(path) == (DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD)
-    assert {each.how for each in reached(path)} == {SocketAccess.FOLDER}
+    assert {each.how for each in reachable_sockets(path)} == {SocketAccess.FOLDER}
 
 
 @pytest.mark.parametrize("path", ["/var", "/var/runner", "/run/secrets", "/run/containerd-old"])
@@ -52,7 +52,7 @@ def test_other_folders_reach_none(path: str) -> None:
 def test_containerd_alone() -> None:
     for path in ("/run/containerd", "/var/run/containerd/containerd.sock"):
         assert sockets(path) == (CONTAINERD,)
-        assert [each.then for each in reached(path)] == [PodAfterUpgrade.UNCHANGED]
+        assert [each.then for each in reachable_sockets(path)] == [PodAfterUpgrade.UNCHANGED]
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_containerd_alone() -> None:
     ],
 )
 def test_what_becomes_of_the_pod_by_type(kind: str, then: PodAfterUpgrade) -> None:
-    assert [each.then for each in reached("/var/run/docker.sock", kind)] == [then]
+    assert [each.then for each in reachable_sockets("/var/run/docker.sock", kind)] == [then]
 
 
 def test_below_a_folder_the_socket_is_missing() -> None:
-    by = {each.socket.runtime: each.then for each in reached("/run", "Directory")}
+    by = {each.socket.runtime: each.then for each in reachable_sockets("/run", "Directory")}
     assert by == {
         "docker": PodAfterUpgrade.MISSING,
         "dockershim": PodAfterUpgrade.UNKNOWN,
@@ -96,14 +96,14 @@ def test_a_sub_path_narrows_it() -> None:
     assert sockets("/", "", "var/run") == (DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD)
     assert sockets("/run", "", "containerd") == (CONTAINERD,)
     assert sockets("/run", "", "secrets") == ()
-    (found,) = reached("/run", "Directory", "docker.sock")
+    (found,) = reachable_sockets("/run", "Directory", "docker.sock")
     assert (found.how, found.then) == (SocketAccess.ITSELF, PodAfterUpgrade.EMPTY)
 
 
 def test_what_is_only_named_like_it_is_not_known() -> None:
-    (found,) = reached("/opt/docker.sock")
+    (found,) = reachable_sockets("/opt/docker.sock")
     assert (found.socket, found.how, found.then) == (DOCKER, SocketAccess.LOOKS_LIKE, PodAfterUpgrade.UNKNOWN)
-    assert [each.how for each in reached("/run/docker.sock", "Directory")] == [SocketAccess.LOOKS_LIKE]
+    assert [each.how for each in reachable_sockets("/run/docker.sock", "Directory")] == [SocketAccess.LOOKS_LIKE]
 
 
 _PARTS = st.lists(
@@ -119,7 +119,7 @@ _KINDS = st.sampled_from(
 def test_what_dds_reports_is_reported(parts: list[str], kind: str) -> None:
     path = "/" + "/".join(parts)
     if flagged_by_dds(path):
-        assert reached(path, kind)
+        assert reachable_sockets(path, kind)
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_what_dds_reports_is_reported(parts: list[str], kind: str) -> None:
     ],
 )
 def test_arguments_and_variables_that_name_one(word: str, socket: Socket) -> None:
-    assert [each.socket for each in named_in(["--verbose", word])] == [socket]
+    assert [each.socket for each in sockets_named_in(["--verbose", word])] == [socket]
 
 
 @pytest.mark.parametrize(
     "word", ["tcp://localhost:2375", "docker.sock", "/run/docker.sock.bak", "/var/run/docker.socket", ""]
 )
 def test_others_name_none(word: str) -> None:
-    assert named_in([word]) == ()
+    assert sockets_named_in([word]) == ()

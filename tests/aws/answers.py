@@ -7,18 +7,18 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.aws.asking import VerifiedCluster, cluster_named
-from kubectl_eksdoc.aws.recorded import RecordedOf
+from kubectl_eksdoc.aws.asking import VerifiedCluster, describe_cluster
+from kubectl_eksdoc.aws.recorded import RecordingInfo
 from kubectl_eksdoc.errors import AwsMissing
 from kubectl_eksdoc.model.aws_operations import AwsOperation
-from kubectl_eksdoc.model.eks import Caller
+from kubectl_eksdoc.model.eks import CallerIdentity
 
 ENDPOINT = "https://0A1B2C3D4E5F.gr7.ap-northeast-2.eks.amazonaws.com"
 ACCOUNT, REGION = "111122223333", "ap-northeast-2"
 
 Json = dict[str, Any]
 
-RECORDED = RecordedOf(
+RECORDED = RecordingInfo(
     "demo-shop", REGION, ACCOUNT, ENDPOINT, "arn:ann", datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
 )
 
@@ -67,7 +67,7 @@ def a_cluster(**more: Any) -> Json:
 def seen(name: str = "demo-shop") -> VerifiedCluster:
     """A cluster that was believed, of an AWS that answers nothing more."""
     aws = Scripted({"eks:DescribeCluster": a_cluster(name=name)})
-    return VerifiedCluster(aws, cluster_named(aws, name), Caller(ACCOUNT, "arn:ann"), "by its endpoint")
+    return VerifiedCluster(aws, describe_cluster(aws, name), CallerIdentity(ACCOUNT, "arn:ann"), "by its endpoint")
 
 
 def sees(aws: Any, name: str = "demo-shop") -> VerifiedCluster:

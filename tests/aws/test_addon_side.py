@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kubectl_eksdoc.aws.addon_side import addon_past, addon_side
-from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, verify_cluster
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -26,7 +26,7 @@ INSTALLED, TO = "v1.12.0-eksbuild.1", "v1.15.1-eksbuild.1"
 
 def seen(world: World) -> VerifiedCluster:
     aws = live(world)
-    found = believed(aws, aws.access)
+    found = verify_cluster(aws, aws.access)
     world.forget_calls()
     return found
 

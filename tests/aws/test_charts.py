@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.addon_side import chart_defaults, variables
+from kubectl_eksdoc.aws.addon_side import chart_defaults, chart_variables
 from kubectl_eksdoc.model.kinds import Unknown
 
 READ = Path(__file__).parents[1] / "data" / "aws" / "eks" / "charts"
@@ -44,4 +44,4 @@ def test_what_was_not_read_is_unknown(addon: str, version: str, why: str) -> Non
 
 def test_the_variables_that_its_readme_documents_are_known() -> None:
     read = json.loads((READ / "vpc-cni-variables.json").read_text(encoding="utf-8"))
-    assert {row["name"] for row in read} <= variables()
+    assert {row["name"] for row in read} <= chart_variables()

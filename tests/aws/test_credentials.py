@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kubectl_eksdoc.aws.asking import caller_of
+from kubectl_eksdoc.aws.asking import get_caller
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsLogin
 from kubectl_eksdoc.model.eks import AwsAccess
@@ -25,7 +25,7 @@ def test_a_profile_that_does_not_exist(prod: World, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
     with pytest.raises(AwsLogin, match="no AWS profile 'nobody'"):
-        caller_of(live(prod, profile="nobody", settings=()))
+        get_caller(live(prod, profile="nobody", settings=()))
 
 
 def test_the_files_that_the_plugin_of_the_context_reads_are_read(prod: World, tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_the_files_that_the_plugin_of_the_context_reads_are_read(prod: World, tm
     (tmp_path / "credentials").write_text(f"[ops]\n{lines}")
     files = ("AWS_CONFIG_FILE", "config"), ("AWS_SHARED_CREDENTIALS_FILE", "credentials")
     settings = tuple((name, str(tmp_path / file)) for name, file in files)
-    assert caller_of(live(prod, profile="ops", settings=settings)).account == OTHER
+    assert get_caller(live(prod, profile="ops", settings=settings)).account == OTHER
 
 
 def a_profile_with_a_device(world: World, folder: Path) -> AwsAccess:
@@ -65,8 +65,8 @@ def test_who_has_a_device_is_asked_for_its_code_or_told_that_nobody_can_be(
     with pytest.raises(
         AwsLogin, match="a person would have to answer 'Enter MFA code for arn:aws:iam::9.*not possible"
     ):
-        caller_of(LiveAws(whose, prod.endpoint, 1))
-    assert caller_of(LiveAws(whose, prod.endpoint, 1, person)).account == ACCOUNT
+        get_caller(LiveAws(whose, prod.endpoint, 1))
+    assert get_caller(LiveAws(whose, prod.endpoint, 1, person)).account == ACCOUNT
     assert asked == [f"Enter MFA code for arn:aws:iam::{OTHER}:mfa/ann: "]
 
 
@@ -89,7 +89,7 @@ def test_a_role_that_awscli_has_assumed_is_not_assumed_again(
     }
     (cache / f"{name}.json").write_text(json.dumps({"Credentials": kept}))
     before = sorted(cache.iterdir())
-    assert caller_of(LiveAws(whose, prod.endpoint, 1)).account == ACCOUNT
+    assert get_caller(LiveAws(whose, prod.endpoint, 1)).account == ACCOUNT
     assert sorted(cache.iterdir()) == before, "and nothing is written there"
 
 
@@ -99,7 +99,7 @@ def test_a_program_that_should_give_credentials_and_is_not_there(
     (tmp_path / "config").write_text("[profile ops]\ncredential_process = /nowhere/at-all\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     with pytest.raises(AwsLogin, match="credentials of profile 'ops' cannot be had"):
-        caller_of(live(prod, profile="ops", settings=()))
+        get_caller(live(prod, profile="ops", settings=()))
 
 
 def test_without_any_credentials(prod: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,4 +109,4 @@ def test_without_any_credentials(prod: World, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with pytest.raises(AwsLogin, match="no AWS credentials"):
-        caller_of(live(prod, settings=()))
+        get_caller(live(prod, settings=()))

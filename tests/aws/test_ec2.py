@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.metadata_service import launch
+from kubectl_eksdoc.amazon.metadata_service import resolve_launch_options
 from kubectl_eksdoc.aws import ec2
-from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, verify_cluster
 from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import (
     Image,
     Instance,
     MetadataOptions,
-    SaidOptions,
+    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
@@ -33,7 +33,7 @@ DENIED = AwsDenied("IAM does not allow it", missing="ec2:DescribeInstances")
 @pytest.fixture
 def of(prod: World) -> VerifiedCluster:
     aws = live(prod)
-    found = believed(aws, aws.access)
+    found = verify_cluster(aws, aws.access)
     prod.forget_calls()
     return found
 
@@ -74,7 +74,7 @@ def test_what_a_launch_makes_of_a_template_is_what_is_foretold(prod: World, of: 
         told = ec2.images(of, [image])[image]
         assert isinstance(told, Image) and told.v2
         (seen,) = instance.values()
-        foretold = launch(version.options, ec2.account_defaults(of), told).options
+        foretold = resolve_launch_options(version.options, ec2.account_metadata_defaults(of), told).options
         assert isinstance(seen, Instance) and seen.options == foretold
 
 
@@ -91,7 +91,7 @@ def test_templates_by_number_newest_and_default(prod: World, of: VerifiedCluster
     told = [getattr(found[each], "number", found[each]) for each in refs]
     assert told[:4] == [1, 2, 1, 1] and isinstance(told[4], Absent)
     first = found[refs[0]]
-    assert getattr(first, "options", None) == SaidOptions("required", 2)
+    assert getattr(first, "options", None) == DeclaredMetadataOptions("required", 2)
 
 
 def test_a_launch_configuration(prod: World, of: VerifiedCluster) -> None:
@@ -112,7 +112,7 @@ def test_a_launch_configuration(prod: World, of: VerifiedCluster) -> None:
     group = ec2.scaling_groups(of, ["own"])["own"]
     assert isinstance(group, ScalingGroup) and (group.template, group.configuration) == (None, "old")
     found = ec2.launch_configurations(of, ["old", "gone"])
-    assert found["old"] == TemplateVersion("", "old", 0, SaidOptions("required", 1), "ami-12345678")
+    assert found["old"] == TemplateVersion("", "old", 0, DeclaredMetadataOptions("required", 1), "ami-12345678")
     assert isinstance(found["gone"], Absent)
 
 

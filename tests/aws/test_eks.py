@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import AT_ONCE, at_once, issues
+from kubectl_eksdoc.aws.asking import MAX_CONCURRENT_REQUESTS, ask_concurrently, health_issues
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing
 from kubectl_eksdoc.model.addons import (
     Addon,
@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.addons import (
     AddonVersions,
     CompatibleVersion,
     EksAddonUpdate,
-    Issue,
+    HealthIssue,
     UpdateHistory,
 )
 from kubectl_eksdoc.model.eks import ClusterVersion
@@ -49,7 +49,7 @@ def test_an_addon_with_what_is_wrong_with_it() -> None:
         '{"env": {}}',
         "arn:r",
         "kube-system",
-        (Issue("ConfigurationConflict", "no", ("aws-node",)),),
+        (HealthIssue("ConfigurationConflict", "no", ("aws-node",)),),
         NOW,
     )
 
@@ -103,7 +103,7 @@ def test_updates_come_the_latest_first_and_unknown_ones_last() -> None:
     found = history.updates
     assert isinstance(found[-1], Unknown)
     latest = found[0]
-    assert isinstance(latest, EksAddonUpdate) and latest.errors == (Issue("ConfigurationConflict", "no"),)
+    assert isinstance(latest, EksAddonUpdate) and latest.errors == (HealthIssue("ConfigurationConflict", "no"),)
     assert [each.id for each in found[:-1] if isinstance(each, EksAddonUpdate)] == ["b", "a", "c"]
     assert latest.parameter("ResolveConflicts") == "OVERWRITE" and latest.parameter("AddonVersion") == ""
 
@@ -136,7 +136,7 @@ def test_no_more_than_so_many_are_under_way() -> None:
     import threading
 
     lock, now, most = threading.Lock(), 0, 0
-    full = threading.Barrier(AT_ONCE, timeout=10)
+    full = threading.Barrier(MAX_CONCURRENT_REQUESTS, timeout=10)
 
     def ask(number: int) -> int:
         nonlocal now, most
@@ -148,8 +148,8 @@ def test_no_more_than_so_many_are_under_way() -> None:
             now -= 1
         return number * 2
 
-    numbers = range(3 * AT_ONCE)
-    assert at_once(numbers, ask) == [(number, number * 2) for number in numbers] and most == AT_ONCE
+    numbers = range(3 * MAX_CONCURRENT_REQUESTS)
+    assert ask_concurrently(numbers, ask) == [(number, number * 2) for number in numbers] and most == MAX_CONCURRENT_REQUESTS
 
 
 def test_the_first_that_fails_is_told() -> None:
@@ -159,14 +159,14 @@ def test_the_first_that_fails_is_told() -> None:
         return number
 
     with pytest.raises(AwsError, match="no 1"):
-        at_once((0, 1, 2, 3), ask)
+        ask_concurrently((0, 1, 2, 3), ask)
 
 
 def test_what_an_issue_says_has_no_secret() -> None:
     message = "env[0].value: Invalid value: token=EXAMPLE, see https://h/a?X-Amz-Signature=EXAMPLE"
     told = {"id": "u", "errors": [{"errorCode": "AdmissionRequestDenied", "errorMessage": message}]}
-    (of_update,) = eks.update_of({"update": told}).errors
-    (of_health,) = issues({"health": {"issues": [{"code": "a", "message": message}]}})
+    (of_update,) = eks.parse_update({"update": told}).errors
+    (of_health,) = health_issues({"health": {"issues": [{"code": "a", "message": message}]}})
     for each in (of_update, of_health):
         assert "EXAMPLE" not in each.message and "Invalid value" in each.message
 
@@ -208,7 +208,7 @@ def test_where_they_come_in_another_order_the_latest_is_found_all_the_same(ids: 
 
 def test_that_has_an_end() -> None:
     found, asked = history(list(range(1, 100)), days)
-    assert (found.unseen, asked) == (99 - eks.MOST_SEARCHED, eks.MOST_SEARCHED)
+    assert (found.unseen, asked) == (99 - eks.MAX_SEARCHED_UPDATES, eks.MAX_SEARCHED_UPDATES)
 
 
 def test_those_that_do_not_say_when_they_began_tell_no_order() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.aws import refusals
-from kubectl_eksdoc.aws.asking import at_once, caller_of, cluster_named
+from kubectl_eksdoc.aws.asking import ask_concurrently, get_caller, describe_cluster
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import AwsError, AwsRefused
@@ -100,8 +100,8 @@ def test_what_is_asked_at_once_has_the_time_together() -> None:
     with Endpoint(lambda _: Reply(delay=30.0)) as server:
         aws, begun = asked(server.url, 1.0), time.monotonic()
         with pytest.raises(AwsError, match="cannot be read within 1 s"):
-            at_once(range(30), lambda _: aws.ask(questions.ADDON, CNI))
-        assert len(server.requests) <= refusals.AT_ONCE
+            ask_concurrently(range(30), lambda _: aws.ask(questions.ADDON, CNI))
+        assert len(server.requests) <= refusals.MAX_CONCURRENT_REQUESTS
     assert time.monotonic() - begun < 10
 
 
@@ -111,7 +111,7 @@ def test_what_reading_the_cluster_took_is_not_there_for_aws() -> None:
     with Endpoint(lambda _: json_reply({"addon": {}})) as server:
         aws = asked(server.url, 10.0, read_time)
         assert aws.ask(questions.ADDON, CNI) == {"addon": {}}
-        with read_time.counted():
+        with read_time.counting():
             now[0] += 11.0
         with pytest.raises(AwsError, match="cannot be read within 10 s"):
             aws.ask(questions.ADDON, CNI)
@@ -121,11 +121,11 @@ def test_what_reading_the_cluster_took_is_not_there_for_aws() -> None:
 def test_the_first_observation_includes_what_came_before_it() -> None:
     now = [0.0]
     read_time = ReadTime(lambda: now[0])
-    with read_time.counted():
+    with read_time.counting():
         now[0] += 4.0
-    read_time.observe()
+    read_time.start_observation()
     assert read_time.left_s(10.0) == 6.0, "AWS was asked before, by the same command"
-    read_time.observe()
+    read_time.start_observation()
     assert read_time.left_s(10.0) == 10.0
 
 
@@ -167,9 +167,9 @@ def test_a_cluster_that_is_described_with_lists(field: str) -> None:
     """In a snapshot that somebody has edited there may be anything."""
     edited = Scripted({"eks:DescribeCluster": {"cluster": {"name": "prod", "version": "1.33", field: ["x"]}}})
     with pytest.raises(AwsRefused, match=f"the answer to eks:DescribeCluster is not what it should be.*{field}"):
-        cluster_named(edited, "prod")
+        describe_cluster(edited, "prod")
 
 
 def test_a_caller_that_is_described_with_lists() -> None:
     with pytest.raises(AwsRefused, match="Arn is a text"):
-        caller_of(Scripted({"sts:GetCallerIdentity": {"Account": "111122223333", "Arn": ["x"]}}))
+        get_caller(Scripted({"sts:GetCallerIdentity": {"Account": "111122223333", "Arn": ["x"]}}))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.aws import eks, machines, upgrades
 from kubectl_eksdoc.aws.upgrades import InsightRefresh
 from kubectl_eksdoc.errors import AwsDenied, AwsThrottled
-from kubectl_eksdoc.model.eks import Client, Deprecation, Insight, InsightDetail, Refresh, UnfitAddon
+from kubectl_eksdoc.model.eks import ApiClient, ApiDeprecation, Insight, InsightDetail, InsightsRefresh, IncompatibleAddon
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import TemplateRef
 from tests.aws.answers import Scripted
@@ -41,7 +41,7 @@ FULL = {
 
 
 def test_one_in_full() -> None:
-    (told,) = upgrades.readiness(sees(account(DescribeInsight={"insight": FULL})), ["1.34"])  # type: ignore[misc]
+    (told,) = upgrades.readiness_insights(sees(account(DescribeInsight={"insight": FULL})), ["1.34"])  # type: ignore[misc]
     assert told == Insight(
         "1",
         "Kubelet version skew",
@@ -53,8 +53,8 @@ def test_one_in_full() -> None:
         NOW - timedelta(days=3),
         InsightDetail(
             "upgrade them",
-            (Deprecation("/apis/x/v1beta1/y", "/apis/x/v1/y", "1.34", (Client("curl", 3, NOW - timedelta(days=2)),)),),
-            (UnfitAddon("coredns", ("v1.12",)),),
+            (ApiDeprecation("/apis/x/v1beta1/y", "/apis/x/v1/y", "1.34", (ApiClient("curl", 3, NOW - timedelta(days=2)),)),),
+            (IncompatibleAddon("coredns", ("v1.12",)),),
             ("nodes/a", "arn:x"),
         ),
     )
@@ -62,7 +62,7 @@ def test_one_in_full() -> None:
 
 def test_what_passes_is_not_asked_for_in_full() -> None:
     aws = account(ListInsights={"insights": [an_insight(insightStatus={"status": "PASSING"})]})
-    (told,) = upgrades.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
+    (told,) = upgrades.readiness_insights(sees(aws), ["1.34"])  # type: ignore[misc]
     assert isinstance(told, Insight) and told.detail is None
     assert {name for name, _ in aws.asked} == {"eks:ListInsights"}
 
@@ -74,17 +74,17 @@ def test_one_list_that_may_not_be_had_leaves_the_other() -> None:
         return AwsThrottled("asked too often")
 
     of = sees(account(ListInsights=answer))
-    assert upgrades.others(of) == Unknown("asked too often") and len(upgrades.readiness(of, ["1.34"])) == 1  # type: ignore[arg-type]
+    assert upgrades.other_insights(of) == Unknown("asked too often") and len(upgrades.readiness_insights(of, ["1.34"])) == 1  # type: ignore[arg-type]
     denied = sees(account(ListInsights=AwsDenied("no", missing="eks:ListInsights")))
-    assert upgrades.readiness(denied, ["1.34"]) == Unknown("no", "eks:ListInsights") == upgrades.others(denied)
-    assert upgrades.readiness(denied, []) == ()
+    assert upgrades.readiness_insights(denied, ["1.34"]) == Unknown("no", "eks:ListInsights") == upgrades.other_insights(denied)
+    assert upgrades.readiness_insights(denied, []) == ()
 
 
 def test_a_refresh() -> None:
     said = {"message": "on it", "status": "IN_PROGRESS"}
     aws = Scripted({"eks:StartInsightsRefresh": said, "eks:DescribeInsightsRefresh": {**said, "status": "COMPLETED"}})
     of = InsightRefresh(sees(aws))
-    assert of.begin() == Refresh("IN_PROGRESS", "on it") and of.state() == Refresh("COMPLETED", "on it")
+    assert of.begin() == InsightsRefresh("IN_PROGRESS", "on it") and of.state() == InsightsRefresh("COMPLETED", "on it")
     assert [params for _, params in aws.asked] == [{"clusterName": "demo-shop"}] * 2
     aws.answers["eks:DescribeInsightsRefresh"] = AwsDenied("no", missing="eks:DescribeInsightsRefresh")
     assert of.state() == Unknown("no", "eks:DescribeInsightsRefresh")
@@ -130,18 +130,18 @@ def spoiled(draw: st.DrawFn, document: Any) -> Any:
 @given(st.data())
 def test_whatever_is_answered_is_a_fact_or_unknown(data: st.DataObject) -> None:
     of = sees(Scripted({name: data.draw(spoiled(answer)) for name, answer in ANSWERS.items()}))
-    assert isinstance(upgrades.readiness(of, ["1.34"]), (tuple, Unknown))
-    assert isinstance(upgrades.others(of), (tuple, Unknown))
-    assert isinstance(machines.names(of), (tuple, Unknown))
+    assert isinstance(upgrades.readiness_insights(of, ["1.34"]), (tuple, Unknown))
+    assert isinstance(upgrades.other_insights(of), (tuple, Unknown))
+    assert isinstance(machines.node_group_names(of), (tuple, Unknown))
     assert machines.node_group(of, "blue") is not None
     eks.updates(of, {"nodegroupName": "blue"}, 3)
     assert not isinstance(upgrades.template_versions(of, TemplateRef("lt-1", "", "3")), Absent)
     assert set(machines.subnets(of, ["subnet-a"])) == {"subnet-a"}
     assert len(machines.quotas(of, NOW)) == 4
-    assert isinstance(InsightRefresh(of).state(), (Refresh, Unknown))
+    assert isinstance(InsightRefresh(of).state(), (InsightsRefresh, Unknown))
 
 
 def test_one_that_may_not_be_described_is_there_all_the_same() -> None:
     aws = account(DescribeInsight=AwsDenied("no", missing="eks:DescribeInsight"))
-    (told,) = upgrades.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
+    (told,) = upgrades.readiness_insights(sees(aws), ["1.34"])  # type: ignore[misc]
     assert isinstance(told, Insight) and told.detail == Unknown("no", "eks:DescribeInsight")

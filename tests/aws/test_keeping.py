@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.recorded import AwsAnswerCleaner
-from kubectl_eksdoc.kubernetes.redaction import Digests, KeptAnnotations, is_digest
+from kubectl_eksdoc.kubernetes.redaction import Digester, Redactor, is_digest
 from kubectl_eksdoc.model import aws_operations as questions
 
-KEPT = AwsAnswerCleaner(KeptAnnotations(Digests(b"a key")))
+KEPT = AwsAnswerCleaner(Redactor(Digester(b"a key")))
 
 
 def values(given: Any) -> Any:

@@ -14,7 +14,7 @@ import pytest
 from kubectl_eksdoc.aws import ec2, eks, queues, upgrades
 from kubectl_eksdoc.aws import machines as capacity
 from kubectl_eksdoc.aws import machines as node_groups
-from kubectl_eksdoc.aws.asking import AT_ONCE, VerifiedCluster, at_once, believed, caller_of, cluster_named
+from kubectl_eksdoc.aws.asking import MAX_CONCURRENT_REQUESTS, VerifiedCluster, ask_concurrently, verify_cluster, get_caller, describe_cluster
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import (
     AwsDenied,
@@ -28,7 +28,7 @@ from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
-from kubectl_eksdoc.model.interruption import FiguresOf, RolePolicies
+from kubectl_eksdoc.model.interruption import MetricsQuery, RolePolicies
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import TemplateRef
 from tests.aws.answers import sees
@@ -79,13 +79,13 @@ def everything(of: VerifiedCluster) -> dict[AwsOperation, Any]:
         questions.ADDON_VERSIONS: eks.addon_versions(of, "vpc-cni", "1.24"),
         questions.ADDON_CONFIGURATION: eks.addon_configuration(of, "vpc-cni", "v1.12.0-eksbuild.1"),
         questions.UPDATES: eks.updates_of_addon(of, "vpc-cni"),
-        questions.NODE_GROUPS: node_groups.names(of),
+        questions.NODE_GROUPS: node_groups.node_group_names(of),
         questions.NODE_GROUP: node_groups.node_group(of, "blue"),
         questions.POD_IDENTITIES: node_groups.pod_identities(of),
         questions.INSTANCES: ec2.instances(of, INSTANCES),
         questions.IMAGES: ec2.images(of, [IMAGE]),
         questions.TEMPLATE_VERSIONS: ec2.template_version(of, TEMPLATE),
-        questions.METADATA_DEFAULTS: ec2.account_defaults(of),
+        questions.METADATA_DEFAULTS: ec2.account_metadata_defaults(of),
         questions.SCALING_GROUPS: ec2.scaling_groups(of, ["own"]),
         questions.LAUNCH_CONFIGURATIONS: ec2.launch_configurations(of, ["old"]),
         **of_interruption(of),
@@ -94,39 +94,39 @@ def everything(of: VerifiedCluster) -> dict[AwsOperation, Any]:
 
 
 def of_upgrades(of: VerifiedCluster) -> dict[AwsOperation, Any]:
-    told = upgrades.readiness(of, ["1.25"])
+    told = upgrades.readiness_insights(of, ["1.25"])
     listed = told if isinstance(told, Unknown) else ("listed", *(getattr(each, "id", each) for each in told))
     return {
         questions.INSIGHTS: listed,
         questions.INSIGHT: told if isinstance(told, Unknown) else ("in full", *told),
         questions.INSIGHTS_REFRESH: upgrades.InsightRefresh(of).state(),
         questions.SUBNETS: capacity.subnets(of, ["subnet-1"]),
-        questions.PARAMETER: eks.release(of, "AL2023_x86_64_STANDARD", "1.24"),
+        questions.PARAMETER: eks.recommended_release(of, "AL2023_x86_64_STANDARD", "1.24"),
         questions.QUOTA: capacity.quotas(of, None),
     }
 
 
 def of_interruption(of: VerifiedCluster) -> dict[AwsOperation, Any]:
     """Several questions make one answer: its parts by the question that each rests on."""
-    queue, key = queues.queue(of, QUEUE), queues.key(of, f"alias/{QUEUE}")
+    queue, key = queues.queue(of, QUEUE), queues.kms_key(of, f"alias/{QUEUE}")
     role = queues.role_policies(of, ROLE.format(ACCOUNT))
     unread = role.unread if isinstance(role, RolePolicies) else (role,)
     return {
         questions.QUEUE_URL: getattr(queue, "url", queue),
         questions.QUEUE_ATTRIBUTES: getattr(queue, "arn", queue),
-        questions.RULES: queues.rules(of),
-        questions.RULE_TARGETS: queues.targets(of, [QUEUE]),
+        questions.RULES: queues.event_rules(of),
+        questions.RULE_TARGETS: queues.rule_targets(of, [QUEUE]),
         questions.KEY: getattr(key, "manager", key),
         questions.KEY_POLICY: getattr(key, "policy", key),
-        questions.POD_IDENTITY: queues.identity(of, "shop", "cart"),
+        questions.POD_IDENTITY: queues.pod_identity_role(of, "shop", "cart"),
         questions.ROLE: getattr(role, "boundary", role),
         questions.ATTACHED_POLICIES: _of(unread, "iam:ListAttachedRolePolicies") or "read",
         questions.POLICY: _of(unread, "iam:GetPolicy") or "read",
         questions.POLICY_VERSION: _of(unread, "iam:GetPolicyVersion") or "read",
         questions.ROLE_POLICIES: _of(unread, "iam:ListRolePolicies") or "read",
         questions.ROLE_POLICY: _of(unread, "iam:GetRolePolicy") or "read",
-        questions.METRICS: queues.figures(of, FiguresOf(QUEUE, (QUEUE,), NOW)),
-        questions.SPOT_REQUESTS: queues.notices(of, INSTANCES) or "none has a notice",
+        questions.METRICS: queues.read_figures(of, MetricsQuery(QUEUE, (QUEUE,), NOW)),
+        questions.SPOT_REQUESTS: queues.spot_notices(of, INSTANCES) or "none has a notice",
     }
 
 
@@ -180,7 +180,7 @@ def with_queue(prod: World) -> None:
 def test_a_cluster_is_believed_and_all_of_it_known_and_counted(whole: World) -> None:
     prod = whole
     aws = live(prod)
-    found = believed(aws, aws.access)
+    found = verify_cluster(aws, aws.access)
     assert (found.cluster.account, found.cluster.version, found.caller.account) == (ACCOUNT, "1.24", ACCOUNT)
     told = everything(found)
     assert not [question for question, answer in told.items() if isinstance(answer, Unknown) or not answer]
@@ -200,7 +200,7 @@ def test_context_a_never_reads_account_b(prod: World) -> None:
     )
     aws = live(prod, settings=access(prod, OTHER).settings)
     with pytest.raises(AwsOtherCluster, match=f"account {ACCOUNT}, and the credentials are of account {OTHER}"):
-        believed(aws, aws.access)
+        verify_cluster(aws, aws.access)
     assert list(aws.calls) == ["sts:GetCallerIdentity"]
 
 
@@ -208,12 +208,12 @@ def test_the_role_of_the_context_is_assumed_first(prod: World) -> None:
     """The credentials at hand are of another account, as where a person sits in one and works in many."""
     keys = access(prod, OTHER).settings
     aws = live(prod, settings=keys, role=ROLE.format(ACCOUNT))
-    found = believed(aws, aws.access)
+    found = verify_cluster(aws, aws.access)
     assert found.caller.account == ACCOUNT and "assumed-role/reader/kubectl-eksdoc" in found.caller.arn
     assert prod.count("sts:AssumeRole") == aws.calls["sts:AssumeRole"] == 1
     prod.deny("sts:AssumeRole")
     refused = live(prod, settings=keys, role=ROLE.format(ACCOUNT))
-    for ask in (lambda: believed(refused, refused.access), lambda: caller_of(refused)):
+    for ask in (lambda: verify_cluster(refused, refused.access), lambda: get_caller(refused)):
         with pytest.raises(AwsLogin, match="AssumeRole is refused: AccessDenied") as told:
             ask()
         assert "reader (assumed from" in told.value.message, "nothing is unknown for it: nothing can be asked"
@@ -249,7 +249,7 @@ ELSEWHERE = (
 test_target_health, test_metadata_changes and imds_probe/command/test_served."""
 
 
-DENIED = [each for each in questions.ALL if not each.free and each not in ELSEWHERE]
+DENIED = [each for each in questions.ALL if not each.needs_no_permission and each not in ELSEWHERE]
 TOGETHER = 4
 
 
@@ -271,21 +271,21 @@ def without_rights_to(
 def test_each_right_that_is_missing_is_named_and_takes_nothing_else_with_it(whole: World) -> None:
     """Some at a time, none of which is asked because of another's answer."""
     aws = live(whole)
-    seen = believed(aws, aws.access)
+    seen = verify_cluster(aws, aws.access)
     full = everything(seen)
     asked = [each for each in DENIED if each is not questions.CLUSTER]
     parts = [asked[at::TOGETHER] for at in range(TOGETHER)]
     assert [found for part in parts if (found := without_rights_to(part, whole, seen, full))] == []
     whole.deny("eks:DescribeCluster")
     with pytest.raises(AwsDenied) as refused:
-        believed(aws, aws.access)
+        verify_cluster(aws, aws.access)
     assert refused.value.missing == questions.CLUSTER.action
 
 
 @pytest.mark.long
 def test_lists_come_in_pages(prod: World) -> None:
     aws = live(prod)
-    seen = believed(aws, aws.access)
+    seen = verify_cluster(aws, aws.access)
     whole = everything(seen)
     prod.pages(1)
     prod.forget_calls()
@@ -298,7 +298,7 @@ def test_lists_come_in_pages(prod: World) -> None:
 def test_credentials_that_are_not_accepted_end_it(prod: World) -> None:
     aws = live(prod)
     prod.expire()
-    for ask in (lambda: believed(aws, aws.access), lambda: eks.addons(sees(aws, NAME))):
+    for ask in (lambda: verify_cluster(aws, aws.access), lambda: eks.addons(sees(aws, NAME))):
         with pytest.raises(AwsLogin, match="have expired"):
             ask()
 
@@ -306,7 +306,7 @@ def test_credentials_that_are_not_accepted_end_it(prod: World) -> None:
 def test_what_is_throttled_is_asked_again(prod: World) -> None:
     aws = live(prod, tries=3)
     prod.throttle("eks:DescribeCluster", 1)
-    assert cluster_named(aws, NAME).name == NAME
+    assert describe_cluster(aws, NAME).name == NAME
     assert aws.calls["eks:DescribeCluster"] == 2
 
 
@@ -318,13 +318,13 @@ def test_what_stays_throttled_is_unknown(prod: World) -> None:
     assert "asked too often for eks:DescribeAddon" in str(found[0]) and "DescribeAddon'" not in str(found[0])
     prod.throttle("eks:DescribeCluster")
     with pytest.raises(AwsThrottled):
-        cluster_named(aws, NAME)
+        describe_cluster(aws, NAME)
 
 
 @pytest.mark.long
 def test_lists_within_lists_send_no_more_at_once(prod: World) -> None:
     aws, lock, now, most = live(prod), threading.Lock(), 0, 0
-    send = aws._asked
+    send = aws._send
 
     def counted(question: AwsOperation, parameters: dict[str, Any]) -> dict[str, Any]:
         nonlocal now, most
@@ -336,14 +336,14 @@ def test_lists_within_lists_send_no_more_at_once(prod: World) -> None:
             with lock:
                 now -= 1
 
-    aws._asked = counted  # type: ignore[method-assign]
-    at_once(range(AT_ONCE), lambda _: at_once(range(AT_ONCE), lambda _: cluster_named(aws, NAME)))
-    assert 1 < most <= AT_ONCE
+    aws._send = counted  # type: ignore[method-assign]
+    ask_concurrently(range(MAX_CONCURRENT_REQUESTS), lambda _: ask_concurrently(range(MAX_CONCURRENT_REQUESTS), lambda _: describe_cluster(aws, NAME)))
+    assert 1 < most <= MAX_CONCURRENT_REQUESTS
 
 
 def test_clients_know_nothing_that_is_not_asked(prod: World) -> None:
     aws = live(prod)
-    cluster_named(aws, NAME)
+    describe_cluster(aws, NAME)
     with pytest.raises(AttributeError):
         aws.ask(AwsOperation("eks", "DeleteCluster"), {"name": NAME})
     assert prod.count("eks:DeleteCluster") == 0
@@ -352,7 +352,7 @@ def test_clients_know_nothing_that_is_not_asked(prod: World) -> None:
 @pytest.mark.long
 def test_each_right_alone_is_named_and_takes_nothing_else_with_it(whole: World) -> None:
     aws = live(whole)
-    seen = believed(aws, aws.access)
+    seen = verify_cluster(aws, aws.access)
     full = everything(seen)
     each_alone = [[each] for each in DENIED if each is not questions.CLUSTER]
     assert [found for part in each_alone if (found := without_rights_to(part, whole, seen, full))] == []

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.aws.machines import v1_calls
 from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import V1Calls
+from kubectl_eksdoc.model.machines import Imdsv1Requests
 from tests.aws.answers import Scripted, sees
 from tests.builders import NOW
 
@@ -27,11 +27,11 @@ def told(*results: dict[str, Any], instances: tuple[str, ...] = ("i-0", "i-1")) 
 
 def test_days_are_summed_and_a_metric_may_come_in_parts() -> None:
     found = told(result("a0", 3, 0, 4, status="PartialData"), result("r0"), result("a0", 1), result("r1", 2, 2))
-    assert found == {"i-0": V1Calls(8, None, 4), "i-1": V1Calls(None, 4, 2)}
+    assert found == {"i-0": Imdsv1Requests(8, None, 4), "i-1": Imdsv1Requests(None, 4, 2)}
 
 
 def test_without_figures_nothing_is_known() -> None:
-    assert told(result("a0"), result("r0")) == {"i-0": V1Calls(), "i-1": V1Calls()}
+    assert told(result("a0"), result("r0")) == {"i-0": Imdsv1Requests(), "i-1": Imdsv1Requests()}
 
 
 @pytest.mark.parametrize("status", ["Forbidden", "InternalError"])

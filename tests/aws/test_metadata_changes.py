@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.group_updates import Stage
+from kubectl_eksdoc.amazon.group_updates import UpdateStage
 from kubectl_eksdoc.aws import ec2
-from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, verify_cluster
 from kubectl_eksdoc.aws.machines import MetadataChanges
-from kubectl_eksdoc.changes.engine import World as ChangeWorld
-from kubectl_eksdoc.changes.engine import carry_out
+from kubectl_eksdoc.changes.engine import ChangeEnvironment as ChangeWorld
+from kubectl_eksdoc.changes.engine import start_change
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
-from kubectl_eksdoc.imds_probe.apply import Ports, fix_of
+from kubectl_eksdoc.imds_probe.apply import FixPorts, build_fix
 from kubectl_eksdoc.imds_probe.run import FixDone
-from kubectl_eksdoc.model.change_journal import Became
+from kubectl_eksdoc.model.change_journal import PartOutcome
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import Instance, MetadataOptions, SaidOptions
-from kubectl_eksdoc.model.metadata import Act, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, DeclaredMetadataOptions
+from kubectl_eksdoc.model.metadata import MetadataFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
 from tests.aws.test_live import live, prod
 from tests.changes.fixed import FakeClasses, Kept
 
@@ -38,7 +38,7 @@ SAID = {"HttpTokens": "required", "HttpPutResponseHopLimit": 1, "InstanceMetadat
 @pytest.fixture
 def of(prod: World) -> VerifiedCluster:
     aws = live(prod)
-    found = believed(aws, aws.access)
+    found = verify_cluster(aws, aws.access)
     prod.forget_calls()
     return found
 
@@ -48,17 +48,17 @@ def an_instance(prod: World) -> str:
     return str(prod.client("ec2").run_instances(**asked)["Instances"][0]["InstanceId"])
 
 
-def act_on(of: VerifiedCluster, *ids: str) -> OnInstances:
+def act_on(of: VerifiedCluster, *ids: str) -> InstancesFix:
     found = ec2.instances(of, ids)
     each = []
     for ident in ids:
         seen = found[ident]
         assert isinstance(seen, Instance) and seen.options is not None
-        each.append(SetOptions(f"node-{ident}", ident, seen.options, 2))
-    return OnInstances(tuple(each))
+        each.append(InstanceOptionsChange(f"node-{ident}", ident, seen.options, 2))
+    return InstancesFix(tuple(each))
 
 
-def a_group(prod: World, **data: Any) -> OnTemplate:
+def a_group(prod: World, **data: Any) -> LaunchTemplateFix:
     client = prod.client("ec2")
     made = client.create_launch_template(
         LaunchTemplateName="own", LaunchTemplateData={"InstanceType": "m5.large", "MetadataOptions": SAID, **data}
@@ -74,7 +74,7 @@ def a_group(prod: World, **data: Any) -> OnTemplate:
         releaseVersion=PINNED,
     )
     pinned = ("", "") if "ImageId" in data else ("1.24", PINNED)
-    return OnTemplate("own", ident, 1, SaidOptions("required", 1, tags=True), 2, *pinned, ("n0",))
+    return LaunchTemplateFix("own", ident, 1, DeclaredMetadataOptions("required", 1, tags=True), 2, *pinned, ("n0",))
 
 
 class Fast:
@@ -90,18 +90,18 @@ class Fast:
         time.sleep(min(seconds / 100, 0.1))
 
 
-def carried_out(of: VerifiedCluster, act: Act) -> FixDone:
+def carried_out(of: VerifiedCluster, act: MetadataFix) -> FixDone:
     clock = Fast()
     unasked = Unknown("not asked")
     world = ChangeWorld(Kept(), clock, clock.sleep, lambda: 0, lambda line: None, 3000)
-    ports = Ports(MetadataChanges(of), FakeClasses(), lambda group: unasked)
-    return carry_out(fix_of(act, TOKEN, ports, world), {"run": "r-1"}, world)
+    ports = FixPorts(MetadataChanges(of), FakeClasses(), lambda group: unasked)
+    return start_change(build_fix(act, TOKEN, ports, world), {"run": "r-1"}, world)
 
 
 def test_instances_keep_all_but_their_hop_limit(prod: World, of: VerifiedCluster) -> None:
     ids = [an_instance(prod) for _ in range(2)]
     done = carried_out(of, act_on(of, *ids))
-    assert done.whole and [part.became for part in done.parts] == [Became.DONE] * 2
+    assert done.whole and [part.became for part in done.parts] == [PartOutcome.DONE] * 2
     for ident in ids:
         (found,) = prod.client("ec2").describe_instances(InstanceIds=[ident])["Reservations"]
         options = found["Instances"][0]["MetadataOptions"]
@@ -128,7 +128,7 @@ def test_an_endpoint_that_is_disabled_is_enabled(prod: World, of: VerifiedCluste
     ident = an_instance(prod)
     prod.client("ec2").modify_instance_metadata_options(InstanceId=ident, HttpEndpoint="disabled")
     (each,) = act_on(of, ident).each
-    assert not each.before.endpoint and carried_out(of, OnInstances((each,))).whole
+    assert not each.before.endpoint and carried_out(of, InstancesFix((each,))).whole
     assert act_on(of, ident).each[0].before == each.after
 
 
@@ -149,7 +149,7 @@ def test_a_new_version_keeps_what_the_old_one_says_and_the_ami_stays(prod: World
     act = a_group(prod)
     prod.eks().ends_when_asked = 2
     done = carried_out(of, act)
-    assert done.whole and (done.number, done.stage) == (2, Stage.SUCCESSFUL)
+    assert done.whole and (done.number, done.stage) == (2, UpdateStage.SUCCESSFUL)
     told = prod.client("ec2").describe_launch_template_versions(LaunchTemplateId=act.id, Versions=["2"])
     (version,) = told["LaunchTemplateVersions"]
     assert version["LaunchTemplateData"]["MetadataOptions"] == {**SAID, "HttpPutResponseHopLimit": 2}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.ec2 import last_accessed, role_events
+from kubectl_eksdoc.aws.ec2 import services_last_accessed, role_events
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsThrottled
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import RoleUse, RoleUses
@@ -103,7 +103,7 @@ def told(*looks: dict[str, Any], **more: Any) -> tuple[Any, Scripted, Waits]:
         **more,
     }
     aws, waits = Scripted(answers), Waits()
-    return last_accessed(sees(aws), (ARN,), waits)[ARN], aws, waits
+    return services_last_accessed(sees(aws), (ARN,), waits)[ARN], aws, waits
 
 
 WORKING = {"JobStatus": "IN_PROGRESS"}
@@ -172,14 +172,14 @@ def test_iam_over_http(prod: World, now: datetime) -> None:
     iam.add_role_to_instance_profile(InstanceProfileName="nodes", RoleName="nodes")
     prod.accessed(ROLE, {"s3": now - DAY, "sqs": None}, looks=2)
     prod.forget_calls()
-    found = last_accessed(sees(live(prod)), (arn,), Waits())[arn]
+    found = services_last_accessed(sees(live(prod)), (arn,), Waits())[arn]
     assert isinstance(found, RoleUses) and found.uses == (RoleUse("s3", now - DAY),)
     assert (prod.count(REPORT), prod.count(DETAILS)) == (1, 3)
     prod.accessed(ROLE, {}, fails="internal error")
-    assert last_accessed(sees(live(prod)), (arn,), Waits())[arn] == Unknown(
+    assert services_last_accessed(sees(live(prod)), (arn,), Waits())[arn] == Unknown(
         "IAM could not make its report: internal error"
     )
     for action in (PROFILE, REPORT, DETAILS):
         prod.allow()
         prod.deny(action)
-        assert last_accessed(sees(live(prod)), (arn,), Waits())[arn].missing == action  # type: ignore[union-attr]
+        assert services_last_accessed(sees(live(prod)), (arn,), Waits())[arn].missing == action  # type: ignore[union-attr]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.queues import figures, role_policies
-from kubectl_eksdoc.model.interruption import Figures, FiguresOf, RolePolicies
+from kubectl_eksdoc.aws.queues import read_figures, role_policies
+from kubectl_eksdoc.model.interruption import DeliveryMetrics, MetricsQuery, RolePolicies
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.answers import ACCOUNT, Scripted, sees
 
@@ -42,20 +42,20 @@ def test_a_role_of_another_account_is_not_taken_for_one_of_the_same_name() -> No
     assert aws.asked == []
 
 
-ABOUT = FiguresOf("", ("spot",), datetime(2026, 11, 20, 9, tzinfo=timezone.utc))
+ABOUT = MetricsQuery("", ("spot",), datetime(2026, 11, 20, 9, tzinfo=timezone.utc))
 
 
-def told(code: str) -> Figures | Unknown:
+def told(code: str) -> DeliveryMetrics | Unknown:
     """Of a day in which nothing failed, as far as CloudWatch says."""
     results: list[dict[str, Any]] = [
         {"Id": "m0", "StatusCode": "Complete", "Values": [3.0]},
         {"Id": "m1", "StatusCode": code, "Values": []},
     ]
-    return figures(sees(Scripted({"cloudwatch:GetMetricData": {"MetricDataResults": results}})), ABOUT)
+    return read_figures(sees(Scripted({"cloudwatch:GetMetricData": {"MetricDataResults": results}})), ABOUT)
 
 
 def test_no_figures_are_none() -> None:
-    assert told("Complete") == Figures({"spot": 3}, {})
+    assert told("Complete") == DeliveryMetrics({"spot": 3}, {})
 
 
 @pytest.mark.parametrize("code", ["Forbidden", "InternalError"])

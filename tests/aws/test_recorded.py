@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import cluster_named
-from kubectl_eksdoc.aws.recorded import Recorded, Recorder
+from kubectl_eksdoc.aws.asking import describe_cluster
+from kubectl_eksdoc.aws.recorded import RecordedAws, Recorder
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled, SnapshotError
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -29,12 +29,12 @@ _json: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-HEAD = Recorder(Scripted({})).written(RECORDED).replace(b'"calls": [], ', b"").removesuffix(b"}") + b", "
+HEAD = Recorder(Scripted({})).to_bytes(RECORDED).replace(b'"calls": [], ', b"").removesuffix(b"}") + b", "
 """A recording up to its calls."""
 
 
-def again(recorder: Recorder) -> Recorded:
-    return Recorded(recorder.written(RECORDED))
+def again(recorder: Recorder) -> RecordedAws:
+    return RecordedAws(recorder.to_bytes(RECORDED))
 
 
 @given(st.dictionaries(_names, _json, max_size=4), st.dictionaries(_names, _json, max_size=3))
@@ -58,7 +58,7 @@ def test_what_was_refused_is_named_by_its_action() -> None:
     for question in (questions.ADDON, questions.ADDONS):
         with suppress(AwsError):
             recorder.ask(question, {})
-    assert recorder.refused == {"eks:DescribeAddon": "IAM does not allow it"}
+    assert recorder.refused_actions == {"eks:DescribeAddon": "IAM does not allow it"}
 
 
 def test_facts_of_a_recording_are_those_of_the_live_answers() -> None:
@@ -78,7 +78,7 @@ def test_facts_of_a_recording_are_those_of_the_live_answers() -> None:
 
     def facts(aws: Any) -> tuple[Any, ...]:
         return (
-            cluster_named(aws, "demo-shop"),
+            describe_cluster(aws, "demo-shop"),
             eks.addons(sees(aws)),
             eks.addon_versions(sees(aws), "x"),
             eks.cluster_versions(sees(aws)),
@@ -95,7 +95,7 @@ def test_the_same_answers_give_the_same_bytes_in_whatever_order_they_came() -> N
     one, other = Recorder(live), Recorder(live)
     one.ask(questions.CLUSTER, {"name": "a"}), one.ask(questions.CALLER, {})
     other.ask(questions.CALLER, {}), other.ask(questions.CLUSTER, {"name": "a"})
-    assert one.written(RECORDED) == other.written(RECORDED)
+    assert one.to_bytes(RECORDED) == other.to_bytes(RECORDED)
 
 
 def test_an_answer_stays_whatever_is_done_with_it_and_is_not_asked_for_again() -> None:
@@ -117,14 +117,14 @@ def test_what_was_not_asked_is_unknown_and_never_nothing() -> None:
     empty = again(Recorder(Scripted({})))
     assert isinstance(eks.addons(sees(empty)), Unknown)
     with pytest.raises(AwsDenied, match="does not hold the answer of eks:DescribeCluster"):
-        cluster_named(empty, "demo-shop")
+        describe_cluster(empty, "demo-shop")
 
 
 def test_what_ends_everything_is_not_kept_as_an_answer() -> None:
     recorder = Recorder(Scripted({"eks:DescribeCluster": AwsError("no network")}))
     with pytest.raises(AwsError, match="no network"):
         recorder.ask(questions.CLUSTER, {})
-    assert b'"calls": []' in recorder.written(RECORDED)
+    assert b'"calls": []' in recorder.to_bytes(RECORDED)
 
 
 @pytest.mark.parametrize(
@@ -149,13 +149,13 @@ def test_what_ends_everything_is_not_kept_as_an_answer() -> None:
 )
 def test_what_is_no_recording_is_said_to_be_none(written: bytes) -> None:
     with pytest.raises(SnapshotError):
-        Recorded(written)
+        RecordedAws(written)
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_break_it(written: bytes) -> None:
     try:
-        Recorded(HEAD + b'"calls": ' + written + b"}")
+        RecordedAws(HEAD + b'"calls": ' + written + b"}")
     except SnapshotError:
         return
 
@@ -177,9 +177,9 @@ def test_an_answer_that_somebody_has_edited_is_unknown_or_refused(answer: Any, r
     )
     what = {"refused": answer} if refused else {"answer": answer}
     calls = [{"service": "eks", "operation": name, "parameters": given, **what} for name, given in asked]
-    aws = Recorded(HEAD + b'"calls": ' + json.dumps(calls).encode() + b"}")
+    aws = RecordedAws(HEAD + b'"calls": ' + json.dumps(calls).encode() + b"}")
     for ask in (
-        lambda: cluster_named(aws, "x"),
+        lambda: describe_cluster(aws, "x"),
         lambda: eks.addons(sees(aws, "x")),
         lambda: eks.addon(sees(aws, "x"), "y"),
         lambda: eks.cluster_versions(sees(aws, "x")),

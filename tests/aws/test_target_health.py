@@ -62,29 +62,29 @@ def test_an_update_is_begun_and_followed(prod: World) -> None:
     (under_way,) = prod.eks().updates
     prod.eks().finish(under_way.id)
     updates = AddonUpdates(of, "vpc-cni")
-    begun = updates.begin(CALL)
+    begun = updates.start_update(CALL)
     assert begun.status == "InProgress" and begun.parameter("ConfigurationValues") == '{"env":{}}'
     (asked,) = [call for call in prod.calls if call.name == "eks:UpdateAddon"]
     assert ("clientRequestToken", "token-1") in asked.named
     prod.eks().finish(begun.id)
-    found = updates.update(begun.id)
+    found = updates.read_update(begun.id)
     assert not isinstance(found, (Unknown, Absent)) and found.status == "Successful"
-    assert isinstance(updates.update("nobody-knows"), Absent)
+    assert isinstance(updates.read_update("nobody-knows"), Absent)
 
 
 def test_what_eks_refuses_is_said_in_words(prod: World) -> None:
     updates = AddonUpdates(seen(prod), "vpc-cni")
     with pytest.raises(AwsRefused, match="another one is in progress") as refused:
-        updates.begin(CALL)
+        updates.start_update(CALL)
     assert refused.value.code == "ResourceInUseException" and "Nothing was changed" in refused.value.hint
     prod.eks().finish(prod.eks().updates[0].id)
     with pytest.raises(AwsRefused, match="EKS refuses this update of vpc-cni to v9"):
-        updates.begin(UpdateCall("vpc-cni", "v9", "NONE", None, "t"))
+        updates.start_update(UpdateCall("vpc-cni", "v9", "NONE", None, "t"))
     prod.deny("eks:UpdateAddon", "eks:DescribeUpdate")
     with pytest.raises(AwsDenied) as denied:
-        updates.begin(CALL)
+        updates.start_update(CALL)
     assert denied.value.missing == "eks:UpdateAddon" and "Nothing was changed" in denied.value.hint
-    described = updates.update("any")
+    described = updates.read_update("any")
     assert isinstance(described, Unknown) and described.missing == "eks:DescribeUpdate"
 
 
@@ -93,7 +93,7 @@ def test_what_eks_refuses_is_said_in_words(prod: World) -> None:
 )
 def test_after_a_fault_of_eks_own_nobody_says_that_nothing_was_changed(answer: Any) -> None:
     with pytest.raises(AwsError) as raised:
-        AddonUpdates(sees(Scripted({"eks:UpdateAddon": answer})), "vpc-cni").begin(CALL)
+        AddonUpdates(sees(Scripted({"eks:UpdateAddon": answer})), "vpc-cni").start_update(CALL)
     assert type(raised.value) is AwsError and "Nothing was changed" not in raised.value.hint
 
 

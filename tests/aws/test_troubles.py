@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from botocore import exceptions as raised
 
-from kubectl_eksdoc.aws.refusals import told
+from kubectl_eksdoc.aws.refusals import error_of_exception
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.aws_operations import AwsOperation
@@ -38,7 +38,7 @@ def refused(code: str, message: str = "so it is") -> raised.ClientError:
     ],
 )
 def test_what_aws_refuses(code: str, kind: type[AwsError], said: str) -> None:
-    error = told(refused(code), questions.ADDON, ACCESS)
+    error = error_of_exception(refused(code), questions.ADDON, ACCESS)
     assert type(error) is kind and said in error.message and error.exit_code == 4
 
 
@@ -63,13 +63,13 @@ LINK = "see https://logs.s3.amazonaws.com/a?X-Amz-Credential=EXAMPLE%2F1&X-Amz-S
     ],
 )
 def test_no_secret_that_aws_or_botocore_repeats(error: Exception) -> None:
-    ours = told(error, questions.ADDON, ACCESS)
+    ours = error_of_exception(error, questions.ADDON, ACCESS)
     assert "EXAMPLE" not in f"{ours.message} {ours.hint}"
 
 
 def test_who_asked_is_named_with_the_role_that_was_assumed() -> None:
     access = AwsAccess("prod", "eu-west-1", profile="ops", role="arn:aws:iam::111122223333:role/reader")
-    error = told(refused("AccessDenied", "no identity-based policy allows it"), questions.ADDON, access)
+    error = error_of_exception(refused("AccessDenied", "no identity-based policy allows it"), questions.ADDON, access)
     assert isinstance(error, AwsDenied) and error.missing == "eks:DescribeAddon"
     assert "role/reader (assumed from profile 'ops')" in error.message and "no identity-based policy" in error.hint
 
@@ -86,7 +86,7 @@ def test_who_asked_is_named_with_the_role_that_was_assumed() -> None:
     ],
 )
 def test_credentials_that_are_none(error: Exception, said: str) -> None:
-    found = told(error, questions.CALLER, ACCESS)
+    found = error_of_exception(error, questions.CALLER, ACCESS)
     assert isinstance(found, AwsLogin) and said in found.message and found.hint
 
 
@@ -100,7 +100,7 @@ def test_credentials_that_are_none(error: Exception, said: str) -> None:
     ],
 )
 def test_no_network(error: Exception) -> None:
-    found = told(error, questions.CLUSTER, ACCESS)
+    found = error_of_exception(error, questions.CLUSTER, ACCESS)
     assert type(found) is AwsError and "cannot ask eks in eu-west-1" in found.message and "HTTPS_PROXY" in found.hint
 
 
@@ -120,9 +120,9 @@ def test_every_question_exists_and_is_paged_as_it_says(question: AwsOperation) -
     client = boto3.client(question.service, "eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")
     method = xform_name(question.operation)
     model = client.meta.service_model.operation_model(question.operation)
-    assert client.can_paginate(method) is bool(question.listed or question.operation in _SOME_PAGES)
-    if question.listed:
-        assert question.listed in model.output_shape.members
+    assert client.can_paginate(method) is bool(question.paged_list or question.operation in _SOME_PAGES)
+    if question.paged_list:
+        assert question.paged_list in model.output_shape.members
     signed = model.service_model.signing_name
     prefix = f"{_OTHERWISE.get(signed, signed)}:"
-    assert question.free or all(action.startswith(prefix) for action in question.actions)
+    assert question.needs_no_permission or all(action.startswith(prefix) for action in question.actions)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.upgrades import MOST_OF_CLUSTER, MOST_OF_GROUP, nothing_told, upgrade_told
+from kubectl_eksdoc.aws.upgrades import MAX_CLUSTER_UPDATES, MAX_GROUP_UPDATES, unknown_upgrade_facts, read_upgrade_facts
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled
 from kubectl_eksdoc.model.addons import UpdateHistory
 from kubectl_eksdoc.model.eks import TemplateVersions, UpgradeFacts
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, CheckNeed, Unknown
+from kubectl_eksdoc.model.kinds import NOT_REQUESTED, Absent, CheckNeed, Unknown
 from kubectl_eksdoc.model.machines import NodeGroup, Quota, TemplateRef, TemplateVersion
 from tests.aws.upgrade_account import ALL_QUOTAS, WHOSE, a_group, account, cluster, count, sees, wanted
 from tests.examples import one_in
@@ -23,26 +23,26 @@ EVERYTHING = tuple(WHOSE)
 @pytest.mark.parametrize("need", WHOSE, ids=lambda each: each.name)
 def test_a_need_alone_asks_its_own_questions_only(need: CheckNeed) -> None:
     aws = account()
-    told = upgrade_told(sees(aws), wanted(need))
+    told = read_upgrade_facts(sees(aws), wanted(need))
     assert set(count(aws)) == WHOSE[need]
-    of = {each.name for each in fields(told) if getattr(told, each.name) not in (NOT_ASKED, {})}
+    of = {each.name for each in fields(told) if getattr(told, each.name) not in (NOT_REQUESTED, {})}
     assert of, "something is told"
 
 
 def test_no_need_asks_nothing() -> None:
     aws = account()
-    assert upgrade_told(sees(aws), wanted()) == UpgradeFacts() and not aws.asked
+    assert read_upgrade_facts(sees(aws), wanted()) == UpgradeFacts() and not aws.asked
 
 
 def test_thirty_groups_are_asked_for_in_bounded_calls() -> None:
     aws = account(30)
-    told = upgrade_told(sees(aws), wanted(*EVERYTHING))
+    told = read_upgrade_facts(sees(aws), wanted(*EVERYTHING))
     assert isinstance(told.node_groups, dict) and len(told.node_groups) == 30
     once = dict.fromkeys(QUESTIONS, 1)
     assert count(aws) == once | {
         "ec2:DescribeLaunchTemplateVersions": 2 * 30,  # each has one of its own, and uses an old version of it
         "eks:DescribeNodegroup": 30,
-        "eks:DescribeUpdate": MOST_OF_CLUSTER + 30 * MOST_OF_GROUP,
+        "eks:DescribeUpdate": MAX_CLUSTER_UPDATES + 30 * MAX_GROUP_UPDATES,
         "eks:ListInsights": 2,
         "eks:ListUpdates": 31,
         "service-quotas:GetServiceQuota": 4,
@@ -51,7 +51,7 @@ def test_thirty_groups_are_asked_for_in_bounded_calls() -> None:
 
 def test_all_of_it_as_facts() -> None:
     aws = account()
-    told = upgrade_told(sees(aws), wanted(*EVERYTHING))
+    told = read_upgrade_facts(sees(aws), wanted(*EVERYTHING))
     assert isinstance(told.node_groups, dict)
     group = told.node_groups["g00"]
     assert isinstance(group, NodeGroup)
@@ -76,7 +76,7 @@ def test_all_of_it_as_facts() -> None:
 
 def test_without_a_way_nothing_is_asked_about_versions() -> None:
     aws = account()
-    told = upgrade_told(sees(aws), wanted(CheckNeed.INSIGHTS, steps=()))
+    told = read_upgrade_facts(sees(aws), wanted(CheckNeed.INSIGHTS, steps=()))
     assert told.insights == () == told.other_insights
     assert [params["filter"] for _, params in aws.asked] == [{"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]}]
 
@@ -95,13 +95,13 @@ def test_one_question_that_is_not_answered_takes_nothing_else_with_it(question: 
         "missing": AwsMissing("there is none", code="ResourceNotFoundException"),
     }
     aws = account(2)
-    whole = upgrade_told(sees(aws), wanted(*EVERYTHING))
+    whole = read_upgrade_facts(sees(aws), wanted(*EVERYTHING))
     aws.answers[question] = answers[refusal]
     if refusal == "missing" and question in ("eks:ListAddons", "eks:DescribeClusterVersions"):
         with pytest.raises(AwsMissing):
-            upgrade_told(sees(aws), wanted(*EVERYTHING))
+            read_upgrade_facts(sees(aws), wanted(*EVERYTHING))
         return
-    told = upgrade_told(sees(aws), wanted(*EVERYTHING))
+    told = read_upgrade_facts(sees(aws), wanted(*EVERYTHING))
     differing = {each.name for each in fields(told) if getattr(told, each.name) != getattr(whole, each.name)}
     assert differing <= RESTS_ON[question]
     if refusal == "denied":
@@ -129,27 +129,27 @@ RESTS_ON = {
 
 def test_what_ends_everything_is_raised() -> None:
     with pytest.raises(AwsError, match="no network"):
-        upgrade_told(sees(account(ListInsights=AwsError("no network"))), wanted(*EVERYTHING))
+        read_upgrade_facts(sees(account(ListInsights=AwsError("no network"))), wanted(*EVERYTHING))
 
 
 def test_where_aws_is_not_believed_all_is_unknown_and_why() -> None:
     why = Unknown("it is another account", "eks:DescribeCluster")
-    told = nothing_told(why)
+    told = unknown_upgrade_facts(why)
     mappings = {"addon_versions", "templates", "releases"}
     assert {each.name for each in fields(told) if getattr(told, each.name) != why} == mappings
 
 
 def test_a_release_that_is_not_published_is_absent_and_windows_has_none() -> None:
     gone = AwsMissing("ParameterNotFound", code="ParameterNotFound")
-    told = upgrade_told(sees(account(GetParameter=gone)), wanted(CheckNeed.RELEASES))
+    told = read_upgrade_facts(sees(account(GetParameter=gone)), wanted(CheckNeed.RELEASES))
     (only,) = told.releases.values()
     assert isinstance(only, Absent) and "amazon-linux-2023/x86_64/standard" in only.said
     windows = account(DescribeNodegroup={"nodegroup": a_group("w", amiType="WINDOWS_CORE_2022_x86_64")})
-    told = upgrade_told(sees(windows), wanted(CheckNeed.RELEASES))
+    told = read_upgrade_facts(sees(windows), wanted(CheckNeed.RELEASES))
     assert "ssm:GetParameter" not in count(windows)
     assert [type(each) for each in told.releases.values()] == [Unknown]
     custom = account(DescribeNodegroup={"nodegroup": a_group("c", amiType="CUSTOM")})
-    assert not upgrade_told(sees(custom), wanted(CheckNeed.RELEASES)).releases
+    assert not read_upgrade_facts(sees(custom), wanted(CheckNeed.RELEASES)).releases
 
 
 @pytest.mark.parametrize(
@@ -164,9 +164,9 @@ def test_a_release_that_is_not_published_is_absent_and_windows_has_none() -> Non
     ],
 )
 def test_names_of_public_parameters(kind: str, name: str) -> None:
-    from kubectl_eksdoc.aws.eks import parameter_of
+    from kubectl_eksdoc.aws.eks import ami_parameter
 
-    assert parameter_of(kind, "1.33") == name
+    assert ami_parameter(kind, "1.33") == name
 
 
 def test_health_and_subnets_of_the_cluster() -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.exposure import remedy
-from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation, item
+from kubectl_eksdoc.addon_diff.exposure import values_remedy
+from kubectl_eksdoc.aws.validating import find_violations
+from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation, item_step
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.schema.any_schemas import PUBLISHED, nonsense, schemas
 from tests.aws.near_documents import near
@@ -26,7 +26,7 @@ _AT_THE_OBJECT = {"required", "additionalProperties"}
 
 
 def ours(schema: dict[str, Any], values: dict[str, Any]) -> set[tuple[ConfigPath, str]]:
-    found = broken(schema, values)
+    found = find_violations(schema, values)
     assert isinstance(found, tuple), found
     return {
         (each.path[:-1] if each.rule in _AT_THE_OBJECT else each.path, each.rule) for each in found if not each.doubtful
@@ -37,7 +37,7 @@ def theirs(schema: dict[str, Any], values: dict[str, Any]) -> set[tuple[ConfigPa
     """Of jsonschema, which checks no format."""
     return {
         (
-            tuple(step if isinstance(step, str) else item(step) for step in error.absolute_path),
+            tuple(step if isinstance(step, str) else item_step(step) for step in error.absolute_path),
             error.validator or "false",
         )
         for error in jsonschema.Draft6Validator(schema).iter_errors(values)
@@ -65,7 +65,7 @@ def test_any_schema_of_this_kind_is_judged_as_the_reference_does(schema: dict[st
 
 @given(nonsense, nonsense)
 def test_nonsense_is_judged_or_unknown(schema: dict[str, Any], values: dict[str, Any]) -> None:
-    found = broken(schema, values)
+    found = find_violations(schema, values)
     if isinstance(found, tuple):
         assert bool([each for each in found if not each.doubtful]) == bool(theirs(schema, values))
 
@@ -135,17 +135,17 @@ CASES = (
 def test_what_is_broken_is_said_with_its_remedy(
     schema: dict[str, Any], given: dict[str, Any], said: list[tuple[str, str]]
 ) -> None:
-    found = broken(schema, given)
+    found = find_violations(schema, given)
     assert isinstance(found, tuple)
-    assert [(str(each), remedy(each, "X")) for each in found] == said
+    assert [(str(each), values_remedy(each, "X")) for each in found] == said
 
 
 def test_only_formats_are_doubtful() -> None:
-    found = broken(CNI, values(env={"ENABLE_POD_ENI": "yes", "WARM_ENI_TARGET": 1}))
+    found = find_violations(CNI, values(env={"ENABLE_POD_ENI": "yes", "WARM_ENI_TARGET": 1}))
     assert isinstance(found, tuple)
     assert [(each.rule, each.doubtful) for each in found] == [("format", True), ("type", False)]
     either = {"properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "string", "format": "boolean"}]}}}
-    assert broken(either, {"a": "false"}) == ()
+    assert find_violations(either, {"a": "false"}) == ()
     (doubtful,) = _found(either, {"a": "yes"})
     assert doubtful.doubtful and doubtful.rule == "anyOf"
     one = {"oneOf": [{"type": "object"}, {"minProperties": 1}]}
@@ -153,7 +153,7 @@ def test_only_formats_are_doubtful() -> None:
 
 
 def _found(schema: dict[str, Any], given: dict[str, Any]) -> tuple[SchemaViolation, ...]:
-    found = broken(schema, given)
+    found = find_violations(schema, given)
     assert isinstance(found, tuple)
     return found
 
@@ -178,19 +178,19 @@ def _found(schema: dict[str, Any], given: dict[str, Any]) -> tuple[SchemaViolati
     ],
 )  # fmt: skip
 def test_what_is_not_known_to_be_harmless_is_unknown(schema: dict[str, Any], why: str) -> None:
-    found = broken(schema, {"a": "a" * 100})
+    found = find_violations(schema, {"a": "a" * 100})
     assert isinstance(found, Unknown) and why in found.why
 
 
 def test_a_long_text_is_not_matched_for_ever() -> None:
     schema = {"properties": {"a": {"type": "string", "pattern": ".*%$"}}}
-    assert isinstance(broken(schema, {"a": "x" * 1_000_000}), Unknown)
+    assert isinstance(find_violations(schema, {"a": "x" * 1_000_000}), Unknown)
 
 
 @pytest.mark.parametrize("name", ["\\", "\n", '"+str(1)+"', "{0.__class__}"])
 def test_names_and_texts_that_look_like_code_are_only_names_and_texts(name: str) -> None:
     schema = {"properties": {name: {"enum": [name]}}, "required": [name], "additionalProperties": False}
-    assert broken(schema, {name: name}) == ()
+    assert find_violations(schema, {name: name}) == ()
     assert {each.rule for each in _found(schema, {name + "x": 1})} == {"required", "additionalProperties"}
     assert {each.rule for each in _found(schema, {name: name + "x"})} == {"enum"}
-    assert broken({"properties": {"a": {"format": name}}}, {"a": name}) == ()
+    assert find_violations({"properties": {"a": {"format": name}}}, {"a": name}) == ()

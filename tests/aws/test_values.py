@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.aws.eks import DEEPEST, LONGEST, schema_of, values_of
+from kubectl_eksdoc.aws.eks import MAX_DEPTH, MAX_LENGTH, parse_schema, parse_values
 from kubectl_eksdoc.errors import ValuesError
 from kubectl_eksdoc.model.kinds import Unknown
 
@@ -24,8 +24,8 @@ documents = st.dictionaries(st.text(), json_values, max_size=4)
 
 @given(documents)
 def test_every_json_object_is_read_as_it_is(document: dict[str, object]) -> None:
-    assert values_of(json.dumps(document)) == document
-    assert schema_of(json.dumps(document)) == document
+    assert parse_values(json.dumps(document)) == document
+    assert parse_schema(json.dumps(document)) == document
 
 
 keys = st.from_regex(r"[a-zA-Z_.]{1,8}", fullmatch=True)
@@ -34,28 +34,28 @@ scalars = st.text(st.characters(codec="ascii")) | st.booleans() | st.integers(0,
 
 @given(st.dictionaries(keys, scalars))
 def test_yaml_is_read_as_its_json(document: dict[str, object]) -> None:
-    assert values_of(yaml.safe_dump({"a": document})) == {"a": document}
+    assert parse_values(yaml.safe_dump({"a": document})) == {"a": document}
 
 
 @given(st.text() | st.text("{}[]:,-&*!|>'\" \n?<=%@a1."))
 def test_any_text_is_an_object_or_refused_in_words(text: str) -> None:
     try:
-        assert isinstance(values_of(text), dict)
+        assert isinstance(parse_values(text), dict)
     except ValuesError as error:
         assert error.message.startswith("these configuration values cannot be read: ") and error.hint
-    found = schema_of(text)
+    found = parse_schema(text)
     assert isinstance(found, (dict, Unknown))
 
 
 def test_yaml_as_people_write_it() -> None:
     text = "env:\n  ENABLE_POD_ENI: 'true'\n  WARM: 1\n  day: 2024-01-01\ninit: {env: {A: ~}}\n1: yes\ntrue: no\n"
-    assert values_of(text) == {
+    assert parse_values(text) == {
         "env": {"ENABLE_POD_ENI": "true", "WARM": 1, "day": "2024-01-01"},
         "init": {"env": {"A": None}},
         "1": True,
         "true": False,
     }
-    assert values_of("{}") == {}
+    assert parse_values("{}") == {}
 
 
 LAUGHS = "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n"
@@ -77,22 +77,22 @@ LAUGHS = "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n"
         ("? [a]\n: b", "a key is no text"),
         ("a: 1\n---\nb: 2\n", "neither JSON nor YAML"),
         ("{", "neither JSON nor YAML"),
-        ('{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1), "deeper than"),
+        ('{"a":' * (MAX_DEPTH + 1) + "1" + "}" * (MAX_DEPTH + 1), "deeper than"),
         ("[" * 100_000, "cannot be read"),
         ("{a: " * 5_000, "cannot be read"),
         ('{"a": ' + "9" * 5_000 + "}", "cannot be read"),
-        (" " * (LONGEST + 1), "longer than"),
+        (" " * (MAX_LENGTH + 1), "longer than"),
     ],
 )  # fmt: skip
 def test_what_is_refused_says_why(text: str, why: str) -> None:
     with pytest.raises(ValuesError, match="cannot be read") as caught:
-        values_of(text)
+        parse_values(text)
     assert why in caught.value.message
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", "a: b", '{"a": 1, "a": 2}'])
 def test_what_is_no_schema_is_unknown(text: str) -> None:
-    found = schema_of(text)
+    found = parse_schema(text)
     assert isinstance(found, Unknown) and found.why.startswith("the configuration schema cannot be read")
 
 
@@ -108,5 +108,5 @@ def test_what_is_no_schema_is_unknown(text: str) -> None:
 )
 def test_what_cannot_be_read_is_not_repeated(text: str) -> None:
     with pytest.raises(ValuesError) as caught:
-        values_of(text)
+        parse_values(text)
     assert "hunter2" not in str(caught.value), caught.value

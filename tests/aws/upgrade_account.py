@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from kubectl_eksdoc.aws.asking import VerifiedCluster, cluster_named
-from kubectl_eksdoc.model.eks import Caller, EksCluster
-from kubectl_eksdoc.model.kinds import CheckNeed, WantedVersions
+from kubectl_eksdoc.aws.asking import VerifiedCluster, describe_cluster
+from kubectl_eksdoc.model.eks import CallerIdentity, EksCluster
+from kubectl_eksdoc.model.kinds import CheckNeed, UpgradeQuery
 from kubectl_eksdoc.model.machines import QUOTAS
 from tests.aws.answers import ACCOUNT, Json, Scripted, a_cluster
 
@@ -121,15 +121,15 @@ def account(groups: int = 1, **changed: Any) -> Scripted:
 
 def cluster(**more: Any) -> EksCluster:
     said = a_cluster(resourcesVpcConfig={"vpcId": "vpc-1", "subnetIds": SUBNETS}, **more)
-    return cluster_named(Scripted({"eks:DescribeCluster": said}), "demo-shop")
+    return describe_cluster(Scripted({"eks:DescribeCluster": said}), "demo-shop")
 
 
 def sees(aws: Any) -> VerifiedCluster:
-    return VerifiedCluster(aws, cluster(), Caller(ACCOUNT, "arn:ann"), "by its endpoint")
+    return VerifiedCluster(aws, cluster(), CallerIdentity(ACCOUNT, "arn:ann"), "by its endpoint")
 
 
-def wanted(*needs: CheckNeed, steps: tuple[str, ...] = ("1.34",)) -> WantedVersions:
-    return WantedVersions(frozenset(needs), "1.33", "1.34", steps, NOW)
+def wanted(*needs: CheckNeed, steps: tuple[str, ...] = ("1.34",)) -> UpgradeQuery:
+    return UpgradeQuery(frozenset(needs), "1.33", "1.34", steps, NOW)
 
 
 ALL_QUOTAS = {each.code for each in QUOTAS}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.baseline.side import SameClusterAnswer, SameClusterVerdict, kinship
+from kubectl_eksdoc.baseline.side import SameClusterAnswer, SameClusterVerdict, same_cluster
 from kubectl_eksdoc.model.baseline import Baseline, PlanOutline
 from kubectl_eksdoc.model.cluster import Identity, Source
 from tests.builders import NOW, a_budget, a_cluster, a_node
@@ -29,7 +29,7 @@ def verdict(
     """Of a plan that was saved with these `uids`, and the cluster as it is now."""
     outline = PlanOutline((), (), (), 0, 0, 0, 0, None)
     plan = Baseline("old.json", saved, sources[0], NOW, "1.2.3", {}, outline, frozenset(), frozenset(uids))
-    return kinship(plan, replace(a_cluster(**facts), identity=now, source=sources[1]))
+    return same_cluster(plan, replace(a_cluster(**facts), identity=now, source=sources[1]))
 
 
 @pytest.mark.parametrize(
@@ -52,27 +52,27 @@ def verdict(
 def test_the_names(saved: Identity, now: Identity, expected: SameClusterAnswer) -> None:
     for one, other in ((saved, now), (now, saved)):
         found = verdict(one, other)
-        assert found.sameness is expected and bool(found.why) == (expected is not SameClusterAnswer.SAME)
+        assert found.answer is expected and bool(found.why) == (expected is not SameClusterAnswer.SAME)
 
 
 def test_an_object_in_both_is_of_one_cluster() -> None:
     """A dump without namespaces has neither names nor the uid of one. Objects that were written by hand have none."""
     mine = (NODE.uid, "else")
-    assert verdict(BARE, BARE, mine, nodes=[NODE]).sameness is SameClusterAnswer.SAME
-    assert verdict(BARE, BARE, mine, nodes=[a_node("another")]).sameness is SameClusterAnswer.UNKNOWN
+    assert verdict(BARE, BARE, mine, nodes=[NODE]).answer is SameClusterAnswer.SAME
+    assert verdict(BARE, BARE, mine, nodes=[a_node("another")]).answer is SameClusterAnswer.UNKNOWN
     assert verdict(BARE, BARE, (BUDGET.uid,), budgets=[BUDGET]) == SameClusterVerdict(SameClusterAnswer.SAME)
     # A name may have been given wrongly on the command line; the uid of Namespace kube-system may not.
     named, told = ([replace(BARE, **{what: of}) for of in "ab"] for what in ("cluster", "uid"))
-    assert verdict(*named, mine, nodes=[NODE]).sameness is SameClusterAnswer.SAME
-    assert verdict(*told, mine, nodes=[NODE]).sameness is SameClusterAnswer.OTHER
-    assert verdict(BARE, BARE, nodes=[replace(NODE, uid="")]).sameness is SameClusterAnswer.UNKNOWN
+    assert verdict(*named, mine, nodes=[NODE]).answer is SameClusterAnswer.SAME
+    assert verdict(*told, mine, nodes=[NODE]).answer is SameClusterAnswer.OTHER
+    assert verdict(BARE, BARE, nodes=[replace(NODE, uid="")]).answer is SameClusterAnswer.UNKNOWN
 
 
 def test_the_demo_is_no_other_cluster() -> None:
     live, demo = Source.LIVE, Source.DEMO
-    assert verdict(BARE, SHOP, sources=(live, demo)).sameness is SameClusterAnswer.OTHER
-    assert verdict(NAMED, NAMED, sources=(demo, live)).sameness is SameClusterAnswer.OTHER
-    assert verdict(SHOP, SHOP, sources=(demo, demo)).sameness is SameClusterAnswer.SAME
+    assert verdict(BARE, SHOP, sources=(live, demo)).answer is SameClusterAnswer.OTHER
+    assert verdict(NAMED, NAMED, sources=(demo, live)).answer is SameClusterAnswer.OTHER
+    assert verdict(SHOP, SHOP, sources=(demo, demo)).answer is SameClusterAnswer.SAME
 
 
 def test_both_clusters_are_named() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bench import dump
 from bench.lines import Line, table
-from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.host.dump import DumpReader
 from kubectl_eksdoc.model import kinds
 from tests.cli.running import run_cli
 
@@ -55,7 +55,7 @@ def test_on_a_slower_machine_what_is_judged_is_shown_beside_what_was_measured() 
 
 def test_all_pods_are_read_and_their_nodes_are_there(tmp_path: Path) -> None:
     written = dump.write(str(tmp_path), "120")
-    read = SnapshotReader(str(tmp_path)).read((kinds.NODES, kinds.PODS))
+    read = DumpReader(str(tmp_path)).read((kinds.NODES, kinds.PODS))
     assert written["pods"] == len(read.pods) == 120
     assert {pod.node for pod in read.pods} == {node.name for node in read.nodes}
     assert all(node.allocatable for node in read.nodes)

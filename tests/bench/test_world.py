@@ -8,10 +8,10 @@ import pytest
 
 from bench import world, world_apps
 from bench.world import Shape, make
-from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
-from kubectl_eksdoc.kubernetes.guards import matching
-from kubectl_eksdoc.kubernetes.replacement import Scales
-from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage, demand, refusal
+from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, recompute
+from kubectl_eksdoc.kubernetes.guards import index_budgets
+from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
+from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage, volume_demand, volume_refusal
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.placing import CPU, MEMORY
 
@@ -63,10 +63,10 @@ def test_budgets_guard_three_quarters_and_are_in_sync(cluster: Cluster) -> None:
     assert set(rules) == {"maxUnavailable 1", "maxUnavailable 25%"}
     assert 0.43 < rules["maxUnavailable 1"] / apps < 0.57
     assert 0.18 < rules["maxUnavailable 25%"] / apps < 0.32
-    guards, scales = matching(cluster.budgets, cluster.pods), Scales.of(cluster.workloads)
+    guards, scales = index_budgets(cluster.budgets, cluster.pods), ScaleIndex.of(cluster.workloads)
     for budget in cluster.budgets:
-        found = recompute(budget, guards.pods(budget), scales, cluster.observed_at)
-        assert isinstance(found, Computed)
+        found = recompute(budget, guards.selected_pods(budget), scales, cluster.observed_at)
+        assert isinstance(found, ComputedStatus)
         assert found.status == budget.status
         assert budget.status.allowed > 0
 
@@ -103,6 +103,6 @@ def test_pods_of_stateful_sets_have_their_volumes_in_the_zone_of_their_node(clus
     assert {nodes[p.node].zone for p in stateful} == set(world.ZONES)
     assert [p for p in cluster.pods if p.volumes] == stateful
     for pod in stateful:
-        asked = demand(pod.namespace, [v.detail for v in pod.volumes], storage)
-        refusing = {node.zone for node in cluster.nodes if refusal(asked, node) is not None}
+        asked = volume_demand(pod.namespace, [v.detail for v in pod.volumes], storage)
+        refusing = {node.zone for node in cluster.nodes if volume_refusal(asked, node) is not None}
         assert refusing == set(world.ZONES) - {nodes[pod.node].zone}

@@ -7,31 +7,31 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.changes.engine import Kind, World, carry_out, go_on
+from kubectl_eksdoc.changes.engine import ChangeKind, ChangeEnvironment, start_change, execute_change
 from kubectl_eksdoc.errors import Drifted, JournalError
-from kubectl_eksdoc.imds_probe.apply import Ports, fix_of
-from kubectl_eksdoc.imds_probe.run import FixDone, from_doc, to_doc
-from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue
+from kubectl_eksdoc.imds_probe.apply import FixPorts, build_fix
+from kubectl_eksdoc.imds_probe.run import FixDone, from_document, to_document
+from kubectl_eksdoc.model.addons import EksAddonUpdate, HealthIssue
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.change_journal import Past, past_of
+from kubectl_eksdoc.model.change_journal import ChangeProgress, progress_of
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
-from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, DeclaredMetadataOptions, TemplateRef
+from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
 from tests.addon.updating import Time
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
 TOKEN = "eksdoc-r-1"
-TEMPLATE = OnTemplate("own", "lt-1", 3, SaidOptions("required", 1), 2, "1.30", "1.30.0-20261101", ("n0", "n1"))
+TEMPLATE = LaunchTemplateFix("own", "lt-1", 3, DeclaredMetadataOptions("required", 1), 2, "1.30", "1.30.0-20261101", ("n0", "n1"))
 GROUP = NodeGroup("own", release="1.30.0-20261101", status="ACTIVE", template=TemplateRef("lt-1", "own", "3"))
-CLASS = OnClass("default", 1, 2, ("n0",))
+CLASS = NodeClassFix("default", 1, 2, ("n0",))
 
 
 def ident(number: int) -> str:
     return f"i-{number:08x}"
 
 
-def instances(count: int) -> OnInstances:
-    return OnInstances(tuple(SetOptions(f"n{at}", ident(at), ONE, 2) for at in range(count)))
+def instances(count: int) -> InstancesFix:
+    return InstancesFix(tuple(InstanceOptionsChange(f"n{at}", ident(at), ONE, 2) for at in range(count)))
 
 
 @dataclass
@@ -49,7 +49,7 @@ class FakeAws:
     node_group: NodeGroup = NodeGroup(
         "own", release="1.30.0-20261101", status="ACTIVE", template=TemplateRef("lt-1", "own", "3")
     )
-    fails: tuple[Issue, ...] = ()
+    fails: tuple[HealthIssue, ...] = ()
     may_describe: bool = True
     applied: dict[str, float] = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ class FakeAws:
         self.held[ident] = replace(held, options=replace(options, pending=False))
         return self.held[ident]
 
-    def set_options(self, act: SetOptions, dry: bool = False) -> None:
+    def set_options(self, act: InstanceOptionsChange, dry: bool = False) -> None:
         self.before(len(self.asked))
         if dry:
             return
@@ -79,23 +79,23 @@ class FakeAws:
         self._go_on()
         return self.node_group
 
-    def new_version(self, act: OnTemplate, token: str, dry: bool = False) -> int:
+    def new_version(self, act: LaunchTemplateFix, token: str, dry: bool = False) -> int:
         self.before(len(self.asked))
         self.asked.append("version")
         self.versions.setdefault(token, 4 + len(self.versions))
         return self.versions[token]
 
-    def version_of(self, act: OnTemplate, token: str) -> int | Unknown:
+    def version_of(self, act: LaunchTemplateFix, token: str) -> int | Unknown:
         return self.versions.get(token, 0)
 
-    def update_group(self, act: OnTemplate, number: int, token: str) -> EksAddonUpdate:
+    def update_group(self, act: LaunchTemplateFix, number: int, token: str) -> EksAddonUpdate:
         self.before(len(self.asked))
         self.asked.append("update")
         self.updates.setdefault(token, (f"u-{len(self.updates)}", number, self.time.s))
         self.node_group = replace(self.node_group, status="UPDATING")
         return EksAddonUpdate(self.updates[token][0], "VersionUpdate", "InProgress")
 
-    def update_to(self, act: OnTemplate, number: int) -> str | Unknown:
+    def update_to(self, act: LaunchTemplateFix, number: int) -> str | Unknown:
         return next((ident for ident, made, _ in self.updates.values() if made == number), "")
 
     def update(self, group: str, ident: str) -> EksAddonUpdate | Unknown | Absent:
@@ -158,22 +158,22 @@ class Kept:
         self.entries.append(json.loads(json.dumps(entry)))
 
     @property
-    def past(self) -> Past:
-        return past_of(self.entries)
+    def past(self) -> ChangeProgress:
+        return progress_of(self.entries)
 
 
 @dataclass
 class Case:
     """Mutable: all of it."""
 
-    act: Act
+    act: MetadataFix
     time: Time = field(default_factory=Time)
     told: int = 0
     members: Mapping[str, Instance | Absent | Unknown] | Unknown = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.aws = FakeAws(self.time)
-        if isinstance(self.act, OnInstances):
+        if isinstance(self.act, InstancesFix):
             self.aws.held = {
                 each.instance: Instance(each.instance, state="running", options=each.before) for each in self.act.each
             }
@@ -181,18 +181,18 @@ class Case:
         self.journal = Kept()
         self.lines: list[str] = []
 
-    def world(self, watch_s: float = 3600.0) -> World:
-        return World(self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s)
+    def world(self, watch_s: float = 3600.0) -> ChangeEnvironment:
+        return ChangeEnvironment(self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s)
 
-    def kind(self, act: Act, token: str, world: World) -> Kind[FixDone]:
-        return fix_of(act, token, Ports(self.aws, self.classes, lambda group: self.members), world)
+    def kind(self, act: MetadataFix, token: str, world: ChangeEnvironment) -> ChangeKind[FixDone]:
+        return build_fix(act, token, FixPorts(self.aws, self.classes, lambda group: self.members), world)
 
     def done(self, watch_s: float = 3600.0) -> FixDone:
         world = self.world(watch_s)
-        begun = {"run": "r-1", "act": to_doc(self.act), "token": TOKEN}
-        return carry_out(self.kind(self.act, TOKEN, world), begun, world)
+        begun = {"run": "r-1", "act": to_document(self.act), "token": TOKEN}
+        return start_change(self.kind(self.act, TOKEN, world), begun, world)
 
     def resumed(self) -> FixDone:
         """By what the journal says alone."""
         begun, world = self.journal.entries[0], self.world()
-        return go_on(self.kind(from_doc(begun["act"]), begun["token"], world), world, self.journal.past)
+        return execute_change(self.kind(from_document(begun["act"]), begun["token"], world), world, self.journal.past)

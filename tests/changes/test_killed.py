@@ -14,21 +14,21 @@ from typing import Protocol
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.apply import UPDATE, AddonUpdate
+from kubectl_eksdoc.addon_diff.apply import UPDATE_STEP, AddonUpdate
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate
-from kubectl_eksdoc.changes.engine import World, _Journal, carry_out, go_on
-from kubectl_eksdoc.coredns_lameduck.apply import CONFIG_MAP, After, DnsChange, Looking, MapApply
+from kubectl_eksdoc.changes.engine import ChangeEnvironment, _Journal, start_change, execute_change
+from kubectl_eksdoc.coredns_lameduck.apply import CONFIG_MAP_STEP, NewCorefile, DnsChange, ReloadCheck, ConfigMapApply
 from kubectl_eksdoc.host.journals import ChangeJournalFile, read_change
-from kubectl_eksdoc.imds_probe.run import class_reverting, from_doc, group_reverting, reverting, to_doc
+from kubectl_eksdoc.imds_probe.run import revert_class, from_document, revert_template, revert_instances, to_document
 from kubectl_eksdoc.in_cluster.apply import Placement, Removal
-from kubectl_eksdoc.model.api_objects import AppliedObject, Conflicting, Doc
-from kubectl_eksdoc.model.change_journal import METADATA_FIX, SavedChange, State
+from kubectl_eksdoc.model.api_objects import ApplyResult, ApplyConflicts, Doc
+from kubectl_eksdoc.model.change_journal import METADATA_FIX, SavedChange, ChangeState
 from kubectl_eksdoc.model.kinds import Absent
-from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.model.placing import NotPlaced
+from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix
+from kubectl_eksdoc.model.placing import ObjectNotCreated
 from kubectl_eksdoc.probes.command import OwnedPods
-from kubectl_eksdoc.probes.pods import Cleared
+from kubectl_eksdoc.probes.pods import CleanupResult
 from tests.addon.test_updating import env, incident
 from tests.addon.updating import ID, Time
 from tests.addon.updating import Case as AddonCase
@@ -76,51 +76,51 @@ class Dying:
             raise Killed
 
 
-def world(journal: _Journal, time: Time) -> World:
-    return World(journal, time, time.sleep, lambda: 0, lambda line: None, 3600.0)
+def world(journal: _Journal, time: Time) -> ChangeEnvironment:
+    return ChangeEnvironment(journal, time, time.sleep, lambda: 0, lambda line: None, 3600.0)
 
 
 class Fix:
     """A fix of the metadata service."""
 
-    def __init__(self, act: Act) -> None:
+    def __init__(self, act: MetadataFix) -> None:
         self.act, self.case = act, fixed.Case(act)
 
     def begin(self, journal: _Journal) -> None:
         edges = world(journal, self.case.time)
-        begun = {"act": to_doc(self.act), "token": fixed.TOKEN}
-        carry_out(self.case.kind(self.act, fixed.TOKEN, edges), begun, edges)
+        begun = {"act": to_document(self.act), "token": fixed.TOKEN}
+        start_change(self.case.kind(self.act, fixed.TOKEN, edges), begun, edges)
 
     def resume(self, saved: SavedChange, journal: _Journal) -> bool:
         edges = world(journal, self.case.time)
-        kind = self.case.kind(from_doc(saved.begun["act"]), saved.begun["token"], edges)
-        assert go_on(kind, edges, saved.past).whole
+        kind = self.case.kind(from_document(saved.first_entry["act"]), saved.first_entry["token"], edges)
+        assert execute_change(kind, edges, saved.progress).whole
         return True
 
     def undo(self, saved: SavedChange) -> None:
         self.case.time.s += 200  # what was sent is in force, whoever sent it
         self.case.classes.dry = 0
-        past, aws = saved.past, self.case.aws
-        act = from_doc(saved.begun["act"])
-        back: Act | None = None
+        past, aws = saved.progress, self.case.aws
+        act = from_document(saved.first_entry["act"])
+        back: MetadataFix | None = None
         match act:
-            case OnInstances(each):
-                back = reverting(act, past.tried, aws.instances([one.instance for one in each]))
-            case OnTemplate():
+            case InstancesFix(each):
+                back = revert_instances(act, past.attempted, aws.instances([one.instance for one in each]))
+            case LaunchTemplateFix():
                 number = int(str(past.answer("version", "number") or 0))
-                if "update" in past.tried and aws.group("own").template == replace(REF, version=str(number)):
-                    back = group_reverting(act, number, ("n7",))
-            case OnClass() if "EC2NodeClass default" in past.tried:
-                back = class_reverting(act, ("n0",)) if self.now == 2 else None
+                if "update" in past.attempted and aws.group("own").template == replace(REF, version=str(number)):
+                    back = revert_template(act, number, ("n7",))
+            case NodeClassFix() if "EC2NodeClass default" in past.attempted:
+                back = revert_class(act, ("n0",)) if self.now == 2 else None
         if back is not None and back.nodes:
             edges = world(fixed.Kept(), self.case.time)
-            assert carry_out(self.case.kind(back, "eksdoc-r-2", edges), {}, edges).whole
+            assert start_change(self.case.kind(back, "eksdoc-r-2", edges), {}, edges).whole
 
     @property
     def now(self) -> object:
-        if isinstance(self.act, OnInstances):
+        if isinstance(self.act, InstancesFix):
             return [getattr(each, "options").hop_limit for each in self.case.aws.held.values()]  # noqa: B009
-        if isinstance(self.act, OnTemplate):
+        if isinstance(self.act, LaunchTemplateFix):
             return self.case.aws.group("own").template
         assert isinstance(self.case.classes.doc, dict)
         return self.case.classes.doc["spec"]["metadataOptions"]["httpPutResponseHopLimit"]
@@ -144,20 +144,20 @@ class Addon:
     def begin(self, journal: _Journal) -> None:
         edges, what = world(journal, self.case.time), self.case.following(self.ready)
         update = AddonUpdate(self.case.call(self.ready), what, self.case.ports(), edges)
-        carry_out(update, {}, edges)
+        start_change(update, {}, edges)
 
     def resume(self, saved: SavedChange, journal: _Journal) -> bool:
-        ident = saved.past.answer(UPDATE, "update") or (ID if self.case.eks.calls else "")  # by EKS's list
-        if UPDATE not in saved.past.tried or not ident:
+        ident = saved.progress.answer(UPDATE_STEP, "update") or (ID if self.case.eks.calls else "")  # by EKS's list
+        if UPDATE_STEP not in saved.progress.attempted or not ident:
             return False
         edges, what = world(journal, self.case.time), self.case.following(self.ready)
-        assert go_on(AddonUpdate(str(ident), what, self.case.ports(), edges), edges, saved.past).whole
+        assert execute_change(AddonUpdate(str(ident), what, self.case.ports(), edges), edges, saved.progress).whole
         return True
 
     def undo(self, saved: SavedChange) -> None:
         if not self.resume(saved, fixed.Kept()):
             return
-        back = self.ready.back
+        back = self.ready.rollback
         assert isinstance(back, AddonRollback)
         assert AddonCase(self.case.service, back.version, "OVERWRITE", back.values).done().whole
 
@@ -177,25 +177,25 @@ class Corefile:
     now: object = "before"
     sent: list[str] = field(default_factory=list)
 
-    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> AppliedObject | Conflicting:
+    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> ApplyResult | ApplyConflicts:
         self.now = doc["text"]
         self.sent.append(doc["text"])
-        return AppliedObject(doc)
+        return ApplyResult(doc)
 
     def _change(self, config: Doc | None) -> DnsChange:
-        nowhere = Looking(After(), {}, 0.0, None, 0.0, False)  # type: ignore[arg-type]
-        return DnsChange(MapApply(config, False, self), nowhere)
+        nowhere = ReloadCheck(NewCorefile(), {}, 0.0, None, 0.0, False)  # type: ignore[arg-type]
+        return DnsChange(ConfigMapApply(config, False, self), nowhere)
 
     def begin(self, journal: _Journal) -> None:
-        carry_out(self._change({"text": "after"}), {}, world(journal, Time()))
+        start_change(self._change({"text": "after"}), {}, world(journal, Time()))
 
     def resume(self, saved: SavedChange, journal: _Journal) -> bool:
-        made = CONFIG_MAP in saved.past.tried and self.now == "after"
-        return made and go_on(self._change(None), world(journal, Time())).whole
+        made = CONFIG_MAP_STEP in saved.progress.attempted and self.now == "after"
+        return made and execute_change(self._change(None), world(journal, Time())).whole
 
     def undo(self, saved: SavedChange) -> None:
-        if CONFIG_MAP in saved.past.tried and self.now == "after":
-            carry_out(self._change({"text": "before"}), {}, world(fixed.Kept(), Time()))
+        if CONFIG_MAP_STEP in saved.progress.attempted and self.now == "after":
+            start_change(self._change({"text": "before"}), {}, world(fixed.Kept(), Time()))
 
 
 @dataclass
@@ -207,9 +207,9 @@ class Objects:
 
     docs = tuple({"kind": kind, "metadata": {"name": "a", "labels": {"mine": "yes"}}} for kind in ("ConfigMap", "Job"))
 
-    def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
+    def create(self, doc: Doc, dry: bool = False) -> ObjectNotCreated | None:
         if doc["kind"] in self.there_now:
-            return NotPlaced("the server answered 409", taken=True)
+            return ObjectNotCreated("the server answered 409", already_exists=True)
         self.there_now[doc["kind"]] = doc
         self.sent.append(doc["kind"])
         return None
@@ -217,21 +217,21 @@ class Objects:
     def there(self, doc: Doc) -> Doc | Absent:
         return self.there_now.get(doc["kind"], Absent("it is not there"))
 
-    def remove(self, doc: Doc) -> NotPlaced | None:
+    def remove(self, doc: Doc) -> ObjectNotCreated | None:
         del self.there_now[doc["kind"]]
         return None
 
     def begin(self, journal: _Journal) -> None:
         made = Placement(self.docs, self, lambda line: None, "kubectl delete")
-        carry_out(made, {"objects": list(self.docs)}, world(journal, Time()))
+        start_change(made, {"objects": list(self.docs)}, world(journal, Time()))
 
     def resume(self, saved: SavedChange, journal: _Journal) -> bool:
-        made = Placement(saved.begun["objects"], self, lambda line: None, "kubectl delete", again=True)
-        return go_on(made, world(journal, Time()), saved.past).whole
+        made = Placement(saved.first_entry["objects"], self, lambda line: None, "kubectl delete", resumed=True)
+        return execute_change(made, world(journal, Time()), saved.progress).whole
 
     def undo(self, saved: SavedChange) -> None:
-        removal = Removal(saved.begun["objects"], self, lambda line: None, "kubectl delete")
-        assert go_on(removal, world(fixed.Kept(), Time())).whole
+        removal = Removal(saved.first_entry["objects"], self, lambda line: None, "kubectl delete")
+        assert execute_change(removal, world(fixed.Kept(), Time())).whole
 
     @property
     def now(self) -> object:
@@ -247,25 +247,25 @@ class Pods:
     sent: list[str] = field(default_factory=list)
 
     def begin(self, journal: _Journal) -> None:
-        def run() -> Cleared:
+        def run() -> CleanupResult:
             self.now = "there"
             self.sent.append("pods")
             if self.dies:
                 raise Killed
             self.now = ""
-            return Cleared("eksdoc-1")
+            return CleanupResult("eksdoc-1")
 
-        carry_out(OwnedPods("eksdoc-1", run), {"owner": "eksdoc-1"}, world(journal, Time()))
+        start_change(OwnedPods("eksdoc-1", run), {"owner": "eksdoc-1"}, world(journal, Time()))
 
     def resume(self, saved: SavedChange, journal: _Journal) -> bool:
         return False
 
     def undo(self, saved: SavedChange) -> None:
-        def removed() -> Cleared:
+        def removed() -> CleanupResult:
             self.now = ""
-            return Cleared(saved.text("owner"))
+            return CleanupResult(saved.text("owner"))
 
-        assert go_on(OwnedPods(saved.text("owner"), removed), world(fixed.Kept(), Time())).whole
+        assert execute_change(OwnedPods(saved.text("owner"), removed), world(fixed.Kept(), Time())).whole
 
 
 LABS: Mapping[str, Callable[[], Lab]] = {
@@ -299,13 +299,13 @@ def test_killed_at_every_write(kind: str, behind: bool, tmp_path: Path) -> None:
                 assert lab.now == before and not lab.sent, "what is not written down is not sent"
                 continue
             saved = read_change(folder, IDENT)
-            assert saved.state is State.OPEN or not saved.past.tried or (behind and saved.state is State.DONE)
+            assert saved.state is ChangeState.OPEN or not saved.progress.attempted or (behind and saved.state is ChangeState.DONE)
             if verb == "undo":
                 lab.undo(saved)
                 assert lab.now == before, (at, saved.entries)
             elif lab.resume(saved, ChangeJournalFile(folder, IDENT)):
                 assert lab.now != before and len(lab.sent) == len({*lab.sent}), "nothing is sent twice"
-                assert read_change(folder, IDENT).state is State.DONE
+                assert read_change(folder, IDENT).state is ChangeState.DONE
             elif kind != "pods that are there":
                 assert lab.now == before, "it was never made"
         if kind == "pods that are there" and at > 2:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.amazon.group_updates import Stage
-from kubectl_eksdoc.changes.engine import carry_out
+from kubectl_eksdoc.amazon.group_updates import UpdateStage
+from kubectl_eksdoc.changes.engine import start_change
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,
@@ -20,13 +20,13 @@ from kubectl_eksdoc.errors import (
     JournalError,
     Stopped,
 )
-from kubectl_eksdoc.imds_probe.run import from_doc, group_reverting, reverting, to_doc
-from kubectl_eksdoc.model.addons import Issue
+from kubectl_eksdoc.imds_probe.run import from_document, revert_template, revert_instances, to_document
+from kubectl_eksdoc.model.addons import HealthIssue
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.change_journal import Became, SavedChange, State
+from kubectl_eksdoc.model.change_journal import PartOutcome, SavedChange, ChangeState
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, TemplateRef
-from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix
 from tests.changes.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, FakeClasses, a_class, ident, instances
 from tests.examples import examples
 
@@ -42,7 +42,7 @@ def entries(case: Case) -> list[str]:
 def test_every_instance_is_written_down_before_it_is_asked_for() -> None:
     case = Case(instances(2))
     done = case.done()
-    assert [part.became for part in done.parts] == [Became.DONE] * 2 and done.whole and not done.lacks
+    assert [part.became for part in done.parts] == [PartOutcome.DONE] * 2 and done.whole and not done.has_unknowns
     assert entries(case) == ["begun", "asking", "asked", "asking", "asked", "ended"]
     assert case.journal.entries[0]["act"]["each"][0]["before"]["hop_limit"] == 1, "the rollback is in it"
     assert case.time.s >= 3, "it was waited for"
@@ -72,7 +72,7 @@ def test_one_that_is_refused_does_not_keep_the_others() -> None:
 
     case.aws.before = refuses
     done = case.done()
-    assert [part.became for part in done.parts] == [Became.DONE, Became.AS_BEFORE, Became.DONE]
+    assert [part.became for part in done.parts] == [PartOutcome.DONE, PartOutcome.AS_BEFORE, PartOutcome.DONE]
     assert done.parts[1].why == "the instance is in the wrong state" and not done.whole
 
 
@@ -83,11 +83,11 @@ def test_what_is_gone_or_otherwise_by_then_is_left_alone() -> None:
     case.aws.held[ident(2)] = Unknown("not allowed")
     done = case.done()
     assert case.aws.asked == [ident(3)]
-    assert [part.became for part in done.parts] == [Became.GONE, Became.OTHER, Became.UNKNOWN, Became.DONE]
-    assert done.differs and done.lacks
+    assert [part.became for part in done.parts] == [PartOutcome.GONE, PartOutcome.OTHER, PartOutcome.UNKNOWN, PartOutcome.DONE]
+    assert done.has_deviations and done.has_unknowns
 
 
-def broken_off_before(call: int, act: Act) -> Case:
+def broken_off_before(call: int, act: MetadataFix) -> Case:
     """Killed before the call of that number."""
     case = Case(act)
 
@@ -107,9 +107,9 @@ def test_the_rollback_is_of_what_this_fix_changed() -> None:
     case.aws.held[ident(0)] = Instance(ident(0), state="running", options=MetadataOptions("required", 3))
     case.aws.held[ident(4)] = Instance(ident(4), state="running", options=TWO)  # set by another client alike
     done = case.resumed()
-    assert [part.became for part in done.parts] == [Became.OTHER] + [Became.DONE] * 4
+    assert [part.became for part in done.parts] == [PartOutcome.OTHER] + [PartOutcome.DONE] * 4
     assert done.changed == tuple(ident(at) for at in (1, 2, 3))
-    back = reverting(instances(5), {ident(0), *done.changed}, case.aws.held)
+    back = revert_instances(instances(5), {ident(0), *done.changed}, case.aws.held)
     assert [one.instance for one in back.each] == [*done.changed]
 
 
@@ -117,12 +117,12 @@ def test_the_rollback_is_of_what_this_fix_changed() -> None:
 def test_a_group_goes_back_to_the_version_that_it_had(lost: bool) -> None:
     case = Case(TEMPLATE)
     made = case.done()
-    back = group_reverting(TEMPLATE, made.number, ("n7",))
+    back = revert_template(TEMPLATE, made.number, ("n7",))
     undo = Case(back)
     undo.aws.node_group = case.aws.node_group
     if lost:
         undo.aws.node_group = GROUP
-        undo.journal.write({"entry": "begun", "act": to_doc(back), "token": "eksdoc-r-2"})
+        undo.journal.write({"entry": "begun", "act": to_document(back), "token": "eksdoc-r-2"})
         undo.journal.write({"entry": "asking", "what": "update"})
     done = undo.resumed() if lost else undo.done()
     assert done.whole and done.number == 3 and done.changed == ("own",) and not done.nodes
@@ -136,19 +136,19 @@ def test_what_was_set_back_since_is_not_changed_again() -> None:
         case.aws.held[ident(at)] = Instance(ident(at), state="running", options=ONE)
     done = case.resumed()
     assert case.aws.asked == [ident(at) for at in range(3)], "none is asked for again"
-    assert [part.became for part in done.parts] == [Became.SET_BACK] * 2 + [Became.DONE]
-    assert done.whole and done.differs and done.changed == (ident(2),)
+    assert [part.became for part in done.parts] == [PartOutcome.SET_BACK] * 2 + [PartOutcome.DONE]
+    assert done.whole and done.has_deviations and done.changed == (ident(2),)
     case = Case(CLASS)
     assert case.done().changed == ("default",) and case.classes.dry == 1
     assert entries(case) == ["begun", "asking", "asked", "ended"]
     case.classes.doc, case.classes.dry = a_class(1), 0
     done = case.resumed()
-    assert done.parts[0].became is Became.SET_BACK and case.classes.dry == 0 and not done.changed
+    assert done.parts[0].became is PartOutcome.SET_BACK and case.classes.dry == 0 and not done.changed
     case = Case(TEMPLATE)
     assert case.done().changed == ("own",)
     case.time.s, case.aws.node_group, case.aws.updates = 0, GROUP, {}
     done = case.resumed()
-    assert done.parts[1].became is Became.SET_BACK and done.differs and not done.changed
+    assert done.parts[1].became is PartOutcome.SET_BACK and done.has_deviations and not done.changed
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_what_was_set_back_since_is_not_changed_again() -> None:
 )
 def test_an_update_by_another_client_is_not_reverted(now: NodeGroup) -> None:
     case = broken_off_before(1, TEMPLATE)
-    undo = Case(group_reverting(TEMPLATE, 4, ("n7",)))
+    undo = Case(revert_template(TEMPLATE, 4, ("n7",)))
     for each in (case, undo):
         each.aws.node_group = now
         with pytest.raises(Drifted, match="not as it was"):
@@ -173,8 +173,8 @@ def test_it_vanishes_between_the_look_and_the_call() -> None:
 
     case.aws.before = vanishes
     done = case.done()
-    assert done.parts[0].became is Became.GONE
-    assert done.differs, "whatever came in its place was not changed"
+    assert done.parts[0].became is PartOutcome.GONE
+    assert done.has_deviations, "whatever came in its place was not changed"
 
 
 def test_an_answer_that_is_lost_is_looked_for() -> None:
@@ -188,7 +188,7 @@ def test_an_answer_that_is_lost_is_looked_for() -> None:
 
     case.aws.before = lost
     done = case.done()
-    assert done.left == "no route" and [part.became for part in done.parts] == [Became.DONE, Became.AS_BEFORE]
+    assert done.left == "no route" and [part.became for part in done.parts] == [PartOutcome.DONE, PartOutcome.AS_BEFORE]
     assert case.time.s < 120, "EC2 shows a change that it has taken as pending within seconds"
     case.aws.before = lambda number: None
     assert case.resumed().whole and case.aws.asked == [ident(0), ident(1)]
@@ -210,32 +210,32 @@ def test_a_template_is_made_and_its_group_follows(options: MetadataOptions, diff
     """Nodes that come otherwise are told."""
     case = Case(TEMPLATE, members={"n9": Instance(ident(9), state="running", options=options)})
     done = case.done()
-    assert (done.number, done.update, done.stage) == (4, "u-0", Stage.SUCCESSFUL)
-    assert done.whole and done.differs is differs and not done.lacks
+    assert (done.number, done.update, done.stage) == (4, "u-0", UpdateStage.SUCCESSFUL)
+    assert done.whole and done.has_deviations is differs and not done.has_unknowns
     assert entries(case) == ["begun", "asking", "asked", "asking", "asked", "ended"]
-    nodes = Became.AS_BEFORE if differs else Became.DONE
-    assert [part.became for part in (*done.parts, *done.nodes)] == [Became.DONE, Became.DONE, nodes]
+    nodes = PartOutcome.AS_BEFORE if differs else PartOutcome.DONE
+    assert [part.became for part in (*done.parts, *done.nodes)] == [PartOutcome.DONE, PartOutcome.DONE, nodes]
 
 
 @pytest.mark.parametrize("described", [True, False])
 def test_an_update_that_fails_tells_why(described: bool) -> None:
     """Who may not describe updates looks at the group."""
     case = Case(TEMPLATE)
-    case.aws.may_describe, case.aws.fails = described, (Issue("PodEvictionFailure", "Reached max retries"),)
+    case.aws.may_describe, case.aws.fails = described, (HealthIssue("PodEvictionFailure", "Reached max retries"),)
     done = case.done()
-    assert done.stage is Stage.FAILED and not done.whole and done.parts[1].became is Became.AS_BEFORE
+    assert done.stage is UpdateStage.FAILED and not done.whole and done.parts[1].became is PartOutcome.AS_BEFORE
     assert [each.code for each in done.errors] == (["PodEvictionFailure"] if described else [])
     case = Case(TEMPLATE)
     case.aws.may_describe = described
-    assert case.done().stage is Stage.SUCCESSFUL
+    assert case.done().stage is UpdateStage.SUCCESSFUL
     assert any("by the node group itself" in line for line in case.lines) is not described
 
 
 def test_a_group_takes_longer_than_anybody_watches() -> None:
     case = Case(TEMPLATE)
     done = case.done(watch_s=30)
-    assert done.stage is Stage.IN_PROGRESS and "watched for 30 s" in done.left
-    assert done.parts[1].became is Became.PENDING
+    assert done.stage is UpdateStage.IN_PROGRESS and "watched for 30 s" in done.left
+    assert done.parts[1].became is PartOutcome.PENDING
     assert case.resumed().whole and case.aws.asked == ["version", "update"]
 
 
@@ -272,7 +272,7 @@ def test_a_class_that_somebody_else_changed_is_left_alone() -> None:
 def test_what_is_no_act_is_refused() -> None:
     for doc in ({"on": "the moon"}, {}, {"on": "instances", "each": 3}):
         with pytest.raises((KeyError, TypeError, ValueError)):
-            from_doc(doc)
+            from_document(doc)
 
 
 def test_a_node_class_that_cannot_be_read_again_was_changed_all_the_same() -> None:
@@ -294,7 +294,7 @@ def test_a_node_class_that_cannot_be_read_again_was_changed_all_the_same() -> No
     case = Case(CLASS)
     case.classes = Away()
     done = case.done()
-    assert done.lacks and [part.became for part in done.parts] == [Became.UNKNOWN] and "no route" in str(done.parts[0])
+    assert done.has_unknowns and [part.became for part in done.parts] == [PartOutcome.UNKNOWN] and "no route" in str(done.parts[0])
     assert entries(case)[-1] == "ended" and case.journal.entries[-1]["whole"] is False
 
 
@@ -302,17 +302,17 @@ def test_what_is_not_known_is_not_written_down_as_done() -> None:
     case = Case(instances(2))
     case.aws.held[ident(1)] = Unknown("you may not", "ec2:DescribeInstances")
     done = case.done()
-    assert done.lacks and not case.journal.entries[-1]["whole"]
+    assert done.has_unknowns and not case.journal.entries[-1]["whole"]
     told = ({"entry": "begun", "kind": "metadata-fix"}, *case.journal.entries[1:])
-    assert SavedChange("r-1", told).state is State.FAILED
+    assert SavedChange("r-1", told).state is ChangeState.FAILED
 
 
 def test_a_template_version_that_was_not_made_is_not_said_to_be() -> None:
     case = Case(TEMPLATE)
     reads = iter([0])
-    world = replace(case.world(), told=lambda: next(reads, 1))
-    done = carry_out(case.kind(TEMPLATE, "token", world), {}, world)
-    assert done.left == "it was stopped" and not [part for part in done.parts if part.became is Became.DONE]
+    world = replace(case.world(), stop_count=lambda: next(reads, 1))
+    done = start_change(case.kind(TEMPLATE, "token", world), {}, world)
+    assert done.left == "it was stopped" and not [part for part in done.parts if part.became is PartOutcome.DONE]
 
 
 @settings(max_examples=examples(quick=15))
@@ -334,6 +334,6 @@ def test_a_crash_at_any_entry_loses_nothing(at: int) -> None:
 
 
 @settings(max_examples=examples(quick=5))
-@given(some.from_type(OnInstances) | some.from_type(OnTemplate) | some.from_type(OnClass))
-def test_what_is_kept_is_what_was_meant(act: Act) -> None:
-    assert from_doc(to_doc(act)) == act
+@given(some.from_type(InstancesFix) | some.from_type(LaunchTemplateFix) | some.from_type(NodeClassFix))
+def test_what_is_kept_is_what_was_meant(act: MetadataFix) -> None:
+    assert from_document(to_document(act)) == act

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, way
-from kubectl_eksdoc.check.registry import ALL
+from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, upgrade_path
+from kubectl_eksdoc.check.registry import ALL_CHECKS
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.cluster import Cluster
@@ -71,8 +71,8 @@ def a_healthy_cluster(**facts: Any) -> Cluster:
 
 def healthy(target: str = "1.34", now: str = "1.33", **changed: Any) -> CheckFacts:
     """From `now` to `target`; `changed` are fields of `CheckFacts`."""
-    found = way(CurrentVersion(_version(now), "as a test says"), _version(target))
-    facts = CheckFacts(a_healthy_cluster(), found, EKS, TOLD, summed=dict.fromkeys(CheckNeed, ()))  # type: ignore[arg-type]
+    found = upgrade_path(CurrentVersion(_version(now), "as a test says"), _version(target))
+    facts = CheckFacts(a_healthy_cluster(), found, EKS, TOLD, command_findings=dict.fromkeys(CheckNeed, ()))  # type: ignore[arg-type]
     return replace(facts, **changed)
 
 
@@ -83,7 +83,7 @@ def with_aws(facts: CheckFacts, **told: Any) -> CheckFacts:
 
 def found(facts: CheckFacts, code: str) -> tuple[Finding, ...]:
     """What the checks of that code find, of that code."""
-    checks = [each for each in ALL if each.codes[0].name == code]
+    checks = [each for each in ALL_CHECKS if each.codes[0].name == code]
     assert checks
     told = tuple(each for check in checks for each in check.judge(facts) if each.code.name == code)
     assert all(each.remedy for each in told if each.status is Status.FAIL), "every one says what to do"

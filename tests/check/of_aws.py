@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath
-from kubectl_eksdoc.check.registry import ALL
+from kubectl_eksdoc.check.registry import ALL_CHECKS
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.eks import PASSING, READINESS, EksCluster, Insight, UpgradeFacts
 from kubectl_eksdoc.model.findings import Code, Finding, Status
@@ -105,7 +105,7 @@ def facts(aws: UpgradeFacts | None = None, target: str = "1.34", **more: Any) ->
 
 def find(given: CheckFacts, code: str) -> list[Finding]:
     """What the checks of that code find of it."""
-    found = [each for check in ALL if Code.of(code) in check.codes for each in check.judge(given)]
+    found = [each for check in ALL_CHECKS if Code.of(code) in check.codes for each in check.judge(given)]
     found = [each for each in found if each.code.name == code]
     assert all(each.remedy for each in found if each.status is Status.FAIL), "every one says what to do"
     assert all(each.missing for each in found if each.status is Status.UNKNOWN), "and what is missing"

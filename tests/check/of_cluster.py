@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import chosen, kinds_of
+from kubectl_eksdoc.check.plan import CheckScope, plan_check
+from kubectl_eksdoc.check.registry import choose_checks, kinds_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code, Finding
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
@@ -33,9 +33,9 @@ def facts(
 
 def found(code: str, given: CheckFacts) -> tuple[Finding, ...]:
     """What is found with that code alone."""
-    checks = chosen([code])
+    checks = choose_checks([code])
     assert set(Code.of(code).needs) <= set(kinds_of(checks))
-    return plan_check(given, checks, CheckWish(frozenset([code]))).findings
+    return plan_check(given, checks, CheckScope(frozenset([code]))).findings
 
 
 def only(code: str, given: CheckFacts) -> Finding:

@@ -19,8 +19,8 @@ from kubectl_eksdoc.check.checks import (
 from kubectl_eksdoc.check.checks import (
     software as running,
 )
-from kubectl_eksdoc.model.addons import Issue
-from kubectl_eksdoc.model.eks import Client, Deprecation, InsightDetail, TemplateVersions, UnfitAddon
+from kubectl_eksdoc.model.addons import HealthIssue
+from kubectl_eksdoc.model.eks import ApiClient, ApiDeprecation, InsightDetail, TemplateVersions, IncompatibleAddon
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import QUOTAS, Quota, Subnet, TemplateRef, TemplateVersion
@@ -56,15 +56,15 @@ TIMES = st.none() | st.integers(-900, 900).map(lambda hours: NOW + timedelta(hou
 NUMBERS = st.none() | st.integers(0, 500)
 WHY = st.just(DENIED) | st.builds(Unknown, WORDS, WORDS)
 GONE = st.builds(Absent, WORDS)
-ISSUES = st.lists(st.builds(Issue, WORDS | st.just("PodEvictionFailure"), WORDS, st.tuples(WORDS)), max_size=2).map(
+ISSUES = st.lists(st.builds(HealthIssue, WORDS | st.just("PodEvictionFailure"), WORDS, st.tuples(WORDS)), max_size=2).map(
     tuple
 )
-CLIENTS = st.lists(st.builds(Client, WORDS, NUMBERS, TIMES), max_size=7).map(tuple)
+CLIENTS = st.lists(st.builds(ApiClient, WORDS, NUMBERS, TIMES), max_size=7).map(tuple)
 DETAILS = st.builds(
     InsightDetail,
     WORDS,
-    st.lists(st.builds(Deprecation, WORDS, WORDS, WORDS, CLIENTS), max_size=2).map(tuple),
-    st.lists(st.builds(UnfitAddon, WORDS, st.tuples(WORDS)), max_size=2).map(tuple),
+    st.lists(st.builds(ApiDeprecation, WORDS, WORDS, WORDS, CLIENTS), max_size=2).map(tuple),
+    st.lists(st.builds(IncompatibleAddon, WORDS, st.tuples(WORDS)), max_size=2).map(tuple),
     st.lists(WORDS, max_size=7).map(tuple),
 )
 CATEGORIES = st.sampled_from(["UPGRADE_READINESS", "MISCONFIGURATION", "ROLLBACK_READINESS", ""])

@@ -9,27 +9,27 @@ import pytest
 
 from kubectl_eksdoc.check.checking import CheckFacts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import ApiService, Callee, DefinedVersion, Definition
+from kubectl_eksdoc.model.api_objects import ApiService, ServerTarget, CrdVersion, CustomResourceDefinition
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice, Service
 from tests.check.of_cluster import facts, found, only
 
-V1, BETA = DefinedVersion("v1", True), DefinedVersion("v1beta1", True)
+V1, BETA = CrdVersion("v1", True), CrdVersion("v1beta1", True)
 SERVED = (EndpointSlice("ops", "hook", (Endpoint("1", "hook-0"),)),)
-HOOK = Callee("ops", "hook")
+HOOK = ServerTarget("ops", "hook")
 
 
 def an_api(available: str, group: str = "metrics.k8s.io", **more: Any) -> ApiService:
-    service = Callee("kube-system", "metrics-server")
+    service = ServerTarget("kube-system", "metrics-server")
     return ApiService(f"v1beta1.{group}", group, "v1beta1", service, available, **more)
 
 
-def a_definition(*versions: DefinedVersion, **more: Any) -> Definition:
+def a_definition(*versions: CrdVersion, **more: Any) -> CustomResourceDefinition:
     stored = more.pop("stored", ("v1",))
-    return Definition("backups.example.com", "Backup", versions or (V1, BETA), stored, **more)
+    return CustomResourceDefinition("backups.example.com", "Backup", versions or (V1, BETA), stored, **more)
 
 
-def converted(*definitions: Definition, slices: tuple[EndpointSlice, ...] = (), **more: Any) -> CheckFacts:
+def converted(*definitions: CustomResourceDefinition, slices: tuple[EndpointSlice, ...] = (), **more: Any) -> CheckFacts:
     given = {"definitions": definitions, "services": [Service("ops", "hook")], "endpoint_slices": slices}
     return facts(**(given | more))
 
@@ -71,8 +71,8 @@ def test_nobody_converts() -> None:
     assert found("crd-conversion", converted(a_definition(converter=HOOK), slices=SERVED)) == ()
 
 
-@pytest.mark.parametrize("converter", [Callee(url="https://hook.example.com"), Callee(), HOOK])
-def test_who_converts_elsewhere_cannot_be_told(converter: Callee) -> None:
+@pytest.mark.parametrize("converter", [ServerTarget(url="https://hook.example.com"), ServerTarget(), HOOK])
+def test_who_converts_elsewhere_cannot_be_told(converter: ServerTarget) -> None:
     outside = [Service("ops", "hook", "ExternalName")]
     finding = only("crd-conversion", converted(a_definition(converter=converter), services=outside))
     assert (finding.status, finding.severity is Severity.INFO) == (Status.UNKNOWN, converter != HOOK)

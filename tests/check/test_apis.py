@@ -11,25 +11,25 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.amazon import removed_apis
-from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, Tables, removed_api
-from kubectl_eksdoc.amazon.written_kinds import going, resource_of
+from kubectl_eksdoc.amazon.removed_apis import REMOVED_APIS, RemovedApi, KnowledgeTables, find_removed_api
+from kubectl_eksdoc.amazon.written_kinds import kinds_with_removed_versions, resource_of
 from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.checks import api_manifests
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.plan import CheckScope, plan_check
+from kubectl_eksdoc.check.registry import choose_checks
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import (
     ApiUsage,
-    DefinedVersion,
-    Definition,
-    Document,
+    CrdVersion,
+    CustomResourceDefinition,
+    ManifestObject,
     HelmRelease,
     KindUsage,
     ManifestText,
     ObjectName,
-    Unread,
-    Written,
-    WrittenBy,
+    UnreadablePart,
+    WriteRecord,
+    WriteSource,
     WrittenObject,
 )
 from kubectl_eksdoc.model.cluster import Source
@@ -40,7 +40,7 @@ from tests.builders import a_cluster
 from tests.check.of_cluster import facts
 from tests.for_each import for_each
 
-EACH_ROW = for_each("row", ROWS, ids=lambda row: f"{row.api_version}/{row.kind}")
+EACH_ROW = for_each("row", REMOVED_APIS, ids=lambda row: f"{row.api_version}/{row.kind}")
 UPGRADES = Path(__file__).parents[1] / "data" / "upgrades"
 FORBIDDEN = Unknown("the server refuses it", "list somethings")
 
@@ -63,7 +63,7 @@ def failing(findings: Iterable[Finding], *severities: Severity) -> list[Finding]
 
 
 def the(api_version: str, kind: str) -> RemovedApi:
-    row = removed_api(api_version, kind)
+    row = find_removed_api(api_version, kind)
     assert row is not None
     return row
 
@@ -78,19 +78,19 @@ def of(row: RemovedApi, name: str = "web") -> ObjectName:
     return ObjectName(row.replacement or row.api_version, row.kind, "shop", name)
 
 
-def applied(row: RemovedApi) -> Written:
-    return Written(WrittenBy.LAST_APPLIED, row.api_version, row.kind)
+def applied(row: RemovedApi) -> WriteRecord:
+    return WriteRecord(WriteSource.LAST_APPLIED, row.api_version, row.kind)
 
 
-def managed(row: RemovedApi, manager: str, api_version: str = "") -> Written:
-    return Written(WrittenBy.MANAGED_FIELDS, api_version or row.api_version, row.kind, manager, "Update", "t")
+def managed(row: RemovedApi, manager: str, api_version: str = "") -> WriteRecord:
+    return WriteRecord(WriteSource.MANAGED_FIELDS, api_version or row.api_version, row.kind, manager, "Update", "t")
 
 
-def objects(row: RemovedApi, *signs: Written, name: str = "web", kept: bool = False) -> ApiUsage:
+def objects(row: RemovedApi, *signs: WriteRecord, name: str = "web", kept: bool = False) -> ApiUsage:
     """One object with these signs; of every other kind there is none."""
     own = resource_of(row) if row.resource else Resource(row.kind, "")
     some = KindUsage(own, (WrittenObject(of(row, name), signs, kept),))
-    every = (resource_of(each) for each in ROWS if each.resource)
+    every = (resource_of(each) for each in REMOVED_APIS if each.resource)
     others = {each.full_name: KindUsage(each, ()) for each in every if each.full_name != own.full_name}
     return ApiUsage(written=(some, *others.values()))
 
@@ -102,7 +102,7 @@ def metric(row: RemovedApi, removed: str = "") -> str:
 
 
 def a_manifest(row: RemovedApi, path: str = "deploy/web.yaml") -> ManifestText:
-    return ManifestText(path, (Document(ObjectName(row.api_version, row.kind, "shop", "web"), 12),))
+    return ManifestText(path, (ManifestObject(ObjectName(row.api_version, row.kind, "shop", "web"), 12),))
 
 
 def a_release(manifest: ManifestText | Unknown) -> ApiUsage:
@@ -121,7 +121,7 @@ def sources(row: RemovedApi) -> dict[str, ApiUsage]:
 @EACH_ROW
 def test_each_row_is_found_by_each_source_on_exactly_the_ways_that_cross_its_removal(row: RemovedApi) -> None:
     at = row.removed.minor
-    worst = Severity.MEDIUM if row.planned else Severity.HIGH
+    worst = Severity.MEDIUM if row.is_planned else Severity.HIGH
     for code, told in sources(row).items():
         for now, target in ((at - 1, at), (at - 2, at), (at - 1, at + 1), (at - 2, at + 3)):
             (finding,) = failing(found(code, a_way(now, target), told))
@@ -137,11 +137,11 @@ def test_each_row_is_found_by_each_source_on_exactly_the_ways_that_cross_its_rem
 @EACH_ROW
 def test_the_objects_of_each_row_are_listed_on_the_way_where_there_are_any(row: RemovedApi) -> None:
     at = row.removed.minor
-    listed = row.resource and resource_of(row) in going(Version(1, at - 1), Version(1, at))
+    listed = row.resource and resource_of(row) in kinds_with_removed_versions(Version(1, at - 1), Version(1, at))
     stored = not row.kind.endswith(("Review", "Eviction", "ExecCredential", "APIGroupDiscovery"))
-    beside = [each for each in ROWS if (each.kind, each.removed) == (row.kind, row.removed) and not each.alpha]
+    beside = [each for each in REMOVED_APIS if (each.kind, each.removed) == (row.kind, row.removed) and not each.is_alpha]
     assert bool(listed) == (stored and bool(beside))
-    assert not row.resource or resource_of(row) not in going(Version(1, at), Version(1, at))
+    assert not row.resource or resource_of(row) not in kinds_with_removed_versions(Version(1, at), Version(1, at))
 
 
 # The metric ----------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_what_nobody_has_to_mind_passes_and_says_why(manager: str, name: str, ke
 
 
 def test_what_kubectl_wrote_before_it_applied_a_newer_version_passes() -> None:
-    newer = Written(WrittenBy.LAST_APPLIED, "admissionregistration.k8s.io/v1", VAP.kind)
+    newer = WriteRecord(WriteSource.LAST_APPLIED, "admissionregistration.k8s.io/v1", VAP.kind)
     old = managed(VAP, "kubectl-client-side-apply")
     (finding,) = found("api-written", a_way(33, 34), objects(VAP, newer, old))
     assert finding.status is Status.PASS and "applied it in a newer version" in finding.message
@@ -248,7 +248,7 @@ def test_what_a_dump_does_not_hold_is_added_to_it() -> None:
 
 
 def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:
-    nothing = (KindUsage(each, (), Unknown("no managedFields")) for each in going(Version(1, 33), Version(1, 34)))
+    nothing = (KindUsage(each, (), Unknown("no managedFields")) for each in kinds_with_removed_versions(Version(1, 33), Version(1, 34)))
     findings = found("api-written", a_way(33, 34), ApiUsage(written=tuple(nothing)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * 2
 
@@ -256,7 +256,7 @@ def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:
 # Helm and files ------------------------------------------------------------------------------
 
 
-@for_each("row", [each for each in ROWS if each.resource], ids=lambda row: f"{row.api_version}/{row.kind}")
+@for_each("row", [each for each in REMOVED_APIS if each.resource], ids=lambda row: f"{row.api_version}/{row.kind}")
 def test_mapkubeapis_is_named_only_for_what_is_in_its_map(row: RemovedApi) -> None:
     """Its map is beside the table of this tool, as it was published."""
     release = a_release(a_manifest(row, ""))
@@ -283,7 +283,7 @@ def test_releases_that_cannot_be_read_are_unknown() -> None:
     for told in (
         ApiUsage(releases=FORBIDDEN),
         a_release(FORBIDDEN),
-        a_release(ManifestText("", (), (Unread(3, "odd"),))),
+        a_release(ManifestText("", (), (UnreadablePart(3, "odd"),))),
     ):
         (finding,) = found("api-in-helm", a_way(33, 34), told)
         assert finding.status is Status.UNKNOWN and finding.missing
@@ -310,12 +310,12 @@ OLD_BUDGET = "policy/v1beta1 PodDisruptionBudget"
         ("policy/v1beta1 PodSecurityPolicy", {}, False),
         ("batch/v1beta1 CronJob", {}, False),
         (OLD_BUDGET, {"template": True}, False),
-        (OLD_BUDGET, {"unread": (Unread(9, "it is no YAML"),)}, False),
+        (OLD_BUDGET, {"unread": (UnreadablePart(9, "it is no YAML"),)}, False),
     ],
 )
 def test_kubectl_convert_is_proposed_for_no_file_that_it_cannot_read(also: str, more: Any, converts: bool) -> None:
     """It fails at what is not of the group of its --output-version, and prints nothing of the rest."""
-    held = tuple(Document(ObjectName(*each.split(), "", "x"), 1) for each in (OLD_BUDGET, also))
+    held = tuple(ManifestObject(ObjectName(*each.split(), "", "x"), 1) for each in (OLD_BUDGET, also))
     told = found("api-in-manifest", a_way(24, 25), ApiUsage(manifests=(ManifestText("x.yaml", held, **more),)))
     of_budget = next(each for each in failing(told) if "PodDisruptionBudget" in each.message)
     assert any("kubectl convert" in each.command for each in of_budget.remedy) is converts
@@ -327,8 +327,8 @@ def test_standard_input_is_not_asked_for_again() -> None:
 
 
 def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
-    broken, template = Unread(3, "it is no YAML"), Unread(9, "it is no YAML", True)
-    told = ApiUsage(manifests=(ManifestText("a.yaml", (), (*[broken] * 11, Unread(0, "it is empty"), template)),))
+    broken, template = UnreadablePart(3, "it is no YAML"), UnreadablePart(9, "it is no YAML", True)
+    told = ApiUsage(manifests=(ManifestText("a.yaml", (), (*[broken] * 11, UnreadablePart(0, "it is empty"), template)),))
     first, second = found("api-in-manifest", a_way(33, 34), told)
     assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert "at line 3, it is no YAML; 11 more of its parts cannot be read" in first.message
@@ -344,7 +344,7 @@ def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     [("policy/v1beta1", "podDisruptionBudget", False), ("policy/v1", "X", True), ("example.org/v1beta1", "X", True)],
 )
 def test_a_mistyped_kind_of_a_version_that_is_gone_never_passes(api_version: str, kind: str, known: bool) -> None:
-    file = ManifestText("a.yaml", (Document(ObjectName(api_version, kind, "", "web"), 4),))
+    file = ManifestText("a.yaml", (ManifestObject(ObjectName(api_version, kind, "", "web"), 4),))
     findings = found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(file,)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * (not known)
     assert known or "at line 4, policy/v1beta1 has no kind podDisruptionBudget" in findings[0].message
@@ -353,18 +353,18 @@ def test_a_mistyped_kind_of_a_version_that_is_gone_never_passes(api_version: str
 POOL = ("karpenter.sh/v1beta1", "NodePool")
 
 
-def judged(*written: tuple[str, str], tables: Tables = Tables(), **cluster: Any) -> tuple[Finding, ...]:
-    documents = tuple(Document(ObjectName(version, kind, "", "x"), at) for at, (version, kind) in enumerate(written, 1))
+def judged(*written: tuple[str, str], tables: KnowledgeTables = KnowledgeTables(), **cluster: Any) -> tuple[Finding, ...]:
+    documents = tuple(ManifestObject(ObjectName(version, kind, "", "x"), at) for at, (version, kind) in enumerate(written, 1))
     given = ApiUsage(manifests=(ManifestText("deploy/x.yaml", documents),))
     return plan_check(
         replace(facts(**cluster), api=given),
-        chosen(["api-in-manifest"]),
-        CheckWish(frozenset({"api-in-manifest"}), tables=tables),
+        choose_checks(["api-in-manifest"]),
+        CheckScope(frozenset({"api-in-manifest"}), tables=tables),
     ).findings
 
 
-def defined(served: bool, version: str = "v1beta1") -> tuple[Definition, ...]:
-    return (Definition("nodepools.karpenter.sh", "NodePool", (DefinedVersion(version, served),)),)
+def defined(served: bool, version: str = "v1beta1") -> tuple[CustomResourceDefinition, ...]:
+    return (CustomResourceDefinition("nodepools.karpenter.sh", "NodePool", (CrdVersion(version, served),)),)
 
 
 def test_what_is_deprecated_at_the_target_is_told_ahead_and_blocks_nothing() -> None:
@@ -402,10 +402,10 @@ def test_definitions_that_were_not_read_tell_nothing() -> None:
 
 
 def test_releases_of_helm_are_judged_alike() -> None:
-    manifest = ManifestText("", (Document(ObjectName(*POOL, "", "x"), 1),))
+    manifest = ManifestText("", (ManifestObject(ObjectName(*POOL, "", "x"), 1),))
     api = ApiUsage(releases=(HelmRelease("shop", "web", 3, "deployed", manifest),))
     given = replace(facts(definitions=defined(False)), api=api)
-    (found,) = plan_check(given, chosen(["api-in-helm"]), CheckWish(frozenset({"api-in-helm"}))).findings
+    (found,) = plan_check(given, choose_checks(["api-in-helm"]), CheckScope(frozenset({"api-in-helm"}))).findings
     assert found.code.name == "api-in-helm" and found.status is Status.FAIL
 
 
@@ -414,19 +414,19 @@ def test_what_no_table_names_is_not_judged() -> None:
 
 
 def test_rows_of_a_user_come_before_those_of_the_package() -> None:
-    removed, custom = removed_apis.ROWS[0], removed_apis.CUSTOM_ROWS[0]
+    removed, custom = removed_apis.REMOVED_APIS[0], removed_apis.CUSTOM_APIS[0]
     widget = replace(removed, api_version="example.com/v1beta1", kind="Widget", removed=Version(1, 34))
-    (found,) = judged(("example.com/v1beta1", "Widget"), tables=Tables((widget,)))
+    (found,) = judged(("example.com/v1beta1", "Widget"), tables=KnowledgeTables((widget,)))
     assert found.status is Status.FAIL and "which Kubernetes 1.34 does not serve" in found.message
     own = replace(custom, api_version=POOL[0], kinds=(POOL[1],), software="Our fork")
-    (found,) = judged(POOL, tables=Tables(custom_apis=(own,)), definitions=defined(True))
+    (found,) = judged(POOL, tables=KnowledgeTables(custom_apis=(own,)), definitions=defined(True))
     assert "Our fork" in found.message
 
 
-@pytest.mark.parametrize("row", removed_apis.CUSTOM_ROWS, ids=lambda row: f"{row.api_version} {'+'.join(row.kinds)}")
+@pytest.mark.parametrize("row", removed_apis.CUSTOM_APIS, ids=lambda row: f"{row.api_version} {'+'.join(row.kinds)}")
 def test_each_row_is_found_and_goes_after_it_was_deprecated(row: removed_apis.CustomApi) -> None:
     kind = next(iter(row.kinds), "Anything")
-    assert removed_apis.custom_api(row.api_version, kind) == row, "no row before it has the same"
+    assert removed_apis.find_custom_api(row.api_version, kind) == row, "no row before it has the same"
     assert row.removed is not None or row.deprecated is not None
     assert row.removed is None or row.deprecated is None or not row.removed < row.deprecated
     (found,) = judged((row.api_version, kind), source=Source.FILE)

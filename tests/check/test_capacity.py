@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.addon_needs import is_standard
-from kubectl_eksdoc.amazon.group_updates import unavailable
+from kubectl_eksdoc.amazon.addon_needs import is_standard_instance
+from kubectl_eksdoc.amazon.group_updates import max_unavailable
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -130,7 +130,7 @@ def test_other_instances_have_other_quotas() -> None:
     assert not find(facts(given), "quota-vcpus-on-demand")
     standard = ("m6i.xlarge", "c7gn.large", "t3.nano", "im4gn.large", "is4gen.large", "z1d.large", "i3en.large")
     others = ("g5.xlarge", "p4d.24xlarge", "inf2.xlarge", "trn1.2xlarge", "hpc7a.large", "mac2.metal", "dl1.24xlarge")
-    assert all(map(is_standard, standard)) and not any(map(is_standard, others))
+    assert all(map(is_standard_instance, standard)) and not any(map(is_standard_instance, others))
 
 
 def test_nodes_of_one_group() -> None:
@@ -146,7 +146,7 @@ def test_nodes_of_one_group() -> None:
     [("1", 9, 1), ("33 %", 9, 3), ("1 %", 9, 1), ("100 %", 999, 100), ("", 9, None), ("x", 9, None)],
 )
 def test_how_many_go_at_once(at_once: str, size: int, number: int | None) -> None:
-    assert unavailable(at_once, size) == number
+    assert max_unavailable(at_once, size) == number
 
 
 def test_what_eks_does_not_tell_of_a_group_does_not_pass() -> None:

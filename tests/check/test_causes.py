@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.check.checking import AWS, Area, Gate, RootCause, among, root_causes
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.checking import AWS_ACCOUNT, Area, Gate, RootCause, causes_of_findings, root_causes
+from kubectl_eksdoc.check.plan import CheckScope, plan_check
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.kinds import NoAws
+from kubectl_eksdoc.model.kinds import AwsUnavailable
 from tests.check.healthy import healthy
 from tests.check.report.checked import SKEW, STUCK, UNFIT, check
 
@@ -54,13 +54,13 @@ def test_one_right_that_is_missing_is_one_cause() -> None:
 
 
 def test_nothing_of_aws_is_one_cause() -> None:
-    why = NoAws("no credentials were found")
+    why = AwsUnavailable("no credentials were found")
     blind = [
-        replace(UNFIT, subject=Subject("Addon", name), message="whether it fits is not known", lacks=(why,))
+        replace(UNFIT, subject=Subject("Addon", name), message="whether it fits is not known", unknowns=(why,))
         for name in ("coredns", "vpc-cni")
     ]
-    plan = plan_check(healthy(eks=why), [check(Area.ADDONS, NODES, *blind, STUCK)], CheckWish())
-    assert [each.subject for each in plan.causes] == [STUCK.subject, AWS]
+    plan = plan_check(healthy(eks=why), [check(Area.ADDONS, NODES, *blind, STUCK)], CheckScope())
+    assert [each.subject for each in plan.causes] == [STUCK.subject, AWS_ACCOUNT]
     assert plan.causes[1].do.command == "kubectl eksdoc check --no-aws"
 
 
@@ -76,14 +76,14 @@ def test_a_cause_stands_before_the_first_step_that_waits_for_one_of_its_findings
     later, sooner = a_finding("ami-al2", "Nodegroup", "blue"), a_finding("insight-error", "Insight", "Amazon Linux 2")
     (cause,) = root_causes([(later, NODES), (replace(sooner, root_cause=later.subject), CONTROL)])
     assert cause.gate is CONTROL
-    assert among([cause], [later]) == (cause,) and among([cause], [STUCK]) == ()
+    assert causes_of_findings([cause], [later]) == (cause,) and causes_of_findings([cause], [STUCK]) == ()
 
 
 def test_causes_are_of_what_counts_and_may_not_be_unknown() -> None:
     slight = a_finding("nodes-behind", "Nodegroup", "green", severity=Severity.LOW)
     well = replace(STUCK, status=Status.PASS)
     checks = [check(Area.NODES, NODES, SKEW, slight, well), check(Area.ADDONS, NODES, UNFIT)]
-    wish = CheckWish(fail_on=Severity.MEDIUM, accepted=frozenset({UNFIT.code.name}))
+    wish = CheckScope(fail_on=Severity.MEDIUM, accepted=frozenset({UNFIT.code.name}))
     plan = plan_check(healthy(), checks, wish)
     assert [each.first for each in plan.causes] == [SKEW]
 
@@ -92,10 +92,10 @@ def test_a_cause_at_several_gates_is_counted_at_each_with_what_is_found_there() 
     """What stands before its first step is told first, whatever is worse behind it."""
     later = a_finding("ami-al2", "Nodegroup", "blue")
     sooner = replace(a_finding("kubelet-skew", "Nodegroup", "blue", severity=Severity.LOW), status=Status.UNKNOWN)
-    plan = plan_check(healthy(), [check(Area.NODES, NODES, later), check(Area.NODES, CONTROL, sooner)], CheckWish())
+    plan = plan_check(healthy(), [check(Area.NODES, NODES, later), check(Area.NODES, CONTROL, sooner)], CheckScope())
     (cause,) = plan.causes
     assert cause.findings == (sooner, later) and cause.status is Status.UNKNOWN
-    assert [[each.findings for each in plan.at[gate]] for gate in (CONTROL, NODES, Gate.AFTER, None)] == [
+    assert [[each.findings for each in plan.causes_by_gate[gate]] for gate in (CONTROL, NODES, Gate.AFTER, None)] == [
         [(sooner,)],
         [(later,)],
         [],
@@ -105,7 +105,7 @@ def test_a_cause_at_several_gates_is_counted_at_each_with_what_is_found_there() 
 
 def test_a_part_of_a_check_that_finds_nothing_passes_nothing() -> None:
     whole = check(Area.NODES, CONTROL, replace(SKEW, status=Status.UNKNOWN))
-    plan = plan_check(healthy(), [whole, whole.also(lambda facts: (), NODES)], CheckWish())
+    plan = plan_check(healthy(), [whole, whole.at_gate(lambda facts: (), NODES)], CheckScope())
     assert [each.check for each in plan.judged] == [whole]
-    found = plan_check(healthy(), [whole, whole.also(lambda facts: (SKEW,), NODES)], CheckWish())
+    found = plan_check(healthy(), [whole, whole.at_gate(lambda facts: (SKEW,), NODES)], CheckScope())
     assert [each.check.gate for each in found.judged] == [CONTROL, NODES]

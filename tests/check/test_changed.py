@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kubectl_eksdoc.check.changed_since import RecentChanges, changed
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue, UpdateHistory
+from kubectl_eksdoc.check.changed_since import RecentChanges, recent_changes
+from kubectl_eksdoc.check.plan import CheckScope, plan_check
+from kubectl_eksdoc.model.addons import EksAddonUpdate, HealthIssue, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision
+from kubectl_eksdoc.model.interruption import ReportedChanges, KubernetesEvent, Revision
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.builders import NOW, a_cluster, a_node, ago
 from tests.check.healthy import healthy, with_aws
@@ -25,7 +25,7 @@ def found(
     past: ReportedChanges = QUIET, since: datetime = NOW - TWO_HOURS, eks: Any = None, **cluster: Any
 ) -> RecentChanges:
     told = {"cluster_updates": UpdateHistory(()), "group_updates": {}} | (eks or {})
-    return changed(replace(with_aws(healthy(), **told), cluster=a_cluster(**cluster), past=past), since)
+    return recent_changes(replace(with_aws(healthy(), **told), cluster=a_cluster(**cluster), recent_changes=past), since)
 
 
 def said(of: RecentChanges) -> list[tuple[str, str]]:
@@ -52,7 +52,7 @@ def test_updates_of_addons_are_told_with_what_became_of_them() -> None:
         "Failed",
         (("AddonVersion", "v2"), ("ResolveConflicts", "OVERWRITE")),
         ago(60),
-        (Issue("ConfigurationConflict", "x"),),
+        (HealthIssue("ConfigurationConflict", "x"),),
     )
     past = replace(
         QUIET, addons={"vpc-cni": UpdateHistory((update, replace(update, begun=ago(90000)))), "x": Absent("")}
@@ -63,8 +63,8 @@ def test_updates_of_addons_are_told_with_what_became_of_them() -> None:
 
 
 def test_warnings_are_told_once_for_each_reason_and_what_is_normal_only_of_nodes() -> None:
-    def event(name: str, kind: str = "Pod", seconds: float = 60, **more: Any) -> ReportedEvent:
-        return ReportedEvent(ago(seconds), "FailedScheduling", Subject(kind, name, "shop"), "no room", **more)
+    def event(name: str, kind: str = "Pod", seconds: float = 60, **more: Any) -> KubernetesEvent:
+        return KubernetesEvent(ago(seconds), "FailedScheduling", Subject(kind, name, "shop"), "no room", **more)
 
     past = replace(
         QUIET,
@@ -72,7 +72,7 @@ def test_warnings_are_told_once_for_each_reason_and_what_is_normal_only_of_nodes
             event("a", warning=True, count=3),
             event("b", seconds=50, warning=True),
             event("c"),
-            ReportedEvent(ago(10), "DisruptionTerminating", Subject("NodeClaim", "n")),
+            KubernetesEvent(ago(10), "DisruptionTerminating", Subject("NodeClaim", "n")),
         ),
     )
     assert said(found(past)) == [
@@ -84,7 +84,7 @@ def test_warnings_are_told_once_for_each_reason_and_what_is_normal_only_of_nodes
 def test_what_was_not_read_is_named_with_the_right_for_it() -> None:
     denied, listed = Unknown("it is forbidden", "list events"), Unknown("IAM does not allow it", "eks:ListUpdates")
     past = ReportedChanges({"Deployment": denied, "DaemonSet": ()}, denied, {"a": Unknown("no")})
-    assert found(past, eks={"cluster_updates": listed, "group_updates": {"blue": listed}}).unread == (
+    assert found(past, eks={"cluster_updates": listed, "group_updates": {"blue": listed}}).not_read == (
         "pod templates of Deployments: it is forbidden (list events)",
         "Events: it is forbidden (list events)",
         "updates of add-on a: no",
@@ -92,7 +92,7 @@ def test_what_was_not_read_is_named_with_the_right_for_it() -> None:
         "updates of node group blue: IAM does not allow it (eks:ListUpdates)",
         TEMPLATES,
     )
-    unread = found(ReportedChanges()).unread
+    unread = found(ReportedChanges()).not_read
     assert [each.split(":")[0] for each in unread] == [
         "pod templates",
         "Events",
@@ -102,21 +102,21 @@ def test_what_was_not_read_is_named_with_the_right_for_it() -> None:
 
 
 def test_events_do_not_reach_further_than_an_hour() -> None:
-    assert "Events from more than an hour before: the API server does not keep them" in found().unread
-    assert found(since=ago(1800)).unread == (TEMPLATES,)
+    assert "Events from more than an hour before: the API server does not keep them" in found().not_read
+    assert found(since=ago(1800)).not_read == (TEMPLATES,)
 
 
 def test_updates_beyond_the_latest_are_not_forgotten() -> None:
     history = UpdateHistory((EksAddonUpdate("u", "AddonUpdate", "Successful", (), ago(60)),), 4)
-    assert found(replace(QUIET, addons={"vpc-cni": history}), since=ago(1800)).unread == (
+    assert found(replace(QUIET, addons={"vpc-cni": history}), since=ago(1800)).not_read == (
         "4 earlier updates of add-on vpc-cni: only the latest are described",
         TEMPLATES,
     )
 
 
 def test_it_is_listed_only_where_somebody_asks() -> None:
-    assert plan_check(healthy(), [], CheckWish()).changes is None
-    assert plan_check(healthy(), [], CheckWish(since=ago(60))).changes is not None
+    assert plan_check(healthy(), [], CheckScope()).changes is None
+    assert plan_check(healthy(), [], CheckScope(since=ago(60))).changes is not None
 
 
 def test_updates_of_the_cluster_and_of_node_groups_are_told() -> None:

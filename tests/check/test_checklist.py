@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.checking import Area, CheckFacts, Gate, UpgradeCheck
-from kubectl_eksdoc.check.node_steps import checklist
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.node_steps import build_checklist
+from kubectl_eksdoc.check.plan import CheckScope, plan_check
 from kubectl_eksdoc.check.steps import Phase, UpgradeStep
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.budgets import Budget
@@ -28,16 +28,16 @@ AL2023 = "Amazon Linux 2023.7.20250609"
 
 
 def titles(facts: CheckFacts, *phases: Phase) -> list[str]:
-    return [each.title for each in checklist(facts) if not phases or each.phase in phases]
+    return [each.title for each in build_checklist(facts) if not phases or each.phase in phases]
 
 
 def the_step(facts: CheckFacts, begins: str) -> UpgradeStep:
-    (found,) = (each for each in checklist(facts) if each.title.startswith(begins))
+    (found,) = (each for each in build_checklist(facts) if each.title.startswith(begins))
     return found
 
 
 def of_kube_proxy(facts: CheckFacts) -> list[UpgradeStep]:
-    return [each for each in checklist(facts) if "kube-proxy" in each.title]
+    return [each for each in build_checklist(facts) if "kube-proxy" in each.title]
 
 
 def with_nodes(*nodes: Any, target: str = "1.34", **more: Any) -> CheckFacts:
@@ -181,7 +181,7 @@ def test_a_cluster_autoscaler_that_a_step_scales_to_nothing_gets_its_replicas_ba
             a_workload(replicated, "kube-system", replicas=3, owner=owner),
         ],
     )
-    steps = checklist(healthy(cluster=cluster))
+    steps = build_checklist(healthy(cluster=cluster))
     scaled = [(each.title.split()[0], command) for each in steps for command in each.commands if " scale " in command]
     scale = "kubectl scale deployment cluster-autoscaler -n kube-system --replicas="
     assert scaled == [("Keep", f"{scale}0"), ("Give", f"{scale}3")]
@@ -192,7 +192,7 @@ def test_a_cluster_autoscaler_that_a_step_scales_to_nothing_gets_its_replicas_ba
 
 def test_nodes_that_are_too_old_for_a_step_go_before_it_to_the_version_before() -> None:
     facts = with_nodes(a_node("a", version="v1.31.0-eks-1", os_image=AL2023), target="1.35")
-    (step,) = (each for each in checklist(facts) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title)
+    (step,) = (each for each in build_checklist(facts) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title)
     assert step.title == "Update group blue in place to 1.34"
     assert step.why.startswith("once the control plane has 1.35")
 
@@ -208,7 +208,7 @@ def test_programs_that_eks_does_not_manage_follow_in_the_order_of_add_ons() -> N
     images = (("a-coredns", "coredns:v1.11.4-eksbuild.2", "ReplicaSet/coredns-1"),)
     more = [a_program(name, f"{IMAGES}/eks/{image}", owner) for name, image, owner in images]
     facts = with_aws(with_nodes(a_node("n", version=NEW), pods=[*more, *a_healthy_cluster().pods]), addons=())
-    found = [each.title.split()[1] for each in checklist(facts) if each.phase is Phase.AFTER_CONTROL_PLANE]
+    found = [each.title.split()[1] for each in build_checklist(facts) if each.phase is Phase.AFTER_CONTROL_PLANE]
     assert [each for each in found if each in ("kube-proxy", "vpc-cni", "coredns")] == [
         "kube-proxy",
         "vpc-cni",
@@ -227,7 +227,7 @@ def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() 
     node = a_node("a", version=NEW, os_image=AL2023)
     budget: Budget = a_budget("web", allowed=0)
     facts = with_nodes(node, pods=[a_pod(node="a")], budgets=[budget])
-    facts = replace(facts, summed={**facts.summed, CheckNeed.PLAN_DRAIN: (stuck,)})
+    facts = replace(facts, command_findings={**facts.command_findings, CheckNeed.PLAN_DRAIN: (stuck,)})
     step = the_step(facts, "Make a new group beside blue")
     assert "15 minutes" in step.why
     assert "default/web" in step.why
@@ -302,7 +302,7 @@ def test_whoever_makes_nodes_has_a_step(labels: dict[str, str], begins: str) -> 
 def test_pods_on_fargate_go_before_a_step_that_their_kubelets_are_too_old_for() -> None:
     node = a_node("f", group="", version="v1.32.1-eks-1", labels={"eks.amazonaws.com/compute-type": "fargate"})
     pod = a_pod("web-1", node="f", owner="ReplicaSet/web-5d8f")
-    steps = checklist(with_nodes(node, pods=[pod], target="1.36"))
+    steps = build_checklist(with_nodes(node, pods=[pod], target="1.36"))
     early, late = (each for each in steps if each.title.startswith("Restart the owners of 1 pod on Fargate"))
     assert (early.phase, early.done_when) == (Phase.BEFORE_CONTROL_PLANE, "every Fargate node has 1.35")
     assert early.why.startswith("once the control plane has 1.36, ")
@@ -317,33 +317,33 @@ def test_nodes_that_are_there_need_no_step() -> None:
 
 def test_a_control_plane_at_its_target_leaves_what_is_to_follow() -> None:
     facts = replace(healthy("1.33"), cluster=a_healthy_cluster(nodes=[a_node("a", version="v1.32.0")]))
-    assert not [each for each in checklist(facts) if each.phase is Phase.CONTROL_PLANE]
+    assert not [each for each in build_checklist(facts) if each.phase is Phase.CONTROL_PLANE]
     assert titles(facts, Phase.NODES)
 
 
 def test_what_nobody_tells_of_the_cluster_is_to_be_filled_in() -> None:
     facts = with_nodes(a_node("n", group="", labels={"alpha.eksctl.io/nodegroup-name": "old"}), a_node("m", group=""))
     cluster = replace(facts.cluster, identity=Identity())
-    text = "\n".join(c for each in checklist(replace(facts, eks=Unknown("x"), cluster=cluster)) for c in each.commands)
+    text = "\n".join(c for each in build_checklist(replace(facts, eks=Unknown("x"), cluster=cluster)) for c in each.commands)
     assert "--cluster-name NAME-OF-THE-CLUSTER" in text and "--cluster NAME-OF-THE-CLUSTER" in text
     assert "''" not in text and "--region" not in text
 
 
 def test_what_drains_is_told_as_it_is_done_on_a_live_cluster() -> None:
     facts = with_nodes(a_node("a", version="v1.32.1-eks-1", os_image=AL2), target="1.34")
-    commands = [each for step in checklist(facts, CommandTarget(("--snapshot", "x"))) for each in step.commands]
+    commands = [each for step in build_checklist(facts, CommandTarget(("--snapshot", "x"))) for each in step.commands]
     assert "kubectl eksdoc drain plan --nodegroup blue --snapshot x" in commands
     assert "kubectl eksdoc drain run --nodegroup blue" in commands
-    of_the_demo = [each for step in checklist(facts, CommandTarget(("--demo",))) for each in step.commands]
+    of_the_demo = [each for step in build_checklist(facts, CommandTarget(("--demo",))) for each in step.commands]
     assert "kubectl eksdoc rehearse --nodegroup blue --demo" in of_the_demo
 
 
 def test_a_step_of_nodes_does_not_wait_for_what_it_mends() -> None:
     behind = found_at(Gate.AFTER, "nodes-behind", Subject("Nodegroup", "blue"))
     held = found_at(Gate.BEFORE_NODES, "node-slow", Subject("NodeGroup", "blue"))
-    plan = plan_check(with_nodes(a_node("a", version=NEW, os_image=AL2023)), [behind, held], CheckWish())
+    plan = plan_check(with_nodes(a_node("a", version=NEW, os_image=AL2023)), [behind, held], CheckScope())
     (step,) = (each for each in plan.checklist if each.title.startswith("Update group blue"))
-    assert [each.code.name for each in plan.waiting(step)] == ["node-slow"]
+    assert [each.code.name for each in plan.blocking_findings(step)] == ["node-slow"]
 
 
 def found_at(gate: Gate | None, code: str, subject: Subject) -> UpgradeCheck:
@@ -353,8 +353,8 @@ def found_at(gate: Gate | None, code: str, subject: Subject) -> UpgradeCheck:
 
 def test_the_first_step_waits_for_what_is_found_before_the_control_plane() -> None:
     check = found_at(Gate.BEFORE_CONTROL_PLANE, "program-before-control-plane", Subject("Deployment", "x", "y"))
-    plan = plan_check(healthy("1.35"), [check], CheckWish())
-    waiting = {each.title: len(plan.waiting(each)) for each in plan.checklist}
+    plan = plan_check(healthy("1.35"), [check], CheckScope())
+    waiting = {each.title: len(plan.blocking_findings(each)) for each in plan.checklist}
     assert waiting["Check that nothing blocks 1.34"] == 1
     assert waiting["Look again before 1.35"] == 0
 
@@ -365,14 +365,14 @@ def test_the_update_of_an_addon_waits_for_what_is_wrong_with_it_alone() -> None:
         found_at(Gate.BEFORE_CONTROL_PLANE, "check-addon-health", Subject("Addon", "coredns")),
         found_at(Gate.BEFORE_CONTROL_PLANE, "check-addon-health", Subject("Addon", "vpc-cni")),
     ]
-    plan = plan_check(facts, checks, CheckWish())
+    plan = plan_check(facts, checks, CheckScope())
     (step,) = (each for each in plan.checklist if each.title.startswith("Update add-on coredns"))
-    assert [each.subject.name for each in plan.waiting(step)] == ["coredns"]
+    assert [each.subject.name for each in plan.blocking_findings(step)] == ["coredns"]
 
 
 def test_of_a_part_no_checklist_is_made() -> None:
-    assert plan_check(healthy(), [], CheckWish(gate=Gate.AFTER)).checklist == ()
-    assert plan_check(healthy(), [], CheckWish(only=frozenset(["kubelet-skew"]))).checklist == ()
+    assert plan_check(healthy(), [], CheckScope(gate=Gate.AFTER)).checklist == ()
+    assert plan_check(healthy(), [], CheckScope(only=frozenset(["kubelet-skew"]))).checklist == ()
 
 
 def test_kube_proxy_that_eks_does_not_manage_is_brought_to_the_control_planes_first_too() -> None:
@@ -391,7 +391,7 @@ def test_auto_mode_begins_at_once_so_its_nodes_are_looked_at_before() -> None:
     assert phases_of_looks(auto) == [Phase.BEFORE_CONTROL_PLANE], "once: there is nothing between"
     own = a_node("own", group="blue", version=NEW)
     assert phases_of_looks(auto, own) == [Phase.BEFORE_CONTROL_PLANE, Phase.NODES]
-    waiting = [each for each in checklist(with_nodes(auto, own)) if each.gate is Gate.BEFORE_NODES and not each.about]
+    waiting = [each for each in build_checklist(with_nodes(auto, own)) if each.gate is Gate.BEFORE_NODES and not each.about]
     assert [each.phase for each in waiting] == [Phase.BEFORE_CONTROL_PLANE], "findings are counted once"
 
 
@@ -405,4 +405,4 @@ def test_a_drain_is_rehearsed_where_there_are_nodes_that_a_drain_takes() -> None
 def phases_of_looks(*nodes: Any) -> list[Phase]:
     """Where the step stands that looks at what blocks the replacement of nodes."""
     looks = ("Check that nothing blocks the replacement", "Look again before nodes")
-    return [each.phase for each in checklist(with_nodes(*nodes)) if each.title.startswith(looks)]
+    return [each.phase for each in build_checklist(with_nodes(*nodes)) if each.title.startswith(looks)]

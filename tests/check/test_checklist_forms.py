@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.checking import CheckFacts
-from kubectl_eksdoc.check.node_steps import checklist
+from kubectl_eksdoc.check.node_steps import build_checklist
 from kubectl_eksdoc.check.step_forms import StepForm
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.eks import EksCluster
-from kubectl_eksdoc.model.machines import NodeGroup, TemplateRef, managed_by
+from kubectl_eksdoc.model.machines import NodeGroup, TemplateRef, manager_tags
 from tests.builders import a_node
 from tests.check.healthy import a_healthy_cluster, healthy, with_aws
 from tests.check.test_checklist import AL2, AL2023, offered
@@ -59,7 +59,7 @@ def facts(
 
 
 def forms(of: CheckFacts, title: str) -> dict[str, StepForm]:
-    (found,) = (each.forms for each in checklist(of) if title in each.title)
+    (found,) = (each.forms for each in build_checklist(of) if title in each.title)
     return {each.tool: each for each in found}
 
 
@@ -121,7 +121,7 @@ def test_what_another_stack_made_is_set_in_its_template() -> None:
     ],
 )
 def test_no_step_changes_aws_by_awscli_alone(by: dict[str, str], way: dict[str, Any]) -> None:
-    steps = checklist(facts(by, by, **way))
+    steps = build_checklist(facts(by, by, **way))
     changing = [each for each in steps if any(map(_MAKES_DRIFT.search, each.commands))]
     assert len(changing) >= 3
     assert [each.title for each in changing if not each.forms] == []
@@ -151,7 +151,7 @@ def misnamed(text: str) -> list[str]:
 def test_each_name_of_terraform_is_the_providers_and_the_modules() -> None:
     node = a_node("a", version="v1.33.1", group="", os_image=AL2023)
     clusters = [*(facts(**way) for way in WAYS), healthy(cluster=a_healthy_cluster(nodes=[node]))]
-    steps = [step for each in clusters for step in checklist(each)]
+    steps = [step for each in clusters for step in build_checklist(each)]
     texts = {form.text for step in steps for form in step.forms if form.tool == "Terraform"}
     assert len(texts) == 6 and all("terraform-aws-modules/eks: " in each for each in texts)
     assert {each: wrong for each in texts if (wrong := misnamed(each))} == {}
@@ -177,4 +177,4 @@ def test_a_new_group_is_declared_drained_and_taken_out() -> None:
     ],
 )
 def test_a_tag_names_the_tool(told: dict[str, str], tools: dict[str, str]) -> None:
-    assert managed_by(tags(told)) == tools
+    assert manager_tags(tags(told)) == tools

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.checking import CheckFacts
-from kubectl_eksdoc.check.node_steps import checklist
+from kubectl_eksdoc.check.node_steps import build_checklist
 from kubectl_eksdoc.check.steps import Phase
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
@@ -29,7 +29,7 @@ def losing(*found: tuple[str, Subject], **of: Any) -> CheckFacts:
         Finding(Code.of(code), Severity.MEDIUM, Status.PASS, subject, "gone", remedy=(Remedy("Save it.", command),))  # type: ignore[arg-type]
         for code, subject in found
     )
-    return replace(facts, summed={**facts.summed, CheckNeed.PLAN_DRAIN: lost})
+    return replace(facts, command_findings={**facts.command_findings, CheckNeed.PLAN_DRAIN: lost})
 
 
 DATA, ALONE = (
@@ -49,7 +49,7 @@ DATA, ALONE = (
 def test_a_drain_that_is_proposed_has_the_flags_with_which_it_was_judged_and_says_what_they_delete(
     found: Any, blue: str, green: str
 ) -> None:
-    steps = checklist(losing(*found))
+    steps = build_checklist(losing(*found))
     lines = [each for step in steps for each in step.commands]
     for group, flags in (("blue", blue), ("green", green)):
         drains = [line for line in lines if " drain " in line and line.split()[5] == group]
@@ -69,8 +69,8 @@ def test_a_drain_that_is_proposed_has_the_flags_with_which_it_was_judged_and_say
 
 def test_where_the_drain_is_not_known_nothing_is_deleted_by_what_is_proposed() -> None:
     facts = losing(DATA)
-    unknown = replace(facts, summed={**facts.summed, CheckNeed.PLAN_DRAIN: Unknown("pods are forbidden")})
-    lines = [each for step in checklist(unknown) for each in step.commands]
+    unknown = replace(facts, command_findings={**facts.command_findings, CheckNeed.PLAN_DRAIN: Unknown("pods are forbidden")})
+    lines = [each for step in build_checklist(unknown) for each in step.commands]
     assert [line for line in lines if " drain run " in line]
     assert not [line for line in lines if "--delete-emptydir-data" in line or "--force" in line]
 

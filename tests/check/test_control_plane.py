@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_eksdoc.amazon.versions import ROLLBACK_CONDITIONS
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import Issue
+from kubectl_eksdoc.model.addons import HealthIssue
 from kubectl_eksdoc.model.eks import ERROR, ROLLBACK
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
@@ -28,7 +28,7 @@ from tests.check.of_aws import (
 
 
 def test_health_issues_and_a_status() -> None:
-    issue = Issue("Ec2SubnetNotFound", "a subnet is gone", ("subnet-1",))
+    issue = HealthIssue("Ec2SubnetNotFound", "a subnet is gone", ("subnet-1",))
     found = one(facts(eks=eks(issues=(issue,))), "cluster-health")
     assert found.severity is Severity.HIGH and "1 health issue" in found.message
     assert found.evidence == ("Ec2SubnetNotFound: a subnet is gone (subnet-1)",)
@@ -43,7 +43,7 @@ def test_a_cluster_that_could_not_be_described_is_unknown() -> None:
 
 
 def test_the_last_update_has_failed() -> None:
-    failed = an_update("Failed", errors=(Issue("IpNotAvailable", "no addresses", ("subnet-a",)),))
+    failed = an_update("Failed", errors=(HealthIssue("IpNotAvailable", "no addresses", ("subnet-a",)),))
     found = one(facts(told(cluster_updates=history(failed, an_update(id="u-0")))), "cluster-update")
     assert found.severity is Severity.HIGH and "IpNotAvailable: no addresses (subnet-a)" in found.evidence
     other = an_update("Failed", type="LoggingUpdate")

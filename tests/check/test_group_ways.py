@@ -9,8 +9,8 @@ import pytest
 
 from kubectl_eksdoc.amazon.amis import GroupUpdateKind
 from kubectl_eksdoc.check.checking import CheckFacts
-from kubectl_eksdoc.check.checks.release_notes import groups
-from kubectl_eksdoc.check.karpenter_steps import way_of
+from kubectl_eksdoc.check.checks.release_notes import group_nodes
+from kubectl_eksdoc.check.karpenter_steps import choose_group_update
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import CheckNeed
 from kubectl_eksdoc.model.quantities import Version
@@ -30,7 +30,7 @@ def given(*found: Finding, **cluster: Any) -> CheckFacts:
     nodes = [a_node("a", group="blue", os_image=AL2023), a_node("b", group="green", os_image=AL2023)]
     pod = a_pod("web-api-5d8f-x2", "shop", node="a", labels={"app": "web"})
     facts = {"nodes": nodes, "pods": [pod], "budgets": [a_budget("web", "shop", selector={"app": "web"})]} | cluster
-    return replace(healthy(), cluster=a_healthy_cluster(**facts), summed={CheckNeed.PLAN_DRAIN: found})
+    return replace(healthy(), cluster=a_healthy_cluster(**facts), command_findings={CheckNeed.PLAN_DRAIN: found})
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def given(*found: Finding, **cluster: Any) -> CheckFacts:
 )
 def test_what_holds_a_pod_or_a_node_of_the_group_makes_a_new_group(finding: Finding) -> None:
     facts = given(finding)
-    blue, green = groups(facts.cluster.nodes)
-    chosen = way_of(facts, blue, Version(1, 34))
+    blue, green = group_nodes(facts.cluster.nodes)
+    chosen = choose_group_update(facts, blue, Version(1, 34))
     slow = finding.subject.kind == "NodeGroup"
     held = "pods that take longer" if slow else f"{finding.subject.kind} {finding.subject}"
-    assert (chosen.way, chosen.held) == (GroupUpdateKind.NEW_GROUP, (held,))
-    assert chosen.why == f"an update in place waits 15 minutes for each node and fails on {held}"
-    assert way_of(facts, green, Version(1, 34)).way is GroupUpdateKind.IN_PLACE
+    assert (chosen.kind, chosen.blockers) == (GroupUpdateKind.NEW_GROUP, (held,))
+    assert chosen.reason == f"an update in place waits 15 minutes for each node and fails on {held}"
+    assert choose_group_update(facts, green, Version(1, 34)).kind is GroupUpdateKind.IN_PLACE
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_what_holds_a_pod_or_a_node_of_the_group_makes_a_new_group(finding: Find
 )
 def test_what_holds_others_does_not(finding: Finding) -> None:
     facts = given(finding)
-    assert way_of(facts, groups(facts.cluster.nodes)[0], Version(1, 34)).held == ()
+    assert choose_group_update(facts, group_nodes(facts.cluster.nodes)[0], Version(1, 34)).blockers == ()

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.checking import CheckFacts, Gate
-from kubectl_eksdoc.check.node_steps import checklist
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.node_steps import build_checklist
+from kubectl_eksdoc.check.plan import CheckScope, plan_check
+from kubectl_eksdoc.check.registry import choose_checks
 from kubectl_eksdoc.check.steps import Phase
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
@@ -19,11 +19,11 @@ from kubectl_eksdoc.model.eks import (
     ERROR,
     MISCONFIGURATION,
     WARNING,
-    Client,
-    Deprecation,
+    ApiClient,
+    ApiDeprecation,
     Insight,
     InsightDetail,
-    UnfitAddon,
+    IncompatibleAddon,
 )
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
@@ -41,11 +41,11 @@ ALL = (
 CALLS = InsightDetail(
     "Use newer APIs.",
     (
-        Deprecation(
+        ApiDeprecation(
             "/apis/x/v1beta1/y",
             "/apis/x/v1/y",
             "1.34",
-            (Client("curl/8", 3, before(days=4)), Client("webhook/v0.9", None, before(days=2)), Client("old")),
+            (ApiClient("curl/8", 3, before(days=4)), ApiClient("webhook/v0.9", None, before(days=2)), ApiClient("old")),
         ),
     ),
 )
@@ -65,7 +65,7 @@ def test_an_error_tells_each_client_and_when_it_clears() -> None:
 
 def test_addons_that_do_not_fit_are_looked_at_with_the_newest_that_does() -> None:
     detail = InsightDetail(
-        "", (), (UnfitAddon("coredns", ("v1.13.2-eksbuild.19", "v1.12")), UnfitAddon("other")), ("a", "b")
+        "", (), (IncompatibleAddon("coredns", ("v1.13.2-eksbuild.19", "v1.12")), IncompatibleAddon("other")), ("a", "b")
     )
     found = one(facts(told(insights=(an_insight(status=WARNING, detail=detail),))), "insight-warning")
     assert found.severity is Severity.MEDIUM and found.remedy[0].command == (
@@ -94,7 +94,7 @@ def test_what_eks_does_not_know_is_unknown() -> None:
 def test_asked_for_warnings_alone_what_may_be_one_is_unknown(unsure: tuple[Insight, ...]) -> None:
     """It passed: what EKS does not say was told of errors alone."""
     only = frozenset({"insight-warning"})
-    plan = plan_check(facts(told(insights=unsure)), chosen(only), CheckWish(only=only))
+    plan = plan_check(facts(told(insights=unsure)), choose_checks(only), CheckScope(only=only))
     assert {each.status for each in plan.findings} == {Status.UNKNOWN}
 
 
@@ -147,8 +147,8 @@ def test_a_misconfiguration_blocks_no_step() -> None:
     ("detail", "cause"),
     [
         (CALLS, Subject("API", "x/v1beta1")),
-        (InsightDetail(misfits=(UnfitAddon("coredns"),)), Subject("Addon", "coredns")),
-        (InsightDetail(misfits=(UnfitAddon("coredns"), UnfitAddon("vpc-cni"))), None),
+        (InsightDetail(incompatible_addons=(IncompatibleAddon("coredns"),)), Subject("Addon", "coredns")),
+        (InsightDetail(incompatible_addons=(IncompatibleAddon("coredns"), IncompatibleAddon("vpc-cni"))), None),
         (InsightDetail(resources=("nodes/blue-1", "nodes/blue-2")), Subject("Nodegroup", "blue")),
         (InsightDetail(resources=("nodes/blue-1", "nodes/spot")), None),
         (InsightDetail(resources=("nodes/blue-1", "nodes/gone")), None),
@@ -163,8 +163,8 @@ def test_what_names_one_thing_comes_from_that(detail: InsightDetail | Unknown, c
 
 def gates(given: CheckFacts) -> dict[str, tuple[Gate | None, Status]]:
     """Of each insight that is found."""
-    checks = chosen(("insight-error", "insight-warning"))
-    found = plan_check(given, checks, CheckWish(frozenset({"insight-error", "insight-warning"}))).judged
+    checks = choose_checks(("insight-error", "insight-warning"))
+    found = plan_check(given, checks, CheckScope(frozenset({"insight-error", "insight-warning"}))).judged
     return {each.subject.name: (judged.check.gate, each.status) for judged in found for each in judged.findings}
 
 
@@ -204,7 +204,7 @@ def test_skew_that_eks_calls_an_error_is_ended_before_the_step_though_the_policy
     nodes = [a_node("blue-0", version="v1.32.1"), a_node("green-0", group="green", version="v1.33.1")]
     given = facts(told(insights=errors), target="1.35", nodes=nodes, pods=[a_proxy("v1.32.1-eksbuild.1")])
     assert {gates(given)[each.name + " (1.34)"] for each in SKEWS} == {BEFORE}
-    early = [each for each in checklist(given) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title]
+    early = [each for each in build_checklist(given) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title]
     assert [each.title for each in early] == ["Update group blue in place to 1.33"]
     assert early[0].why.startswith("once the control plane has 1.34, its kubelets are too old by EKS's own insight; ")
 
@@ -216,7 +216,7 @@ def test_nodes_of_amazon_linux_2_block_no_step_of_the_control_plane_and_its_step
         "Amazon Linux 2 compatibility (1.34)": (None, Status.FAIL),
         "Other (1.34)": BEFORE,
     }
-    (step,) = (each for each in checklist(given) if each.title.startswith("Upgrade the control plane"))
+    (step,) = (each for each in build_checklist(given) if each.title.startswith("Upgrade the control plane"))
     assert (
         "An error of EKS that later steps fix is left (Amazon Linux 2 compatibility): whether EKS refuses" in step.why
     )
@@ -239,7 +239,7 @@ def test_an_insight_about_addons_that_can_only_follow_stands_before_no_step() ->
     }
 
     def at(*names: str) -> tuple[Gate | None, Status]:
-        detail = InsightDetail("", (), tuple(UnfitAddon(name) for name in names))
+        detail = InsightDetail("", (), tuple(IncompatibleAddon(name) for name in names))
         seen = an_insight(name="EKS add-on version compatibility", status=ERROR, detail=detail)
         (found,) = gates(facts(told(insights=(seen,), addons=addons, addon_versions=offered))).values()
         return found

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import Issue
+from kubectl_eksdoc.model.addons import HealthIssue
 from kubectl_eksdoc.model.eks import TemplateVersions
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -43,7 +43,7 @@ def test_groups_that_may_not_be_asked_for_are_unknown(code: str) -> None:
 
 
 def test_issues_and_a_status() -> None:
-    issue = Issue("Ec2LaunchTemplateVersionMismatch", "somebody changed it", ("lt-1",))
+    issue = HealthIssue("Ec2LaunchTemplateVersionMismatch", "somebody changed it", ("lt-1",))
     found = one(facts(told(a_group(status="DEGRADED", issues=(issue,)))), "nodegroup-health")
     assert found.severity is Severity.HIGH and str(found.subject) == "blue"
     assert found.message.startswith("its status is DEGRADED and EKS sees 1 health issue in it")
@@ -63,7 +63,7 @@ def test_an_update_that_is_under_way() -> None:
 
 def failed(code: str = "PodEvictionFailure", *resources: str, **more: Any) -> Any:
     said = more.pop("message", "Reached max retries while trying to evict pods from nodes in node group blue")
-    update = an_update("Failed", begun=before(hours=23), errors=(Issue(code, said, resources),))
+    update = an_update("Failed", begun=before(hours=23), errors=(HealthIssue(code, said, resources),))
     return told(group_updates={"blue": history(update, an_update(id="u-0"))})
 
 

@@ -63,7 +63,7 @@ def test_an_update_in_place_does_not_mend_amazon_linux_2_where_there_is_an_ami_o
     ref = TemplateRef("lt-1", "own", "5")
     for group in (OLD, a_group(ami_type="AL2_x86_64", template=ref)):
         way = UpgradePath(Version(1, 31), Version(1, 32), (Version(1, 32),), "as a test says")
-        found = one(replace(facts(told(group), nodes=nodes(1, **AL2)), way=way), "ami-al2")
+        found = one(replace(facts(told(group), nodes=nodes(1, **AL2)), path=way), "ami-al2")
         assert found.remedy[0].text == "Make new nodes of Amazon Linux 2023 or Bottlerocket, and drain these."
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.checking import CheckFacts, Gate
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.plan import CheckScope, plan_check
+from kubectl_eksdoc.check.registry import choose_checks
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -47,7 +47,7 @@ def test_a_note_about_an_image(image: str, status: Status | None) -> None:
     ],
 )
 def test_the_mode_of_kube_proxy_is_judged(config: str, status: Status | None) -> None:
-    facts = replace(healthy(now="1.34", target="1.35"), proxy=config)
+    facts = replace(healthy(now="1.34", target="1.35"), kube_proxy_config=config)
     told = notes(facts).get("1.35 ipvs-deprecated")
     assert (None if told is None else told.status) is status
     if status is Status.PASS:
@@ -56,11 +56,11 @@ def test_the_mode_of_kube_proxy_is_judged(config: str, status: Status | None) ->
 
 def test_what_has_no_configuration_of_kube_proxy_is_not_known() -> None:
     for proxy in (Unknown("it is forbidden", "get configmaps"), Absent("it is not there"), ""):
-        told = notes(replace(healthy(now="1.34", target="1.35"), proxy=proxy))["1.35 ipvs-deprecated"]
+        told = notes(replace(healthy(now="1.34", target="1.35"), kube_proxy_config=proxy))["1.35 ipvs-deprecated"]
         assert (told.status, told.severity) == (Status.UNKNOWN, Severity.INFO)
         assert any("kube-proxy-config" in each for each in told.evidence)
     assert notes(healthy(target="1.33")) == {}, "nothing is on the way to where one is"
-    with_other_names = notes(replace(healthy(now="1.24", target="1.25"), proxy="mode: ipvs"))
+    with_other_names = notes(replace(healthy(now="1.24", target="1.25"), kube_proxy_config="mode: ipvs"))
     assert with_other_names["1.25 aws-auth-braces"].status is Status.UNKNOWN, "another ConfigMap"
 
 
@@ -96,7 +96,7 @@ def test_what_keeps_pods_from_starting_is_to_be_fixed_before_the_nodes() -> None
     nodes = [a_node("new", version="v1.35.1")]
     cluster = a_healthy_cluster(pods=[a_pod("old", noted=("gitRepo",))], nodes=nodes)
     facts, code = replace(healthy(now="1.35", target="1.36"), cluster=cluster), "release-note"
-    plan = plan_check(facts, chosen([code], Gate.BEFORE_NODES), CheckWish(frozenset({code}), Gate.BEFORE_NODES))
+    plan = plan_check(facts, choose_checks([code], Gate.BEFORE_NODES), CheckScope(frozenset({code}), Gate.BEFORE_NODES))
     assert plan.outcome.status is Status.FAIL
     assert [each.subject.name for each in plan.outcome.fails] == ["1.36 git-repo-volumes"]
 

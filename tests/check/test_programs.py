@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.checking import CheckFacts, Gate
-from kubectl_eksdoc.check.node_steps import checklist
-from kubectl_eksdoc.check.registry import ALL as ALL_CHECKS
+from kubectl_eksdoc.check.node_steps import build_checklist
+from kubectl_eksdoc.check.registry import ALL_CHECKS as ALL_CHECKS
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, Issue
+from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, HealthIssue
 from kubectl_eksdoc.model.kinds import Absent
 from tests.builders import a_node
 from tests.check.healthy import (
@@ -117,9 +117,9 @@ def test_an_addon_whose_versions_are_not_known(versions: dict) -> None:
 @pytest.mark.parametrize(
     ("addon", "status"),
     [
-        (Addon("vpc-cni", VPC_CNI, "DEGRADED", issues=(Issue("ConfigurationConflict", "it conflicts"),)), ["fail"]),
+        (Addon("vpc-cni", VPC_CNI, "DEGRADED", issues=(HealthIssue("ConfigurationConflict", "it conflicts"),)), ["fail"]),
         (Addon("vpc-cni", VPC_CNI, "UPDATE_FAILED"), ["fail"]),
-        (Addon("vpc-cni", VPC_CNI, "ACTIVE", issues=(Issue("InsufficientNumberOfReplicas", "0 of 2"),)), ["fail"]),
+        (Addon("vpc-cni", VPC_CNI, "ACTIVE", issues=(HealthIssue("InsufficientNumberOfReplicas", "0 of 2"),)), ["fail"]),
         (Addon("vpc-cni", VPC_CNI, "UPDATING"), []),
         (Addon("vpc-cni", VPC_CNI, "NEW_WORD"), ["unknown"]),
     ],
@@ -212,5 +212,5 @@ def test_controller_and_agent_of_one_installation_are_one() -> None:
     facts = replace(healthy(), cluster=replace(cluster, pods=(*cluster.pods, *pods, *others)))
     told = [each for each in found(facts, "program-after") if "aws-ebs-csi-driver" in each.message]
     assert [each.subject.name for each in told] == ["old", "ctl"]
-    steps = [each.title for each in checklist(facts) if "aws-ebs-csi-driver" in each.title]
+    steps = [each.title for each in build_checklist(facts) if "aws-ebs-csi-driver" in each.title]
     assert len(steps) == 2, "one for each installation"

@@ -134,7 +134,7 @@ def test_nodes_lose_docker_on_the_way(mounts: HostFiles, severity: Severity, the
     assert (finding.status, finding.severity) == (Status.FAIL, severity)
     assert then in finding.message and finding.remedy
     named = f'its containers name "unix://{SOCK}"'
-    assert (named in finding.evidence) is bool(mounts.socket_words)
+    assert (named in finding.evidence) is bool(mounts.socket_arguments)
 
 
 @pytest.mark.parametrize(

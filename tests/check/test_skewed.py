@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.versions import NoPath
-from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, Gate, UpgradePath, way, where
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, Gate, UpgradePath, upgrade_path, current_version
+from kubectl_eksdoc.check.plan import CheckScope, plan_check
+from kubectl_eksdoc.check.registry import choose_checks
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import Unknown
@@ -142,7 +142,7 @@ def test_what_only_a_later_step_asks_for_does_not_stand_before_the_next_one(
     """The checklist has it done between the two."""
     proxy = a_program("kube-proxy-0", f"{IMAGES}/eks/kube-proxy:{version}", "DaemonSet/kube-proxy")
     facts = of(healthy(target=target), nodes=nodes(version), pods=[proxy])
-    judged = plan_check(facts, chosen([code]), CheckWish(frozenset([code]))).judged
+    judged = plan_check(facts, choose_checks([code]), CheckScope(frozenset([code]))).judged
     assert [(each.check.gate, len(each.findings)) for each in judged if each.findings] == [(gate, 1)]
     (finding,) = (one for each in judged for one in each.findings)
     before = "Bring kube-proxy to 1.33, by its add-on or DaemonSet, before the next step of the control plane."
@@ -164,7 +164,7 @@ NODES = [a_node("a", version="v1.31.2-eks-1"), a_node("b", version="v1.32.9-eks-
     ],
 )
 def test_the_surest_one_tells(eks: str | Unknown, server: str, nodes: list, version: tuple, assumed: bool) -> None:
-    here = where(eks, server, nodes)
+    here = current_version(eks, server, nodes)
     assert isinstance(here, CurrentVersion)
     assert ((here.version.major, here.version.minor), here.assumed) == (version, assumed)
     assert here.version.patch is None
@@ -172,18 +172,18 @@ def test_the_surest_one_tells(eks: str | Unknown, server: str, nodes: list, vers
 
 @pytest.mark.parametrize("nodes", [[], [a_node("a", version="unknown")]])
 def test_nobody_tells(nodes: list) -> None:
-    assert isinstance(where(NONE, "", nodes), Unknown)
+    assert isinstance(current_version(NONE, "", nodes), Unknown)
 
 
 def test_without_a_target_it_is_the_next() -> None:
-    found = way(CurrentVersion(Version(1, 33), "x"), None)
+    found = upgrade_path(CurrentVersion(Version(1, 33), "x"), None)
     assert isinstance(found, UpgradePath)
     assert found.text == "1.33 → 1.34"
 
 
 @given(st.integers(20, 60), st.integers(20, 60))
 def test_one_minor_at_a_time(now: int, target: int) -> None:
-    found = way(CurrentVersion(Version(1, now), "x"), Version(1, target, 3))
+    found = upgrade_path(CurrentVersion(Version(1, now), "x"), Version(1, target, 3))
     if target < now:
         assert isinstance(found, NoPath)
         return

@@ -89,7 +89,7 @@ def test_until_when_a_version_is_supported_and_what_comes_then(facts: CheckFacts
     ],
 )
 def test_of_a_control_plane_that_may_be_newer_than_its_kubelets_it_is_not_known(facts: CheckFacts, code: str) -> None:
-    (one,) = found(replace(facts, way=replace(facts.way, assumed=True)), code)
+    (one,) = found(replace(facts, path=replace(facts.path, assumed=True)), code)
     assert one.status is Status.UNKNOWN and one.missing == "the version of the control plane"
     assert "if the control plane has 1.33, as the newest kubelet: nothing tells its version" in one.message
 

@@ -8,9 +8,9 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck
-from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, matches, plan_check, sort_out
+from kubectl_eksdoc.check.plan import CheckPlan, CheckScope, matches, plan_check, apply_suppressions
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression
-from kubectl_eksdoc.model.kinds import NoAws, Unknown
+from kubectl_eksdoc.model.kinds import AwsUnavailable, Unknown
 from tests.builders import NOW
 from tests.check.healthy import healthy
 
@@ -25,7 +25,7 @@ def a_finding(name: str = "blue", status: Status = Status.FAIL, **more: str) -> 
 
 
 def planned(
-    *rules: Suppression, found: tuple[Finding, ...] = (a_finding(),), wish: CheckWish = CheckWish()
+    *rules: Suppression, found: tuple[Finding, ...] = (a_finding(),), wish: CheckScope = CheckScope()
 ) -> CheckPlan:
     check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_CONTROL_PLANE, lambda _: found)
     return plan_check(healthy(), [check], replace(wish, suppressions=rules))
@@ -34,8 +34,8 @@ def planned(
 def test_a_finding_that_is_suppressed_does_not_count_and_is_kept_with_its_reason() -> None:
     plan = planned(RULE)
     assert plan.findings == ()
-    assert plan.of(Gate.BEFORE_CONTROL_PLANE, Status.FAIL) == ()
-    assert [(each.finding.subject.name, each.by.reason) for each in plan.suppressed] == [("blue", RULE.reason)]
+    assert plan.findings_at(Gate.BEFORE_CONTROL_PLANE, Status.FAIL) == ()
+    assert [(each.finding.subject.name, each.rule.reason) for each in plan.suppressed] == [("blue", RULE.reason)]
     assert plan.notes == ()
 
 
@@ -59,7 +59,7 @@ def test_one_that_matches_nothing_is_noted() -> None:
 
 def test_one_of_a_code_that_nobody_looked_for_is_not_called_needless() -> None:
     assert planned(Suppression("check-addon-unfit", "why", TODAY)).notes == ()
-    wish = CheckWish(only=frozenset(["check-addon-unfit"]))
+    wish = CheckScope(only=frozenset(["check-addon-unfit"]))
     assert planned(replace(RULE, name="red"), wish=wish).notes == ()
 
 
@@ -89,18 +89,18 @@ def test_subjects_are_named_by_globs(rule: dict[str, str], hit: bool) -> None:
 def test_the_day_is_that_of_the_observation_in_utc() -> None:
     late = datetime(2026, 11, 20, 23, 30, tzinfo=timezone(timedelta(hours=-5)))  # the 21st in UTC
     rule = replace(RULE, until=date(2026, 11, 20))
-    assert sort_out([a_finding()], [rule], late).suppressed == ()
-    assert sort_out([a_finding()], [rule], late - timedelta(hours=5)).kept == ()
+    assert apply_suppressions([a_finding()], [rule], late).suppressed == ()
+    assert apply_suppressions([a_finding()], [rule], late - timedelta(hours=5)).counted == ()
 
 
-LEFT_OUT = NoAws("AWS is left out (--no-aws)")
+LEFT_OUT = AwsUnavailable("AWS is left out (--no-aws)")
 FORBIDDEN = Unknown("pods are forbidden", "list pods")
 REFUSED = Unknown("IAM does not allow it", "eks:DescribeCluster")
 
 
 def left_of(found: Finding) -> tuple[list[Finding], ...]:
     check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))
-    plan = plan_check(healthy(eks=LEFT_OUT), [check], CheckWish(no_aws=True))
+    plan = plan_check(healthy(eks=LEFT_OUT), [check], CheckScope(no_aws=True))
     return tuple(list(judged.findings) for judged in plan.judged)
 
 
@@ -118,17 +118,17 @@ def left_of(found: Finding) -> tuple[list[Finding], ...]:
 )
 def test_only_what_lacks_nothing_but_aws_is_left_out(lacks: tuple[Unknown, ...], stays: bool) -> None:
     message = f"who runs is not known: {LEFT_OUT}"
-    found = Finding(CODE, Severity.MEDIUM, Status.UNKNOWN, Subject("Cluster", "prod"), message, lacks=lacks)
+    found = Finding(CODE, Severity.MEDIUM, Status.UNKNOWN, Subject("Cluster", "prod"), message, unknowns=lacks)
     assert left_of(found) == ([found],) * stays, "a check that is left with nothing was not made"
 
 
 def test_of_a_check_that_asks_aws_no_other_code_is_said_to_pass() -> None:
-    lacking = Finding(CODE, Severity.MEDIUM, Status.UNKNOWN, Subject("Cluster", "prod"), "it", lacks=(LEFT_OUT,))
+    lacking = Finding(CODE, Severity.MEDIUM, Status.UNKNOWN, Subject("Cluster", "prod"), "it", unknowns=(LEFT_OUT,))
     other = Finding(Code.of("ami-al2"), Severity.LOW, Status.FAIL, Subject("NodeGroup", "blue"), "old")
     both = UpgradeCheck((CODE, other.code), Area.NODES, None, lambda _: (lacking, other))
-    (judged,) = plan_check(healthy(eks=LEFT_OUT), [both], CheckWish(no_aws=True)).judged
+    (judged,) = plan_check(healthy(eks=LEFT_OUT), [both], CheckScope(no_aws=True)).judged
     assert judged.findings == (other,) and judged.check.codes == (other.code,)
-    wish = CheckWish(no_aws=True, only=frozenset({"cgroup-v1"}))
+    wish = CheckScope(no_aws=True, only=frozenset({"cgroup-v1"}))
     assert plan_check(healthy(eks=LEFT_OUT), [both], wish).judged == ()
 
 

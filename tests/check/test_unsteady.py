@@ -125,7 +125,7 @@ def test_a_missing_budget_counts_where_replacements_need_the_workload() -> None:
     assert only("budget-missing", karpenters).status is Status.FAIL, "one that is known is enough"
     blind = facts(workloads=[balancer], pods=two, unread=[kinds.VALIDATING_WEBHOOKS])
     told = only("budget-missing", blind)
-    assert told.missing == kinds.VALIDATING_WEBHOOKS.full_name and told.lacks
+    assert told.missing == kinds.VALIDATING_WEBHOOKS.full_name and told.unknowns
     assert (told.status, told.message.rpartition(", ")[2]) == (
         Status.UNKNOWN,
         "and whether replacements need one of them is not known",

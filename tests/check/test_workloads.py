@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.check.checking import Area, CheckFacts
-from kubectl_eksdoc.check.registry import ALL, chosen, codes_of
+from kubectl_eksdoc.check.registry import ALL_CHECKS, choose_checks, codes_of_areas
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.workloads import PodTemplate, Workload
 from tests.builders import a_workload
 from tests.check.healthy import a_healthy_cluster, found, healthy
 
-GOOD = PodTemplate(probed=True, spread=True)
+GOOD = PodTemplate(has_readiness_check=True, spread=True)
 
 
 def with_these(*workloads: Workload) -> CheckFacts:
@@ -29,7 +29,7 @@ def well(kind: str = "Deployment", template: PodTemplate = GOOD, replicas: int =
     ("code", "bad"),
     [
         ("workload-single-replica", well(replicas=1)),
-        ("workload-probe-missing", well(template=replace(GOOD, probed=False))),
+        ("workload-probe-missing", well(template=replace(GOOD, has_readiness_check=False))),
         ("workload-spread-missing", well(template=replace(GOOD, spread=False))),
         ("workload-min-ready", well(ready_s=0)),
         ("workload-grace-zero", well(template=replace(GOOD, grace_s=0))),
@@ -47,7 +47,7 @@ def test_each_question_has_all_three_answers(code: str, bad: Workload) -> None:
 
 def test_what_a_daemon_set_has_no_choice_about_is_not_judged() -> None:
     bad = well("DaemonSet", PodTemplate(), replicas=1, ready_s=0)
-    assert not [each for code in codes_of(["workloads"]) for each in found(with_these(bad), code)]
+    assert not [each for code in codes_of_areas(["workloads"]) for each in found(with_these(bad), code)]
 
 
 def test_one_replica_has_nothing_to_spread() -> None:
@@ -63,11 +63,11 @@ def test_only_a_stateful_set_has_pods_of_the_same_name_again() -> None:
 
 
 def test_they_are_judged_only_where_they_are_asked_for() -> None:
-    assert not [each for each in chosen() if each.area is Area.WORKLOADS]
-    asked = chosen(codes_of(["workloads"]))
+    assert not [each for each in choose_checks() if each.area is Area.WORKLOADS]
+    asked = choose_checks(codes_of_areas(["workloads"]))
     assert {each.area for each in asked} == {Area.WORKLOADS} and len(asked) == 5
     assert {area.flag for area in Area} == {"control-plane" if a == "CONTROL_PLANE" else a.lower() for a in _names()}
-    assert set(codes_of([area.flag for area in Area])) == {code.name for check in ALL for code in check.codes}
+    assert set(codes_of_areas([area.flag for area in Area])) == {code.name for check in ALL_CHECKS for code in check.codes}
 
 
 def _names() -> list[str]:

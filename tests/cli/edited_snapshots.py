@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.host.dump import MANIFEST, SnapshotFile
+from kubectl_eksdoc.host.dump import MANIFEST_STEM, SnapshotWriter
 from kubectl_eksdoc.model.kinds import Resource
 
 Edit = Callable[[str, dict[str, Any]], object]
@@ -17,7 +17,7 @@ Edit = Callable[[str, dict[str, Any]], object]
 
 def edited(snapshot: str, to: Path, edit: Edit) -> str:
     """The path of a copy of `snapshot` with what `edit` does to it. Of a file that it empties nothing is written."""
-    file, manifest = SnapshotFile(str(to)), b""
+    file, manifest = SnapshotWriter(str(to)), b""
     with tarfile.open(snapshot, "r:gz") as archive:
         for member in archive:
             body = archive.extractfile(member)
@@ -25,7 +25,7 @@ def edited(snapshot: str, to: Path, edit: Edit) -> str:
             name, document = member.name.removesuffix(".json"), json.loads(body.read())
             edit(name, document)
             written = json.dumps(document).encode()
-            if name == MANIFEST:
+            if name == MANIFEST_STEM:
                 manifest = written
             elif document:
                 _write(file, name, written)
@@ -33,10 +33,10 @@ def edited(snapshot: str, to: Path, edit: Edit) -> str:
     return str(to)
 
 
-def _write(file: SnapshotFile, name: str, body: bytes) -> None:
+def _write(file: SnapshotWriter, name: str, body: bytes) -> None:
     scene, name = name.split("/", 2)[1:] if name.startswith("scenes/") else ("", name)
     if not name.startswith("lists/"):
-        file.file(scene, name, body)
+        file.add_file(scene, name, body)
         return
     plural, _, group = name.split("/")[1].partition(".")
-    file.page(scene, Resource("", plural, group), body)
+    file.add_page(scene, Resource("", plural, group), body)

@@ -19,7 +19,7 @@ from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import Entries, RunSummary
+from kubectl_eksdoc.model.journal import JournalEntries, RunSummary
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.ports import ClusterReader
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
@@ -96,7 +96,7 @@ class FakeSource:
 class FakeRuns:
     """Stands for the runs that a cluster has journals of: by their ids, the latest first; `error`: none can be read."""
 
-    journals: Mapping[str, Entries] = field(default_factory=dict)
+    journals: Mapping[str, JournalEntries] = field(default_factory=dict)
     error: EksdocError | None = None
     read: list[str] = field(default_factory=list)
 
@@ -108,7 +108,7 @@ class FakeRuns:
             raise self.error
         return [RunSummary(run, NOW, "ended", "", NOW) for run in self.journals]
 
-    def entries(self, run: str) -> Entries:
+    def entries(self, run: str) -> JournalEntries:
         self.read.append(run)
         return self.journals[run]
 
@@ -122,7 +122,7 @@ def called(
 ) -> Ran:
     """The exit code and what was said, in a context that says no more than `around`."""
     out, err = out or io.StringIO(), err or io.StringIO()
-    code = run(argv, out, err, around=CommandContext(out, err, environ or {}, **around))
+    code = run(argv, out, err, context=CommandContext(out, err, environ or {}, **around))
     return Ran(code, out.getvalue(), err.getvalue())
 
 
@@ -141,7 +141,7 @@ def run_cli(
 @cache
 def judge(kind: str) -> jsonschema.Draft202012Validator:
     """Of documents of that kind, by its schema."""
-    return jsonschema.Draft202012Validator(schemas.load(kind))
+    return jsonschema.Draft202012Validator(schemas.load_schema(kind))
 
 
 def told(*words: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, verify_cluster
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.model.eks import AwsAccess
@@ -58,7 +58,7 @@ class Somebody:
         return {"open_session": with_aws(self._believed), "take_snapshot": self._take}
 
     def _believed(self) -> VerifiedCluster:
-        return believed(self._live(), self.access)
+        return verify_cluster(self._live(), self.access)
 
     def _live(self, *_: object) -> LiveAws:
         return _asking(self.access, self.aws.endpoint)
@@ -93,7 +93,7 @@ class Desk(Somebody):
         return {
             **super().around(),
             "stdin": Typist(self.types, self.happens) if self.types else io.StringIO(),
-            "run_edges": DrainRunEdges(told_to_stop=self.hears, clock=Fast(self.speed)),
+            "run_edges": DrainRunEdges(stop_requests=self.hears, clock=Fast(self.speed)),
             "sleep": lambda seconds: time.sleep(seconds / self.speed),
         }
 

@@ -9,10 +9,10 @@ from importlib import import_module
 
 import pytest
 
-from kubectl_eksdoc.cli.bare import flags_alone
+from kubectl_eksdoc.cli.bare import parse_without_command
 from kubectl_eksdoc.cli.called import PROG
-from kubectl_eksdoc.cli.commands import COMMANDS, Command, help_of, tree
-from kubectl_eksdoc.cli.parser import spelled_out
+from kubectl_eksdoc.cli.commands import COMMANDS, Command, help_text, command_parser
+from kubectl_eksdoc.cli.parser import expand_bare_flags
 from tests.contracts.source import PACKAGE, files, text
 
 ALONE = (
@@ -39,10 +39,10 @@ MORE = (
 
 @pytest.mark.parametrize("argv", ALONE, ids=str)
 def test_flags_alone_mean_what_the_whole_tree_says(argv: list[str]) -> None:
-    found = flags_alone(argv, PROG)
+    found = parse_without_command(argv, PROG)
     assert found is not None
-    parser = tree()
-    whole, extras = parser.parse_known_args(spelled_out(argv, parser.bare()))
+    parser = command_parser()
+    whole, extras = parser.parse_known_args(expand_bare_flags(argv, parser.flags_without_value()))
     assert not extras
     assert _said(found) == _said(whole)
 
@@ -54,20 +54,20 @@ def _said(args: argparse.Namespace) -> dict[str, object]:
 
 @pytest.mark.parametrize("argv", MORE, ids=str)
 def test_a_word_a_question_or_a_mistake_is_for_the_whole_tree(argv: list[str]) -> None:
-    assert flags_alone(argv, PROG) is None
+    assert parse_without_command(argv, PROG) is None
 
 
 def test_the_help_that_loads_no_command_is_that_of_the_whole_tree() -> None:
-    whole, below = tree(), tree().under() or {}
-    assert help_of(()) == whole.format_help()
+    whole, below = command_parser(), command_parser().command_parsers() or {}
+    assert help_text(()) == whole.format_help()
     for command in ("drain", "check", "completion"):
-        assert help_of((command,)) == below[command].format_help()
+        assert help_text((command,)) == below[command].format_help()
 
 
 def _of(commands: Sequence[Command]) -> Iterator[str]:
     for each in commands:
-        yield each.place
-        yield from _of(each.under)
+        yield each.function_path
+        yield from _of(each.subcommands)
 
 
 _LATE = re.compile(r'\blate\("([a-z_.A-Z]+)"\)')

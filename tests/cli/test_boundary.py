@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.cli.called import PROG, ProgramName, called_as
+from kubectl_eksdoc.cli.called import PROG, ProgramName, program_name
 from kubectl_eksdoc.errors import AwsError, ConfigError, Drifted, Forbidden, SnapshotError, Unauthorized, Unreachable
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity
@@ -195,7 +195,7 @@ def test_typing_errors_are_answered_with_what_is_close(argv: tuple[str, ...], sa
     ],
 )
 def test_how_it_was_called(argv0: str, called: ProgramName) -> None:
-    assert called_as(argv0) == called
+    assert program_name(argv0) == called
 
 
 def test_progress_is_shown_on_a_terminal_only_and_is_gone_at_the_end() -> None:

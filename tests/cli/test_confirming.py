@@ -44,7 +44,7 @@ def test_anything_else_leaves_it(typed: str) -> None:
 def test_yes_needs_the_number() -> None:
     with pytest.raises(UsageError, match="--expect-nodes 12"):
         confirm(SHOP, 12, "drain", ConfirmationFlags(yes=True), Typist())
-    confirm(SHOP, 12, "drain", ConfirmationFlags(yes=True, expect=12), Typist())
+    confirm(SHOP, 12, "drain", ConfirmationFlags(yes=True, expected=12), Typist())
 
 
 @pytest.mark.parametrize("yes", [True, False])
@@ -57,11 +57,11 @@ def test_a_wrong_expectation_is_refused_before_anything_is_asked(yes: bool) -> N
 
 def test_a_pod_that_is_deleted_past_its_budget_is_typed_back_whatever_is_said() -> None:
     typist = Typist("data/postgres-0")
-    confirm(SHOP, 1, "drain", ConfirmationFlags(yes=True, expect=1), typist, also=["data/postgres-0"])
+    confirm(SHOP, 1, "drain", ConfirmationFlags(yes=True, expected=1), typist, extra_words=["data/postgres-0"])
     asked = "Type 'data/postgres-0' to delete data/postgres-0 past its budget, anything else to leave it: "
     assert typist.asked == [asked]
     with pytest.raises(UsageError):
-        confirm(SHOP, 1, "drain", ConfirmationFlags(yes=True, expect=1), Typist("shop 1"), also=["data/postgres-0"])
+        confirm(SHOP, 1, "drain", ConfirmationFlags(yes=True, expected=1), Typist("shop 1"), extra_words=["data/postgres-0"])
 
 
 def test_a_cluster_without_a_name_is_confirmed_by_its_number() -> None:

@@ -8,13 +8,13 @@ from dataclasses import fields
 from kubectl_eksdoc import errors
 from kubectl_eksdoc.check.report.formats import CheckReport
 from kubectl_eksdoc.cli import rights, streams
-from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, GlobalOptions
-from kubectl_eksdoc.cli.main import tree
-from kubectl_eksdoc.drain.read import READS
+from kubectl_eksdoc.cli.flags import SUPPORTED_FLAGS, OUTPUTS, REFUSED_FLAGS, GlobalOptions
+from kubectl_eksdoc.cli.main import command_parser
+from kubectl_eksdoc.drain.read import PLAN_KINDS
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.permissions import opt_in_of
+from kubectl_eksdoc.model.permissions import opt_in_for
 
 # `kubectl options` of kubectl 1.33, without its logging and profiling flags.
 KUBECTL = """
@@ -26,7 +26,7 @@ KUBECTL = """
 
 
 def _names() -> list[str]:
-    return [*(name for flag in HONOURED for name in flag.names), *" ".join(REFUSED).split()]
+    return [*(name for flag in SUPPORTED_FLAGS for name in flag.names), *" ".join(REFUSED_FLAGS).split()]
 
 
 def test_every_global_flag_of_kubectl_is_honoured_or_refused_by_name() -> None:
@@ -39,8 +39,8 @@ def test_no_flag_is_there_twice() -> None:
 
 def test_every_flag_fills_a_field_and_every_field_of_a_connection_has_its_flag() -> None:
     connection = {f.name for f in fields(Connection)}
-    assert {flag.dest for flag in HONOURED} <= connection | {f.name for f in fields(GlobalOptions)}
-    assert connection - {flag.dest for flag in HONOURED} == {"page_size"}  # --chunk-size of each command
+    assert {flag.dest for flag in SUPPORTED_FLAGS} <= connection | {f.name for f in fields(GlobalOptions)}
+    assert connection - {flag.dest for flag in SUPPORTED_FLAGS} == {"page_size"}  # --chunk-size of each command
 
 
 def test_the_formats_of_o_are_those_of_the_renderers() -> None:
@@ -53,7 +53,7 @@ def test_every_error_has_an_exit_code_that_is_explained() -> None:
 
 
 def test_rights_are_what_the_flow_reads() -> None:
-    assert [(right.verb, right.resource) for right in rights.DRAIN_PLAN] == [("list", resource) for resource in READS]
+    assert [(right.verb, right.resource) for right in rights.DRAIN_PLAN] == [("list", resource) for resource in PLAN_KINDS]
 
 
 def test_a_right_knows_what_is_unknown_without_it() -> None:
@@ -65,7 +65,7 @@ def test_a_right_knows_what_is_unknown_without_it() -> None:
 
 def test_every_right_of_a_run_is_needed_or_says_what_is_lost() -> None:
     for command, held in rights.BY_COMMAND.items():
-        named = [r.what for r in held if not (r.journal or r.probe)]
+        named = [r.identity for r in held if not (r.journal or r.probe)]
         assert len(named) == len(set(named)), command
         assert [str(r) for r in held if not (r.required or r.unknown_without or r.lost)] == []
 
@@ -81,11 +81,11 @@ def test_what_a_run_may_do_only_when_asked_is_not_required() -> None:
 def test_what_allows_more_than_commands_do_with_it_is_an_opt_in() -> None:
     """By the right or, of what is needed for nothing else, by the flag."""
     every = [right for held in rights.BY_COMMAND.values() for right in held]
-    assert [str(each) for each in every if opt_in_of(str(each)) not in (None, each.opt_in)] == []
-    assert [str(each) for each in every if each.opt_in and not (opt_in_of(str(each)) or each.flag)] == []
-    assert {name for each in permissions.ALL for name in each.rights} <= set(map(str, every))
+    assert [str(each) for each in every if opt_in_for(str(each)) not in (None, each.opt_in)] == []
+    assert [str(each) for each in every if each.opt_in and not (opt_in_for(str(each)) or each.flag)] == []
+    assert {name for each in permissions.OPT_INS for name in each.rights} <= set(map(str, every))
 
 
 def test_every_command_has_its_rights() -> None:
     of_this_machine = {"plugins", "changes"}
-    assert set(tree().commands()) - of_this_machine == {name.split()[0] for name in rights.BY_COMMAND}
+    assert set(command_parser().commands()) - of_this_machine == {name.split()[0] for name in rights.BY_COMMAND}

@@ -7,17 +7,17 @@ from dataclasses import MISSING, fields
 import pytest
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.declared import given_of
+from kubectl_eksdoc.cli.declared import given_options
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.drain.command import options as run_options
 from kubectl_eksdoc.drain.command import plan as drain
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.report.plan import option_words
+from kubectl_eksdoc.drain.report.plan import option_args
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.options import DeclaredOption, agreed, given, options_of, plain, usual
+from kubectl_eksdoc.model.options import DeclaredOption, merge_pairs, flag_values, declared_options, json_values, default_flag_values
 
-EVERY = [(kind, each) for kind in (DrainPolicy, RunLimits) for each in options_of(kind)]
+EVERY = [(kind, each) for kind in (DrainPolicy, RunLimits) for each in declared_options(kind)]
 
 
 def parser() -> Parser:
@@ -30,8 +30,8 @@ def parser() -> Parser:
 
 @pytest.mark.parametrize("kind", [DrainPolicy, RunLimits])
 def test_every_field_is_an_option(kind: type) -> None:
-    assert [each.name for each in options_of(kind)] == [each.name for each in fields(kind)]
-    assert all(each.default is not MISSING for each in options_of(kind))
+    assert [each.name for each in declared_options(kind)] == [each.name for each in fields(kind)]
+    assert all(each.default is not MISSING for each in declared_options(kind))
 
 
 def test_flags_and_json_names_are_unique() -> None:
@@ -43,7 +43,7 @@ def test_the_parser_knows_every_flag_and_what_is_not_given_stays_as_it_is() -> N
     made = parser()
     assert {each.option.flag for _, each in EVERY} <= made.long_flags()
     assert drain.policy_from(made.parse_args([])) == DrainPolicy()
-    assert given_of(RunLimits, made.parse_args([])) == {}
+    assert given_options(RunLimits, made.parse_args([])) == {}
 
 
 @pytest.mark.parametrize("each", [each for _, each in EVERY], ids=lambda each: each.option.flag)
@@ -74,27 +74,27 @@ CHANGED = DrainPolicy(
 
 def test_its_words_say_it_again() -> None:
     made = parser()
-    words = [f"{word}=true" if word in made.bare() else word for word in option_words(given(CHANGED))]
+    words = [f"{word}=true" if word in made.flags_without_value() else word for word in option_args(flag_values(CHANGED))]
     assert drain.policy_from(made.parse_args(words)) == CHANGED
 
 
 def test_what_is_given_is_what_differs_and_what_is_always_said() -> None:
-    assert given(DrainPolicy()) == usual(DrainPolicy) and given(RunLimits()) == {}
-    assert given(RunLimits(not_ready=0, ready_s=0.0)) == {"stop-not-ready": "0", "no-wait-ready": True}
-    assert given(CHANGED).keys() > usual(DrainPolicy).keys()
+    assert flag_values(DrainPolicy()) == default_flag_values(DrainPolicy) and flag_values(RunLimits()) == {}
+    assert flag_values(RunLimits(not_ready=0, ready_s=0.0)) == {"stop-not-ready": "0", "no-wait-ready": True}
+    assert flag_values(CHANGED).keys() > default_flag_values(DrainPolicy).keys()
 
 
 def test_in_json_every_option_has_its_name() -> None:
-    found = plain(CHANGED)
-    assert len(found) == len(options_of(DrainPolicy))
+    found = json_values(CHANGED)
+    assert len(found) == len(declared_options(DrainPolicy))
     assert found["waitJobsSeconds"] == 90 and found["surge"] == 0 and found["podSelector"] is None
     assert found["assumeBudgets"] == [{"budget": "shop/cart", "away": 2}]
     assert found["pins"] == [{"node": "n-1", "wave": 2}]
 
 
 def test_a_flag_that_says_two_things_contradicts_itself() -> None:
-    assert agreed("--pin", [("a", 1), ("a", 1), ("b", 2)]) == {"a": 1, "b": 2}
+    assert merge_pairs("--pin", [("a", 1), ("a", 1), ("b", 2)]) == {"a": 1, "b": 2}
     with pytest.raises(UsageError, match="--pin contradicts itself: 1 and 2 for a"):
-        agreed("--pin", [("a", 1), ("a", 2)])
+        merge_pairs("--pin", [("a", 1), ("a", 2)])
     with pytest.raises(UsageError, match="--pin contradicts itself"):
         drain.policy_from(parser().parse_args(["--pin", "a=1", "--pin", "a=2"]))

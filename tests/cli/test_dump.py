@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.dump import DUMP, SnapshotReader
+from kubectl_eksdoc.host.dump import DUMP_COMMAND, DumpReader
 from kubectl_eksdoc.model import kinds
 from tests.cli.running import called, document
 from tools.demo.objects import objects as demo_objects
@@ -61,13 +61,13 @@ def test_kinds_that_the_cluster_does_not_have_are_no_unknowns(tmp_path: Path) ->
 
 
 def test_the_hint_names_every_kind() -> None:
-    kinds_in_hint = re.search(r"kubectl get (\S+)", DUMP)
+    kinds_in_hint = re.search(r"kubectl get (\S+)", DUMP_COMMAND)
     assert kinds_in_hint is not None
     words = kinds_in_hint.group(1).split(",")
     assert len(words) == len([r for r in kinds.ALL if not r.custom]) + 3
     assert words[-1] == "crd" and {"cronjobs", "apiservices"} <= {*words}, "what check reads besides"
     with pytest.raises(SnapshotError) as caught:
-        SnapshotReader(os.devnull).read(kinds.ALL)
+        DumpReader(os.devnull).read(kinds.ALL)
     assert "targetgroupbindings and nodepools" in caught.value.hint
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
-from kubectl_eksdoc.cli.opening import decide
+from kubectl_eksdoc.cli.opening import appearance_for
 from kubectl_eksdoc.cli.streams import ProgressLine
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.cli.running import Terminal
 
 
-def look_of(options: GlobalOptions, stream: TextIO, environ: dict[str, str]) -> Look:
-    return decide(CommandContext(stream, io.StringIO(), environ, options=options))
+def look_of(options: GlobalOptions, stream: TextIO, environ: dict[str, str]) -> Appearance:
+    return appearance_for(CommandContext(stream, io.StringIO(), environ, options=options))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_width(environ: dict[str, str], width: int) -> None:
 
 def test_headers_and_ascii() -> None:
     look = look_of(GlobalOptions(no_headers=True, ascii=True), io.StringIO(), {})
-    assert look == Look(120, colour=False, ascii=True, headers=False)
+    assert look == Appearance(120, colour=False, ascii=True, headers=False)
 
 
 @pytest.mark.parametrize(("encoding", "ascii_only"), [("ascii", True), ("latin-1", True), ("utf-8", False)])

@@ -7,9 +7,9 @@ import io
 import pytest
 
 from kubectl_eksdoc.cli.context import CommandContext
-from kubectl_eksdoc.cli.main import tree
-from kubectl_eksdoc.cli.options import asked
-from kubectl_eksdoc.cli.parser import spelled_out, strays, until_dashes
+from kubectl_eksdoc.cli.main import command_parser
+from kubectl_eksdoc.cli.options import context_from_args
+from kubectl_eksdoc.cli.parser import expand_bare_flags, positional_words, split_at_dashes
 from kubectl_eksdoc.drain.command.plan import PlanRequest
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
@@ -31,12 +31,12 @@ def called(line: str, *before: str) -> CommandContext:
 
 
 def _parsed(line: str, *before: str) -> tuple[PlanRequest, CommandContext]:
-    parser = tree()
-    bare = parser.bare()
-    flags, names = until_dashes([*before, "drain", "plan", *line.split()])
-    args, extras = parser.parse_known_args(spelled_out(flags, bare))
-    around = asked(args, CommandContext(io.StringIO(), io.StringIO()))
-    args.words = [*strays(extras, args.leaf), *names]
+    parser = command_parser()
+    bare = parser.flags_without_value()
+    flags, names = split_at_dashes([*before, "drain", "plan", *line.split()])
+    args, extras = parser.parse_known_args(expand_bare_flags(flags, bare))
+    around = context_from_args(args, CommandContext(io.StringIO(), io.StringIO()))
+    args.words = [*positional_words(extras, args.leaf), *names]
     return PlanRequest.from_args(args, around), around
 
 

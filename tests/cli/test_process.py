@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.launch import completing, too_old
+from kubectl_eksdoc.launch import is_completion, version_error
 from tests.contracts.source import PACKAGE, ROOT
 from tests.fakes.programs import program
 
@@ -78,7 +78,7 @@ def test_nobody_waits_at_its_end_for_what_goes_with_the_process_anyway() -> None
 
 @pytest.mark.parametrize("version", [(2, 7, 18), (3, 6, 15), (3, 9, 18)])
 def test_an_old_python_is_told_in_one_line(version: tuple[int, int, int]) -> None:
-    said = too_old(version, "/usr/bin/python3")
+    said = version_error(version, "/usr/bin/python3")
     assert said.startswith(
         f"error: kubectl eksdoc needs Python 3.10 or newer; this is {'.'.join(map(str, version))} (/usr/bin/"
     )
@@ -86,7 +86,7 @@ def test_an_old_python_is_told_in_one_line(version: tuple[int, int, int]) -> Non
 
 
 def test_a_new_python_is_told_nothing() -> None:
-    assert too_old((3, 10, 0), "x") == too_old((3, 14, 1), "x") == too_old((4, 0, 0), "x") == ""
+    assert version_error((3, 10, 0), "x") == version_error((3, 14, 1), "x") == version_error((4, 0, 0), "x") == ""
 
 
 @pytest.mark.parametrize("name", ["__init__.py", "__main__.py", "launch.py"])
@@ -97,6 +97,6 @@ def test_what_runs_before_the_version_is_known_is_old_syntax(name: str) -> None:
 
 
 def test_a_python_that_is_too_old_is_silent_while_somebody_types() -> None:
-    assert completing(["/x/kubectl_complete-eksdoc", ""]) and completing(["/x/kubectl-eksdoc", "__complete", ""])
-    assert completing(["C:\\x\\kubectl_complete-eksdoc_drain.exe"])
-    assert not completing(["/x/kubectl-eksdoc", "drain"]) and not completing(["/x/kubectl-eksdoc"])
+    assert is_completion(["/x/kubectl_complete-eksdoc", ""]) and is_completion(["/x/kubectl-eksdoc", "__complete", ""])
+    assert is_completion(["C:\\x\\kubectl_complete-eksdoc_drain.exe"])
+    assert not is_completion(["/x/kubectl-eksdoc", "drain"]) and not is_completion(["/x/kubectl-eksdoc"])

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
-from kubectl_eksdoc.cli.opening import WasRead, reach, words
+from kubectl_eksdoc.cli.opening import ObservedCluster, command_target, target_flags
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -20,12 +20,12 @@ def _called(source: SourceChoice, options: GlobalOptions) -> CommandContext:
 
 
 def _reach(source: SourceChoice, options: GlobalOptions, context: str) -> CommandTarget:
-    read = WasRead(Cluster(Identity(context), Source.LIVE, datetime(2026, 11, 20, tzinfo=timezone.utc)))
-    return reach(_called(source, options), read)
+    read = ObservedCluster(Cluster(Identity(context), Source.LIVE, datetime(2026, 11, 20, tzinfo=timezone.utc)))
+    return command_target(_called(source, options), read)
 
 
 def live(connection: Connection, context: str = "prod-eu") -> tuple[str, ...]:
-    return words(_called(LIVE, GlobalOptions(connection=connection)), context)
+    return target_flags(_called(LIVE, GlobalOptions(connection=connection)), context)
 
 
 def test_the_context_that_was_read_is_named() -> None:
@@ -50,20 +50,20 @@ def test_flags_are_given_as_they_were_and_a_token_never() -> None:
 
 
 def test_a_dump_and_the_demo_need_no_cluster() -> None:
-    assert words(_called(SourceChoice(snapshot="d.tar.gz"), GlobalOptions()), "c") == ("--snapshot", "d.tar.gz")
-    assert words(_called(SourceChoice(demo=True), GlobalOptions()), "c") == ("--demo",)
+    assert target_flags(_called(SourceChoice(snapshot="d.tar.gz"), GlobalOptions()), "c") == ("--snapshot", "d.tar.gz")
+    assert target_flags(_called(SourceChoice(demo=True), GlobalOptions()), "c") == ("--demo",)
 
 
 def test_awscli_is_given_the_profile_that_was_given() -> None:
     options = GlobalOptions(profile="my prod", region="eu-west-1")
     found = _reach(LIVE, options, "prod-eu")
-    assert found.of("aws eks list-addons") == "aws --profile 'my prod' eks list-addons"
+    assert found.add_to("aws eks list-addons") == "aws --profile 'my prod' eks list-addons"
     both = 'query=$(aws logs start-query) && aws logs get-query-results --query-id "$query"'
-    assert found.of(both).count("aws --profile 'my prod' logs") == 2
+    assert found.add_to(both).count("aws --profile 'my prod' logs") == 2
     ours = "kubectl eksdoc interruption --print stack > a.yaml && aws cloudformation create-stack --stack-name a"
-    first, then = found.of(ours).split(" && ")
+    first, then = found.add_to(ours).split(" && ")
     assert first.startswith("kubectl eksdoc interruption --print stack --context prod-eu --region eu-west-1 --profile")
     assert then == "aws --profile 'my prod' cloudformation create-stack --stack-name a"
-    assert found.of("aws eks list-addons --profile x") == "aws eks list-addons --profile x"
-    assert _reach(LIVE, GlobalOptions(), "prod-eu").of("aws eks list-addons") == "aws eks list-addons"
-    assert _reach(SourceChoice(demo=True), options, "demo").of("aws eks list-addons") == "aws eks list-addons"
+    assert found.add_to("aws eks list-addons --profile x") == "aws eks list-addons --profile x"
+    assert _reach(LIVE, GlobalOptions(), "prod-eu").add_to("aws eks list-addons") == "aws eks list-addons"
+    assert _reach(SourceChoice(demo=True), options, "demo").add_to("aws eks list-addons") == "aws eks list-addons"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.host.cache import view_content_of as content_of
-from kubectl_eksdoc.host.cache import view_in
+from kubectl_eksdoc.host.cache import encode_view as content_of
+from kubectl_eksdoc.host.cache import decode_view
 from kubectl_eksdoc.host.documents import DocumentFields
-from kubectl_eksdoc.host.saved import identity as saved
+from kubectl_eksdoc.host.saved import parse_identity as saved
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.report.command_result import ClusterResult
@@ -80,15 +80,15 @@ def test_a_name_that_aws_did_not_confirm_is_marked(command: str, at: Desk) -> No
 
 def test_a_name_that_something_else_tells_is_not_marked() -> None:
     told = Identity(context="lab", cluster="prod")
-    assert told.given("prod", "eu-west-1") == replace(told, region="eu-west-1", unverified=("region",))
-    assert told.given("", "") == told
-    twice = Identity().given("prod", "").given("prod", "eu-west-1")
+    assert told.with_defaults("prod", "eu-west-1") == replace(told, region="eu-west-1", unverified=("region",))
+    assert told.with_defaults("", "") == told
+    twice = Identity().with_defaults("prod", "").with_defaults("prod", "eu-west-1")
     assert twice == Identity(cluster="prod", region="eu-west-1", unverified=("cluster", "region"))
-    assert twice.confirmed("prod", "1", "eu-west-1").unverified == ()
+    assert twice.verified_as("prod", "1", "eu-west-1").unverified == ()
 
 
 def test_a_view_and_a_saved_answer_keep_the_mark() -> None:
     who = Identity("lab", "prod", region="eu-west-1", unverified=("cluster", "region"))
-    view = view_in(content_of(LastView(who, NOW, (), {})))
+    view = decode_view(content_of(LastView(who, NOW, (), {})))
     assert view is not None and view.identity == who
     assert saved(DocumentFields(printed(ClusterResult.of(who)))) == who

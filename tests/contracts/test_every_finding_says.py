@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.kinds import LEFT_OUT, NoAws, NotHeld, Unknown
-from kubectl_eksdoc.model.missing_rights import allow, learned
+from kubectl_eksdoc.model.kinds import AWS_DISABLED, AwsUnavailable, NotInSnapshot, Unknown
+from kubectl_eksdoc.model.missing_rights import allow_right, remedy_for
 from tests.check.command.asked import RICH
 from tests.cli.running import run_cli
 from tests.contracts.source import PACKAGE, files, name, text
@@ -80,15 +80,15 @@ def test_a_remedy_of_one_case_is_none_of_the_other(remedies: list[Mapping[str, s
 @pytest.mark.parametrize(
     ("why", "remedy"),
     [
-        (Unknown("refused", "eks:ListInsights"), allow("eks:ListInsights").text),
-        (LEFT_OUT, "Run it without --no-aws."),
-        (NotHeld("the snapshot holds no Secrets"), "Ask the live cluster, or a snapshot"),
-        (NoAws("there are no credentials"), "--profile where AWS could not be asked"),
+        (Unknown("refused", "eks:ListInsights"), allow_right("eks:ListInsights").text),
+        (AWS_DISABLED, "Run it without --no-aws."),
+        (NotInSnapshot("the snapshot holds no Secrets"), "Ask the live cluster, or a snapshot"),
+        (AwsUnavailable("there are no credentials"), "--profile where AWS could not be asked"),
         (Unknown("it timed out"), "Ask again; --debug"),
     ],
 )
 def test_what_makes_it_known_goes_by_why_it_is_not(why: Unknown, remedy: str) -> None:
-    assert remedy in learned(why).text
+    assert remedy in remedy_for(why).text
 
 
 OF_CHECK = ("check --no-aws --target 1.34", "check --area workloads")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli.main import tree
-from kubectl_eksdoc.cli.parser import spelled_out, strays, until_dashes
+from kubectl_eksdoc.cli.main import command_parser
+from kubectl_eksdoc.cli.parser import expand_bare_flags, positional_words, split_at_dashes
 from kubectl_eksdoc.errors import UsageError
 from tests.contracts.source import ROOT
 from tests.contracts.test_ways_in import phony
@@ -165,10 +165,10 @@ def test_hooks_that_are_shown_are_command_lines_that_are_taken() -> None:
     assert [each["id"] for each in repository["hooks"]] == list(hooks)
     for each in repository["hooks"]:
         name, *words = shlex.split(hooks[each["id"]]["entry"])
-        flags, _ = until_dashes([*words, *each["args"]])
-        parser = tree()
-        args, extras = parser.parse_known_args(spelled_out(flags, parser.bare()))
-        strays(extras, args.leaf)
+        flags, _ = split_at_dashes([*words, *each["args"]])
+        parser = command_parser()
+        args, extras = parser.parse_known_args(expand_bare_flags(flags, parser.flags_without_value()))
+        positional_words(extras, args.leaf)
         assert name == "kubectl-eksdoc"
         with pytest.raises(UsageError, match="expected one argument"):  # no cluster is judged instead
-            parser.parse_known_args(spelled_out(words, parser.bare()))
+            parser.parse_known_args(expand_bare_flags(words, parser.flags_without_value()))

@@ -18,7 +18,7 @@ from botocore import xform_name
 from botocore.exceptions import UnknownServiceError
 from botocore.validate import ParamValidator
 
-from kubectl_eksdoc.cli.commands import tree as command_tree
+from kubectl_eksdoc.cli.commands import command_parser as command_tree
 from kubectl_eksdoc.cli.parser import Parser
 from tests.check.command.asked import RICH
 from tests.cli.running import run_cli
@@ -97,7 +97,7 @@ def _misfits(words: Words, kinds: Mapping[str, str]) -> Iterator[str]:
 def parsers() -> Mapping[str, Parser]:
     def below(parser: Parser, path: tuple[str, ...]) -> Iterator[tuple[str, Parser]]:
         yield " ".join(path), parser
-        for word, under in (parser.under() or {}).items():
+        for word, under in (parser.command_parsers() or {}).items():
             yield from below(under, (*path, word))
 
     return dict(below(command_tree(), ()))

@@ -118,11 +118,11 @@ HELP_LINES = 24
 
 def test_help_is_short_before_its_flags() -> None:
     """The purpose of a command and its examples fit on a screen."""
-    from kubectl_eksdoc.cli.commands import tree
+    from kubectl_eksdoc.cli.commands import command_parser
 
     def each(parser: Parser, name: str) -> Iterator[tuple[str, int]]:
         yield name, len((parser.description or "").strip().splitlines())
-        for word, below in (parser.under() or {}).items():
+        for word, below in (parser.command_parsers() or {}).items():
             yield from each(below, f"{name} {word}".strip())
 
-    assert [(name, count) for name, count in each(tree(), "") if count > HELP_LINES] == []
+    assert [(name, count) for name, count in each(command_parser(), "") if count > HELP_LINES] == []

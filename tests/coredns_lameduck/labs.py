@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.probed import AskedDns, WithProbes
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.probed import MeasuredDns, ProbeKubeletTimes
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.coredns import MEASURE_LABEL
-from kubectl_eksdoc.simulator.kubelets import Pulling, every_image
-from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
+from kubectl_eksdoc.simulator.kubelets import ImagePull, pull_every_image
+from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests.embedded.clients.worlds import START
 from tests.probes.stand_ins import TOKEN, Kubelet, a_namespace, a_node
 
@@ -91,7 +91,7 @@ class DnsLab:
     nodes: Sequence[Doc] = (a_zoned("n0", "a"), a_zoned("n1", "a"), a_zoned("n2", "b"))
     objects: Mapping[str, Doc] = field(default_factory=a_dns)
     users: Mapping[str, ServedUser] = field(default_factory=dict)
-    pulling: Pulling = every_image
+    pulling: ImagePull = pull_every_image
     speed: float = 1.0
     start_s: float = 0.2
 
@@ -102,16 +102,16 @@ class DnsLab:
         plane.load("namespaces", [a_namespace("default"), a_namespace(_SYSTEM)])
         for resource, doc in self.objects.items():
             plane.load(resource, [doc])
-        dns = AskedDns(plane, self.speed)
-        plane.start(WithProbes(Kubelet(self.start_s), dns), every_controller, pulling=self.pulling)
+        dns = MeasuredDns(plane, self.speed)
+        plane.start(ProbeKubeletTimes(Kubelet(self.start_s), dns), workload_controllers, image_pull=self.pulling)
         api = Api(
             plane,
-            Setup(TokenUsers({TOKEN: ADMIN, **self.users}), logs=PodLogs(dns.logs)),
-            Scaled(time.monotonic, self.speed),
+            ApiSetup(TokenUsers({TOKEN: ADMIN, **self.users}), logs=PodLogs(dns.logs)),
+            ScaledTime(time.monotonic, self.speed),
         )
         with serving(api) as server:
             yield server, api
-        assert list(api.faults) == []
+        assert list(api.internal_errors) == []
 
 
 def left_of_measures(api: Api) -> list[str]:
@@ -121,7 +121,7 @@ def left_of_measures(api: Api) -> list[str]:
         items = [*plane.store.list("configmaps"), *plane.store.list("pods")]
         return [item.key[1] for item in items if MEASURE_LABEL in (item.doc["metadata"].get("labels") or {})]
 
-    return api.now(names)
+    return api.run_locked(names)
 
 
 def until(holds: Callable[[], bool], longest_s: float = 30.0) -> None:

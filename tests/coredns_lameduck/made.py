@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, PROPORTIONAL, CorednsPodLogs, DnsFacts
-from kubectl_eksdoc.kubernetes.corefile_edits import CONFIG
+from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, PROPORTIONAL_AUTOSCALERS, CorednsPodLogs, DnsFacts
+from kubectl_eksdoc.kubernetes.corefile_edits import COREDNS_CONFIG_MAP
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
+from kubectl_eksdoc.model.addons import Addon, AddonUpdateFacts, AddonVersionDetails
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice
@@ -87,9 +87,9 @@ def slices(pods: Sequence[Pod]) -> tuple[EndpointSlice, ...]:
     return (EndpointSlice("kube-system", "kube-dns", tuple(Endpoint(pod.uid, pod.name, pod.ready) for pod in pods)),)
 
 
-def a_side(values: Doc | Unknown) -> AddonSide:
-    version = VersionSide(VERSION, {}, Unknown("no schema here"))
-    return AddonSide(Addon("coredns", VERSION, "ACTIVE"), version, version, values, True, (VERSION,))
+def a_side(values: Doc | Unknown) -> AddonUpdateFacts:
+    version = AddonVersionDetails(VERSION, {}, Unknown("no schema here"))
+    return AddonUpdateFacts(Addon("coredns", VERSION, "ACTIVE"), version, version, values, True, (VERSION,))
 
 
 def inside_of(pods: Sequence[Pod], **container: Any) -> dict[str, CorednsPodLogs]:
@@ -104,20 +104,20 @@ def facts(
     doc: Doc | Absent | Unknown | None = None,
     nodes: Sequence[Node] = NODES,
     pods: Sequence[Pod] = PODS,
-    addon: AddonSide | Absent | Unknown = Absent("no add-on coredns"),
+    addon: AddonUpdateFacts | Absent | Unknown = Absent("no add-on coredns"),
     **cluster: Any,
 ) -> DnsFacts:
     """Healthy where nothing is said. `cluster`: other fields of Cluster."""
     budgets = [a_budget("coredns", "kube-system", selector=LABELS, max_unavailable=1, expected=2)]
     given = {"budgets": budgets, "endpoint_slices": slices(pods), **cluster}
     made = a_cluster(nodes=tuple(nodes), pods=tuple(pods), **given)
-    objects: dict[Any, Doc | Absent | Unknown] = {of: Absent("none") for of in PROPORTIONAL}
+    objects: dict[Any, Doc | Absent | Unknown] = {of: Absent("none") for of in PROPORTIONAL_AUTOSCALERS}
     objects[DEPLOYMENT] = deployment() if doc is None else doc
-    objects[CONFIG] = config(text, manager)
+    objects[COREDNS_CONFIG_MAP] = config(text, manager)
     return DnsFacts(made, objects, addon, inside_of(pods), auto_mode=False)
 
 
 def without(found: DnsFacts, **objects: Absent | Unknown) -> DnsFacts:
     """`deployment` or `config` not had."""
-    named = {"deployment": DEPLOYMENT, "config": CONFIG}
+    named = {"deployment": DEPLOYMENT, "config": COREDNS_CONFIG_MAP}
     return replace(found, objects={**found.objects, **{named[key]: told for key, told in objects.items()}})

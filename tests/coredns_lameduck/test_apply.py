@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.coredns_lameduck.apply import not_accepted, resets
+from kubectl_eksdoc.addon_diff.judging import field_name
+from kubectl_eksdoc.coredns_lameduck.apply import reset_guards, resets
 from kubectl_eksdoc.coredns_lameduck.change import CorednsChange
-from kubectl_eksdoc.coredns_lameduck.lameduck import Wishes
-from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, failed_before, verified
-from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Taken, Verified
+from kubectl_eksdoc.coredns_lameduck.lameduck import DnsChangeRequest
+from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, failed_reloads, verify_reload
+from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Taken, VerificationResult
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Pod
@@ -68,9 +68,9 @@ class Case:
             self.resolvers, 9153, self.time, self.time.sleep, lambda: self.told(), self.said.append
         )
 
-    def seen(self, watch_s: float = 180.0, begun_s: float = 0.0) -> Verified:
+    def seen(self, watch_s: float = 180.0, begun_s: float = 0.0) -> VerificationResult:
         wanted = ExpectedReload((NEW,), {ONE.key: 0.0, TWO.key: 0.0})
-        return verified(wanted, begun_s, self.world, watch_s)
+        return verify_reload(wanted, begun_s, self.world, watch_s)
 
 
 def test_it_is_over_when_every_pod_has_said_so() -> None:
@@ -87,14 +87,14 @@ def test_three_minutes_are_enough() -> None:
     case.resolvers.lines = {ONE.key: [(12, RUNS)]}
     seen = case.seen()
     assert not seen.all and "checked for 180 s" in seen.left and 180 <= seen.seconds < 190
-    assert [each.pod for each in seen.of(Taken.NOT_YET)] == [TWO.key]
+    assert [each.pod for each in seen.in_state(Taken.NOT_YET)] == [TWO.key]
 
 
 def test_what_was_printed_before_the_change_says_nothing() -> None:
     case = Case()
     case.time.s = 1000.0
     case.resolvers.lines = {ONE.key: [(10, RUNS)], TWO.key: [(10, RUNS)]}
-    assert not case.seen(60.0, begun_s=1000.0).of(Taken.VERIFIED)
+    assert not case.seen(60.0, begun_s=1000.0).in_state(Taken.VERIFIED)
 
 
 def test_a_pod_that_comes_meanwhile_counts_and_one_that_goes_does_not() -> None:
@@ -121,7 +121,7 @@ def test_pods_that_are_not_known_are_no_pass() -> None:
     assert not seen.all and seen.unread == "RBAC forbids it" and seen.left
     case.resolvers.there = ()
     assert case.seen(20.0).unread == "no pod of CoreDNS is there"
-    assert failed_before(replace(case.world, port=None)) == {}
+    assert failed_reloads(replace(case.world, port=None)) == {}
 
 
 def test_who_is_told_to_stop_says_what_is_known() -> None:
@@ -129,14 +129,14 @@ def test_who_is_told_to_stop_says_what_is_known() -> None:
     case.told = lambda: int(case.time.s > 10)
     case.resolvers.lines = {ONE.key: [(2, RUNS)]}
     seen = case.seen()
-    assert seen.left == "it was stopped" and len(seen.of(Taken.VERIFIED)) == 1 and case.time.s < 12
+    assert seen.left == "it was stopped" and len(seen.in_state(Taken.VERIFIED)) == 1 and case.time.s < 12
 
 
 def test_failures_of_before_are_counted() -> None:
     case = Case()
     case.resolvers.failed = 3
-    assert failed_before(case.world) == {ONE.key: 3.0, TWO.key: 3.0}
-    assert failed_before(replace(case.world, port=None)) == {ONE.key: None, TWO.key: None}
+    assert failed_reloads(case.world) == {ONE.key: 3.0, TWO.key: 3.0}
+    assert failed_reloads(replace(case.world, port=None)) == {ONE.key: None, TWO.key: None}
 
 
 def test_a_pod_that_refuses_between_two_questions_says_why() -> None:
@@ -169,11 +169,11 @@ def test_a_reset_that_nobody_accepted_forbids_it() -> None:
     service = installed(OLD)
     hands.sets_env(service.objects, "ENABLE_POD_ENI", "true")
     plan = AddonCase(service, NEW_DNS_CHANGE, "OVERWRITE", as_asked=True).ready().plan
-    wished = CorednsChange(Wishes(20), True, before={}, values={})
-    found = [calls(each.field) for each in resets(plan, wished)]
+    wished = CorednsChange(DnsChangeRequest(20), True, before={}, values={})
+    found = [field_name(each.field) for each in resets(plan, wished)]
     assert "ENABLE_POD_ENI of container aws-node" in found
-    (guard,) = not_accepted(plan, wished, ())
+    (guard,) = reset_guards(plan, wished, ())
     assert "ENABLE_POD_ENI" in guard.why and "--accept-reset" in guard.hint
-    assert list(not_accepted(plan, wished, found)) == []
-    on_purpose = CorednsChange(Wishes(20), True, before={}, values={"env": {"ENABLE_POD_ENI": "false"}})
+    assert list(reset_guards(plan, wished, found)) == []
+    on_purpose = CorednsChange(DnsChangeRequest(20), True, before={}, values={"env": {"ENABLE_POD_ENI": "false"}})
     assert resets(plan, on_purpose) == ()

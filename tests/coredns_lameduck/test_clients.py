@@ -37,7 +37,7 @@ def found(
     labels = {"k8s-app": "node-local-dns"}
     more = [a_pod(f"cache-{node}", "kube-system", node=node, labels=labels) for node in local]
     made = facts(pods=(*PODS, *more))
-    plan = plan_dns(replace(made, objects={**made.objects, KUBE_PROXY: of, guards.DAEMON_SET: by}))
+    plan = plan_dns(replace(made, objects={**made.objects, KUBE_PROXY: of, guards.KUBE_PROXY_DAEMON_SET: by}))
     return [
         each for each in plan.findings if each.code.name == "dns-kept-flows" or each.subject.name == KUBE_PROXY.name
     ]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL, CorednsPodLogs, DnsFacts, InterruptionNotices
+from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL_AUTOSCALERS, CorednsPodLogs, DnsFacts, InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
-from kubectl_eksdoc.coredns_lameduck.shutdown import symptoms
+from kubectl_eksdoc.coredns_lameduck.shutdown import log_symptoms
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -156,7 +156,7 @@ FAILS: dict[str, tuple[DnsFacts, str, Severity]] = {
     ),
     "dns-failing printed": (
         replace(
-            facts(), inside={PODS[0].key: CorednsPodLogs(inside_of(PODS)[PODS[0].key].container, symptoms(TIMED_OUT))}
+            facts(), inside={PODS[0].key: CorednsPodLogs(inside_of(PODS)[PODS[0].key].container, log_symptoms(TIMED_OUT))}
         ),
         "who it forwards to does not answer in time (2 of the last lines)",
         Severity.MEDIUM,
@@ -243,7 +243,7 @@ UNKNOWN: dict[str, tuple[DnsFacts, str]] = {
     "dns-unread addon": (facts(addon=Unknown("denied", "eks:DescribeAddon")), "is an add-on of EKS"),
     "dns-unread values": (facts(addon=a_side(Unknown("no JSON"))), "the configuration of the add-on"),
     "dns-unread logs": (
-        replace(facts(), inside={pod.key: CorednsPodLogs(unread=(Unknown("no", "get pods/log"),) * 2) for pod in PODS}),
+        replace(facts(), inside={pod.key: CorednsPodLogs(not_read=(Unknown("no", "get pods/log"),) * 2) for pod in PODS}),
         "what 2 pods printed",
     ),
     "dns-unread logs of some": (
@@ -313,7 +313,7 @@ def test_what_is_not_known_is_no_pass(name: str) -> None:
 def test_every_code_is_told_by_some_test() -> None:
     elsewhere = {"dns-elsewhere", "dns-kept-flows"}  # test_clients
     told = {name.split()[0] for name in (*FAILS, *UNKNOWN)} | elsewhere
-    assert told == {code.name for code in Code.of_area("dns")}
+    assert told == {code.name for code in Code.of_areas("dns")}
 
 
 def test_an_image_of_ones_own_may_have_plugins_of_its_own() -> None:
@@ -367,7 +367,7 @@ def test_where_dns_is_elsewhere_that_is_said(compute: str) -> None:
 
 def test_a_proportional_autoscaler_beside_the_add_on_is_told() -> None:
     made = facts(addon=a_side({"autoScaling": {"enabled": True, "minReplicas": 2}}))
-    made = replace(made, objects={**made.objects, PROPORTIONAL[1]: {"kind": "Deployment"}})
+    made = replace(made, objects={**made.objects, PROPORTIONAL_AUTOSCALERS[1]: {"kind": "Deployment"}})
     assert "the proportional autoscaler dns-autoscaler" in findings(made)["dns-two-scalers"].message
 
 

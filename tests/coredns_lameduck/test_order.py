@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices, inside, logs_of, notices_of
+from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices, read_pod_logs, logs_to_read, interruption_notices
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import (
     CLOSING_S,
     MARGIN_S,
     Shutdown,
-    arithmetic,
-    budget,
-    grace_for,
+    budget_sum_text,
+    shutdown_budget,
+    needed_grace_s,
     propagation_s,
 )
-from kubectl_eksdoc.kubernetes.corefile_edits import CONFIG
-from kubectl_eksdoc.model.coredns import Propagation
+from kubectl_eksdoc.kubernetes.corefile_edits import COREDNS_CONFIG_MAP
+from kubectl_eksdoc.model.coredns import EndpointPropagation
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.interruption import Figures
+from kubectl_eksdoc.model.interruption import DeliveryMetrics
 from kubectl_eksdoc.model.kinds import Absent
 from kubectl_eksdoc.model.nodes import Container
 from tests.builders import ago
@@ -105,9 +105,9 @@ def test_one_replica_becomes_two_before_anything_is_moved() -> None:
 
 def test_a_container_of_another_name_is_looked_into() -> None:
     other = Container("dns", ended_before=True)
-    assert [log.container for log in logs_of(PODS[0], [other])] == ["dns", "dns"]
-    assert inside([other], {}).container == other
-    assert inside([], {}).unread
+    assert [log.container for log in logs_to_read(PODS[0], [other])] == ["dns", "dns"]
+    assert read_pod_logs([other], {}).container == other
+    assert read_pod_logs([], {}).not_read
 
 
 def test_each_zone_has_its_nodes_and_its_pods() -> None:
@@ -136,8 +136,8 @@ def test_what_the_fix_of_the_queue_restarts_depends_on_what_is_missing(version: 
         "queue": lambda: planned(an_install(version), queue=Absent("SQS has none of this name")),
         "rule": lambda: planned(an_install(version), rules=()),
     }[missing]()
-    told = notices_of(plan)
-    assert isinstance(told, InterruptionNotices) and not told.heard and told.moves == moves
+    told = interruption_notices(plan)
+    assert isinstance(told, InterruptionNotices) and not told.received and told.impact == moves
     assert plan_dns(on_spot(notices=told)).steps[-1].moves == moves
     keeps = "Karpenter keeps running" in " ".join(each.what for each in plan.links)
     assert keeps is (missing == "queue" and version == "1.5.0")
@@ -145,10 +145,10 @@ def test_what_the_fix_of_the_queue_restarts_depends_on_what_is_missing(version: 
 
 def test_what_is_proposed_against_unheard_notices_says_what_its_command_does() -> None:
     """A command that only shows the log is not called one that makes what is missing."""
-    only_logged = planned(an_install(), logs={LEADER: FAILED}, figures=Figures())
+    only_logged = planned(an_install(), logs={LEADER: FAILED}, figures=DeliveryMetrics())
     (link,) = (each for each in only_logged.links if each.failed and each.vital)
-    told = notices_of(only_logged)
-    assert isinstance(told, InterruptionNotices) and told.mend == link.remedy[0]
+    told = interruption_notices(only_logged)
+    assert isinstance(told, InterruptionNotices) and told.remedy == link.remedy[0]
     plan = plan_dns(on_spot(notices=told))
     (finding,) = (each for each in plan.findings if each.code.name == "dns-notices-unheard")
     assert finding.remedy[0] == link.remedy[0] and "To see it:" in finding.remedy[0].text
@@ -160,26 +160,26 @@ EKS = Shutdown(grace_s=30, lameduck_s=5)
 
 def test_what_eks_ships_may_be_too_short_and_the_usual_advice_does_not_fit() -> None:
     """Only what is shorter than any node hears of it is short for certain; the rest is an estimate."""
-    found = budget(EKS, nodes=100)
+    found = shutdown_budget(EKS, nodes=100)
     assert (found.propagation.seconds, found.least_s, found.advised_s, found.most_s) == (2, 7, 20, 25)
-    assert found.maybe_short and not found.too_short and not found.too_long and found.fits
-    assert budget(Shutdown(30), 100).too_short
-    usual = budget(Shutdown(30, lameduck_s=30), nodes=100)
-    assert usual.too_long and grace_for(30) == 40
-    assert arithmetic(30, EKS) == "lameduck 30 s + closing 5 s + margin 5 s = 40 s of a grace period of 30 s"
+    assert found.may_be_too_short and not found.is_too_short and not found.is_too_long and found.has_safe_value
+    assert shutdown_budget(Shutdown(30), 100).is_too_short
+    usual = shutdown_budget(Shutdown(30, lameduck_s=30), nodes=100)
+    assert usual.is_too_long and needed_grace_s(30) == 40
+    assert budget_sum_text(30, EKS) == "lameduck 30 s + closing 5 s + margin 5 s = 40 s of a grace period of 30 s"
 
 
 def test_from_21_to_25_s_only_the_margin_is_broken() -> None:
     for seconds in (21, 22, 25):
-        found = budget(Shutdown(30, lameduck_s=seconds), 100)
-        assert found.tight and not found.too_long
-    assert budget(Shutdown(30, lameduck_s=26), 100).too_long and not budget(Shutdown(30, lameduck_s=20), 100).tight
+        found = shutdown_budget(Shutdown(30, lameduck_s=seconds), 100)
+        assert found.is_tight and not found.is_too_long
+    assert shutdown_budget(Shutdown(30, lameduck_s=26), 100).is_too_long and not shutdown_budget(Shutdown(30, lameduck_s=20), 100).is_tight
 
 
 def test_a_hook_before_the_end_is_counted() -> None:
     held = Shutdown(30, pre_stop_s=10)
-    assert budget(held, 10).advised_s == 10 and grace_for(20, 10) == 40
-    assert arithmetic(20, held).startswith("preStop 10 s + lameduck 20 s")
+    assert shutdown_budget(held, 10).advised_s == 10 and needed_grace_s(20, 10) == 40
+    assert budget_sum_text(20, held).startswith("preStop 10 s + lameduck 20 s")
 
 
 def test_news_of_endpoints_takes_one_to_ten_seconds() -> None:
@@ -194,11 +194,11 @@ def test_what_is_advised_ends_in_time_and_is_the_most_that_does(
     grace: int, hook: int, lameduck: int, nodes: int
 ) -> None:
     of = Shutdown(grace, hook, lameduck)
-    found = budget(of, nodes)
+    found = shutdown_budget(of, nodes)
     if found.advised_s > 0:
-        assert grace_for(found.advised_s, hook) <= grace < grace_for(found.advised_s + 1, hook)
-    assert found.too_long is (hook + lameduck + CLOSING_S > grace)
-    assert found.fits is (propagation_s(nodes) + MARGIN_S <= max(0, grace - hook - CLOSING_S - MARGIN_S))
+        assert needed_grace_s(found.advised_s, hook) <= grace < needed_grace_s(found.advised_s + 1, hook)
+    assert found.is_too_long is (hook + lameduck + CLOSING_S > grace)
+    assert found.has_safe_value is (propagation_s(nodes) + MARGIN_S <= max(0, grace - hook - CLOSING_S - MARGIN_S))
     assert propagation_s(nodes) <= propagation_s(nodes + 1)
 
 
@@ -207,16 +207,16 @@ WHEN = datetime(2026, 11, 20, tzinfo=timezone.utc)
 
 def test_a_measurement_replaces_the_estimate() -> None:
     """Without loss it needs no margin; with a loss it is certain, and needs one."""
-    enough = Propagation(5, 100, WHEN)
-    assert not budget(EKS, 100, enough).maybe_short and budget(Shutdown(30, lameduck_s=4), 100, enough).maybe_short
-    lost = budget(EKS, 100, Propagation(6, 100, WHEN, lost=True))
-    assert lost.too_short and lost.least_s == 6 + MARGIN_S
-    assert not budget(Shutdown(30, lameduck_s=6), 100, lost.propagation).too_short
+    enough = EndpointPropagation(5, 100, WHEN)
+    assert not shutdown_budget(EKS, 100, enough).may_be_too_short and shutdown_budget(Shutdown(30, lameduck_s=4), 100, enough).may_be_too_short
+    lost = shutdown_budget(EKS, 100, EndpointPropagation(6, 100, WHEN, lost=True))
+    assert lost.is_too_short and lost.least_s == 6 + MARGIN_S
+    assert not shutdown_budget(Shutdown(30, lameduck_s=6), 100, lost.propagation).is_too_short
 
 
 def test_a_measurement_says_nothing_about_a_much_larger_cluster() -> None:
-    enough = Propagation(5, 100, WHEN)
-    assert not budget(EKS, 200, enough).maybe_short and budget(EKS, 201, enough).maybe_short
+    enough = EndpointPropagation(5, 100, WHEN)
+    assert not shutdown_budget(EKS, 200, enough).may_be_too_short and shutdown_budget(EKS, 201, enough).may_be_too_short
 
 
 MEASURED = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -239,10 +239,10 @@ def test_no_answer_was_lost_with_the_lameduck_that_is_still_there(
     """Pods were seen to answer for 7 s; that 5 s were enough is known only where the Corefile is the same as then. Pods
     that answered for 15 s were held by more than a lameduck of 5 s."""
     found = facts(text=lameduck("5s"))
-    doc = found.objects[CONFIG]
+    doc = found.objects[COREDNS_CONFIG_MAP]
     assert isinstance(doc, dict)
     doc["metadata"]["managedFields"][0]["time"] = written
     cluster = replace(found.cluster, observed_at=MEASURED)
-    measured = Propagation(seconds, len(cluster.nodes), MEASURED - timedelta(days=days))
+    measured = EndpointPropagation(seconds, len(cluster.nodes), MEASURED - timedelta(days=days))
     plan = plan_dns(replace(found, cluster=cluster, measured=measured))
     assert ("dns-lameduck-short" in {each.code.name for each in plan.findings}) is short

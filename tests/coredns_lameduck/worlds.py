@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.model.coredns import CoreDnsPod, DnsService, CoreDnsState, CoreDnsDeployment
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
+from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
 from tests.builders import a_node
 
 START = datetime(2026, 1, 1, 10, 0, 0, tzinfo=timezone.utc)
 V4, BOTH = ("172.20.0.10",), ("172.20.0.10", "fd00::a")
-LATER = NotMade("to create pods/eviction, the server answered 429: budget coredns needs 1", later=True)
+LATER = ProbeFailure("to create pods/eviction, the server answered 429: budget coredns needs 1", may_retry=True)
 
 
 def in_zone(name: str, zone: str, **more: object) -> Node:
@@ -25,14 +25,14 @@ def in_zone(name: str, zone: str, **more: object) -> Node:
 
 NODES = (in_zone("n0", "a"), in_zone("n1", "a"), in_zone("n2", "b"))
 PODS = (
-    DnsPod("coredns-1", "u1", "n0", ("10.0.0.1",)),
-    DnsPod("coredns-2", "u2", "n2", ("10.0.0.2",)),
+    CoreDnsPod("coredns-1", "u1", "n0", ("10.0.0.1",)),
+    CoreDnsPod("coredns-2", "u2", "n2", ("10.0.0.2",)),
 )
 STANDS = {
-    "runs": PodStand("", "Running", running=True),
-    "no image": PodStand("", waiting="ErrImagePull", waiting_message="not found"),
-    "pending": PodStand("", "Pending"),
-    "crashed": PodStand("", "Failed", ended=1, ended_by="Error"),
+    "runs": ProbePodStatus("", "Running", running=True),
+    "no image": ProbePodStatus("", waiting="ErrImagePull", waiting_message="not found"),
+    "pending": ProbePodStatus("", "Pending"),
+    "crashed": ProbePodStatus("", "Failed", exit_code=1, exit_reason="Error"),
 }
 
 
@@ -42,15 +42,15 @@ class World:
     `stands`: how the pods that ask stand, by the end of their names; `says` to each eviction, in their order."""
 
     service_is: DnsService | Absent | Unknown = field(default_factory=lambda: DnsService(V4))
-    workload_is: DnsWorkload | Absent | Unknown = field(default_factory=lambda: DnsWorkload("d", 2))
-    pods: list[DnsPod] = field(default_factory=lambda: list(PODS))
+    workload_is: CoreDnsDeployment | Absent | Unknown = field(default_factory=lambda: CoreDnsDeployment("d", 2))
+    pods: list[CoreDnsPod] = field(default_factory=lambda: list(PODS))
     lame_s: float = 5.0
     away_s: float = 2.0
     starts_s: float = 4.0
     stands: Mapping[str, str] = field(default_factory=dict)
-    says: list[NotMade | None] = field(default_factory=list)
+    says: list[ProbeFailure | None] = field(default_factory=list)
     owners_are: tuple[ProbeOwner, ...] | Unknown = ()
-    refuses: Mapping[str, NotMade] = field(default_factory=dict)
+    refuses: Mapping[str, ProbeFailure] = field(default_factory=dict)
     unseen: str = ""
     busy: Callable[[int], bool] = lambda second: False
     now: float = 0.0
@@ -72,48 +72,48 @@ class World:
     def service(self) -> DnsService | Absent | Unknown:
         return self.service_is
 
-    def workload(self) -> DnsWorkload | Absent | Unknown:
+    def workload(self) -> CoreDnsDeployment | Absent | Unknown:
         return self.workload_is
 
-    def stand(self) -> DnsStand | Unknown:
+    def stand(self) -> CoreDnsState | Unknown:
         if self.unseen:
             return Unknown(self.unseen, "list pods")
         there = [self._stands_now(pod) for pod in self.pods if self._there(pod)]
-        serving = {address for pod in there if pod.told_at is None and pod.ready for address in pod.addresses}
-        return DnsStand(self.at(self.now), tuple(there), frozenset(serving))
+        serving = {address for pod in there if pod.deletion_requested_at is None and pod.ready for address in pod.addresses}
+        return CoreDnsState(self.at(self.now), tuple(there), frozenset(serving))
 
     def at(self, seconds: float) -> datetime:
         return START + timedelta(seconds=int(seconds))
 
-    def _there(self, pod: DnsPod) -> bool:
+    def _there(self, pod: CoreDnsPod) -> bool:
         told = self.told_at.get(pod.uid)
         born = self.born_at.get(pod.uid, -1e9)
         return born <= self.now and (told is None or self.now < told + self.lame_s + 0.5)
 
-    def _stands_now(self, pod: DnsPod) -> DnsPod:
+    def _stands_now(self, pod: CoreDnsPod) -> CoreDnsPod:
         told = self.told_at.get(pod.uid)
         ready = self.now >= self.born_at.get(pod.uid, -1e9) + self.starts_s
-        return replace(pod, ready=ready, told_at=self.at(told) if told is not None and told <= self.now else None)
+        return replace(pod, ready=ready, deletion_requested_at=self.at(told) if told is not None and told <= self.now else None)
 
-    def _ends(self, pod: DnsPod, when: float) -> None:
+    def _ends(self, pod: CoreDnsPod, when: float) -> None:
         self.told_at[pod.uid] = when
         number = len(self.pods) + 1
-        self.pods.append(DnsPod(f"coredns-{number}", f"u{number}", "n1", (f"10.0.0.{number}",)))
+        self.pods.append(CoreDnsPod(f"coredns-{number}", f"u{number}", "n1", (f"10.0.0.{number}",)))
         self.born_at[f"u{number}"] = when + (1e9 if self.stuck else 0)
 
-    def restart(self, of: DnsWorkload, dry: bool = False) -> NotMade | None:
+    def restart(self, of: CoreDnsDeployment, dry: bool = False) -> ProbeFailure | None:
         if not dry:
             self.done.append("restart")
             for place, pod in enumerate(list(self.pods)):
                 self._ends(pod, self.now + 6 * place)
         return self.refuses.get("restart")
 
-    def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
+    def evict(self, pod: CoreDnsPod, dry: bool = False) -> ProbeFailure | None:
         if dry:
             return self.refuses.get("evict")
         self.done.append(f"evict {pod.name}")
         said = self.says.pop(0) if self.says else None
-        if said is None or said.maybe:
+        if said is None or said.is_uncertain:
             self._ends(pod, self.now)
         return said
 
@@ -124,7 +124,7 @@ class World:
     def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
         return self.owners_are
 
-    def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
+    def create_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | ProbeFailure:
         if "owner" in self.refuses:
             return self.refuses["owner"]
         name = doc["metadata"]["name"]
@@ -132,7 +132,7 @@ class World:
             self.made[name] = doc
         return ProbeOwner(next(iter(doc["metadata"]["labels"].values())), name, "uid-of-owner")
 
-    def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
+    def create_pod(self, doc: Doc, dry: bool = False) -> ProbeFailure | None:
         if "pod" in self.refuses:
             return self.refuses["pod"]
         if not dry:
@@ -143,7 +143,7 @@ class World:
     def _stand_of(self, name: str) -> str:
         return next((how for end, how in self.stands.items() if name.endswith(end)), "runs")
 
-    def stands_now(self) -> dict[str, PodStand]:
+    def stands_now(self) -> dict[str, ProbePodStatus]:
         pods = [name for name, doc in self.made.items() if doc["kind"] == "Pod"]
         return {name: replace(STANDS[self._stand_of(name)], name=name) for name in pods}
 
@@ -179,7 +179,7 @@ class World:
         old = [pod for pod in known if self.born_at.get(pod.uid, -1e9) + self.starts_s <= when]
         return all(self._answers(pod, when) for pod in old)
 
-    def _answers(self, pod: DnsPod, when: float) -> bool:
+    def _answers(self, pod: CoreDnsPod, when: float) -> bool:
         return when < self.told_at.get(pod.uid, 1e9) + self.lame_s
 
     def remove(self, owner: ProbeOwner) -> Unknown | None:
@@ -195,8 +195,8 @@ class Ground:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.pod_security, self.owners, self.make_owner = world.pod_security, world.owners, world.make_owner
-        self.make_pod, self.log, self.remove = world.make_pod, world.log, world.remove
+        self.pod_security, self.owners, self.create_owner = world.pod_security, world.owners, world.create_owner
+        self.create_pod, self.log, self.remove = world.create_pod, world.log, world.remove
 
-    def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
+    def pod_states(self, probe: str) -> Mapping[str, ProbePodStatus] | Unknown:
         return self._world.stands_now()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile import parse_corefile
 from kubectl_eksdoc.model.coredns import Corefile
 from tests.dns.responder import HOSTS, Behaviour, Responder
 
@@ -97,7 +97,7 @@ def several(count: int, corefile: str, scale: float = 1.0) -> Iterator[list[Leav
 def answering(behaviours: Mapping[str, Behaviour]) -> Iterator[dict[str, int]]:
     """Servers in a thread of this process, none of which leaves; the port of each."""
     loop = asyncio.new_event_loop()
-    corefile = parse(".:53 {\n health\n}\n")
+    corefile = parse_corefile(".:53 {\n health\n}\n")
     assert isinstance(corefile, Corefile)
     responders = {name: Responder(corefile, 1.0, behaviour) for name, behaviour in behaviours.items()}
     ports = {name: cast(int, loop.run_until_complete(each.open())["port"]) for name, each in responders.items()}

@@ -17,7 +17,7 @@ import sys
 from dataclasses import dataclass
 from typing import cast
 
-from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile import parse_corefile
 from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s
 from kubectl_eksdoc.model.coredns import Corefile, Directive
 
@@ -70,7 +70,7 @@ class Responder:
         assert found is not None
         self.lameduck_s = found * scale
         names = {
-            each.name for block in corefile.servers for each in corefile.whole(block) if isinstance(each, Directive)
+            each.name for block in corefile.server_blocks for each in corefile.expand(block) if isinstance(each, Directive)
         }
         self._http = [name for name in ("health", "ready") if name in names]
         self._behaviour = behaviour
@@ -178,7 +178,7 @@ def main() -> int:
     parser.add_argument("--truncate", action="store_true")
     parser.add_argument("--mute", action="store_true")
     args = parser.parse_args()
-    corefile = parse(args.corefile)
+    corefile = parse_corefile(args.corefile)
     assert isinstance(corefile, Corefile), corefile
     asyncio.run(_serve(corefile, args.scale, Behaviour(args.rcode, args.delay, args.truncate, args.mute)))
     return 0

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.dns_load.__main__ import main
-from kubectl_eksdoc.dns_load.exchanges import KEPT, DnsQuery, PersistentSocket, QueryStream, ask
-from kubectl_eksdoc.host.dns_load_archive import MOST_BYTES, packed
+from kubectl_eksdoc.dns_load.exchanges import UDP_PERSISTENT, DnsQuery, PersistentSocket, LoadStream, send_query
+from kubectl_eksdoc.host.dns_load_archive import MAX_BYTES, packed
 from tests.dns.left import answering, responding, until
 from tests.dns.load_generator import Asking, asking, plan
 from tests.dns.responder import HOSTS, REFUSED, SERVFAIL, Behaviour
@@ -89,10 +89,10 @@ def test_questions_that_are_due_at_once_open_one_kept_socket() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
         bound.bind((HOSTS[0], 0))
         bound.settimeout(5)
-        stream, kept = QueryStream("it", KEPT, *bound.getsockname()), PersistentSocket()
+        stream, kept = LoadStream("it", UDP_PERSISTENT, *bound.getsockname()), PersistentSocket()
 
         async def ask_at_once() -> None:
-            every = (ask(stream, DnsQuery("cluster.local.", False), 0.1, kept) for _ in range(3))
+            every = (send_query(stream, DnsQuery("cluster.local.", False), 0.1, kept) for _ in range(3))
             await asyncio.gather(*every)
             kept.close()
 
@@ -166,7 +166,7 @@ def test_a_plan_that_is_none(text: str, said: str, capsys: pytest.CaptureFixture
 
 def test_what_is_packed_is_small_and_always_the_same() -> None:
     made = packed()
-    assert made == packed() and len(made) < MOST_BYTES / 4
+    assert made == packed() and len(made) < MAX_BYTES / 4
     names = zipfile.ZipFile(BytesIO(made)).namelist()
     assert {name.split("/")[0] for name in names} == {"__main__.py", "dns", "kubectl_eksdoc"}
     assert {name for name in names if name.startswith("kubectl_eksdoc/") and "dns_load" not in name} == {

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile import parse_corefile
 from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s
 from kubectl_eksdoc.model.coredns import Corefile
 from tests import raw_facts
@@ -25,7 +25,7 @@ LONG = 20.0
 
 
 def lameduck(case: dict[str, Any]) -> float:
-    corefile = parse(case["corefile"])
+    corefile = parse_corefile(case["corefile"])
     assert isinstance(corefile, Corefile)
     found = lameduck_s(corefile)
     assert found is not None

@@ -8,14 +8,14 @@ from typing import Any
 
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import RunMoment
-from kubectl_eksdoc.drain.run.journal import JournalWriter, aims_of, changes_something, skipped_by
-from kubectl_eksdoc.drain.run.loop import Draining
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News
+from kubectl_eksdoc.drain.run.events import DrainEvent
+from kubectl_eksdoc.drain.run.journal import JournalWriter, drained_nodes, is_change, cordon_only_nodes
+from kubectl_eksdoc.drain.run.loop import DrainRunLoop
+from kubectl_eksdoc.embedded.stage import SimulatedStage
+from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, RunUpdate
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.actions import Act, Change, Delete, Evict
-from kubectl_eksdoc.model.journal import Entries, Entry, JournalIntent, RunPhase
+from kubectl_eksdoc.model.actions import ClusterAction, ClusterChange, Delete, Evict
+from kubectl_eksdoc.model.journal import JournalEntries, JournalEntry, IntentEntry, RunPhase
 from tests.drain.stages import NOW
 
 
@@ -24,7 +24,7 @@ class Killed(BaseException):
 
 
 class StageClock:
-    def __init__(self, stage: EmbeddedStage) -> None:
+    def __init__(self, stage: SimulatedStage) -> None:
         self._stage = stage
 
     def monotonic(self) -> float:
@@ -38,13 +38,13 @@ class KeptJournal:
     """Counts its writings: at the number `dies_at` the process is killed, before or after what was written is kept."""
 
     def __init__(self, dies_at: int = -1, *, kept: bool = True) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[JournalEntry] = []
         self.writings = 0
         self.told: list[tuple[RunPhase, str]] = []
         self._dies_at = dies_at
         self._kept = kept
 
-    def write(self, entries: Sequence[Entry]) -> None:
+    def write(self, entries: Sequence[JournalEntry]) -> None:
         self.writings += 1
         dies = self.writings == self._dies_at
         if not dies or self._kept:
@@ -52,16 +52,16 @@ class KeptJournal:
         if dies:
             raise Killed
 
-    def tell(self, phase: RunPhase, said: str) -> None:
-        self.told.append((phase, said))
+    def report_progress(self, phase: RunPhase, message: str) -> None:
+        self.told.append((phase, message))
 
-    def read(self) -> Entries:
-        return Entries(tuple(self.entries))
+    def read(self) -> JournalEntries:
+        return JournalEntries(tuple(self.entries))
 
-    def intends(self, act: Change) -> bool:
+    def intends(self, act: ClusterChange) -> bool:
         verb, uid = type(act).__name__.lower(), act.pod.uid if isinstance(act, (Evict, Delete)) else act.uid
         return any(
-            isinstance(each, JournalIntent) and (each.verb.value, each.uid) == (verb, uid) for each in self.entries
+            isinstance(each, IntentEntry) and (each.verb.value, each.uid) == (verb, uid) for each in self.entries
         )
 
 
@@ -78,46 +78,46 @@ class OwnLock:
     def must_be_held(self) -> None: ...
 
     @property
-    def doubted_s(self) -> float:
+    def in_doubt_s(self) -> float:
         return 0.0
 
-    def regained(self, wait_s: float) -> bool:
+    def try_regain(self, wait_s: float) -> bool:
         return True
 
-    def go_on(self) -> None: ...
+    def resume(self) -> None: ...
 
 
 class StageField:
     """`done`: every act that changes something. At the act number `dies_at` the process is killed once it is done."""
 
-    def __init__(self, stage: EmbeddedStage, journal: KeptJournal, dies_at: int = -1) -> None:
+    def __init__(self, stage: SimulatedStage, journal: KeptJournal, dies_at: int = -1) -> None:
         self.stage = stage
         self.journal = journal
         self._dies_at = dies_at
-        self._answers: list[News] = []
+        self._answers: list[RunUpdate] = []
         self._version = 1
-        self.done: list[Act] = []
+        self.done: list[ClusterAction] = []
 
-    def do(self, act: Act) -> None:
-        if changes_something(act):
+    def do(self, act: ClusterAction) -> None:
+        if is_change(act):
             assert self.journal.intends(act), "written down before it is done"
             self.done.append(act)
         self._answers.append(self.stage.do(act))
         if len(self.done) == self._dies_at:
             raise Killed
 
-    def news(self, wait_s: float) -> Sequence[News]:
+    def updates(self, wait_s: float) -> Sequence[RunUpdate]:
         found, self._answers = self._answers, []
-        found += self.stage.news()
+        found += self.stage.updates()
         if not found:
             self.stage.pass_time(self.stage.seconds + wait_s)
-            found += self.stage.news()
+            found += self.stage.updates()
         self._version = max(self._version, *(getattr(each, "version", 0) for each in found), 0)
         return found
 
-    def renew(self) -> None:
+    def restart_watches(self) -> None:
         """Nothing is ever under way here: all is told again."""
-        self._answers += self.stage.news()
+        self._answers += self.stage.updates()
         now = self.stage.read(kinds.ALL)
         version = max((getattr(each, "version", 0) for each in self._answers), default=0)
         self._version = version = max(self._version, version)
@@ -131,19 +131,19 @@ class StageField:
 def a_drain(
     engine: Engine,
     field: StageField,
-    listen: Callable[[Sequence[RunMoment]], object] = list,
+    listen: Callable[[Sequence[DrainEvent]], object] = list,
     scribe: JournalWriter | None = None,
     lock: OwnLock | None = None,
     **more: Any,
-) -> Draining:
+) -> DrainRunLoop:
     """As a real run goes about it."""
     clock = StageClock(field.stage)
-    return Draining(engine, field, field.journal, lock or OwnLock(), clock, scribe or JournalWriter(), listen, **more)
+    return DrainRunLoop(engine, field, field.journal, lock or OwnLock(), clock, scribe or JournalWriter(), listen, **more)
 
 
 def begun_journal(journal: KeptJournal, plan: DrainPlan) -> JournalWriter:
     """With its first entry, that of a run of this plan."""
     scribe = JournalWriter()
     who = {"plan": "digest", "tool": "0", "who": "me", "host": "here", "leader": "here"}
-    journal.entries.append(scribe.begun("r1", NOW, **who, aims=aims_of(plan), asked=(), skipped=skipped_by(plan)))
+    journal.entries.append(scribe.run_started("r1", NOW, **who, planned_nodes=drained_nodes(plan), arguments=(), skipped=cordon_only_nodes(plan)))
     return scribe

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.drain.course import DrainTerms, Timeline
-from kubectl_eksdoc.drain.duration.generations import EvictionTimes, terms_of
+from kubectl_eksdoc.drain.duration.generations import EvictionTimes, drain_terms
 from kubectl_eksdoc.drain.judging import judge_pods
-from kubectl_eksdoc.drain.new_nodes import copy, cordoned, surged
-from kubectl_eksdoc.drain.nodes import DrainContext, survey
-from kubectl_eksdoc.drain.orders import NodeTasks, work_of
-from kubectl_eksdoc.drain.placement import adds
+from kubectl_eksdoc.drain.new_nodes import copy_node, cordoned_copy, surge_nodes
+from kubectl_eksdoc.drain.nodes import DrainContext, drain_context
+from kubectl_eksdoc.drain.orders import NodeTasks, build_node_tasks
+from kubectl_eksdoc.drain.placement import node_adder
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.reservations import PlacementReservations, ReplacementPlaces
 from kubectl_eksdoc.drain.simulation import simulate
@@ -62,12 +62,12 @@ def prepared(
     cluster: Cluster, policy: DrainPolicy
 ) -> tuple[DrainContext, NodeTasks, dict[str, list[Pod]], PlacementReservations]:
     """All that a drain of the nodes old-* begins with."""
-    world = survey(cluster, targets_of(cluster), policy)
-    work = work_of(world, judge_pods(world, world.targets))
-    going = {node: [task.pod for task in given if task.comes_again] for node, given in work.tasks.items()}
-    ground = PlacementReservations(world, adds(world))
+    world = drain_context(cluster, targets_of(cluster), policy)
+    work = build_node_tasks(world, judge_pods(world, world.targets))
+    going = {node: [task.pod for task in given if task.needs_new_place] for node, given in work.tasks.items()}
+    ground = PlacementReservations(world, node_adder(world))
     for node, pods in going.items():
-        ground.expect(node, pods)
+        ground.add_node(node, pods)
     return world, work, going, ground
 
 
@@ -77,28 +77,28 @@ def drained(cluster: Cluster, policy: DrainPolicy, again: int = 0) -> Drained:
     `again`: the ground was used so many times before, for the order from the last to the first.
     """
     world, work, going, ground = prepared(cluster, policy)
-    clock, terms = EvictionTimes(world), terms_of(world, work.per_round, {})
+    clock, terms = EvictionTimes(world), drain_terms(world, work.per_round, {})
     nodes = [(name, clock.moves(work.tasks[name])) for name in sorted(going)]
     for _ in range(again):
-        ground.begin()
+        ground.reset()
         simulate(nodes[::-1], terms, ground)
-        ground.landing(sorted(going, reverse=True))
-    ground.begin()
+        ground.placement(sorted(going, reverse=True))
+    ground.reset()
     noted = _Noted(ground)
     timeline = simulate(nodes, terms, noted)
-    landing = ground.landing(sorted(going))
+    landing = ground.placement(sorted(going))
     return Drained(world, work, going, terms, timeline, landing, tuple(noted.log))
 
 
 def as_it_begins(world: DrainContext, going: dict[str, list[Pod]]) -> tuple[dict[str, Node], Occupancy]:
     """The nodes by name, targets cordoned and those of the surge there, with all pods where they are."""
     known = {node.name: node for node in world.targets}
-    nodes = {n.name: cordoned(n) if n.name in known else n for n in world.cluster.nodes}
-    for new, _ in surged([known[name] for name in going], world.policy.surge or 0):
+    nodes = {n.name: cordoned_copy(n) if n.name in known else n for n in world.cluster.nodes}
+    for new, _ in surge_nodes([known[name] for name in going], world.policy.surge or 0):
         nodes[new.name] = new
-    return nodes, Occupancy.of(nodes.values(), world.cluster.pods, {}, Storage.observed(world.cluster))
+    return nodes, Occupancy.of(nodes.values(), world.cluster.pods, {}, Storage.of_cluster(world.cluster))
 
 
 def successor(world: DrainContext, name: str) -> Node:
     """The new node that joins when the target of that name is drained."""
-    return copy(next(node for node in world.targets if node.name == name), "new")
+    return copy_node(next(node for node in world.targets if node.name == name), "new")

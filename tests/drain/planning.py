@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.drain.outcome import DrainTarget, NotEvictedPod, PodVerdict
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.model.cluster import Cluster
@@ -31,7 +31,7 @@ def plan_of(
         cluster = a_cluster(**facts)
     if roomy:
         cluster = replace(cluster, nodes=(*cluster.nodes, a_roomy_node()))
-    return make_plan(cluster, [n for n in cluster.nodes if n.name.startswith("old-")], policy or DrainPolicy())
+    return build_plan(cluster, [n for n in cluster.nodes if n.name.startswith("old-")], policy or DrainPolicy())
 
 
 def finding(plan: DrainPlan, code: str) -> Finding:

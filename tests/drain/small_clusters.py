@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
-from kubectl_eksdoc.drain.choice import OrderedPlan, choose
+from kubectl_eksdoc.drain.choice import OrderedPlan, choose_order
 from kubectl_eksdoc.drain.judging import judge_pods
-from kubectl_eksdoc.drain.nodes import DrainContext, survey
+from kubectl_eksdoc.drain.nodes import DrainContext, drain_context
 from kubectl_eksdoc.drain.policy import ORDERS, DrainPolicy
-from kubectl_eksdoc.model.budgets import Amount, Budget
+from kubectl_eksdoc.model.budgets import IntOrPercent, Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint, Toleration
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
-from kubectl_eksdoc.model.placing import Claim, HostPort, PersistentVolume, Placement, PodTerm, Requests, Spread
+from kubectl_eksdoc.model.placing import PersistentVolumeClaim, HostPort, PersistentVolume, Placement, PodAffinityTerm, ResourceRequests, TopologySpread
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload
 
@@ -31,7 +31,7 @@ class App:
 
     name: str
     replicas: int
-    requests: Requests
+    requests: ResourceRequests
     alone_on_host: bool = False
     spread: bool = False
     zonal: bool = False
@@ -43,8 +43,8 @@ class App:
         mine = from_parts({"app": self.name})
         return Placement(
             self.requests,
-            anti_affinity=(PodTerm(HOST, mine),) if self.alone_on_host else (),
-            spread=(Spread(ZONE_KEY, 1, mine),) if self.spread else (),
+            anti_affinity=(PodAffinityTerm(HOST, mine),) if self.alone_on_host else (),
+            spread=(TopologySpread(ZONE_KEY, 1, mine),) if self.spread else (),
             ports=(HostPort(self.port),) if self.port else (),
         )
 
@@ -79,7 +79,7 @@ def small(seed: int) -> Cluster:
                 continue
             name = f"{app.name}-{i}"
             if app.zonal:
-                claims.append(Claim("default", name, f"pv-{name}"))
+                claims.append(PersistentVolumeClaim("default", name, f"pv-{name}"))
                 volumes.append(PersistentVolume(f"pv-{name}", name, zone_labels=((ZONE_KEY, node.zone),)))
             held[node.name].append(pod_of(app, name, node.name))
     pods = [pod for on in held.values() for pod in on]
@@ -101,7 +101,7 @@ def of_one_kind(seed: int, full: bool = False) -> Cluster:
     held: dict[str, list[Pod]] = {node.name: [] for node in old}
     apps = [replace(_app(c, f"app{i}"), spread=False, zonal=False) for i in range(c.randint(2, 6))]
     if full:
-        apps = [App("big", len(old), Requests(cpu=3000))]
+        apps = [App("big", len(old), ResourceRequests(cpu=3000))]
     for app in apps:
         for i in range(app.replicas):
             node = next((n for n in c.sample(old, len(old)) if _takes(n, app, held[n.name])), None)
@@ -117,10 +117,10 @@ def a_policy(seed: int, **fixed: object) -> DrainPolicy:
     caps = [
         (),
         (),
-        ((ALL, Amount(c.randint(1, 3))),),
-        ((ALL, Amount(50, percent=True)),),
-        ((ZONE, Amount(1)),),
-        ((NODEGROUP, Amount(1)), (ALL, Amount(3))),
+        ((ALL, IntOrPercent(c.randint(1, 3))),),
+        ((ALL, IntOrPercent(50, percent=True)),),
+        ((ZONE, IntOrPercent(1)),),
+        ((NODEGROUP, IntOrPercent(1)), (ALL, IntOrPercent(3))),
     ]
     policy = DrainPolicy(
         surge=c.choice((None, 0, 1, 3)),
@@ -139,8 +139,8 @@ def targets_of(cluster: Cluster) -> tuple[Node, ...]:
 
 
 def chosen_of(cluster: Cluster, policy: DrainPolicy) -> tuple[DrainContext, OrderedPlan]:
-    world = survey(cluster, targets_of(cluster), policy)
-    return world, choose(world, judge_pods(world, world.targets))
+    world = drain_context(cluster, targets_of(cluster), policy)
+    return world, choose_order(world, judge_pods(world, world.targets))
 
 
 def _app(c: Random, name: str) -> App:
@@ -148,7 +148,7 @@ def _app(c: Random, name: str) -> App:
     return App(
         name,
         c.randint(1, 6),
-        Requests(cpu=c.choice((0, 500, 1000, 2000)), memory=c.choice((0, GIB, 2 * GIB))),
+        ResourceRequests(cpu=c.choice((0, 500, 1000, 2000)), memory=c.choice((0, GIB, 2 * GIB))),
         alone_on_host=kind == "alone",
         spread=kind == "spread",
         zonal=kind == "zonal",

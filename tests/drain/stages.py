@@ -9,22 +9,22 @@ from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
-from kubectl_eksdoc.drain.duration.generations import pace_of
+from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.embedded import faults as of_requests
-from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.host.dump import SnapshotReader
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
+from kubectl_eksdoc.embedded.loading import load_documents
+from kubectl_eksdoc.embedded.stage import SimulatedStage
+from kubectl_eksdoc.host.dump import DumpReader
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
+from kubectl_eksdoc.kubernetes.news import RunUpdate, RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.actions import Act, Cordon, Evict
+from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.options import ALL
@@ -35,10 +35,10 @@ from tests.simulator.planes import a_node_doc, a_pod_doc
 CLUSTERS = Path(__file__).parents[1] / "data" / "clusters"
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 BLUE = Targeting(nodegroups=("blue",))
-ONE_BY_ONE = DrainPolicy(max_unavailable=((ALL, Amount(1)),))
+ONE_BY_ONE = DrainPolicy(max_unavailable=((ALL, IntOrPercent(1)),))
 
 
-def recorded(archive: str) -> tuple[ControlPlane, EmbeddedStage]:
+def recorded(archive: str) -> tuple[ControlPlane, SimulatedStage]:
     """A recorded cluster, as its dump has it."""
     raw, observed = read(archive)
     return staged(raw.documents(), observed)
@@ -48,18 +48,18 @@ def recorded(archive: str) -> tuple[ControlPlane, EmbeddedStage]:
 def read(archive: str) -> tuple[RawObjects, Cluster]:
     """Its documents are made anew each time they are asked for."""
     raw = RawObjects()
-    return raw, SnapshotReader(str(CLUSTERS / archive), raw=raw).read(kinds.ALL)
+    return raw, DumpReader(str(CLUSTERS / archive), raw=raw).read(kinds.ALL)
 
 
-def made(*docs: Doc) -> tuple[ControlPlane, EmbeddedStage]:
+def made(*docs: Doc) -> tuple[ControlPlane, SimulatedStage]:
     """A cluster of these objects and no others."""
     reads = tuple(KindRead(resource, ReadState.READ) for resource in kinds.ALL)
     return staged(docs, Cluster(Identity("test", "test"), Source.SNAPSHOT, NOW, reads=reads))
 
 
-def staged(docs: Iterable[Doc], observed: Cluster) -> tuple[ControlPlane, EmbeddedStage]:
-    plane = load(docs, observed.observed_at).plane
-    return plane, EmbeddedStage(plane, observed)
+def staged(docs: Iterable[Doc], observed: Cluster) -> tuple[ControlPlane, SimulatedStage]:
+    plane = load_documents(docs, observed.observed_at).plane
+    return plane, SimulatedStage(plane, observed)
 
 
 def web(replicas: int, nodes: int) -> list[Doc]:
@@ -82,38 +82,38 @@ def with_group(node: Doc) -> Doc:
 
 
 def begun(
-    stage: EmbeddedStage,
+    stage: SimulatedStage,
     policy: DrainPolicy = ONE_BY_ONE,
     limits: RunLimits = RunLimits(),
     hooks: frozenset[str] = frozenset(),
 ) -> Engine:
     """A drain of blue, of which nothing is done yet."""
     cluster, plan = plan_drain(stage, BLUE, policy)
-    stage.start(pace_of(cluster))
+    stage.start(learned_kubelet_times(cluster))
     return Engine(plan, ObservedState(cluster), limits, hooks)
 
 
-def steps(stage: EmbeddedStage, engine: Engine, until_s: float = 3600.0, look: Callable[[], object] = list) -> None:
+def steps(stage: SimulatedStage, engine: Engine, until_s: float = 3600.0, look: Callable[[], object] = list) -> None:
     """Until it is over, has settled, or so long; `look` at every moment at which something is to be done."""
-    while not engine.over and stage.seconds < until_s and not engine.is_settled(stage.seconds):
-        for news in stage.news():
-            engine.take(news, stage.seconds)
-        for act in engine.acts(stage.seconds):
-            engine.take(stage.do(act), stage.seconds)  # type: ignore[arg-type]
+    while not engine.is_finished and stage.seconds < until_s and not engine.is_settled(stage.seconds):
+        for news in stage.updates():
+            engine.handle(news, stage.seconds)
+        for act in engine.due_actions(stage.seconds):
+            engine.handle(stage.do(act), stage.seconds)  # type: ignore[arg-type]
         look()
         stage.pass_time(min(engine.next_s(stage.seconds), stage.seconds + 5))
 
 
-class Granting(EmbeddedStage):
+class Granting(SimulatedStage):
     """`granted`: how often each UID was; a pod is only evicted from a cordoned node. `faults` befall the cluster."""
 
     def __init__(self, plane: ControlPlane, observed: Cluster, faults: Sequence[str] = (), seed: int = 0) -> None:
-        chosen = of_requests.made([of_requests.parse(text) for text in faults], seed)
+        chosen = of_requests.build_faults([of_requests.parse_fault(text) for text in faults], seed)
         super().__init__(plane, observed, chosen.cluster, seed)
         self._store = plane.store
         self.granted: Counter[str] = Counter()
 
-    def do(self, act: Act) -> News:
+    def do(self, act: ClusterAction) -> RunUpdate:
         if isinstance(act, Evict):
             node = self._store.get(kinds.NODES.full_name, ("", act.pod.node))
             assert node is None or node.doc["spec"].get("unschedulable"), "only from cordoned nodes"
@@ -128,19 +128,19 @@ class Bad(Granting):
 
     def __init__(
         self,
-        cluster: tuple[ControlPlane, EmbeddedStage],
-        before: Mapping[str, ApiStatus | LostAnswer],
-        after: Mapping[str, ApiStatus | LostAnswer],
+        cluster: tuple[ControlPlane, SimulatedStage],
+        before: Mapping[str, ApiStatus | LostResponse],
+        after: Mapping[str, ApiStatus | LostResponse],
         share: float,
         seed: int,
-        acts: tuple[type[Act], ...] = (Cordon, Evict),
+        acts: tuple[type[ClusterAction], ...] = (Cordon, Evict),
     ) -> None:
         super().__init__(cluster[0], cluster[1].read(kinds.ALL))
         self._before, self._after, self._share, self._acts = before, after, share, acts
         self._chance = random.Random(seed)
         self.answered: Counter[str] = Counter()
 
-    def do(self, act: Act) -> News:
+    def do(self, act: ClusterAction) -> RunUpdate:
         if not isinstance(act, self._acts) or self._chance.random() >= self._share:
             return super().do(act)
         fault = self._chance.choice(sorted({*self._before, *self._after}))

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.drain.outcome import TargetVerdict
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import Claim, NodeDemand, PersistentVolume, Placement, PodTerm, Requests
+from kubectl_eksdoc.model.placing import PersistentVolumeClaim, NodeRequirements, PersistentVolume, Placement, PodAffinityTerm, ResourceRequests
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_cluster, a_pod
 from tests.drain.planning import left
@@ -42,7 +42,7 @@ def placed(app: App, *nodes: str) -> list[Pod]:
 def planned(app: App, nodes: list[Node], pods: list[Pod], policy: DrainPolicy, **facts: Any) -> DrainPlan:
     cluster = a_cluster(nodes=nodes, pods=pods, workloads=workloads_of(app), **facts)
     began = process_time()
-    plan = make_plan(cluster, targets_of(cluster), policy)
+    plan = build_plan(cluster, targets_of(cluster), policy)
     assert process_time() - began < LONGEST_S
     settled = Counter([e.pod.uid for e in plan.evictions] + [x.pod.uid for x in plan.left])
     on_targets = {node.name for node in targets_of(cluster)}
@@ -55,7 +55,7 @@ def drains(plan: DrainPlan) -> set[str]:
     return {t.node.name for t in plan.targets if t.order}
 
 
-WEB = App("web", 6, Requests(cpu=1500))
+WEB = App("web", 6, ResourceRequests(cpu=1500))
 
 
 @pytest.mark.parametrize("surge", [None, 0, 1, 3])
@@ -71,11 +71,11 @@ def test_to_take_nodes_in_part_costs_no_node_that_can_be_drained_whole(surge: in
 @pytest.mark.parametrize(("surge", "count"), [(None, 1), (0, 1), (1, 4)])
 def test_all_volumes_are_in_one_zone_and_that_is_full(surge: int | None, count: int) -> None:
     """Room in another zone is none for them; old-3 has no volume and goes there."""
-    db = App("db", 3, Requests(cpu=3000), zonal=True)
+    db = App("db", 3, ResourceRequests(cpu=3000), zonal=True)
     pods = [*placed(db, "old-0", "old-1", "old-2"), pod_of(WEB, "web-0", "old-3")]
     other = [a_small_node("old-3", "a", "blue"), a_small_node("new-0", "b", "green", cpu=64)]
     volumes = [PersistentVolume(f"pv-db-{i}", f"db-{i}", zone_labels=((ZONE_KEY, "a"),)) for i in range(3)]
-    claims = [Claim("default", f"db-{i}", f"pv-db-{i}") for i in range(3)]
+    claims = [PersistentVolumeClaim("default", f"db-{i}", f"pv-db-{i}") for i in range(3)]
     facts = {"claims": claims, "volumes": volumes}
     plan = planned(db, [*olds(3), *other], pods, DrainPolicy(surge=surge), **facts)
     if surge == 0:
@@ -92,8 +92,8 @@ def test_nodes_that_can_go_only_after_each_other_all_go(surge: int | None) -> No
     """x keeps away from y, y from z, and each may only go where the next one is; they are named from x on."""
     apps = []
     for name, avoided, zone in (("x", "y", "p"), ("y", "z", "q"), ("z", "none", "r")):
-        away = (PodTerm(ZONE_KEY, from_parts({"app": avoided})),)
-        apps.append((name, Placement(Requests(cpu=100), NodeDemand(((ZONE_KEY, zone),)), anti_affinity=away)))
+        away = (PodAffinityTerm(ZONE_KEY, from_parts({"app": avoided})),)
+        apps.append((name, Placement(ResourceRequests(cpu=100), NodeRequirements(((ZONE_KEY, zone),)), anti_affinity=away)))
     nodes = [a_small_node(f"old-{i}", zone, "blue") for i, zone in enumerate("opq")]
     nodes += [a_small_node(f"new-{zone}", zone, "green") for zone in "pqr"]
     pods = [
@@ -101,5 +101,5 @@ def test_nodes_that_can_go_only_after_each_other_all_go(surge: int | None) -> No
         for i, (name, placement) in enumerate(apps)
     ]
     order = ("old-0", "old-1", "old-2")
-    plan = planned(App("x", 1, Requests()), nodes, pods, DrainPolicy(surge=surge, order_nodes=order))
+    plan = planned(App("x", 1, ResourceRequests()), nodes, pods, DrainPolicy(surge=surge, order_nodes=order))
     assert drains(plan) == set(order)

@@ -12,21 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move
-from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, binding, bounds, gap
-from kubectl_eksdoc.drain.duration.generations import NodeSupply, generations, stream_s
-from kubectl_eksdoc.drain.duration.slow_nodes import relaxations
-from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s
+from kubectl_eksdoc.drain.course import DrainTerms, PodMove
+from kubectl_eksdoc.drain.duration.bounds import Bound, BoundKind, largest_bound, find_bounds, gap_to_bound
+from kubectl_eksdoc.drain.duration.generations import NodeSupply, min_generations, fluid_bound_s
+from kubectl_eksdoc.drain.duration.slow_nodes import relax_bounds
+from kubectl_eksdoc.drain.duration.timing import TimedEviction, slot_bound_s
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from tests.drain.simulated.test_drain import drains
 from tests.for_each import for_each
 
 CLOSE = 1e-9
-Nodes = list[tuple[str, list[Move]]]
+Nodes = list[tuple[str, list[PodMove]]]
 
 
-def by_name(found: tuple[Bound, ...]) -> dict[Scarce, float]:
+def by_name(found: tuple[Bound, ...]) -> dict[BoundKind, float]:
     return {bound.name: bound.seconds for bound in reversed(found)}
 
 
@@ -43,16 +43,16 @@ def tiny(seed: int) -> tuple[Nodes, DrainTerms]:
             after = Replacement.NEVER
             for x in limits:
                 left[x] -= 1
-        move = Move(f"p{p}", limits, float(c.randint(0, 4)), float(c.randint(0, 6)), after, c.random() < 0.2)
+        move = PodMove(f"p{p}", limits, float(c.randint(0, 4)), float(c.randint(0, 6)), after, c.random() < 0.2)
         c.choice(nodes)[1].append(move)
     terms = DrainTerms(
         slots=slots,
         waves={name: c.randint(1, 3) for name, _ in nodes} if c.random() < 0.25 else {},
-        at_once={d: c.randint(1, 2 + (not d)) for d in ("", "zone") if c.random() < 0.4},
+        nodes_at_once={d: c.randint(1, 2 + (not d)) for d in ("", "zone") if c.random() < 0.4},
         domains={name: ("zone",) for name, _ in nodes if c.random() < 0.6},
-        between_s=c.choice((0.0, 0.0, 1.0)),
-        lag_s=c.choice((0.0, 1.0)),
-        settle_s=c.choice((0.0, 2.0)),
+        eviction_interval_s=c.choice((0.0, 0.0, 1.0)),
+        budget_lag_s=c.choice((0.0, 1.0)),
+        node_settle_s=c.choice((0.0, 2.0)),
     )
     return nodes, terms
 
@@ -62,7 +62,7 @@ def soonest_simulated(nodes: Nodes, terms: DrainTerms) -> float:
     best = inf
     for order in permutations(nodes):
         timeline = simulate(sorted(order, key=lambda item: terms.waves.get(item[0], 0)), terms)
-        if not timeline.stuck:
+        if not timeline.never_evicted:
             best = min(best, timeline.makespan_s)
     return best
 
@@ -72,11 +72,11 @@ def soonest_simulated(nodes: Nodes, terms: DrainTerms) -> float:
 )
 def test_no_bound_exceeds_the_soonest_run_and_most_reach_it(seeds: range, drained: int, tight: int) -> None:
     """`tight`: for so many of those that can be drained the binding bound is the soonest run."""
-    found = [(bounds(nodes, terms), soonest_simulated(nodes, terms)) for nodes, terms in map(tiny, seeds)]
+    found = [(find_bounds(nodes, terms), soonest_simulated(nodes, terms)) for nodes, terms in map(tiny, seeds)]
     assert all(bound.seconds <= soonest + CLOSE for each, soonest in found for bound in each)
     can = [(each, soonest) for each, soonest in found if soonest < inf]
     assert len(can) == drained
-    assert sum(binding(each).seconds >= soonest - CLOSE for each, soonest in can) >= tight
+    assert sum(largest_bound(each).seconds >= soonest - CLOSE for each, soonest in can) >= tight
 
 
 @given(drains(), st.lists(st.tuples(st.integers(0, 9), st.sampled_from((0, 0, 5)), st.booleans()), min_size=40))
@@ -86,106 +86,106 @@ def test_bounds_of_any_run_are_those_of_its_evictions_as_fast_as_they_can_be(
     nodes, terms = made
     each = itertools.cycle(drawn)
 
-    def varied(move: Move) -> Move:
+    def varied(move: PodMove) -> PodMove:
         least_s, waits_s, first = next(each)
-        after = Replacement.FIRST if first else move.after
-        return move._replace(least_start_s=float(least_s), waits_s=float(waits_s), after=after)
+        after = Replacement.SURGE if first else move.replacement
+        return move._replace(fastest_start_s=float(least_s), waits_s=float(waits_s), replacement=after)
 
     nodes = [(name, [varied(move) for move in moves]) for name, moves in nodes]
-    fastest = [(name, [move.soonest for move in moves]) for name, moves in nodes]
-    assert bounds(nodes, terms, soonest=True) == bounds(fastest, terms)
+    fastest = [(name, [move.with_fastest_times for move in moves]) for name, moves in nodes]
+    assert find_bounds(nodes, terms, fastest=True) == find_bounds(fastest, terms)
 
 
 @pytest.mark.parametrize(("pods", "slots"), [(500, 1), (500, 3), (7, 2), (3, 3)])
 def test_equal_pods_of_a_budget_go_in_rounds(pods: int, slots: int) -> None:
     """ceil(pods / slots) rounds, of which the last ends when its pods are gone; such a run exists."""
-    nodes = [(f"n{i}", [Move(f"p{i}", ("web",), stop_s=5, start_s=25)]) for i in range(pods)]
-    terms = DrainTerms({"web": slots}, lag_s=1, settle_s=10)
+    nodes = [(f"n{i}", [PodMove(f"p{i}", ("web",), stop_s=5, start_s=25)]) for i in range(pods)]
+    terms = DrainTerms({"web": slots}, budget_lag_s=1, node_settle_s=10)
     expected = (ceil(pods / slots) - 1) * 26 + 5 + 10
-    found = bounds(nodes, terms)
-    assert binding(found).seconds == expected == simulate(nodes, terms).makespan_s
-    assert binding(found).name is (Scarce.BUDGET_CHAIN if pods > slots else Scarce.LONGEST_POD)
+    found = find_bounds(nodes, terms)
+    assert largest_bound(found).seconds == expected == simulate(nodes, terms).makespan_s
+    assert largest_bound(found).name is (BoundKind.BUDGET_CHAIN if pods > slots else BoundKind.LONGEST_POD)
 
 
 def test_unequal_pods_share_their_slots_at_best_evenly() -> None:
     """The area of the holds without the last on each slot; for three equal pods on two slots it is a whole turn."""
     jobs = [TimedEviction(0, hold, 2) for hold in (10, 7, 6, 5, 5, 5)]
-    assert chain_s(jobs, 2) == (38 - 17) / 2 + 2
-    assert chain_s([TimedEviction(0, 10, 2)] * 3, 2) == 12
+    assert slot_bound_s(jobs, 2) == (38 - 17) / 2 + 2
+    assert slot_bound_s([TimedEviction(0, 10, 2)] * 3, 2) == 12
 
 
 def test_pods_that_nothing_replaces_go_last() -> None:
-    pods = [Move("a", ("web",), after=Replacement.NEVER), Move("b", ("web",), start_s=20)]
-    assert binding(bounds([("n", pods)], DrainTerms({"web": 1}))).seconds == 20
-    pods += [Move("c", ("web",), after=Replacement.NEVER)]
-    never = binding(bounds([("n", pods)], DrainTerms({"web": 1})))
-    assert (never.name, never.subject, never.seconds) == (Scarce.BUDGET_CHAIN, "web", inf)
-    assert gap(100.0, never) is None
+    pods = [PodMove("a", ("web",), replacement=Replacement.NEVER), PodMove("b", ("web",), start_s=20)]
+    assert largest_bound(find_bounds([("n", pods)], DrainTerms({"web": 1}))).seconds == 20
+    pods += [PodMove("c", ("web",), replacement=Replacement.NEVER)]
+    never = largest_bound(find_bounds([("n", pods)], DrainTerms({"web": 1})))
+    assert (never.name, never.subject, never.seconds) == (BoundKind.BUDGET_CHAIN, "web", inf)
+    assert gap_to_bound(100.0, never) is None
 
 
 def test_a_node_by_itself() -> None:
     """(ceil(4 / 2) - 1) rounds of 30 s, the stop, then the critical pod, then the settling."""
-    pods = [Move(x, ("web",), stop_s=5, start_s=30) for x in "abcd"] + [Move("dns", stop_s=7, critical=True)]
-    nodes = [("bad", pods), ("good", [Move("e")])]
-    node = next(b for b in bounds(nodes, DrainTerms({"web": 2}, settle_s=10)) if b.name is Scarce.NODE)
+    pods = [PodMove(x, ("web",), stop_s=5, start_s=30) for x in "abcd"] + [PodMove("dns", stop_s=7, critical=True)]
+    nodes = [("bad", pods), ("good", [PodMove("e")])]
+    node = next(b for b in find_bounds(nodes, DrainTerms({"web": 2}, node_settle_s=10)) if b.name is BoundKind.NODE)
     assert (node.subject, node.seconds) == ("bad", 30 + 5 + 7 + 10)
     assert "web" in node.relax
 
 
 def test_a_critical_pod_waits_for_its_budget_and_for_the_pods_before_it() -> None:
     jobs = [TimedEviction(0, 10, 1), TimedEviction(20, 10, 1), TimedEviction(25, 10, 1)]
-    assert chain_s(jobs, 1) == 20 + 10 + 1
-    assert chain_s([TimedEviction(0, 1, 1), *[TimedEviction(20, 10, 12)] * 4], 2) == 20 + 10 + 12
+    assert slot_bound_s(jobs, 1) == 20 + 10 + 1
+    assert slot_bound_s([TimedEviction(0, 1, 1), *[TimedEviction(20, 10, 12)] * 4], 2) == 20 + 10 + 12
 
 
 def test_so_many_nodes_at_once() -> None:
-    nodes = [(f"n{i}", [Move(f"p{i}", stop_s=50)]) for i in range(10)]
-    assert by_name(bounds(nodes, DrainTerms(at_once={"": 4}, settle_s=10)))[Scarce.NODES_AT_ONCE] == 3 * 60
+    nodes = [(f"n{i}", [PodMove(f"p{i}", stop_s=50)]) for i in range(10)]
+    assert by_name(find_bounds(nodes, DrainTerms(nodes_at_once={"": 4}, node_settle_s=10)))[BoundKind.NODES_AT_ONCE] == 3 * 60
     zone = {f"n{i}": ("a",) for i in range(5)}
-    found = bounds(nodes, DrainTerms(at_once={"": 10, "a": 1}, domains=zone, settle_s=10))
-    assert (binding(found).subject, binding(found).seconds) == ("a", 300)
+    found = find_bounds(nodes, DrainTerms(nodes_at_once={"": 10, "a": 1}, domains=zone, node_settle_s=10))
+    assert (largest_bound(found).subject, largest_bound(found).seconds) == ("a", 300)
 
 
 def test_the_pace_of_evictions_and_the_slowest_pod_first() -> None:
-    pods = [Move("slow", stop_s=60), *(Move(f"p{i}", stop_s=1) for i in range(99))]
-    assert by_name(bounds([("n", pods)], DrainTerms(between_s=0.5)))[Scarce.RATE] == 60
-    assert by_name(bounds([("n", pods)], DrainTerms(between_s=1)))[Scarce.RATE] == 99 + 1
+    pods = [PodMove("slow", stop_s=60), *(PodMove(f"p{i}", stop_s=1) for i in range(99))]
+    assert by_name(find_bounds([("n", pods)], DrainTerms(eviction_interval_s=0.5)))[BoundKind.RATE] == 60
+    assert by_name(find_bounds([("n", pods)], DrainTerms(eviction_interval_s=1)))[BoundKind.RATE] == 99 + 1
 
 
 def test_evictions_that_may_be_requested_at_once_need_no_time_between_them() -> None:
     """Two a second, two at once: the fifth is requested after 1.5 s, not after 2 s; no chain or node takes longer."""
-    nodes = [(f"n{i}", [Move(f"p{i}{x}", stop_s=3) for x in "ab"]) for i in range(2)] + [("n2", [Move("p2", stop_s=3)])]
-    terms = DrainTerms(between_s=0.5, burst=2, settle_s=10)
-    assert by_name(bounds(nodes, terms)) == {Scarce.RATE: 1.5 + 13, Scarce.NODE: 13, Scarce.LONGEST_POD: 13}
-    pods = [Move(x, ("web",), start_s=4) for x in "abc"]
-    assert by_name(bounds([("n", pods)], DrainTerms({"web": 1}, between_s=0.5, burst=2)))[Scarce.BUDGET_CHAIN] == 8
+    nodes = [(f"n{i}", [PodMove(f"p{i}{x}", stop_s=3) for x in "ab"]) for i in range(2)] + [("n2", [PodMove("p2", stop_s=3)])]
+    terms = DrainTerms(eviction_interval_s=0.5, burst=2, node_settle_s=10)
+    assert by_name(find_bounds(nodes, terms)) == {BoundKind.RATE: 1.5 + 13, BoundKind.NODE: 13, BoundKind.LONGEST_POD: 13}
+    pods = [PodMove(x, ("web",), start_s=4) for x in "abc"]
+    assert by_name(find_bounds([("n", pods)], DrainTerms({"web": 1}, eviction_interval_s=0.5, burst=2)))[BoundKind.BUDGET_CHAIN] == 8
 
 
 def test_waves_add_up_and_inherit_taken_slots() -> None:
-    nodes = [(f"n{i}", [Move(f"p{i}", ("web",), stop_s=5, start_s=60)]) for i in range(3)]
-    terms = DrainTerms({"web": 1}, waves={"n0": 1, "n1": 2, "n2": 3}, settle_s=1)
-    assert by_name(bounds(nodes, terms))[Scarce.WAVES] == 60 + 60 + 6
+    nodes = [(f"n{i}", [PodMove(f"p{i}", ("web",), stop_s=5, start_s=60)]) for i in range(3)]
+    terms = DrainTerms({"web": 1}, waves={"n0": 1, "n1": 2, "n2": 3}, node_settle_s=1)
+    assert by_name(find_bounds(nodes, terms))[BoundKind.WAVES] == 60 + 60 + 6
     quick = replace(terms, slots={"web": 3})
-    assert by_name(bounds(nodes, quick))[Scarce.WAVES] == 6 + 6 + 6
+    assert by_name(find_bounds(nodes, quick))[BoundKind.WAVES] == 6 + 6 + 6
     assert simulate(nodes, quick).makespan_s == 18
 
 
 def test_relaxing_what_binds_says_what_it_saves() -> None:
-    nodes = [(f"n{i}", [Move(f"p{i}", ("web",), stop_s=5, start_s=20)]) for i in range(9)]
-    terms = DrainTerms({"web": 1}, at_once={"": 8}, between_s=1)
-    steps = relaxations(nodes, terms, bounds(nodes, terms))
+    nodes = [(f"n{i}", [PodMove(f"p{i}", ("web",), stop_s=5, start_s=20)]) for i in range(9)]
+    terms = DrainTerms({"web": 1}, nodes_at_once={"": 8}, eviction_interval_s=1)
+    steps = relax_bounds(nodes, terms, find_bounds(nodes, terms))
     assert [(step.change, step.saved_s) for step in steps] == [
         ("web 1 → 2", 80.0),
         ("time between evictions 1 s → 0.5 s", 0.0),
         ("nodes at once 8 → 9", 0.0),
     ]
-    assert relaxations(nodes, DrainTerms({"web": 9}), bounds(nodes, DrainTerms({"web": 9}))) == ()
+    assert relax_bounds(nodes, DrainTerms({"web": 9}), find_bounds(nodes, DrainTerms({"web": 9}))) == ()
 
 
 def test_the_gap_is_a_share_of_the_bound() -> None:
-    bound = Bound(Scarce.NODE, 100.0, "", "n", "")
-    assert gap(103.0, bound) == pytest.approx(0.03)
-    assert gap(100.0 - CLOSE, bound) == 0.0
+    bound = Bound(BoundKind.NODE, 100.0, "", "n", "")
+    assert gap_to_bound(103.0, bound) == pytest.approx(0.03)
+    assert gap_to_bound(100.0 - CLOSE, bound) == 0.0
 
 
 def a_supply(free: float, asked: list[float], given: list[float] | None = None) -> NodeSupply:
@@ -207,22 +207,22 @@ def a_supply(free: float, asked: list[float], given: list[float] | None = None) 
     ],
 )
 def test_so_many_generations(free: float, asked: list[float], number: int) -> None:
-    assert generations(a_supply(free, asked)) == number
+    assert min_generations(a_supply(free, asked)) == number
 
 
 def test_of_nodes_that_give_more_than_they_ask_for_the_best_go_first() -> None:
-    assert generations(a_supply(4, [4, 4, 4], [12, 4, 4])) == 2
-    assert generations(a_supply(4, [4, 4, 4], [4, 4, 4])) == 3
-    assert generations(a_supply(4, [4, 4, 4], [0, 0, 0])) == 0
+    assert min_generations(a_supply(4, [4, 4, 4], [12, 4, 4])) == 2
+    assert min_generations(a_supply(4, [4, 4, 4], [4, 4, 4])) == 3
+    assert min_generations(a_supply(4, [4, 4, 4], [0, 0, 0])) == 0
 
 
 def test_room_for_one_node_at_a_time_takes_all_of_them_one_after_the_other() -> None:
     supply = a_supply(8, [8, 8, 8], [8, 8, 8])
-    assert stream_s(supply, {"n0": 60, "n1": 60, "n2": 60}, 120) == pytest.approx(3 * 180 - 120)
+    assert fluid_bound_s(supply, {"n0": 60, "n1": 60, "n2": 60}, 120) == pytest.approx(3 * 180 - 120)
 
 
 def test_without_room_the_stream_tells_nothing() -> None:
-    assert stream_s(a_supply(0, [8]), {"n0": 60}, 120) == 0
+    assert fluid_bound_s(a_supply(0, [8]), {"n0": 60}, 120) == 0
 
 
 @for_each("seed", range(300))
@@ -233,24 +233,24 @@ def test_no_order_of_whole_nodes_is_faster(seed: int) -> None:
     asked = [float(c.randint(0, 9)) for _ in range(count)]
     given = [a + c.randint(0, 6) for a in asked]
     supply = a_supply(float(c.randint(1, 12)), asked, given)
-    seconds = {name: float(c.randint(10, 90)) for name in supply.asked}
+    seconds = {name: float(c.randint(10, 90)) for name in supply.requested}
     took, steps = _greedy(supply, seconds, renewed, c)
     if took is None:
         return
-    assert stream_s(supply, seconds, renewed) <= took + 1e-6
-    assert 1 <= generations(supply) <= steps
+    assert fluid_bound_s(supply, seconds, renewed) <= took + 1e-6
+    assert 1 <= min_generations(supply) <= steps
 
 
 def _greedy(supply: NodeSupply, seconds: dict[str, float], renewed: float, c: Random) -> tuple[float | None, int]:
     """Until the last is done, None if room never suffices; and the longest chain of nodes that wait for others."""
-    waiting = c.sample(sorted(supply.asked), len(supply.asked))
+    waiting = c.sample(sorted(supply.requested), len(supply.requested))
     free, now, end, depth = supply.free, 0.0, 0.0, 0
     under_way: list[tuple[float, str, int]] = []
     while waiting:
         begun = False
         for node in list(waiting):
-            if supply.asked[node] <= free:
-                free -= supply.asked[node]
+            if supply.requested[node] <= free:
+                free -= supply.requested[node]
                 waiting.remove(node)
                 end = max(end, now + seconds[node])
                 under_way.append((now + seconds[node] + renewed, node, depth + 1))
@@ -262,6 +262,6 @@ def _greedy(supply: NodeSupply, seconds: dict[str, float], renewed: float, c: Ra
         if not begun:
             under_way.sort()
             now, node, its = under_way.pop(0)
-            free += supply.given[node]
+            free += supply.provided[node]
             depth = max(depth, its)
     return end, max([depth + 1, *(its for _, _, its in under_way)])

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.rollover_offers import HandOff, Option, Way, instance_id
+from kubectl_eksdoc.drain.rollover_offers import NodeGroupRollover, ReplacementOption, ReplacementMethod, instance_id
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodePool
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, NODE_POOL, PROVISIONER, Node, NodeOwner
@@ -19,24 +19,24 @@ from tests.drain.planning import WEB, plan_of
 BARE = a_pod("bare", owner=None)
 
 
-def commands(handoff: HandOff) -> list[str]:
+def commands(handoff: NodeGroupRollover) -> list[str]:
     return [c for step in (*handoff.arrive, *handoff.leave) for c in step.commands]
 
 
-def leaving(handoff: HandOff) -> list[str]:
+def leaving(handoff: NodeGroupRollover) -> list[str]:
     return [c for step in handoff.leave for c in step.commands]
 
 
-def only(plan: DrainPlan) -> HandOff:
-    assert len(plan.handoffs) == 1, [h.about for h in plan.handoffs]
+def only(plan: DrainPlan) -> NodeGroupRollover:
+    assert len(plan.handoffs) == 1, [h.title for h in plan.handoffs]
     return plan.handoffs[0]
 
 
-def way(plan: DrainPlan, which: Way) -> Option:
+def way(plan: DrainPlan, which: ReplacementMethod) -> ReplacementOption:
     return next(option for option in only(plan).instead if option.way is which)
 
 
-def one_of(labels: dict[str, str], **more: Any) -> HandOff:
+def one_of(labels: dict[str, str], **more: Any) -> NodeGroupRollover:
     """The hand-off of a drain of one empty node with `labels`, of no managed group."""
     node = a_node("old-0", group="", labels=labels, **more)
     return only(plan_of(nodes=[node, a_node("new-0", group="green")], pods=[]))
@@ -112,7 +112,7 @@ def test_from_1_33_on_no_update_in_place_is_proposed_for_amazon_linux_2() -> Non
     (new,) = handoff.arrive
     assert "own update cannot bring newer nodes, as the last AMI of Amazon Linux 2 is for 1.32" in new.text
     assert "amiType of Amazon Linux 2023" in new.text and "create-nodegroup" in new.commands[1]
-    assert handoff.once_drained.arrive == (new,)
+    assert handoff.after_drain.arrive == (new,)
     assert "own update" not in handoff.leave[0].text and not any("in place" in text for text in handoff.beware)
     assert any("imds-probe --nodegroup blue --assume ami=AL2023" in text for text in handoff.beware)
 
@@ -129,16 +129,16 @@ def three_zones(count: int) -> list[Node]:
 @pytest.mark.parametrize(("count", "surge"), [(1, 2), (2, 4), (3, 6), (9, 6)])
 def test_the_update_adds_two_nodes_for_each_zone(count: int, surge: int) -> None:
     plan = plan_of(nodes=three_zones(count), pods=[])
-    update = way(plan, Way.GROUP_UPDATE)
+    update = way(plan, ReplacementMethod.GROUP_UPDATE)
     assert (update.nodes, update.surge, update.least_seconds) == (count, surge, count * 60)
-    assert (way(plan, Way.OWN_DRAIN).surge, way(plan, Way.BLUE_GREEN).surge) == (0, count)
+    assert (way(plan, ReplacementMethod.OWN_DRAIN).surge, way(plan, ReplacementMethod.BLUE_GREEN).surge) == (0, count)
     assert "no pod is named" in update.waits and "random" in update.order
 
 
 def test_without_zones_the_surge_is_not_known() -> None:
     node = a_node("old-0")
     labels = {k: v for k, v in node.labels.items() if "zone" not in k}
-    update = way(plan_of(nodes=[replace(node, labels=labels)], pods=[]), Way.GROUP_UPDATE)
+    update = way(plan_of(nodes=[replace(node, labels=labels)], pods=[]), ReplacementMethod.GROUP_UPDATE)
     assert update.surge is None and "not known" in update.surge_why
 
 
@@ -162,15 +162,15 @@ def test_without_zones_the_surge_is_not_known() -> None:
 def test_what_the_groups_update_does_to_a_pod(pod: Any, budgets: list[Any], field: str) -> None:
     workloads = [a_workload("ReplicaSet/web", replicas=2)]
     plan = plan_of(pods=[pod], budgets=budgets, workloads=workloads)
-    update = way(plan, Way.GROUP_UPDATE)
+    update = way(plan, ReplacementMethod.GROUP_UPDATE)
     found = {name: getattr(update, name) for name in ("stopped_by", "may_be_stopped_by", "unasked", "not_judged")}
     assert found == dict.fromkeys(found, ()) | ({field: ("default/web-0",)} if field else {})
 
 
 def test_what_was_not_judged_is_neither_stopped_nor_taken() -> None:
-    unread = way(plan_of(a_cluster(nodes=[a_node("old-0")], pods=pods(1), unread=[kinds.BUDGETS])), Way.GROUP_UPDATE)
+    unread = way(plan_of(a_cluster(nodes=[a_node("old-0")], pods=pods(1), unread=[kinds.BUDGETS])), ReplacementMethod.GROUP_UPDATE)
     assert (unread.stopped_by, unread.unasked, unread.not_judged) == ((), (), ("default/web-0",))
-    refused = way(plan_of(nodes=[a_node("old-0", ready="Unknown")], pods=pods(1)), Way.GROUP_UPDATE)
+    refused = way(plan_of(nodes=[a_node("old-0", ready="Unknown")], pods=pods(1)), ReplacementMethod.GROUP_UPDATE)
     assert refused.not_judged == ("default/web-0",)
 
 
@@ -181,7 +181,7 @@ def test_karpenter_nodes_leave_by_their_claims_and_come_by_pending_pods() -> Non
     nodes = [a_node(f"old-{i}", group="", labels={NODE_POOL: "general"}) for i in range(2)]
     pools = [NodePool("general", (("cpu", "1000"),)), NodePool("other", (("cpu", "1"),))]
     handoff = only(plan_of(nodes=nodes, pods=[], node_pools=pools))
-    assert handoff.about == "NodePool general"
+    assert handoff.title == "NodePool general"
     assert "limits: cpu 1000." in handoff.arrive[0].text
     assert leaving(handoff) == [
         "kubectl delete nodeclaim "

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain import preemption
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
-from kubectl_eksdoc.drain.plan import WhatIf
+from kubectl_eksdoc.drain.plan import WhatIfPlan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model import kinds
@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.cluster import Cluster, NodePool, PriorityClass
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import CLAIMS, CSI_NODES, NAMESPACES, NODE_POOLS, VOLUME_ATTACHMENTS, Resource
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint
-from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, Placement, Requests, VolumeAttachment
+from kubectl_eksdoc.model.placing import PersistentVolumeClaim, CSINode, PersistentVolume, Placement, ResourceRequests, VolumeAttachment
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.drain.planning import codes, finding, left, plan_of, target, verdict_of
 
@@ -34,7 +34,7 @@ def a_room(name: str, cpu: int, group: str = "green", **more: Any) -> Node:
 
 
 def asking(name: str, cpu: int, node: str = "old-0", owner: str = "ReplicaSet/web", **more: Any) -> Pod:
-    return a_pod(name, node=node, owner=owner, placement=Placement(Requests(cpu=cpu * 1000)), **more)
+    return a_pod(name, node=node, owner=owner, placement=Placement(ResourceRequests(cpu=cpu * 1000)), **more)
 
 
 def short_of_room(**facts: Any) -> Any:
@@ -148,7 +148,7 @@ def with_disks(limit: int, attached: int = 0, **facts: Any) -> Any:
         nodes=[a_node("old-0"), a_room("new-0", 9)],
         pods=[*pods, asking("web-0", 1)],
         workloads=[a_workload("StatefulSet/db", replicas=3), a_workload(replicas=1)],
-        claims=[Claim("default", f"data-{n}", f"pv-{n}", "gp3") for n in names],
+        claims=[PersistentVolumeClaim("default", f"data-{n}", f"pv-{n}", "gp3") for n in names],
         volumes=[PersistentVolume(f"pv-{n}", f"u-{n}", driver=EBS, handle=f"vol-{n}") for n in (*names, *strays)],
         csi_nodes=[CSINode("new-0", ((EBS, limit),))],
         volume_attachments=[VolumeAttachment(f"va-{n}", "new-0", EBS, f"pv-{n}") for n in strays],
@@ -189,7 +189,7 @@ def test_a_kind_that_is_missing_is_named_only_where_it_decides() -> None:
 
 
 TWO_CORES = {"cpu": 2000, "memory": 64 * GIB, "ephemeral-storage": 64 * GIB, "pods": 58}
-ONE_CORE = Placement(Requests(cpu=1000))
+ONE_CORE = Placement(ResourceRequests(cpu=1000))
 
 
 def full(nodes: int, **facts: Any) -> Cluster:
@@ -220,7 +220,7 @@ def test_without_new_nodes_a_full_cluster_cannot_be_drained() -> None:
 
 def test_with_one_new_node_each_lands_on_the_one_that_took_the_place_of_the_node_before() -> None:
     plan = surged(1, order="name")
-    assert plan.in_generations
+    assert plan.uses_generations
     assert drained(plan) == [("old-0", 1, ()), ("old-1", 2, ("old-0",)), ("old-2", 3, ("old-1",))]
     (surge,) = landings(plan)["old-0"]
     assert surge.endswith(" (surge 1)")
@@ -240,7 +240,7 @@ def test_what_nothing_replaces_lands_nowhere() -> None:
 
 
 def one_of(name: str, cpu: int, node: str = "new-0", *, priority: int = 0, app: str = "low", **more: Any) -> Pod:
-    placement = more.pop("placement", Placement(Requests(cpu=cpu * 1000)))
+    placement = more.pop("placement", Placement(ResourceRequests(cpu=cpu * 1000)))
     return a_pod(name, node=node, owner=f"ReplicaSet/{app}", priority=priority, placement=placement, **more)
 
 
@@ -314,8 +314,8 @@ def test_unread_budgets_are_said() -> None:
     [
         replace(HIGH, preempts=False),
         replace(HIGH, priority=0),
-        replace(HIGH, placement=Placement(Requests(cpu=5000))),
-        replace(HIGH, placement=Placement(Requests(cpu=2000), scheduler="volcano")),
+        replace(HIGH, placement=Placement(ResourceRequests(cpu=5000))),
+        replace(HIGH, placement=Placement(ResourceRequests(cpu=2000), scheduler="volcano")),
     ],
     ids=["preemptionPolicy Never", "no lower priority", "too large for the node", "another scheduler"],
 )
@@ -356,7 +356,7 @@ def test_replacements_that_were_placed_before_can_be_pushed_out() -> None:
 def test_what_a_kept_plan_is_asked_knows_whom_pods_push_out_that_go_only_then() -> None:
     """The pod stays behind its budget; assumed to be free, it goes, and waits for a node that Karpenter adds."""
     cluster = crowd(grows=True, budgets=[a_budget("high", allowed=0, expected=1)])
-    kept = WhatIf(cluster, [node for node in cluster.nodes if node.name == "old-0"], DrainPolicy())
+    kept = WhatIfPlan(cluster, [node for node in cluster.nodes if node.name == "old-0"], DrainPolicy())
     assert "placement-preempts" not in codes(kept.plan)
     free = DrainPolicy(assume_budgets=(("default/high", 1),))
     assert "placement-preempts" in [each.code.name for each in kept.preview(free).blockers]
@@ -380,7 +380,7 @@ def test_one_that_is_evicted_is_enough_to_fail() -> None:
 
 def test_the_most_important_are_examined_first_and_the_least_not_at_all() -> None:
     """Those with nobody below them need no examination, however many kinds they are."""
-    many = range(preemption.MOST_KINDS + 3)
+    many = range(preemption.MAX_POD_CLASSES + 3)
     lowest = [one_of(f"app{i}-0", 2, "old-0", app=f"app{i}") for i in many]
     assert "placement-preempts" not in codes(crowded(pods=[*lowest, one_of("low-0", 2), one_of("low-1", 2)]))
     rising = [one_of(f"app{i}-0", 2, "old-0", priority=i + 1, app=f"app{i}") for i in many]
@@ -390,7 +390,7 @@ def test_the_most_important_are_examined_first_and_the_least_not_at_all() -> Non
 
 
 def test_with_too_many_nodes_the_rest_is_unknown_or_said() -> None:
-    many = [a_room(f"new-{i}", 4, "") for i in range(preemption.MOST_NODES + 1)]
+    many = [a_room(f"new-{i}", 4, "") for i in range(preemption.MAX_NODES_PER_CLASS + 1)]
     there = [one_of(f"low-{i}", 4, node.name) for i, node in enumerate(many)]
     plan = crowded(nodes=[a_node("old-0"), *many], pods=[HIGH, *there])
     assert "only the first 200 nodes were tried" in finding(plan, "placement-preempts").evidence[1]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.budget_verdicts import check_deleted
+from kubectl_eksdoc.drain.budget_verdicts import check_past_budget_pods
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
-from kubectl_eksdoc.drain.plan import make_plan
-from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode, Means
+from kubectl_eksdoc.drain.plan import build_plan
+from kubectl_eksdoc.drain.policy import PLAIN_EVICTION, DrainPolicy, EvictionMode, EvictionMethod
 from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.drain.report.verdict import estimate_lines
 from kubectl_eksdoc.drain.result import DrainPlan
@@ -21,7 +21,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
-from kubectl_eksdoc.model.placing import Claim, Placement, PodTerm, Requests, StorageClass
+from kubectl_eksdoc.model.placing import PersistentVolumeClaim, Placement, PodAffinityTerm, ResourceRequests, StorageClass
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.workloads import Workload
 from tests.builders import a_budget, a_claimed, a_cluster, a_job, a_node, a_pod, a_roomy_node, a_workload, ago, pods
@@ -58,8 +58,8 @@ def test_it_is_restarted_and_its_budget_is_in_the_way_of_nothing() -> None:
     plan = single()
     (eviction,) = plan.evictions
     assert plan.restarts == (eviction,)
-    assert eviction.manner.means is Means.RESTART
-    assert eviction.manner.restarts is not None and eviction.manner.restarts.key == "default/web"
+    assert eviction.eviction_mode.means is EvictionMethod.RESTART
+    assert eviction.eviction_mode.restarts is not None and eviction.eviction_mode.restarts.key == "default/web"
     assert (eviction.budget, eviction.limits, eviction.lands_on) == ("", (), "roomy")
     assert "restart of Deployment web" in eviction.reason
     assert target(plan).verdict is TargetVerdict.DRAINS
@@ -120,7 +120,7 @@ def test_a_stateful_set_starts_nothing_first() -> None:
 @pytest.mark.parametrize(("shared", "goes"), [(True, True), (False, False)])
 def test_a_volume_for_one_node_at_a_time_would_keep_the_new_pod_waiting(shared: bool, goes: bool) -> None:
     facts = {
-        "claims": [Claim("default", "data", storage_class="gp3", shared=shared)],
+        "claims": [PersistentVolumeClaim("default", "data", storage_class="gp3", shared=shared)],
         "storage_classes": [StorageClass("gp3", binding_mode="WaitForFirstConsumer")],
     }
     plan = single(pod=a_pod("web-0", volumes=(a_claimed("data"),)), more=facts)
@@ -131,7 +131,7 @@ def test_a_volume_for_one_node_at_a_time_would_keep_the_new_pod_waiting(shared: 
 
 @pytest.mark.parametrize(("of", "elsewhere", "goes"), [("web", "a", False), ("web", "b", True), ("api", "a", True)])
 def test_one_that_bears_none_of_its_kind_in_its_zone_needs_another(of: str, elsewhere: str, goes: bool) -> None:
-    pod = a_pod("web-0", placement=Placement(anti_affinity=(PodTerm(ZONE, from_parts({"app": of})),)))
+    pod = a_pod("web-0", placement=Placement(anti_affinity=(PodAffinityTerm(ZONE, from_parts({"app": of})),)))
     nodes = [a_node("old-0", labels={ZONE: "a"}), replace(a_roomy_node(), labels={ZONE: elsewhere})]
     assert bool(single(pod=pod, more={"nodes": nodes, "roomy": False}).restarts) is goes
 
@@ -155,7 +155,7 @@ def test_one_that_is_not_ready_is_not_worth_a_rollout() -> None:
 
 def test_it_lands_while_the_old_one_is_still_there() -> None:
     """Two zones, one of them the old pod's, whose node there takes no second one of its kind."""
-    alone = Placement(Requests(cpu=100), anti_affinity=(PodTerm(ZONE, MINE),))
+    alone = Placement(ResourceRequests(cpu=100), anti_affinity=(PodAffinityTerm(ZONE, MINE),))
     room = {"cpu": 10_000, "memory": 1 << 40, "ephemeral-storage": 1 << 40, "pods": 50}
     beside = a_node("a-0", group="green", labels={ZONE: "a"}, allocatable=room | {"cpu": 90_000})
     apart = a_node("b-0", group="green", labels={ZONE: "b"}, allocatable=room)
@@ -191,13 +191,13 @@ def with_deployments(seed: int) -> Cluster:
 def test_singles_are_all_that_differs(seed: int) -> None:
     """In any small cluster the flag changes how single replicas go, and keeps nothing that went without it."""
     cluster = with_deployments(seed)
-    with_flag = make_plan(cluster, targets_of(cluster), SURGES)
+    with_flag = build_plan(cluster, targets_of(cluster), SURGES)
     for eviction in with_flag.evictions:
-        restarts = eviction.manner.restarts
-        assert (restarts is not None) == (eviction.manner.means is Means.RESTART)
+        restarts = eviction.eviction_mode.restarts
+        assert (restarts is not None) == (eviction.eviction_mode.means is EvictionMethod.RESTART)
         if restarts is not None:
             assert restarts.replicas == 1 and not eviction.limits
-    without = make_plan(cluster, targets_of(cluster), DrainPolicy())
+    without = build_plan(cluster, targets_of(cluster), DrainPolicy())
     if not with_flag.restarts:
         assert with_flag.evictions == without.evictions
     assert all(f.status is not Status.FAIL or f.code.name != "single-replica" for f in with_flag.findings)
@@ -205,10 +205,10 @@ def test_singles_are_all_that_differs(seed: int) -> None:
 
 def test_a_single_that_finds_no_place_beside_itself_is_evicted_and_the_plan_says_why() -> None:
     cluster = with_deployments(331)
-    plan = make_plan(cluster, targets_of(cluster), SURGES)
+    plan = build_plan(cluster, targets_of(cluster), SURGES)
     (single,) = [e for e in plan.evictions if e.pod.name == "app0-0"]
     (said,) = [f.message for f in plan.findings if f.code.name == "single-replica"]
-    assert single.manner.means is Means.EVICTION
+    assert single.eviction_mode.means is EvictionMethod.EVICT
     assert said.endswith("it is not restarted instead: no node has a place for a second one while it is there")
 
 
@@ -224,7 +224,7 @@ def test_a_named_pod_is_deleted_and_what_it_costs_is_said() -> None:
     assert verdict_of(plan_of(**facts), "web-0") is PodVerdict.BLOCKED
     plan = plan_of(policy=naming("web-0"), **facts)
     (deleted,) = plan.past_budgets
-    assert (deleted.pod.name, deleted.manner.means, deleted.limits) == ("web-0", Means.DELETION, ())
+    assert (deleted.pod.name, deleted.eviction_mode.means, deleted.limits) == ("web-0", EvictionMethod.DELETE, ())
     found = finding(plan, "past-budget")
     assert (found.status, found.severity) == (Status.PASS, Severity.HIGH)
     assert "past its budget default/web" in found.message
@@ -279,9 +279,9 @@ def test_its_own_grace_period_counts() -> None:
 
 def test_a_name_that_does_not_exist_is_refused() -> None:
     with pytest.raises(UsageError, match="default/web-9") as error:
-        check_deleted(a_cluster(pods=pods(2)), naming("web-9"))
+        check_past_budget_pods(a_cluster(pods=pods(2)), naming("web-9"))
     assert "default/web-" in str(error.value.hint)
-    check_deleted(a_cluster(pods=pods(2)), naming("web-1"))
+    check_past_budget_pods(a_cluster(pods=pods(2)), naming("web-1"))
 
 
 def softly(percent: int | None, replicas: int = 8, **facts: object) -> DrainPlan:
@@ -340,14 +340,14 @@ ETL = a_pod("etl-x", owner="Job/etl")
 
 def test_its_time_counts_in_full_and_is_said() -> None:
     plan = plan_of(pods=[ETL, *pods(1)], jobs=[a_job()], workloads=WEB, policy=WAITS)
-    manners = {e.pod.name: e.manner for e in plan.evictions}
-    assert manners == {"etl-x": EvictionMode(waits_s=1800.0), "web-0": EVICTED}
+    manners = {e.pod.name: e.eviction_mode for e in plan.evictions}
+    assert manners == {"etl-x": EvictionMode(waits_s=1800.0), "web-0": PLAIN_EVICTION}
     estimate = plan.estimate
     assert estimate is not None
     moved = {each.uid: each for each in estimate.moves}
     assert moved[ETL.uid].evicted_s == 1800
     assert estimate.p50_s == moved[ETL.uid].gone_s + 10 == estimate.bounds[0].seconds
-    assert estimate.least[0].seconds == 10, "it may have finished at once"
+    assert estimate.lower_bounds[0].seconds == 10, "it may have finished at once"
     assert any("1 pod of a Job takes all of the 30m00s of --wait-jobs" in said for said in estimate.assumptions)
     assert "may finish, for up to 30m00s" in finding(plan, "job-loses-work").message
     assert "may finish for up to 30m00s first" in next(e.reason for e in plan.evictions if e.pod.name == "etl-x")
@@ -355,14 +355,14 @@ def test_its_time_counts_in_full_and_is_said() -> None:
 
 def test_without_the_flag_nothing_waits_and_it_is_advised() -> None:
     plan = plan_of(pods=[ETL], jobs=[a_job()])
-    assert [e.manner for e in plan.evictions] == [EVICTED]
+    assert [e.eviction_mode for e in plan.evictions] == [PLAIN_EVICTION]
     assert any("--wait-jobs 30m" in remedy.text for remedy in finding(plan, "job-loses-work").remedy)
 
 
 def test_one_whose_job_would_fail_is_only_waited_for() -> None:
     plan = plan_of(pods=[ETL], jobs=[a_job(backoff_limit=0)], policy=WAITS)
     (eviction,) = plan.evictions
-    assert eviction.manner == EvictionMode(Means.PATIENCE, 1800.0)
+    assert eviction.eviction_mode == EvictionMode(EvictionMethod.WAIT, 1800.0)
     assert (eviction.limits, eviction.lands_on) == ((), "")
     found = finding(plan, "job-would-fail")
     assert found.status is Status.PASS and "never evicted" in found.message
@@ -373,11 +373,11 @@ def test_one_whose_job_would_fail_is_only_waited_for() -> None:
 def test_of_other_pods_and_finished_ones_nothing_is_waited_for() -> None:
     done = a_pod("etl-y", owner="Job/etl", phase="Succeeded")
     plan = plan_of(pods=[done, *pods(1)], jobs=[a_job()], workloads=WEB, policy=WAITS)
-    assert {e.manner for e in plan.evictions} == {EVICTED}
+    assert {e.eviction_mode for e in plan.evictions} == {PLAIN_EVICTION}
 
 
 def test_a_job_that_was_not_read_is_waited_for_too() -> None:
     cluster = a_cluster(nodes=[a_node("old-0")], pods=[ETL], unread=[kinds.JOBS])
     plan = plan_of(cluster, policy=WAITS)
-    assert [e.manner.waits_s for e in plan.evictions] == [1800.0]
+    assert [e.eviction_mode.waits_s for e in plan.evictions] == [1800.0]
     assert verdict_of(plan, "etl-x") is PodVerdict.EVICT

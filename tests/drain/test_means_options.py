@@ -41,11 +41,11 @@ def test_names_that_change_nothing_are_noted() -> None:
         budgets=[a_budget(), held],
         policy=DrainPolicy(delete_past_budget=names),
     )
-    notes = drain.idle(plan, Targeting(older_than=Version(1, 34)), "v1.33.1-eks-1b3e656")
+    notes = drain.ineffective_option_notes(plan, Targeting(older_than=Version(1, 34)), "v1.33.1-eks-1b3e656")
     far, web, bare = (next(n for n in notes if pod in n) for pod in ("far", "web-0", "bare"))
     assert far.endswith("it is on no target")
     assert web.endswith("its budget allows its eviction in its turn")
     assert "no controller owns it" in bare
     assert notes[0].startswith("--older-than v1.34 leaves no node out")
-    assert len(drain.idle(plan, Targeting(older_than=Version(1, 33, 4)), "v1.33.1")) == 3
+    assert len(drain.ineffective_option_notes(plan, Targeting(older_than=Version(1, 33, 4)), "v1.33.1")) == 3
     assert len(notes) == 4 and [e.pod.name for e in plan.past_budgets] == ["never-0"]

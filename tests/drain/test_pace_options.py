@@ -11,13 +11,13 @@ import pytest
 from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.drain.policy import ORDERS, DrainPolicy
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.cli.running import FakeSource, Ran, run_cli
 from tests.cli.test_parsing import parsed
 
-HALF = Amount(50, percent=True)
+HALF = IntOrPercent(50, percent=True)
 NODES = tuple(f"old-{i}" for i in range(3))
 CLUSTER = a_cluster(
     nodes=[*map(a_node, NODES), a_roomy_node()], pods=[a_pod(f"web-{i}", node=name) for i, name in enumerate(NODES)]
@@ -31,11 +31,11 @@ def plan(*argv: str) -> Ran:
 @pytest.mark.parametrize(
     ("line", "policy"),
     [
-        ("--max-unavailable 3", DrainPolicy(max_unavailable=((ALL, Amount(3)),))),
-        ("--max-unavailable zone=1", DrainPolicy(max_unavailable=((ZONE, Amount(1)),))),
+        ("--max-unavailable 3", DrainPolicy(max_unavailable=((ALL, IntOrPercent(3)),))),
+        ("--max-unavailable zone=1", DrainPolicy(max_unavailable=((ZONE, IntOrPercent(1)),))),
         (
             "--max-unavailable nodegroup=2 --max-unavailable zone=1 --max-unavailable 50%",
-            DrainPolicy(max_unavailable=((ALL, HALF), (ZONE, Amount(1)), (NODEGROUP, Amount(2)))),
+            DrainPolicy(max_unavailable=((ALL, HALF), (ZONE, IntOrPercent(1)), (NODEGROUP, IntOrPercent(2)))),
         ),
         ("--surge 2 --surge 3", DrainPolicy(surge=3)),
         ("--soft-budget 25", DrainPolicy(soft_budget=25)),

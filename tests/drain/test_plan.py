@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.nodes import select
+from kubectl_eksdoc.drain.nodes import select_nodes
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
-from kubectl_eksdoc.drain.policy import AUTO, ORDERS, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import AUTO_ORDER, ORDERS, DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
-from kubectl_eksdoc.kubernetes.guards import matching
-from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, recompute
+from kubectl_eksdoc.kubernetes.guards import index_budgets
+from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, REBOOT_IN_PROGRESS, Taint
@@ -150,7 +150,7 @@ NODES = [
     ],
 )
 def test_selection(targeting: Targeting, names: list[str]) -> None:
-    assert [n.name for n in select(NODES, targeting)] == names
+    assert [n.name for n in select_nodes(NODES, targeting)] == names
 
 
 @pytest.mark.parametrize(
@@ -166,18 +166,18 @@ def test_selection(targeting: Targeting, names: list[str]) -> None:
 )
 def test_an_empty_selection_is_a_clear_error(targeting: Targeting, says: str) -> None:
     with pytest.raises(UsageError) as error:
-        select(NODES, targeting)
+        select_nodes(NODES, targeting)
     assert says in str(error.value)
 
 
 def test_a_node_pool_without_nodes_is_not_called_missing() -> None:
     with pytest.raises(UsageError, match="NodePool spot has no node"):
-        select(NODES, Targeting(nodegroups=("spot",)), ["spot", "general"])
+        select_nodes(NODES, Targeting(nodegroups=("spot",)), ["spot", "general"])
 
 
 def test_a_kubelet_without_a_version_cannot_be_judged_by_it() -> None:
     with pytest.raises(UsageError, match="cannot judge node odd"):
-        select([a_node("odd", version="??")], Targeting(older_than=Version(1, 33)))
+        select_nodes([a_node("odd", version="??")], Targeting(older_than=Version(1, 33)))
 
 
 # Outages ------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def test_a_bare_pod_goes_in_a_later_wave_than_those_that_come_back() -> None:
         nodes=[a_node("old-0"), a_node("old-1")],
         pods=several,
         budgets=[a_budget(min_available=2, allowed=1, expected=3, desired=2)],
-        policy=DrainPolicy(force=True, max_unavailable=((ALL, Amount(1)),)),
+        policy=DrainPolicy(force=True, max_unavailable=((ALL, IntOrPercent(1)),)),
     )
     assert [t.node.name for t in plan.targets] == ["old-1", "old-0"]
     assert len(plan.evictions) == 3
@@ -279,11 +279,11 @@ def clusters(draw: st.DrawFn) -> Cluster:
 
 def in_sync(cluster: Cluster) -> list[object]:
     """The budgets with the status the disruption controller would write."""
-    guards, scales = matching(cluster.budgets, cluster.pods), Scales.of(cluster.workloads)
+    guards, scales = index_budgets(cluster.budgets, cluster.pods), ScaleIndex.of(cluster.workloads)
     synced = []
     for budget in cluster.budgets:
-        result = recompute(budget, guards.pods(budget), scales, NOW)
-        if isinstance(result, Computed):
+        result = recompute(budget, guards.selected_pods(budget), scales, NOW)
+        if isinstance(result, ComputedStatus):
             synced.append(replace(budget, status=result.status))
         else:
             synced.append(replace(budget, status=replace(budget.status, allowed=0), condition_reason="SyncFailed"))
@@ -296,11 +296,11 @@ POLICIES = st.builds(
     force=st.booleans(),
     delete_emptydir_data=st.booleans(),
     max_unavailable=st.sampled_from(
-        ((), ((ALL, Amount(1)),), ((ZONE, Amount(2)),), ((ALL, Amount(50, percent=True)), (NODEGROUP, Amount(1))))
+        ((), ((ALL, IntOrPercent(1)),), ((ZONE, IntOrPercent(2)),), ((ALL, IntOrPercent(50, percent=True)), (NODEGROUP, IntOrPercent(1))))
     ),
     surge=st.sampled_from((None, 0, 1, 3)),
     soft_budget=st.sampled_from((None, 1, 50)),
-    order=st.sampled_from((AUTO, *ORDERS)),
+    order=st.sampled_from((AUTO_ORDER, *ORDERS)),
 )
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.host.dump import DumpReader
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL
@@ -30,7 +30,7 @@ ROOM = {"cpu": 10**9, "memory": 1 << 50, "ephemeral-storage": 1 << 50, "pods": 1
 
 @cache
 def planned(archive: str, group: str = "blue") -> tuple[Cluster, DrainPlan]:
-    reader = SnapshotReader(str(DATA / "clusters" / archive))
+    reader = DumpReader(str(DATA / "clusters" / archive))
     return plan_drain(reader, Targeting(nodegroups=(group,)), DrainPolicy())
 
 
@@ -54,7 +54,7 @@ def planned_everywhere(archive: str = "rich.tar.gz") -> tuple[Cluster, DrainPlan
         for i in range(6)
     ]
     world = replace(cluster, nodes=(*cluster.nodes, *roomy))
-    return world, make_plan(world, cluster.nodes, EVERYWHERE)
+    return world, build_plan(world, cluster.nodes, EVERYWHERE)
 
 
 def verdicts(plan: DrainPlan, namespace: str, app: str) -> Counter[tuple[str, tuple[str, ...]]]:
@@ -222,7 +222,7 @@ def test_exactly_the_recorded_pods_find_no_place() -> None:
     which is on no target. local-db is bound to its node before its landing is asked."""
     cluster, _ = planned("landing.tar.gz")
     blue = [n for n in cluster.nodes if n.name.startswith("old-")]
-    plan = make_plan(cluster, blue, EVERYWHERE)
+    plan = build_plan(cluster, blue, EVERYWHERE)
     homeless = Counter(x.pod.name.rsplit("-", 2)[0] for x in plan.left if {"no-place", "needs-nodes"} & set(x.codes))
     assert homeless == {"quorum": 3, "blue-only": 2}
     assert verdicts(plan, "data", "local-db") == {blocked("pod-local-volume"): 1}
@@ -249,7 +249,7 @@ def workload(owner: str) -> str:
 
 def test_what_the_real_scheduler_left_pending_is_named_and_nothing_else_for_certain() -> None:
     """All of blue was cordoned first, and all went that budgets let go."""
-    reader = SnapshotReader(str(DATA / "clusters" / "fenced-61.tar.gz"))
+    reader = DumpReader(str(DATA / "clusters" / "fenced-61.tar.gz"))
     policy = DrainPolicy(partial=True, delete_emptydir_data=True, evict_protected=True, force=True)
     cluster, plan = plan_drain(reader, Targeting(nodegroups=("blue",)), policy)
     before = {
@@ -264,7 +264,7 @@ def test_what_the_real_scheduler_left_pending_is_named_and_nothing_else_for_cert
         for row in plan.left
         if row.pod.owner and {*none, "needs-nodes"} & set(row.codes)
     }
-    unsure = {(each.namespace, each.name) for each in plan.tight}
+    unsure = {(each.namespace, each.name) for each in plan.may_be_pending}
     assert certain == {("default", "blue-only"), ("default", "quorum"), ("data", "local-db")}
     assert left == certain | {("shop", "render"), ("shop", "shipping")}
     assert left - certain <= unsure, "which of those in tight room wait depends on the order"
@@ -342,7 +342,7 @@ def test_where_room_is_short_the_plan_says_what_is_missing() -> None:
     """In rich about half of blue does not fit on green; Karpenter's pool can make room for most of it."""
     cluster, _ = planned("rich.tar.gz")
     blue = [n for n in cluster.nodes if n.name.startswith("old-")]
-    plan = make_plan(cluster, blue, EVERYWHERE)
+    plan = build_plan(cluster, blue, EVERYWHERE)
     (missing,) = [f for f in plan.findings if f.code.name == "needs-nodes" and f.status.value == "pass"]
     assert "such as spot-" in missing.message
     assert any(f.code.name == "no-place" and f.subject.name == "blue-only" for f in plan.blockers)

@@ -12,8 +12,8 @@ import pytest
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.kubernetes.budgets import full_health_allowed
-from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.kubernetes.budgets import allowed_at_full_health
+from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
 from kubectl_eksdoc.model import connection, kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Namespace
@@ -95,7 +95,7 @@ def test_a_loosened_budget_lets_exactly_one_go(world: str) -> None:
     assert len(patched) == 1
     changed = applied(budget, patched[0])
     assert (changed.min_available, changed.max_unavailable) != (budget.min_available, budget.max_unavailable)
-    assert full_health_allowed(changed, several, Scales.of(workloads)) == 1
+    assert allowed_at_full_health(changed, several, ScaleIndex.of(workloads)) == 1
     back = re.search(r"'({.*})'", next(r.text for r in found if r.command == patched[0]))
     assert back is not None
     assert applied(changed, shlex.join(["-p", back[1]])) == budget
@@ -261,7 +261,7 @@ def words(command: str) -> list[str]:
         (connection.kubectl("get", "node", "n-1", "", "-o", "yaml"), "kubectl get node n-1 -o yaml"),
         (connection.kubectl("get", "pod", "-A", "shop"), "kubectl get pod/-A -n shop"),
         (connection.kubectl("get", "pod", "a b", "c;d"), "kubectl get pod 'a b' -n 'c;d'"),
-        (connection.saved("pdb", "web", "shop"), "kubectl get pdb web -n shop -o yaml > web.yaml"),
+        (connection.save_command("pdb", "web", "shop"), "kubectl get pdb web -n shop -o yaml > web.yaml"),
         (
             connection.patch("pdb", "web", "shop", '{"spec": {}}'),
             "kubectl patch pdb web -n shop --type merge -p '{\"spec\": {}}'",
@@ -286,7 +286,7 @@ def test_commands(command: str, expected: str) -> None:
     ],
 )
 def test_files_stay_in_the_folder(name: str, file: str) -> None:
-    assert connection.file_of(name) == file
+    assert connection.file_name(name) == file
 
 
 def evil_plans() -> list[Remedy]:

@@ -11,16 +11,16 @@ import pytest
 
 from kubectl_eksdoc.drain.choice import OrderedPlan
 from kubectl_eksdoc.drain.course import Timeline
-from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes
+from kubectl_eksdoc.drain.duration.generations import NEW_NODE_TIMES_S, EvictionTimes
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import PodVerdict
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.reservations import TOO_LATE
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import Placement, PodTerm, Requests
+from kubectl_eksdoc.model.placing import Placement, PodAffinityTerm, ResourceRequests
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_cluster, a_pod, a_workload
 from tests.drain.grounds import ADMITTED, RENEWED, Drained, as_it_begins, drained, prepared, successor
@@ -69,12 +69,12 @@ def test_places_are_on_nodes_that_stay_or_have_joined_by_then(seeds: Sequence[in
         world, made = chosen(seed)
         targets = {node.name for node in world.targets}
         of = {pod.uid: pod.node for pod in world.cluster.pods}
-        assert targets.isdisjoint(made.landing.places.values()), seed
-        for uid, place in made.landing.places.items():
+        assert targets.isdisjoint(made.placement.places.values()), seed
+        for uid, place in made.placement.places.items():
             if place.endswith(" (new)"):
-                assert place.removesuffix(" (new)") in made.landing.needs[of[uid]], (seed, uid)
-        if made.usual is not None:
-            waited += _waits_for_needs(made.usual.timeline, made, NEW_NODE_S[0])
+                assert place.removesuffix(" (new)") in made.placement.needs[of[uid]], (seed, uid)
+        if made.typical_run is not None:
+            waited += _waits_for_needs(made.typical_run.timeline, made, NEW_NODE_TIMES_S[0])
     assert waited > 0.2 * len(seeds), "else nothing was tested"
 
 
@@ -104,7 +104,7 @@ def test_a_node_is_drained_whole_or_not_touched(seeds: Sequence[int]) -> None:
     whole = untouched = 0
     for seed in seeds:
         cluster, policy = crowded(seed)
-        plan = make_plan(cluster, targets_of(cluster), replace(policy, partial=False))
+        plan = build_plan(cluster, targets_of(cluster), replace(policy, partial=False))
         evicted = by_node(e.pod for e in plan.evictions)
         kept = by_node(x.pod for x in plan.left if x.verdict is not PodVerdict.STAY)
         assert not evicted.keys() & kept.keys(), seed
@@ -121,7 +121,7 @@ def test_with_one_node_more_all_nodes_of_one_kind_are_drained(surge: int, seeds:
     for seed in seeds:
         cluster = of_one_kind(seed)
         policy = a_policy(seed, surge=surge, partial=False)
-        plan = make_plan(cluster, targets_of(cluster), policy)
+        plan = build_plan(cluster, targets_of(cluster), policy)
         assert all(t.order for t in plan.targets), seed
         assert plan.estimate is not None, seed
 
@@ -133,7 +133,7 @@ def test_what_is_said_to_have_no_place_has_every_node_against_it(seeds: Sequence
     for seed in seeds:
         run = run_of(seed, False)
         nodes = len(run.world.cluster.nodes) + (run.world.policy.surge or 0) + len(run.log) - len(run.admitted)
-        for homeless in run.landing.homeless.values():
+        for homeless in run.landing.unplaced.values():
             assert sum(count for _, count in homeless.reasons) >= nodes, (seed, homeless)
             said += 1
     assert said > 0.8 * len(seeds), "else nothing was tested"
@@ -141,7 +141,7 @@ def test_what_is_said_to_have_no_place_has_every_node_against_it(seeds: Sequence
 
 def test_a_place_that_only_a_node_that_stays_would_free_is_none() -> None:
     """y keeps away from z in its zone, and z has no place: without z's going y has none, whatever becomes of z."""
-    away = Placement(Requests(cpu=500), anti_affinity=(PodTerm(ZONE_KEY, from_parts({"app": "z"})),))
+    away = Placement(ResourceRequests(cpu=500), anti_affinity=(PodAffinityTerm(ZONE_KEY, from_parts({"app": "z"})),))
     cluster = a_cluster(
         nodes=[
             a_small_node("old-0", "a", "blue"),
@@ -149,14 +149,14 @@ def test_a_place_that_only_a_node_that_stays_would_free_is_none() -> None:
             a_small_node("new-0", "a", "green", cpu=2),
         ],
         pods=[
-            a_pod("z-0", node="old-0", owner="ReplicaSet/z", placement=Placement(Requests(cpu=3000))),
+            a_pod("z-0", node="old-0", owner="ReplicaSet/z", placement=Placement(ResourceRequests(cpu=3000))),
             a_pod("y-0", node="old-1", owner="ReplicaSet/y", placement=away),
         ],
         workloads=[a_workload("ReplicaSet/z"), a_workload("ReplicaSet/y")],
     )
     _, chosen = chosen_of(cluster, DrainPolicy())
-    assert chosen.activation == ()
-    assert {h.pod.name: dict(h.reasons).get(TOO_LATE) for h in chosen.landing.homeless.values()} == {
+    assert chosen.start_order == ()
+    assert {h.pod.name: dict(h.reasons).get(TOO_LATE) for h in chosen.placement.unplaced.values()} == {
         "z-0": None,
         "y-0": 1,
     }
@@ -177,7 +177,7 @@ class Plain:
         for pod in sorted(self.going[node], key=_largest_first):
             self.occupancy.take(self.occupancy.class_of(pod), node)
             kind = self.occupancy.successor_of(pod)
-            takers = [n for n in self.occupancy.seats if self.occupancy.refusal(kind, n) is None]
+            takers = [n for n in self.occupancy.by_node if self.occupancy.refusal(kind, n) is None]
             moved.append((pod, min(takers, key=lambda n: (-self._left(n), n), default="")))
             if not takers:
                 self._take_back(node, moved)
@@ -198,7 +198,7 @@ class Plain:
 
     def _left(self, name: str) -> float:
         """The share of the node that is left, of what it has least of."""
-        room = self.occupancy.seats[name].room
+        room = self.occupancy.by_node[name].room
         return min(room.cpu * (1 / room.allocatable["cpu"]), room.memory * (1 / room.allocatable["memory"]))
 
 
@@ -224,8 +224,8 @@ def _waits_for_needs(timeline: Timeline, chosen: OrderedPlan, renewed_after_s: f
     """How many nodes waited for another one; each until that one was renewed."""
     spans = {span.node: span for span in timeline.nodes}
     waited = 0
-    for node in chosen.activation:
-        for other in chosen.landing.needs.get(node, ()):
+    for node in chosen.start_order:
+        for other in chosen.placement.needs.get(node, ()):
             assert spans[node].start_s >= spans[other].done_s + renewed_after_s, (node, other)
             waited += 1
     return waited
@@ -237,16 +237,16 @@ def test_a_node_that_waits_for_room_takes_none_of_the_emptiest_node() -> None:
     nodes += [a_small_node(name, "a", "green", 10) for name in ("new-empty", "new-half")]
 
     def pod(name: str, node: str, cpu: int) -> Pod:
-        return a_pod(name, node=node, placement=Placement(requests=Requests(cpu=cpu * 1000)))
+        return a_pod(name, node=node, placement=Placement(requests=ResourceRequests(cpu=cpu * 1000)))
 
     pods = [pod("first", "old-0", 7), pod("second", "old-0", 6), pod("third", "old-1", 4), pod("there", "new-half", 5)]
     _, _, _, ground = prepared(a_cluster(nodes=nodes, pods=pods), DrainPolicy(force=True))
-    ground.expect("old-0", pods[:2])
-    ground.expect("old-1", pods[2:3])
-    ground.begin()
+    ground.add_node("old-0", pods[:2])
+    ground.add_node("old-1", pods[2:3])
+    ground.reset()
     assert not ground.admit("old-0", thorough=True)
     assert ground.admit("old-1", thorough=True)
-    assert ground.landing(["old-1"]).places == {pods[2].uid: "new-empty"}
+    assert ground.placement(["old-1"]).places == {pods[2].uid: "new-empty"}
 
 
 @sampled
@@ -272,14 +272,14 @@ def final(world: DrainContext, chosen: OrderedPlan) -> dict[str, list[Pod]]:
     for pod in world.cluster.pods:
         if pod.uid not in going:
             on[pod.node].append(pod)
-        elif pod.uid in chosen.landing.places:
-            on[chosen.landing.places[pod.uid]].append(pod)
+        elif pod.uid in chosen.placement.places:
+            on[chosen.placement.places[pod.uid]].append(pod)
     return on
 
 
 def _all_nodes(world: DrainContext, on: Iterable[str]) -> list[Node]:
     """Those of the cluster, and the new ones among `on`, each as what it is a copy of."""
     known = {node.name: node for node in world.cluster.nodes}
-    surged, _ = as_it_begins(world, {node.name: [] for node in world.targets if node.name not in world.refused})
+    surged, _ = as_it_begins(world, {node.name: [] for node in world.targets if node.name not in world.refused_nodes})
     new = {name: surged.get(name) or replace(known[name.partition(" ")[0]], name=name) for name in on}
     return list((new | known).values())

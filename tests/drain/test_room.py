@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
-from kubectl_eksdoc.drain.new_nodes import LOOKED_AT, EmptiestNodes
+from kubectl_eksdoc.drain.new_nodes import MAX_ORDERED_NODES, EmptiestNodes
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.room import PlacementRoom, WhyNot
+from kubectl_eksdoc.drain.room import PlacementRoom, RefusalCounter
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import Requests
+from kubectl_eksdoc.model.placing import ResourceRequests
 from tests.drain.grounds import as_it_begins, prepared, successor
 from tests.drain.small_clusters import a_small_node, small
 
@@ -39,15 +39,15 @@ class Beside:
     def takers(self, pod: Pod) -> set[str]:
         occupancy = self.counted()
         kind = occupancy.successor_of(pod)
-        return {name for name in occupancy.seats if occupancy.refusal(kind, name) is None}
+        return {name for name in occupancy.by_node if occupancy.refusal(kind, name) is None}
 
     def leave(self, pod: Pod) -> None:
-        self.room.leave(self.room.classes_of(pod)[0], pod.node)
+        self.room.remove(self.room.classes_of(pod)[0], pod.node)
         self.done.append(("leave", pod, pod.node))
         self.gone.add(pod.uid)
 
     def back_to(self, mark: int, count: int) -> None:
-        self.room.back_to(mark)
+        self.room.undo_to(mark)
         for what, subject, _ in self.done[count:]:
             if what == "leave" and isinstance(subject, Pod):
                 self.gone.discard(subject.uid)
@@ -55,17 +55,17 @@ class Beside:
 
     def state(self) -> object:
         """All that tells what is left where, and what of it is free together."""
-        free = self.room.free
+        free = self.room.free_resources
         pods = [pod for on in self.going.values() for pod in on]
         fits = [[self.room.fits(self.room.classes_of(p)[1], name) for name in self.names] for p in pods]
         return (free.cpu, free.memory, free.pods), fits, self.why()
 
     @property
     def names(self) -> list[str]:
-        return sorted(self.counted().seats)
+        return sorted(self.counted().by_node)
 
     def why(self) -> object:
-        why_not = self.room.why_not()
+        why_not = self.room.refusal_counter()
         return [why_not.reasons(self.room.classes_of(pod)[1]) for on in self.going.values() for pod in on]
 
 
@@ -93,7 +93,7 @@ def walk(seed: int, steps: int) -> int:
         elif what == "leave" and pod.uid not in at.gone:
             at.leave(pod)
         elif what == "remember":
-            at.room.remember(kind)
+            at.room.remember_maxima(kind)
         elif what == "join":
             node = successor(at.world, pod.node)
             if node.name not in at.names:
@@ -117,12 +117,12 @@ def test_reasons_are_those_of_every_node_asked_by_itself() -> None:
     for seed in range(100):
         world, _, going, _ = prepared(small(seed), DrainPolicy(surge=seed % 3))
         _, occupancy = as_it_begins(world, going)
-        why_not = WhyNot(occupancy)
+        why_not = RefusalCounter(occupancy)
         for pod in world.cluster.pods:
             kind = occupancy.successor_of(pod)
-            assert dict(why_not.reasons(kind)) == dict(occupancy.reasons(kind)), (seed, pod.name)
-            takers = sum(occupancy.refusal(kind, name) is None for name in occupancy.seats)
-            assert why_not.takers(kind) == WhyNot(occupancy).takers(kind) == takers, (seed, pod.name)
+            assert dict(why_not.reasons(kind)) == dict(occupancy.refusal_reasons(kind)), (seed, pod.name)
+            takers = sum(occupancy.refusal(kind, name) is None for name in occupancy.by_node)
+            assert why_not.count_takers(kind) == RefusalCounter(occupancy).count_takers(kind) == takers, (seed, pod.name)
 
 
 def free(seat: NodeOccupancy) -> float:
@@ -133,7 +133,7 @@ def free(seat: NodeOccupancy) -> float:
 
 def some_seats(c: Random, count: int, name: str = "n") -> list[NodeOccupancy]:
     nodes = [a_small_node(f"{name}-{i:02}", "a", "green", c.choice((2, 4, 8)), most_pods=20) for i in range(count)]
-    seats = list(Occupancy(nodes, {}, Storage.of((), (), ())).seats.values())
+    seats = list(Occupancy(nodes, {}, Storage.of((), (), ())).by_node.values())
     for seat in seats:
         fill(c, seat)
     return seats
@@ -141,7 +141,7 @@ def some_seats(c: Random, count: int, name: str = "n") -> list[NodeOccupancy]:
 
 def fill(c: Random, seat: NodeOccupancy) -> None:
     if seat.room.cpu >= 500 and seat.room.memory >= 1 << 30:
-        seat.room.take(Requests(c.choice((0, 500)), c.choice((0, 1 << 30))))
+        seat.room.take(ResourceRequests(c.choice((0, 500)), c.choice((0, 1 << 30))))
 
 
 def test_the_emptiest_node_that_fits_is_found_while_nodes_fill_up_and_join() -> None:
@@ -149,14 +149,14 @@ def test_the_emptiest_node_that_fits_is_found_while_nodes_fill_up_and_join() -> 
     within = beyond = 0
     for seed in range(150):
         c = Random(seed)
-        seats = some_seats(c, c.randint(1, 3 * LOOKED_AT))
+        seats = some_seats(c, c.randint(1, 3 * MAX_ORDERED_NODES))
         emptiest = EmptiestNodes(seats)
         for step in range(20):
             likes = {seat.node.name for seat in seats if c.random() < c.choice((0.05, 0.4))}
             ranked = sorted(seats, key=lambda seat: (-free(seat), seat.node.name))
-            few = [seat for seat in ranked[:LOOKED_AT] if seat.node.name in likes]
-            quick = emptiest.first(lambda seat, likes=likes: seat.node.name in likes, False)  # type: ignore[misc]
-            found = emptiest.first(lambda seat, likes=likes: seat.node.name in likes)  # type: ignore[misc]
+            few = [seat for seat in ranked[:MAX_ORDERED_NODES] if seat.node.name in likes]
+            quick = emptiest.find(lambda seat, likes=likes: seat.node.name in likes, False)  # type: ignore[misc]
+            found = emptiest.find(lambda seat, likes=likes: seat.node.name in likes)  # type: ignore[misc]
             if few:
                 assert quick is found is few[0], (seed, step)
                 within += 1

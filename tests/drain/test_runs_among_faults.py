@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.result import Record
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer
-from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
+from kubectl_eksdoc.embedded.stage import SimulatedStage
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, LostResponse
+from kubectl_eksdoc.kubernetes.news import RunUpdate, RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.actions import Act, Evict
+from kubectl_eksdoc.model.actions import ClusterAction, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -26,21 +26,21 @@ from tests.examples import one_in
 from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc
 
 BEFORE = {
-    "reset": LostAnswer("connection reset by peer"),
+    "reset": LostResponse("connection reset by peer"),
     "conflict": ApiStatus(409, "Conflict", "the object has been modified"),
-    "throttled": ApiStatus(429, "TooManyRequests", "try again later", Details(retry_after_s=2)),
+    "throttled": ApiStatus(429, "TooManyRequests", "try again later", StatusDetails(retry_after_s=2)),
     "leader": ApiStatus(500, "InternalError", "etcdserver: leader changed"),
     "stopping": ApiStatus(503, "ServiceUnavailable", "apiserver not ready"),
     "webhook": ApiStatus(500, "InternalError", 'Internal error occurred: failed calling webhook "w": no endpoints'),
     "denied": ApiStatus(403, "Forbidden", 'admission webhook "w" denied the request: not now'),
 }
 AFTER = {
-    "answer lost": LostAnswer("connection reset by peer"),
+    "answer lost": LostResponse("connection reset by peer"),
     "late": ApiStatus(504, "Timeout", "Timeout: request did not complete within the allotted duration"),
 }
 
 
-class Swallowing(EmbeddedStage):
+class Swallowing(SimulatedStage):
     """Grants every eviction of this pod (ns/name), and does nothing, as a webhook that makes dry runs of them."""
 
     def __init__(self, plane: ControlPlane, observed: Cluster, pod: str) -> None:
@@ -48,7 +48,7 @@ class Swallowing(EmbeddedStage):
         self._pod = pod
         self.times: Counter[str] = Counter()
 
-    def do(self, act: Act) -> News:
+    def do(self, act: ClusterAction) -> RunUpdate:
         if isinstance(act, Evict) and act.pod.key == self._pod:
             self.times[act.pod.uid] += 1
             return RequestAnswered(act, ApiStatus(201))
@@ -60,7 +60,7 @@ def stretched(plane: ControlPlane) -> list[str]:
     found: list[str] = []
 
     def note(change: StoreChange) -> None:
-        if change.item.resource == BUDGETS and change.what is not StoreChangeKind.DELETED:
+        if change.item.resource == BUDGETS and change.change_kind is not StoreChangeKind.DELETED:
             status = change.item.doc["status"]
             if status["disruptionsAllowed"] < 0 or status["currentHealthy"] < status["desiredHealthy"]:
                 found.append("/".join(change.item.key))
@@ -95,14 +95,14 @@ def test_every_fault_is_survived(fault: str) -> None:
 
 def survived(faults: set[str], share: float, seed: int) -> None:
     bad, rehearsal, short = drained(sorted(faults), share, seed)
-    alone = {m.subject: m.why for m in rehearsal.moments if m.what is Happened.LEFT_ALONE}
+    alone = {m.subject: m.why for m in rehearsal.moments if m.what is DrainEventKind.LEFT_ALONE}
     assert alone.keys() == rehearsal.undone.keys()
     assert all(why.startswith("it cannot be cordoned") for why in alone.values()), "denied so often, if by chance"
     assert max(bad.granted.values(), default=1) == 1 and short == []
     if alone:
         return
     assert bad.granted.total() == len(rehearsal.plan.evictions)
-    gone = [moment.subject for moment in rehearsal.moments if moment.what is Happened.GONE]
+    gone = [moment.subject for moment in rehearsal.moments if moment.what is DrainEventKind.GONE]
     assert len(gone) == len(set(gone)) == len(rehearsal.plan.evictions)
 
 
@@ -117,12 +117,12 @@ def test_what_is_granted_and_not_done_is_believed_three_times() -> None:
     plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"))
     swallowing = Swallowing(plane, stage.read(kinds.ALL), "default/web-1")
     rehearsal = rehearse(swallowing, BLUE, DrainPolicy())[1]
-    alone = {moment.subject for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE}
+    alone = {moment.subject for moment in rehearsal.moments if moment.what is DrainEventKind.LEFT_ALONE}
     assert alone == set(rehearsal.undone) == {"old-1"}
-    kept = {moment.subject: moment.why for moment in rehearsal.moments if moment.what is Happened.KEPT}
+    kept = {moment.subject: moment.why for moment in rehearsal.moments if moment.what is DrainEventKind.KEPT}
     assert list(kept) == ["default/web-1"] and "webhook" in kept["default/web-1"]
     assert swallowing.times.total() == 3
-    done = {moment.subject for moment in rehearsal.moments if moment.what is Happened.DONE}
+    done = {moment.subject for moment in rehearsal.moments if moment.what is DrainEventKind.DONE}
     assert done | alone == {target.node.name for target in rehearsal.plan.targets if target.order}
     assert done, "the others go on"
 
@@ -156,8 +156,8 @@ def among(faults: list[str], seed: int) -> tuple[Granting, Record]:
 def test_whatever_befalls_the_cluster_it_ends_and_says_why(faults: set[str], seed: int) -> None:
     counting, rehearsal = among(sorted(faults), seed)
     assert max(counting.granted.values(), default=0) <= 1
-    told = {moment.subject for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE}
-    stopped = any(moment.what is Happened.STOPPED for moment in rehearsal.moments)
+    told = {moment.subject for moment in rehearsal.moments if moment.what is DrainEventKind.LEFT_ALONE}
+    stopped = any(moment.what is DrainEventKind.STOPPED for moment in rehearsal.moments)
     waiting = {name for name, pods in rehearsal.undone.items() if pods}
     assert set(rehearsal.undone) <= told | waiting or stopped
 
@@ -167,7 +167,7 @@ def test_a_node_that_somebody_uncordons_is_left_to_them() -> None:
     plane, stage = made(*docs)
     counting = Granting(plane, stage.read(kinds.ALL), ["other-uncordons=old-1@1s"], 0)
     rehearsal = rehearse(counting, BLUE, DrainPolicy())[1]
-    (left,) = (moment for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE)
+    (left,) = (moment for moment in rehearsal.moments if moment.what is DrainEventKind.LEFT_ALONE)
     assert left.subject == "old-1" and "it was uncordoned" in left.why
     assert not plane.store.get("nodes", ("", "old-1")).doc["spec"].get("unschedulable"), "nobody fights for it"
     assert rehearsal.undone == {"old-1": ("default/web-1",)}

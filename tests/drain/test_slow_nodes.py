@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.drain.outcome import SlowNode
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.rollover_offers import Option, Way
+from kubectl_eksdoc.drain.rollover_offers import ReplacementOption, ReplacementMethod
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, pods
@@ -23,8 +23,8 @@ def slow_of(plan: DrainPlan) -> tuple[SlowNode, ...]:
     return plan.estimate.slow_nodes
 
 
-def update(plan: DrainPlan) -> Option:
-    return next(option for handoff in plan.handoffs for option in handoff.instead if option.way is Way.GROUP_UPDATE)
+def update(plan: DrainPlan) -> ReplacementOption:
+    return next(option for handoff in plan.handoffs for option in handoff.instead if option.way is ReplacementMethod.GROUP_UPDATE)
 
 
 def starting_in(seconds: float, count: int = 5, **more: Any) -> tuple[Pod, ...]:
@@ -40,12 +40,12 @@ def test_in_the_upgrade_which_that_update_carries_out_it_fails() -> None:
         budgets=[a_budget("web", expected=5)],
         workloads=[a_workload(replicas=5)],
     )
-    found = finding(make_plan(cluster, cluster.nodes[:1], DrainPolicy(), by_eks=True), "node-slow")
+    found = finding(build_plan(cluster, cluster.nodes[:1], DrainPolicy(), drained_by_eks=True), "node-slow")
     assert (found.status, found.severity, str(found.subject)) == (Status.FAIL, Severity.MEDIUM, "blue")
     assert found.message.startswith("its own update gives up at 1 of these nodes: it waits 15m00s")
     assert found.remedy[0].command == "kubectl eksdoc drain plan --nodegroup=blue"
     may = replace(cluster, pods=(a_pod("web-0", grace_seconds=1800),), budgets=(), workloads=())
-    found = finding(make_plan(may, may.nodes[:1], DrainPolicy(), by_eks=True), "node-slow")
+    found = finding(build_plan(may, may.nodes[:1], DrainPolicy(), drained_by_eks=True), "node-slow")
     assert found.status is Status.PASS, "only where the pod takes all of its grace period"
 
 
@@ -69,7 +69,7 @@ def test_a_budget_whose_pods_take_turns_is_named_with_them() -> None:
     plan = taking_turns(300)
     (slow,) = slow_of(plan)
     # Four pods are replaced (300 s, and 0.5 s until the budget shows it) before the fifth stops: half do so in 5.5 s.
-    assert (slow.node, slow.group, slow.usual_s, slow.certain) == ("old-0", "blue", 4 * 300.5 + 30**0.5, True)
+    assert (slow.node, slow.group, slow.typical_s, slow.is_certain) == ("old-0", "blue", 4 * 300.5 + 30**0.5, True)
     assert (slow.budget, slow.at_once, len(slow.pods)) == ("default/web", 1, 5)
     found = finding(plan, "node-slow")
     assert (found.status, found.severity, str(found.subject)) == (Status.PASS, Severity.MEDIUM, "blue")
@@ -90,7 +90,7 @@ def test_one_pod_with_a_long_grace_period_may_take_too_long(grace: int, slow: bo
         assert slow_of(plan) == () and update(plan).may_be_stopped_by == ()
         return
     (found,) = slow_of(plan)
-    assert (found.certain, found.usual_s, found.slow_s, found.pods) == (False, grace**0.5, grace, ("default/web-0",))
+    assert (found.is_certain, found.typical_s, found.slow_s, found.pods) == (False, grace**0.5, grace, ("default/web-0",))
     assert "its own update may give up at 1 of these nodes" in finding(plan, "node-slow").message
     assert finding(plan, "node-slow").evidence == (
         f"node old-0 takes at least {grace // 60}m00s alone if its pods are slow: pod default/web-0 has a grace "
@@ -105,7 +105,7 @@ def test_slow_pods_alone_can_make_turns_too_long() -> None:
     late = pods(5, scheduled_at=ago(9000), ready_at=ago(9000 - 290))[4:]
     plan = plan_of(pods=[*quick, *late], budgets=[a_budget("web", expected=5)], workloads=[a_workload(replicas=5)])
     (slow,) = slow_of(plan)
-    assert (slow.certain, slow.usual_s, slow.budget) == (False, 4 * 60.5 + 30**0.5, "default/web")
+    assert (slow.is_certain, slow.typical_s, slow.budget) == (False, 4 * 60.5 + 30**0.5, "default/web")
     assert slow.slow_s >= 900
     assert update(plan).may_be_stopped_by == tuple(f"default/web-{i}" for i in range(5))
     assert update(plan).stopped_by == ()

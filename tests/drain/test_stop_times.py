@@ -6,18 +6,18 @@ import json
 
 from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
+from kubectl_eksdoc.model.journal import JournalEntries, NoteKind, NoteEntry
 from tests.builders import NOW
 from tests.cli.running import FakeRuns, Ran, run_cli
 
 HERE, THERE, OLDER, OLDEST = "20261120-0900-4f2a", "20261120-0800-4f2a", "20261120-0700-4f2a", "20261120-0600-4f2a"
 
 
-def a_journal(*stops_s: float) -> Entries:
-    return Entries((Note(1, NOW, JournalNote.STOPPED, "default/ReplicaSet/web", " ".join(map(str, stops_s))),))
+def a_journal(*stops_s: float) -> JournalEntries:
+    return JournalEntries((NoteEntry(1, NOW, NoteKind.STOPPED, "default/ReplicaSet/web", " ".join(map(str, stops_s))),))
 
 
-def planned(runs: FakeRuns, here: dict[str, Entries] | None = None) -> Ran:
+def planned(runs: FakeRuns, here: dict[str, JournalEntries] | None = None) -> Ran:
     edges = DrainRunEdges(open_runs=runs.open, earlier_journals=lambda environ, cluster: dict(here or {}))
     return run_cli("drain", "plan", "old-0", "-o", "json", edges=edges)
 

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Cluster, LeftOut
+from kubectl_eksdoc.model.cluster import Cluster, InvalidEntry
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.kinds import Resource
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload, pods
@@ -59,7 +59,7 @@ def a_world(unread: Resource) -> dict[str, Any]:
 
 CASES = [
     pytest.param(code, kind, id=f"{code.name}-{kind.plural}")
-    for code in Code.of_area("drain")
+    for code in Code.of_areas("drain")
     for kind in code.needs
     if kind not in WITHOUT_PLAN and code not in NOT_OURS
 ]
@@ -97,7 +97,7 @@ SAID = "dump.json: Pod default/odd: Expected `int | null`, got `str` - at `$.spe
 
 def without(resource: Resource, node: str | None, **facts: object) -> Cluster:
     held = {"nodes": [a_node("old-0"), a_node("old-1")], "pods": pods(3), "workloads": WEB, **facts}
-    return a_cluster(**held).leaving_out([LeftOut(resource, SAID, node)])  # type: ignore[arg-type]
+    return a_cluster(**held).with_invalid([InvalidEntry(resource, SAID, node)])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -125,5 +125,5 @@ def test_a_budget_is_not_said_to_disagree_with_pods_that_are_not_known() -> None
     budget = a_budget(expected=4, allowed=1, current=4, desired=3)
     whole = a_cluster(nodes=[a_node("old-0")], pods=pods(3), workloads=WEB, budgets=[budget])
     assert "budget-disagrees" in codes(plan_of(whole))
-    plan = plan_of(whole.leaving_out([LeftOut(kinds.PODS, SAID, "")]))
+    plan = plan_of(whole.with_invalid([InvalidEntry(kinds.PODS, SAID, "")]))
     assert [each.status for each in plan.findings if each.code.name == "budget-disagrees"] == [Status.UNKNOWN]

@@ -11,12 +11,12 @@ from random import Random
 import pytest
 
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
-from kubectl_eksdoc.drain.plan import Preview, WhatIf, make_plan
+from kubectl_eksdoc.drain.plan import PlanPreview, WhatIfPlan, build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.rule_results import with_assumed_budgets
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.options import ALL
@@ -40,9 +40,9 @@ class Case:
     seed: int
     cluster: Cluster
     policy: DrainPolicy
-    kept: WhatIf
+    kept: WhatIfPlan
     changes: dict[str, DrainPolicy]
-    previews: dict[str, Preview]
+    previews: dict[str, PlanPreview]
     plans: dict[str, DrainPlan]
 
     @property
@@ -51,7 +51,7 @@ class Case:
 
     def is_kept(self, plan: DrainPlan) -> bool:
         """Whether the answer is not that of a new search."""
-        return plan.tried is self.kept.plan.tried
+        return plan.tried_orders is self.kept.plan.tried_orders
 
 
 @pytest.fixture(scope="module", params=["quick", pytest.param("full", marks=pytest.mark.long)])
@@ -67,7 +67,7 @@ def case(seed: int, closed: bool) -> Case:
     name = c.choice([node.name for node in targets_of(cluster)])
     changes = {
         "fixed": replace(policy, assume_fixed=FIXED),
-        "one at a time": replace(policy, max_unavailable=((ALL, Amount(1)),)),
+        "one at a time": replace(policy, max_unavailable=((ALL, IntOrPercent(1)),)),
         "all at once": replace(policy, max_unavailable=()),
         "pinned": replace(policy, pins=((name, 2),)),
         "slowly": replace(policy, evictions_per_second=1.0),
@@ -118,8 +118,8 @@ class TestAnyCluster:
                 preview, where = case.previews[word], (case.seed, word)
                 assert preview.rounds == plan.rounds, where
                 assert preview.waves == waves(plan), where
-                assert set(preview.drained) == drained(plan), where
-                assert set(preview.skipped) == {t.node.name for t in plan.skipped}, where
+                assert set(preview.drained_nodes) == drained(plan), where
+                assert set(preview.skipped_nodes) == {t.node.name for t in plan.skipped}, where
                 assert told(preview.blockers) == told(plan.blockers), where
                 quickly[word.split()[-1]] += case.is_kept(plan)
         words = ("fixed", "time", "once", "pinned", "slowly", "grace", "1", "5")
@@ -158,7 +158,7 @@ class TestAnyCluster:
                 plan = case.plans[word]
                 if policy.max_unavailable != case.policy.max_unavailable or not case.is_kept(plan):
                     continue
-                new = anew(case.cluster, replace(policy, order_nodes=case.previews[word].drained))
+                new = anew(case.cluster, replace(policy, order_nodes=case.previews[word].drained_nodes))
                 assert drained(plan) <= drained(new), (case.seed, word)
                 short = any(f.code.name in ("no-place", "needs-nodes") for f in (*plan.findings, *new.findings))
                 assert short or drained(plan) == drained(new), (case.seed, word)
@@ -176,17 +176,17 @@ def of_two_nodes(**facts: Iterable[object]) -> Cluster:
     return a_cluster(nodes=nodes, **{"pods": found, "budgets": [a_budget(expected=4)], "workloads": WORKLOADS, **facts})
 
 
-def keep(cluster: Cluster, policy: DrainPolicy | None = None) -> WhatIf:
-    return WhatIf(cluster, targets_of(cluster), policy or DrainPolicy())
+def keep(cluster: Cluster, policy: DrainPolicy | None = None) -> WhatIfPlan:
+    return WhatIfPlan(cluster, targets_of(cluster), policy or DrainPolicy())
 
 
-def a_kept_plan(policy: DrainPolicy | None = None, **facts: Iterable[object]) -> WhatIf:
+def a_kept_plan(policy: DrainPolicy | None = None, **facts: Iterable[object]) -> WhatIfPlan:
     return keep(of_two_nodes(**facts), policy)
 
 
 def anew(cluster: Cluster, policy: DrainPolicy) -> DrainPlan:
     assumed = with_assumed_budgets(cluster, policy)
-    return make_plan(assumed, targets_of(assumed), policy)
+    return build_plan(assumed, targets_of(assumed), policy)
 
 
 class TestOneChange:
@@ -223,7 +223,7 @@ class TestOneChange:
         [
             DrainPolicy(force=True),
             DrainPolicy(partial=True),
-            DrainPolicy(surge=1, max_unavailable=((ALL, Amount(1)),)),
+            DrainPolicy(surge=1, max_unavailable=((ALL, IntOrPercent(1)),)),
             DrainPolicy(order="name", assume_budgets=(("default/web", 3),)),
         ],
     )
@@ -231,7 +231,7 @@ class TestOneChange:
         cluster = of_two_nodes(pods=[a_pod("bare", owner=None), *pods(3, node="old-1")])
         kept, new = keep(cluster), anew(cluster, policy)
         assert kept.plan_for(policy) == new
-        assert set(kept.preview(policy).drained) == drained(new)
+        assert set(kept.preview(policy).drained_nodes) == drained(new)
 
     @pytest.mark.parametrize("policy", [DrainPolicy(), DrainPolicy(force=True)])
     def test_a_budget_that_is_not_there_cannot_be_assumed(self, policy: DrainPolicy) -> None:

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move, Reserved
-from kubectl_eksdoc.drain.duration.generations import LAG_S, SETTLE_S
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.course import DrainTerms, PodMove, ReservedPlacement
+from kubectl_eksdoc.drain.duration.generations import BUDGET_LAG_S, NODE_SETTLE_S
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.simulation import simulate
@@ -48,7 +48,7 @@ def plans(request: pytest.FixtureRequest) -> Plans:
     found = {}
     for seed in (*SEEDS[:300:3], *SEEDS[300:]) if request.param == "quick" else SEEDS:
         cluster, policy = odd(seed)
-        found[seed] = cluster, make_plan(cluster, targets_of(cluster), policy)
+        found[seed] = cluster, build_plan(cluster, targets_of(cluster), policy)
     return found
 
 
@@ -71,25 +71,25 @@ def test_no_run_is_faster_than_its_bound(plans: Plans) -> None:
     for seed, (_, plan) in plans.items():
         if plan.estimate is None:
             continue
-        c, least = Random(seed), plan.estimate.least[0]
+        c, least = Random(seed), plan.estimate.lower_bounds[0]
         for share in (0.0, 0.0, 0.3, 1.0):
-            needs = Reserved({t.node.name: t.needs for t in plan.targets})
+            needs = ReservedPlacement({t.node.name: t.needs for t in plan.targets})
             took_s = simulate(*_as_it_goes(c, plan, share), needs).makespan_s
             assert least.seconds <= took_s + 1e-6, (seed, least)
         assert least.seconds <= plan.estimate.p50_s, seed
 
 
-def _as_it_goes(c: Random, plan: DrainPlan, share: float) -> tuple[list[tuple[str, list[Move]]], DrainTerms]:
+def _as_it_goes(c: Random, plan: DrainPlan, share: float) -> tuple[list[tuple[str, list[PodMove]]], DrainTerms]:
     """Nobody knows how long its pods take, and nothing is waited for but what a run insists on."""
-    nodes: dict[str, list[Move]] = {t.node.name: [] for t in plan.targets if t.order}
+    nodes: dict[str, list[PodMove]] = {t.node.name: [] for t in plan.targets if t.order}
     for each in plan.evictions:
         stop_s, start_s = each.pod.grace_seconds * c.random() * share, 60 * c.random() * share
-        nodes[each.node].append(Move(each.pod.uid, each.limits, stop_s, start_s, replacement(each.pod), each.tier > 0))
+        nodes[each.node].append(PodMove(each.pod.uid, each.limits, stop_s, start_s, replacement(each.pod), each.tier > 0))
     of_new_nodes = None if plan.policy.surge is None else 60 * c.random() * share
     rate = plan.policy.evictions_per_second
-    waves = {} if plan.in_generations else {t.node.name: t.wave for t in plan.targets if t.order}
+    waves = {} if plan.uses_generations else {t.node.name: t.wave for t in plan.targets if t.order}
     between_s = 1 / rate if rate else 0.0
-    terms = DrainTerms(plan.slots, waves, between_s=between_s, settle_s=SETTLE_S, renewed_after_s=of_new_nodes)
+    terms = DrainTerms(plan.slots, waves, eviction_interval_s=between_s, node_settle_s=NODE_SETTLE_S, replaced_after_s=of_new_nodes)
     return list(nodes.items()), terms
 
 
@@ -102,7 +102,7 @@ def test_no_budget_is_exceeded_at_any_moment_of_the_usual_run(plans: Plans) -> N
         for line in plan.budgets:
             mine = {e.pod.uid for e in plan.evictions if e.budget == line.budget.key}
             moves = [m for m in plan.estimate.moves if m.uid in mine]
-            until = {m.uid: float("inf") if m.ready_s is None else m.ready_s + LAG_S for m in moves}
+            until = {m.uid: float("inf") if m.ready_s is None else m.ready_s + BUDGET_LAG_S for m in moves}
             for m in moves:
                 away = sum(o.evicted_s <= m.evicted_s < until[o.uid] for o in moves)
                 assert away <= line.per_round, (seed, line.budget.key)
@@ -126,7 +126,7 @@ def test_a_gated_wave_begins_when_the_one_before_is_done(plans: Plans) -> None:
 def test_the_same_facts_give_the_same_plan(plans: Plans) -> None:
     for seed, (_, plan) in list(plans.items())[::5]:
         cluster, policy = odd(seed)
-        assert make_plan(cluster, targets_of(cluster), policy) == plan, seed
+        assert build_plan(cluster, targets_of(cluster), policy) == plan, seed
 
 
 def _odd_pod(c: Random, pod: Pod) -> Pod:
@@ -143,8 +143,8 @@ def _of_pool(node: Node) -> Node:
 def test_critical_pods_go_when_the_others_of_their_node_are_gone(plans: Plans) -> None:
     for seed, (_, plan) in plans.items():
         for e in plan.evictions:
-            others = [o for o in plan.evictions if o.node == e.node and not o.pod.system_critical]
-            if e.pod.system_critical and plan.estimate is not None:
+            others = [o for o in plan.evictions if o.node == e.node and not o.pod.is_system_critical]
+            if e.pod.is_system_critical and plan.estimate is not None:
                 at = {m.uid: m for m in plan.estimate.moves}
                 left_before = [at[o.pod.uid].gone_s <= at[e.pod.uid].evicted_s for o in others if o.pod.owner]
                 assert all(left_before), (seed, e.pod.name)

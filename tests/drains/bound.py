@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move
-from kubectl_eksdoc.drain.duration.bounds import binding, bounds
+from kubectl_eksdoc.drain.course import DrainTerms, PodMove
+from kubectl_eksdoc.drain.duration.bounds import largest_bound, find_bounds
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
@@ -29,13 +29,13 @@ def lower_bound_s(plan: DrainPlan, shape: Shape, lag_s: float) -> float:
     lets only so many be away, each start and lag, and the stop of the last one (the tail); the slowest stop of all.
     The ten seconds in which an empty node is listed twice are not in it.
     """
-    nodes: dict[str, list[Move]] = defaultdict(list)
+    nodes: dict[str, list[PodMove]] = defaultdict(list)
     for each in plan.evictions:
         pod = each.pod
         times = shape.stop_s(pod), shape.start_s(pod)
-        nodes[each.node].append(Move(pod.uid, each.limits, *times, replacement(pod), each.tier > 0))
-    found = bounds(list(nodes.items()), DrainTerms(plan.slots, lag_s=lag_s))
-    return binding(found).seconds
+        nodes[each.node].append(PodMove(pod.uid, each.limits, *times, replacement(pod), each.tier > 0))
+    found = find_bounds(list(nodes.items()), DrainTerms(plan.slots, budget_lag_s=lag_s))
+    return largest_bound(found).seconds
 
 
 def announced(plan: DrainPlan) -> int:

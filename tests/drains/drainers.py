@@ -14,12 +14,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
-from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
+from kubectl_eksdoc.embedded.loading import load_documents
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags, every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags, workload_controllers
 from tests import needed
 from tests.drains.shapes import OLD, Shape
 from tests.drains.watched import Counted, Watched
@@ -64,20 +64,20 @@ class Served:
 
 
 def plane_of(shape: Shape) -> ControlPlane:
-    plane = load(shape.docs(), START, seed=7).plane
-    plane.start(shape, every_controller, LAGS)
+    plane = load_documents(shape.docs(), START, seed=7).plane
+    plane.start(shape, workload_controllers, LAGS)
     return plane
 
 
 @contextlib.contextmanager
 def served(shape: Shape, home: Path, speed: float = 1.0, users: Mapping[str, ServedUser] = ADMINS) -> Iterator[Served]:
     """`users` by their tokens. In the end nothing must have gone wrong in the server."""
-    api = Api(plane_of(shape), Setup(TokenUsers(users)), Scaled(time.monotonic, speed))
-    watched, counted = api.now(Watched), Counted(api)
+    api = Api(plane_of(shape), ApiSetup(TokenUsers(users)), ScaledTime(time.monotonic, speed))
+    watched, counted = api.run_locked(Watched), Counted(api)
     home.mkdir(exist_ok=True)
     with serving_again(counted, 0) as server:
         yield Served(shape, api, watched, counted, server, home)
-    assert not api.faults and not server.errors
+    assert not api.internal_errors and not server.errors
 
 
 class Drained(NamedTuple):
@@ -125,7 +125,7 @@ def _drain(kubectl: str, nodes: Sequence[str], timeout_s: float) -> list[str]:
 
 
 def _ran(world: Served, commands: Sequence[Sequence[str]]) -> Drained:
-    begun_s, before_s = time.monotonic(), world.api.now(lambda plane: plane.agenda.seconds)
+    begun_s, before_s = time.monotonic(), world.api.run_locked(lambda plane: plane.virtual_time.seconds)
     files = [(world.home / f"out-{number}", world.home / f"err-{number}") for number in range(len(commands))]
     with contextlib.ExitStack() as stack:
         opened = [tuple(stack.enter_context(path.open("w")) for path in pair) for pair in files]

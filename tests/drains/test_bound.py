@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.findings import Code
@@ -51,7 +51,7 @@ def test_in_virtual_time_it_takes_as_long_as_the_bound(make: Callable[[], Shape]
     """Nothing is lost between two pods: what is there too much is a look at the first cordons."""
     shape = make()
     ran = virtual.run(shape)
-    assert ran.ended.whole and ran.refused == 0
+    assert ran.ended.is_complete and ran.refused == 0
     bound_s = check(ran.watched, ran.plan, shape)
     assert ran.watched.lag_s == pytest.approx(LAGS.disruptions_s)
     assert ran.watched.took_s <= 1.01 * bound_s
@@ -78,10 +78,10 @@ def test_no_recorded_drain_was_faster(watch: str) -> None:
     owners = [Workload(known[uid].kind, "default", known[uid].name, uid, count) for uid, count in sizes.items()]
     nodes = (*targets, a_roomy_node())
     cluster = a_cluster(nodes=nodes, pods=list(pods.values()), budgets=budgets, workloads=owners)
-    plan = make_plan(cluster, targets, DrainPolicy(ignore_daemonsets=True))
+    plan = build_plan(cluster, targets, DrainPolicy(ignore_daemonsets=True))
     assert plan.estimate is not None and len(plan.evictions) == len(seen)
     took_s = max(each.gone_s for each in seen) - min(each.evicted_s for each in seen)
-    assert plan.estimate.least[0].seconds <= took_s + SETTLE_S
+    assert plan.estimate.lower_bounds[0].seconds <= took_s + SETTLE_S
 
 
 def test_the_bound_is_of_a_budget_and_of_the_slowest_stop() -> None:
@@ -124,7 +124,7 @@ def test_what_can_be_emptied_is_emptied_and_nothing_else_is_begun() -> None:
     plan, watched = ran.plan, ran.watched
     assert [(each.code, each.message) for each in plan.blockers] == [(Code.of("needs-nodes"), MISSING)]
     assert all(target.why for target in plan.skipped) and announced(plan) == 0
-    assert ran.ended.whole and ran.refused == 0, "of what the plan drains"
+    assert ran.ended.is_complete and ran.refused == 0, "of what the plan drains"
     assert len(watched.empty()) == len(plan.targets) - len(plan.skipped) == most(shape) == 7
     assert watched.half() == [] and watched.again == []
     assert watched.pending == [] and watched.unscheduled == {}

@@ -16,7 +16,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, Action, RbacRule, ServedUser
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.drains.drainers import TOKEN, Served, our_words, ours, served
 from tests.drains.secured import secured
@@ -95,11 +95,11 @@ def check(world: Served, run: Going) -> None:
     assert len(watched.evicted) == world.shape.pods and watched.again == [] and watched.overdrawn == []
     (phase,) = {doc["data"]["phase"] for doc in journals(world.api) if "phase" in doc["data"]}
     assert phase == "ended"
-    assert at(lease(world.api), "spec", "leaseTransitions") in (None, 0, 1), "nobody else ever held it"
+    assert nested_field(lease(world.api), "spec", "leaseTransitions") in (None, 0, 1), "nobody else ever held it"
 
 
 def journals(api: Api) -> list[Doc]:
-    return api.now(lambda plane: [item.doc for item in plane.store.list("configmaps")])
+    return api.run_locked(lambda plane: [item.doc for item in plane.store.list("configmaps")])
 
 
 def lease(api: Api) -> Doc:
@@ -107,7 +107,7 @@ def lease(api: Api) -> Doc:
         item = plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain"))
         return {} if item is None else item.doc
 
-    return api.now(held)
+    return api.run_locked(held)
 
 
 def untouched(world: Served) -> None:
@@ -198,14 +198,14 @@ def test_a_server_that_is_away_for_more_than_half_a_minute(tmp_path: Path) -> No
         world = stack.enter_context(served(small(), tmp_path / "home", SPEED))
         run = stack.enter_context(going(our_words(world, None, "-o", "json"), world.environ))
         run.until("evicted", 4)
-        before = at(lease(world.api), "spec", "holderIdentity")
+        before = nested_field(lease(world.api), "spec", "holderIdentity")
         away_s, port = time.monotonic(), world.server.port
         world.server.shutdown()
         world.server.server_close()
         time.sleep(AWAY_S)
         stack.enter_context(serving_again(world.counted, port))
         run.until("evicted")
-        assert before and at(lease(world.api), "spec", "holderIdentity") == before
+        assert before and nested_field(lease(world.api), "spec", "holderIdentity") == before
         check(world, run)
     held = [event for event in run.events if event.get("what") in ("held", "released")]
     # On a busy machine another guard may hold it once more, for pods that found no node in time for example.
@@ -226,7 +226,7 @@ def test_what_was_done_is_told_when_the_lock_is_gone(tmp_path: Path) -> None:
     with served(small(), tmp_path / "home", SPEED) as world:
         with going(our_words(world, None, "-o", "json"), world.environ) as run:
             run.until("evicted", 4)
-            world.api.now(gone)
+            world.api.run_locked(gone)
             assert run.to_the_end() == 6 and "drain resume" in run.said, run.said
         done = run.answer
         assert (done["kind"], done["outcome"]) == ("DrainRun", "stopped") and "eksdoc-drain" in done["stopped"]

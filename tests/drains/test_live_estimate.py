@@ -39,8 +39,8 @@ def shown(shape: Shape, stops: tuple[tuple[str, float], ...] = ()) -> tuple[list
     stage, _, cluster, plan = virtual.planned(shape, stops=stops)
     stage.start(shape)
     engine, found = Engine(plan, ObservedState(cluster)), list[RunProgress]()
-    ended = a_drain(engine, StageField(stage, KeptJournal()), show=found.append).to_the_end()
-    assert ended.whole
+    ended = a_drain(engine, StageField(stage, KeptJournal()), show=found.append).run()
+    assert ended.is_complete
     return found, ended.record.drain_s
 
 
@@ -63,8 +63,8 @@ def test_within_a_fifth_of_the_truth_once_a_fifth_of_the_pods_are_gone(shape: Sh
     later = [each for each in found if each.gone >= each.pods / 5]
     assert later[0].gone < later[0].pods / 2
     for each in later:
-        assert each.left_s is not None
-        assert abs(each.at_s + each.left_s - took_s) <= NEAR * took_s, each.said
+        assert each.remaining_s is not None
+        assert abs(each.at_s + each.remaining_s - took_s) <= NEAR * took_s, each.summary
 
 
 def test_the_plan_alone_would_be_further_from_it() -> None:
@@ -76,9 +76,9 @@ def test_the_plan_alone_would_be_further_from_it() -> None:
 def test_as_long_as_no_pod_of_a_workload_has_stopped_it_is_a_range_that_says_why() -> None:
     found, took_s = shown(stopping(12))
     first = next(each for each in found if each.unmeasured)
-    assert first.slow_left_s is not None and first.left_s is not None
-    assert first.at_s + first.slow_left_s >= took_s
-    assert "left (how long pods of" in first.said and "is not measured yet" in first.said
+    assert first.slow_remaining_s is not None and first.remaining_s is not None
+    assert first.at_s + first.slow_remaining_s >= took_s
+    assert "left (how long pods of" in first.summary and "is not measured yet" in first.summary
     assert found[-1].unmeasured == 0
 
 

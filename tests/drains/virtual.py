@@ -8,15 +8,15 @@ from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.loop import DrainRunEnd
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
-from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.embedded.loading import load_documents
+from kubectl_eksdoc.embedded.stage import SimulatedStage
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.simulator.faults import TimedMishap
+from kubectl_eksdoc.simulator.faults import InjectedFault
 from kubectl_eksdoc.simulator.plane import ControlPlaneLags
 from tests.drain.fields import KeptJournal, StageField, a_drain
 from tests.drains.drainers import LAGS, START
@@ -33,11 +33,11 @@ class Run(NamedTuple):
 
     @property
     def refused(self) -> int:
-        return sum(moment.what is Happened.REFUSED for moment in self.ended.record.moments)
+        return sum(moment.what is DrainEventKind.REFUSED for moment in self.ended.record.moments)
 
 
 class Staged(NamedTuple):
-    stage: EmbeddedStage
+    stage: SimulatedStage
     watched: Watched
     cluster: Cluster
     plan: DrainPlan
@@ -47,10 +47,10 @@ def planned(shape: Shape, policy: DrainPolicy = DrainPolicy(), stops: tuple[tupl
     """Nobody is at work yet."""
     reads = tuple(KindRead(resource, ReadState.READ) for resource in kinds.ALL)
     observed = Cluster(Identity("lab", "lab"), Source.SNAPSHOT, START, reads=reads)
-    plane = load(shape.docs(), START, seed=7).plane
+    plane = load_documents(shape.docs(), START, seed=7).plane
     late_s = LAGS.disruptions_s - ControlPlaneLags().disruptions_s
-    stage = EmbeddedStage(plane, observed, [TimedMishap(late_s=lambda: late_s)])
-    return Staged(stage, Watched(plane), *plan_drain(stage, TARGETS, policy, stops=lambda _: stops))
+    stage = SimulatedStage(plane, observed, [InjectedFault(extra_delay_s=lambda: late_s)])
+    return Staged(stage, Watched(plane), *plan_drain(stage, TARGETS, policy, stop_times=lambda _: stops))
 
 
 def run(shape: Shape, policy: DrainPolicy = DrainPolicy()) -> Run:
@@ -62,6 +62,6 @@ def carried_out(shape: Shape, staged: Staged) -> Run:
     """To its end; nobody adds a node meanwhile, so that a plan which needs one has none."""
     stage, watched, cluster, plan = staged
     stage.start(shape)
-    ended = a_drain(Engine(plan, ObservedState(cluster)), StageField(stage, KeptJournal())).to_the_end()
+    ended = a_drain(Engine(plan, ObservedState(cluster)), StageField(stage, KeptJournal())).run()
     watched.settled()
     return Run(plan, ended, watched)

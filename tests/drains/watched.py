@@ -8,7 +8,7 @@ from statistics import median
 
 from kubectl_eksdoc.embedded.serving.requests import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 
@@ -86,7 +86,7 @@ class Watched:
     def _note(self, change: StoreChange) -> None:
         resource, doc = change.item.resource, change.item.doc
         if resource == NODES:
-            if self.cordoned_s is None and at(doc, "spec", "unschedulable"):
+            if self.cordoned_s is None and nested_field(doc, "spec", "unschedulable"):
                 self.cordoned_s = self._now_s
         elif resource == BUDGETS:
             self._budget(change)
@@ -95,11 +95,11 @@ class Watched:
 
     @property
     def _now_s(self) -> float:
-        return self._plane.agenda.seconds
+        return self._plane.virtual_time.seconds
 
     def _pod(self, change: StoreChange) -> None:
         item, doc = change.item, change.item.doc
-        if change.what is StoreChangeKind.DELETED:
+        if change.change_kind is StoreChangeKind.DELETED:
             self._waiting.pop(item.uid, None)
             if item.uid in self.evicted:
                 self.gone_s = self._now_s
@@ -109,7 +109,7 @@ class Watched:
         if _is(doc, "DisruptionTarget") and not _is(before, "DisruptionTarget"):
             self.evicted[item.uid] += 1
         if _is(doc, "Ready") and not _is(before, "Ready"):
-            self._unseen.setdefault((item.key[0], str(at(doc, "metadata", "labels", "app"))), self._now_s)
+            self._unseen.setdefault((item.key[0], str(nested_field(doc, "metadata", "labels", "app"))), self._now_s)
         if _node_of(doc):
             name, since_s = self._waiting.pop(item.uid, ("", self._now_s))
             self._had_none(name, since_s)
@@ -122,7 +122,7 @@ class Watched:
 
     def _budget(self, change: StoreChange) -> None:
         status = change.item.doc.get("status") or {}
-        before = at(change.before.doc, "status") or {} if change.before is not None else {}
+        before = nested_field(change.before.doc, "status") or {} if change.before is not None else {}
         if status.get("disruptionsAllowed", 0) < 0:
             self.overdrawn.append("/".join(change.item.key))
         if status.get("currentHealthy", 0) > before.get("currentHealthy", 0) and change.item.key in self._unseen:
@@ -130,17 +130,17 @@ class Watched:
 
 
 def _is(doc: Doc, condition: str) -> bool:
-    found = at(doc, "status", "conditions") or ()
+    found = nested_field(doc, "status", "conditions") or ()
     return any(each["type"] == condition and each["status"] == "True" for each in found)
 
 
 def _node_of(doc: Doc) -> str:
-    return str(at(doc, "spec", "nodeName") or "")
+    return str(nested_field(doc, "spec", "nodeName") or "")
 
 
 def _counts(doc: Doc) -> bool:
     """Agents stay where they are."""
-    return not any(each["kind"] == "DaemonSet" for each in at(doc, "metadata", "ownerReferences") or ())
+    return not any(each["kind"] == "DaemonSet" for each in nested_field(doc, "metadata", "ownerReferences") or ())
 
 
 class Counted:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.policy import DrainPolicy, chance
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.drain.policy import DrainPolicy, random_fraction
+from kubectl_eksdoc.drain.run.events import DrainEventKind
+from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.options import ALL
 from tests.drains import virtual
@@ -37,7 +37,7 @@ class World(Shape):
         return pod.grace_seconds * (least + (most - least) * self._luck(pod))
 
     def _luck(self, pod: Pod) -> float:
-        return chance(self.seed, hash_of(pod.uid))
+        return random_fraction(self.seed, hash_of(pod.uid))
 
 
 def hash_of(text: str) -> int:
@@ -49,7 +49,7 @@ def a_world(seed: int) -> World:
     c = Random(seed)
     old = c.randint(1, 5)
     apps = tuple(_app(c, f"app-{i}") for i in range(c.randint(1, 5)))
-    at_once = ((ALL, Amount(c.randint(1, 3))),) if c.random() < 0.3 else ()
+    at_once = ((ALL, IntOrPercent(c.randint(1, 3))),) if c.random() < 0.3 else ()
     policy = DrainPolicy(
         max_unavailable=at_once,
         surge=c.choice((None, None, None, 0, 2)),
@@ -90,10 +90,10 @@ def held(seed: int) -> Held | None:
     if any(target.needs for target in staged.plan.targets):
         return None
     ran = virtual.carried_out(world, staged)
-    if ran.plan.estimate is None or not ran.ended.whole:
+    if ran.plan.estimate is None or not ran.ended.is_complete:
         return None
-    took_s = max(moment.at_s for moment in ran.ended.record.moments if moment.what is Happened.DONE)
-    binds = ran.plan.estimate.least[0]
+    took_s = max(moment.at_s for moment in ran.ended.record.moments if moment.what is DrainEventKind.DONE)
+    binds = ran.plan.estimate.lower_bounds[0]
     return Held(seed, took_s, binds.seconds, binds.name.value)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.probed import PROPAGATION_S, AskedDns, WithProbes
+from kubectl_eksdoc.embedded.probed import PROPAGATION_S, MeasuredDns, ProbeKubeletTimes
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from kubectl_eksdoc.simulator.registry import DeleteOptions
 from tests.coredns_lameduck.labs import a_dns, a_zoned
 from tests.coredns_lameduck.worlds import World
@@ -31,12 +31,12 @@ class Plane:
         self.plane.load("namespaces", [a_namespace("default"), a_namespace("kube-system")])
         for resource, doc in a_dns(lameduck).items():
             self.plane.load(resource, [doc])
-        self.dns = AskedDns(self.plane, speed, lambda: WALL)
-        self.plane.start(WithProbes(Kubelet(0.5), self.dns), every_controller)
+        self.dns = MeasuredDns(self.plane, speed, lambda: WALL)
+        self.plane.start(ProbeKubeletTimes(Kubelet(0.5), self.dns), workload_controllers)
         self.pass_s(10)
 
     def pass_s(self, seconds: float) -> None:
-        self.plane.agenda.run_until(self.plane.agenda.seconds + seconds)
+        self.plane.virtual_time.run_until(self.plane.virtual_time.seconds + seconds)
 
     def asks(self, addresses: dict[str, str]) -> None:
         targets = [{"name": name, "address": address, "port": 53} for name, address in addresses.items()]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.stage import version_of, whole
+from kubectl_eksdoc.embedded.loading import load_documents
+from kubectl_eksdoc.embedded.stage import server_version, with_patch_version
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.cluster import Identity, played
-from kubectl_eksdoc.model.quantities import parse
+from kubectl_eksdoc.model.cluster import Identity, simulated_version
+from kubectl_eksdoc.model.quantities import parse_version
 from tests.builders import a_cluster, a_node
 from tests.embedded.definitions import a_definition
 from tests.simulator.planes import START, a_node_doc, a_pod_doc
@@ -25,9 +25,9 @@ def test_objects_stay_as_they_are_but_for_their_version_and_of_two_with_one_name
     pod, other = a_pod_doc("web-0", "a"), a_pod_doc("web-0", "b")
     for each in (pod, other):
         each["metadata"]["namespace"] = "shop"
-    loaded = load([a_node_doc("a"), pod, other], START)
+    loaded = load_documents([a_node_doc("a"), pod, other], START)
     item = loaded.plane.store.get("pods", ("shop", "web-0"))
-    assert item is not None and loaded.doubled == {"v1 Pod": 1}
+    assert item is not None and loaded.duplicates == {"v1 Pod": 1}
     meta = {key: value for key, value in item.doc["metadata"].items() if key != "resourceVersion"}
     assert {**item.doc, "metadata": meta} == pod
     namespaces = [item.key[1] for item in loaded.plane.store.list("namespaces")]
@@ -39,15 +39,15 @@ def test_objects_of_the_wrong_shape_are_left_out_and_said() -> None:
     bent["spec"]["containers"] = "none"
     half = a_definition("Half")
     del half["spec"]["names"]["kind"]
-    loaded = load([bent, half, custom("Half"), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}], START)
-    assert loaded.misshapen == {
+    loaded = load_documents([bent, half, custom("Half"), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}], START)
+    assert loaded.malformed == {
         "apiextensions.k8s.io/v1 CustomResourceDefinition": 1,
         "v1 ConfigMap": 1,
     }
-    assert [(each.resource.kind, each.node, each.said) for each in loaded.invalid] == [
+    assert [(each.resource.kind, each.node, each.message) for each in loaded.invalid] == [
         ("Pod", "a", "Pod default/bent: spec.containers is a string, not a slice")
     ]
-    assert loaded.left_out == {"example.com/v1 Half": 1}
+    assert loaded.undeclared == {"example.com/v1 Half": 1}
     assert [note.partition(":")[0] for note in loaded.notes] == [
         "left out of the simulated cluster, as no CustomResourceDefinition in the dump declares their kind",
         "left out of the simulated cluster, as they are no objects as a server has them",
@@ -60,7 +60,7 @@ def test_without_uids_references_follow_names() -> None:
         {"apiVersion": "example.com/v1", "kind": "Widget", "name": "x", "uid": "lost"}
     ]
     del pod["metadata"]["uid"]
-    plane = load([pod, owner, a_definition("Widget")], START).plane
+    plane = load_documents([pod, owner, a_definition("Widget")], START).plane
     held = plane.store.get("pods", ("default", "web-0"))
     there = plane.store.get("widgets.example.com", ("default", "x"))
     assert held is not None and there is not None
@@ -104,22 +104,22 @@ def owned(**owner: str) -> Doc:
 )
 def test_what_a_server_would_not_have_stored_is_named(doc: Doc, said: str) -> None:
     """Controllers would stumble over it, or work without an end."""
-    (invalid,) = load([doc], START).invalid
-    assert invalid.said == f"{doc['kind']} default/web: {said}"
+    (invalid,) = load_documents([doc], START).invalid
+    assert invalid.message == f"{doc['kind']} default/web: {said}"
     assert invalid.resource.kind == doc["kind"]
 
 
 def test_a_dump_is_served_in_the_version_of_its_newest_kubelet_and_that_has_a_patch() -> None:
     nodes = [a_node("old", version="v1.32.3-eks-473151a"), a_node("new", version="v1.33.1-eks-1b3e656")]
     dump = replace(a_cluster(nodes=nodes), identity=Identity())
-    assert version_of(dump) == whole("v1.33.1-eks-1b3e656") == "v1.33.1-eks-1b3e656"
-    assert version_of(replace(dump, identity=Identity(server_version="1.34"))) == whole("v1.34") == "v1.34.0"
-    assert version_of(replace(dump, nodes=())) == "", "nothing tells it"
+    assert server_version(dump) == with_patch_version("v1.33.1-eks-1b3e656") == "v1.33.1-eks-1b3e656"
+    assert server_version(replace(dump, identity=Identity(server_version="1.34"))) == with_patch_version("v1.34") == "v1.34.0"
+    assert server_version(replace(dump, nodes=())) == "", "nothing tells it"
 
 
 @pytest.mark.parametrize("speed", [0.5, 1.0, 15.0, 1_000_000.0])
 def test_its_version_says_how_fast_it_plays(speed: float) -> None:
-    said = played("v1.33.1-eks-1b3e656", speed)
-    assert Identity(server_version=said).speed == speed and parse(said) == parse("v1.33.1")
+    said = simulated_version("v1.33.1-eks-1b3e656", speed)
+    assert Identity(server_version=said).speed == speed and parse_version(said) == parse_version("v1.33.1")
     for version in ("", "v1.33.1-eks-1b3e656", "v1.33.1+rehearsal.x", "v1.33.1+rehearsal.x1e9"):
         assert Identity(server_version=version).speed == 1.0, "a cluster whose time is ours"

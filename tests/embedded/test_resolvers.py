@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.apply import config_map
-from kubectl_eksdoc.coredns_lameduck.run import Logged, Metrics, logged, metrics_of
-from kubectl_eksdoc.embedded.probed import Resolvers
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.coredns_lameduck.apply import config_map_manifest
+from kubectl_eksdoc.coredns_lameduck.run import ReloadLog, ReloadMetrics, parse_log, parse_metrics
+from kubectl_eksdoc.embedded.probed import CoreDnsPods
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.requests import (
@@ -23,13 +23,13 @@ from kubectl_eksdoc.embedded.serving.requests import (
 )
 from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.kube.single_objects import ResolverPods
-from kubectl_eksdoc.kubernetes.corefile import parse
-from kubectl_eksdoc.kubernetes.corefile_edits import sums
-from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc
+from kubectl_eksdoc.kubernetes.corefile import parse_corefile
+from kubectl_eksdoc.kubernetes.corefile_edits import corefile_hashes
+from kubectl_eksdoc.model.api_objects import ApplyResult, ApplyConflict, ApplyConflicts, Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.wiring.runs import maps_of
+from kubectl_eksdoc.wiring.runs import applied_maps
 from tests.addon.stand_in.coredns import COREFILE
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -45,9 +45,9 @@ USERS = {
 class World:
     """A server whose time passes when it is told to."""
 
-    def __init__(self, server: SimulatedApiServer, api: Api, resolvers: Resolvers, home: Path) -> None:
+    def __init__(self, server: SimulatedApiServer, api: Api, resolvers: CoreDnsPods, home: Path) -> None:
         self.api, self.resolvers, self._server, self._home = api, resolvers, server, home
-        self.pods = api.now(
+        self.pods = api.run_locked(
             lambda plane: sorted(
                 "/".join(item.key)
                 for item in plane.store.list("pods")
@@ -62,61 +62,61 @@ class World:
         return ResolverPods(self.connection(user), lambda: ())
 
     def passes(self, seconds: float) -> None:
-        self.api.now(lambda plane: plane.agenda.run_until(plane.agenda.seconds + seconds))
+        self.api.run_locked(lambda plane: plane.virtual_time.run_until(plane.virtual_time.seconds + seconds))
 
-    def sets(self, text: str, force: bool = True) -> AppliedObject | Conflicting:
-        return maps_of(self.connection()).apply(config_map(text), force)
+    def sets(self, text: str, force: bool = True) -> ApplyResult | ApplyConflicts:
+        return applied_maps(self.connection()).apply(config_map_manifest(text), force)
 
-    def metrics(self, pod: str) -> Metrics | None:
+    def metrics(self, pod: str) -> ReloadMetrics | None:
         with closing(self.asked()) as asked:
             found = asked.metrics([pod], 9153)[pod]
         assert isinstance(found, str), found
-        return metrics_of(found)
+        return parse_metrics(found)
 
-    def log(self, pod: str, since_s: int) -> Logged:
+    def log(self, pod: str, since_s: int) -> ReloadLog:
         with closing(self.asked()) as asked:
             found = asked.logs([pod], since_s)[pod]
         assert isinstance(found, str), found
-        return logged(found)
+        return parse_log(found)
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     plane = worlds.plane_of("rich", None)
-    first = Api(plane, Setup(TokenUsers(USERS)), ManualTime())
+    first = Api(plane, ApiSetup(TokenUsers(USERS)), ManualTime())
     with serving(first) as server:
         connection = Connection(kubeconfig=kubeconfigs.one(tmp_path / "first", server.url("admin"), name="lab"))
-        assert isinstance(maps_of(connection).apply(config_map(COREFILE), True), AppliedObject)
-    resolvers = Resolvers(plane)
-    setup = Setup(TokenUsers(USERS), logs=PodLogs(aged=resolvers.lines), ports=resolvers.answer)
+        assert isinstance(applied_maps(connection).apply(config_map_manifest(COREFILE), True), ApplyResult)
+    resolvers = CoreDnsPods(plane)
+    setup = ApiSetup(TokenUsers(USERS), logs=PodLogs(aged=resolvers.lines), ports=resolvers.answer)
     with serving(Api(plane, setup, ManualTime())) as server:
         yield World(server, first, resolvers, tmp_path)
 
 
 def sum_of(text: str) -> str:
-    corefile = parse(text)
+    corefile = parse_corefile(text)
     assert isinstance(corefile, Corefile)
-    return sums(corefile)[0]
+    return corefile_hashes(corefile)[0]
 
 
 def test_a_new_corefile_is_taken_up_within_minutes_and_not_at_once(world: World) -> None:
     pod = world.pods[0]
-    assert world.log(pod, 10**9) == Logged(sum_of(COREFILE)) and world.metrics(pod) == Metrics("", 0.0)
+    assert world.log(pod, 10**9) == ReloadLog(sum_of(COREFILE)) and world.metrics(pod) == ReloadMetrics("", 0.0)
     world.sets(NEW)
-    assert world.log(pod, 5) == Logged() and world.metrics(pod) == Metrics("", 0.0)
+    assert world.log(pod, 5) == ReloadLog() and world.metrics(pod) == ReloadMetrics("", 0.0)
     world.passes(120)
-    assert world.log(pod, 121) == Logged(sum_of(NEW)) and world.metrics(pod) == Metrics(sum_of(NEW), 0.0)
+    assert world.log(pod, 121) == ReloadLog(sum_of(NEW)) and world.metrics(pod) == ReloadMetrics(sum_of(NEW), 0.0)
     world.passes(100)
-    assert world.log(pod, 10) == Logged(), "only what it printed since then"
+    assert world.log(pod, 10) == ReloadLog(), "only what it printed since then"
 
 
 def test_one_that_refuses_counts_it_and_names_the_new_one_all_the_same(world: World) -> None:
     pod, other = world.pods[:2]
-    world.resolvers.stubborn[pod.partition("/")[2]] = "address in use"
+    world.resolvers.refusing_pods[pod.partition("/")[2]] = "address in use"
     world.sets(NEW)
     world.passes(120)
-    assert world.metrics(pod) == Metrics(sum_of(NEW), 1.0) and "address in use" in world.log(pod, 121).refused
-    assert world.metrics(other) == Metrics(sum_of(NEW), 0.0)
+    assert world.metrics(pod) == ReloadMetrics(sum_of(NEW), 1.0) and "address in use" in world.log(pod, 121).refused
+    assert world.metrics(other) == ReloadMetrics(sum_of(NEW), 0.0)
 
 
 def test_what_coredns_would_not_take_is_refused_by_each(world: World) -> None:
@@ -132,7 +132,7 @@ def test_without_reload_nobody_looks(world: World) -> None:
     for text in (COREFILE.replace("    reload\n", ""), NEW):
         world.sets(text)
         world.passes(120)
-    assert world.log(world.pods[0], 121) == Logged()
+    assert world.log(world.pods[0], 121) == ReloadLog()
 
 
 def test_who_may_not_and_who_is_not_there_is_told(world: World) -> None:
@@ -148,7 +148,7 @@ def test_who_may_not_and_who_is_not_there_is_told(world: World) -> None:
     assert isinstance(gone, Absent)
     world.sets(NEW)
     world.passes(120)
-    with closing(ResolverPods(world.connection(), lambda: (), most_bytes=64)) as asked:
+    with closing(ResolverPods(world.connection(), lambda: (), max_log_bytes=64)) as asked:
         (log,) = asked.logs(world.pods[:1], 121).values()
     assert isinstance(log, Unknown) and "more than 64 bytes" in log.why and not log.missing
 
@@ -156,7 +156,7 @@ def test_who_may_not_and_who_is_not_there_is_told(world: World) -> None:
 def test_a_map_is_applied_or_it_is_said_who_has_it(world: World) -> None:
     theirs = world.connection("viewer")
     with pytest.raises(Forbidden) as raised:
-        maps_of(theirs).apply(config_map(NEW))
+        applied_maps(theirs).apply(config_map_manifest(NEW))
     assert raised.value.missing == "patch configmaps"
 
     def stolen(plane: object) -> Doc:
@@ -166,13 +166,13 @@ def test_a_map_is_applied_or_it_is_said_who_has_it(world: World) -> None:
         plane.store.replace(item, doc)  # type: ignore[attr-defined]
         return doc
 
-    before = world.api.now(stolen)
-    assert world.sets(NEW, False) == Conflicting((Conflict(".data.Corefile", "helm"),))
-    old = config_map(NEW)
+    before = world.api.run_locked(stolen)
+    assert world.sets(NEW, False) == ApplyConflicts((ApplyConflict(".data.Corefile", "helm"),))
+    old = config_map_manifest(NEW)
     old["metadata"]["resourceVersion"] = "1"
     with pytest.raises(Drifted):
-        maps_of(world.connection()).apply(old, True)
-    dry = maps_of(world.connection()).apply(config_map(NEW), True, dry=True)
-    assert isinstance(dry, AppliedObject) and dry.doc["data"]["Corefile"] == NEW
-    now = world.api.now(lambda plane: plane.store.get("configmaps", ("kube-system", "coredns")))
+        applied_maps(world.connection()).apply(old, True)
+    dry = applied_maps(world.connection()).apply(config_map_manifest(NEW), True, dry=True)
+    assert isinstance(dry, ApplyResult) and dry.doc["data"]["Corefile"] == NEW
+    now = world.api.run_locked(lambda plane: plane.store.get("configmaps", ("kube-system", "coredns")))
     assert now is not None and now.doc["data"] == before["data"]

@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from kubectl_eksdoc.embedded.serving.requests import ConnectionLost, NoAnswer, RequestHandler, ServedRequest
-from kubectl_eksdoc.kube.requests import JSON, Clock, SentRequest
-from kubectl_eksdoc.kube.responses import http_date
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.kube.requests import JSON, Clock, ApiResponse
+from kubectl_eksdoc.kube.responses import parse_http_date
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, LostResponse, StatusCause
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=timezone.utc)
 
@@ -44,7 +44,7 @@ class HttpSender:
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: dict[str, Any] | None, content_type: str = JSON
-    ) -> SentRequest:
+    ) -> ApiResponse:
         url = urlsplit(self.url)
         target = f"{url.path}{path}" + (f"?{urlencode(query)}" if query else "")
         data = None if body is None else json.dumps(body).encode()
@@ -57,10 +57,10 @@ class HttpSender:
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             self.sent.append((method, path, 0))
-            return SentRequest(LostAnswer(f"{type(error).__name__}: {error}"), {})
+            return ApiResponse(LostResponse(f"{type(error).__name__}: {error}"), {})
         self._connection = connection
         self.sent.append((method, path, response.status))
-        date = http_date(response.headers.get("date", "")) if self.dates is None else self.dates()
+        date = parse_http_date(response.headers.get("date", "")) if self.dates is None else self.dates()
         return sent_of(response.status, text, response.headers.get("retry-after", ""), date)
 
     def close(self) -> None:
@@ -78,26 +78,26 @@ class DirectSender:
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: dict[str, Any] | None, content_type: str = JSON
-    ) -> SentRequest:
+    ) -> ApiResponse:
         headers = {"authorization": f"Bearer {self.token}", "content-type": content_type}
         data = b"" if body is None else json.dumps(body).encode()
         words = {name: (value,) for name, value in query.items()}
         try:
             reply = self.api.handle(ServedRequest(method, path, words, headers, data))
         except (ConnectionLost, NoAnswer) as error:
-            return SentRequest(LostAnswer(type(error).__name__), {})
+            return ApiResponse(LostResponse(type(error).__name__), {})
         return sent_of(reply.status, reply.body, reply.headers.get("Retry-After", ""), self.dates())
 
 
-def sent_of(code: int, text: bytes, retry_after: str, date: datetime | None) -> SentRequest:
+def sent_of(code: int, text: bytes, retry_after: str, date: datetime | None) -> ApiResponse:
     try:
         doc = json.loads(text)
     except ValueError:
         doc = {"kind": "Status", "message": text.decode(errors="replace").strip()}
     if doc.get("kind") != "Status":
-        return SentRequest(ApiStatus(code), doc, date)
+        return ApiResponse(ApiStatus(code), doc, date)
     given = doc.get("details") or {}
     causes = tuple(StatusCause(each.get("reason", ""), each.get("message", "")) for each in given.get("causes") or ())
     retry_s = int(retry_after or given.get("retryAfterSeconds") or 0)
-    details = Details(given.get("name", ""), given.get("group", ""), given.get("kind", ""), "", causes, retry_s)
-    return SentRequest(ApiStatus(code, doc.get("reason", ""), doc.get("message", ""), details), {}, date)
+    details = StatusDetails(given.get("name", ""), given.get("group", ""), given.get("kind", ""), "", causes, retry_s)
+    return ApiResponse(ApiStatus(code, doc.get("reason", ""), doc.get("message", ""), details), {}, date)

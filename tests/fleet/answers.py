@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, MemberFinding, UnjudgedMember
+from kubectl_eksdoc.model.cluster import Identity, JudgedMember, FleetMember, MemberFinding, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
 
 SEEN = "2026-11-20T08:51:00Z"
@@ -26,5 +26,5 @@ def refused(exit_code: int = 3, reason: str = "no answer within 3 min") -> Unjud
     return UnjudgedMember(exit_code, reason, "Give it longer: --fleet-timeout.")
 
 
-def a_member(name: str) -> Member:
-    return Member(name, name)
+def a_member(name: str) -> FleetMember:
+    return FleetMember(name, name)

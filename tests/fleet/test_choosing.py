@@ -9,33 +9,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.fleet.clusters import KEYS, listed, named
-from kubectl_eksdoc.model.cluster import Member
+from kubectl_eksdoc.fleet.clusters import KEYS, members_from_entries, members_by_name
+from kubectl_eksdoc.model.cluster import FleetMember
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"
 CONTEXTS = ("prod-us", "prod-eu", "staging-eu", ARN)
 
 
 def names(text: str) -> list[str]:
-    return [member.name for member in named(text, CONTEXTS)]
+    return [member.name for member in members_by_name(text, CONTEXTS)]
 
 
 def refused(text: str) -> str:
     with pytest.raises(UsageError) as error:
-        named(text, CONTEXTS)
+        members_by_name(text, CONTEXTS)
     return str(error.value)
 
 
 def refused_list(*entries: object) -> str:
     with pytest.raises(UsageError) as error:
-        listed(entries, CONTEXTS, "--fleet prod.yaml")
+        members_from_entries(entries, CONTEXTS, "--fleet prod.yaml")
     return str(error.value)
 
 
 def test_names_come_as_they_were_given() -> None:
-    assert named("staging-eu, prod-eu", CONTEXTS) == (
-        Member("staging-eu", "staging-eu"),
-        Member("prod-eu", "prod-eu"),
+    assert members_by_name("staging-eu, prod-eu", CONTEXTS) == (
+        FleetMember("staging-eu", "staging-eu"),
+        FleetMember("prod-eu", "prod-eu"),
     )
     assert names(f"{ARN},") == [ARN]
 
@@ -59,7 +59,7 @@ def test_an_unknown_name_is_told_with_those_that_are_near() -> None:
 
 def test_without_a_kubeconfig_it_is_said_how_to_get_one() -> None:
     with pytest.raises(UsageError, match="aws eks update-kubeconfig"):
-        named("prod-*", ())
+        members_by_name("prod-*", ())
 
 
 def test_twice_is_once_too_often() -> None:
@@ -69,10 +69,10 @@ def test_twice_is_once_too_often() -> None:
 
 def test_entries_say_what_is_different_for_one() -> None:
     entry = {"name": "shop", "context": ARN, "kubeconfig": "k", "cluster-name": "shop", "region": "r", "profile": "p"}
-    assert listed([entry, "staging-*", {"snapshot": "a.tar.gz"}], CONTEXTS, "f") == (
-        Member("shop", ARN, "k", "shop", "r", "p"),
-        Member("staging-eu", "staging-eu"),
-        Member("a.tar.gz", snapshot="a.tar.gz"),
+    assert members_from_entries([entry, "staging-*", {"snapshot": "a.tar.gz"}], CONTEXTS, "f") == (
+        FleetMember("shop", ARN, "k", "shop", "r", "p"),
+        FleetMember("staging-eu", "staging-eu"),
+        FleetMember("a.tar.gz", snapshot="a.tar.gz"),
     )
 
 
@@ -108,7 +108,7 @@ JSON = st.recursive(
 @given(st.lists(JSON, max_size=5))
 def test_whatever_is_listed_is_a_fleet_or_refused(entries: list[object]) -> None:
     try:
-        found = listed(entries, CONTEXTS, "--fleet f")
+        found = members_from_entries(entries, CONTEXTS, "--fleet f")
     except UsageError as error:
         assert error.message.startswith("--fleet f") and "\n" not in error.message.replace(json.dumps("\n"), "")
         return
@@ -119,7 +119,7 @@ def test_whatever_is_listed_is_a_fleet_or_refused(entries: list[object]) -> None
 @given(st.text(max_size=20))
 def test_whatever_is_named_is_a_fleet_or_refused(text: str) -> None:
     try:
-        found = named(text, CONTEXTS)
+        found = members_by_name(text, CONTEXTS)
     except UsageError as error:
         assert error.message.startswith("--fleet")
         return
@@ -127,10 +127,10 @@ def test_whatever_is_named_is_a_fleet_or_refused(text: str) -> None:
 
 
 def test_a_context_with_commas_in_its_name_is_itself() -> None:
-    assert [each.context for each in named("a,b", ("a", "a,b", "b"))] == ["a,b"]
-    assert [each.context for each in named("a,b", ("a", "b"))] == ["a", "b"]
+    assert [each.context for each in members_by_name("a,b", ("a", "a,b", "b"))] == ["a,b"]
+    assert [each.context for each in members_by_name("a,b", ("a", "b"))] == ["a", "b"]
 
 
 def test_a_character_that_no_process_takes_is_refused() -> None:
     with pytest.raises(UsageError, match="entry 1: snapshot has a character in it that no name has"):
-        listed([{"snapshot": "a\0b"}], (), "--fleet x")
+        members_from_entries([{"snapshot": "a\0b"}], (), "--fleet x")

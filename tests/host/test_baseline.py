@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.comparison import outline
+from kubectl_eksdoc.drain.comparison import plan_outline
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.saved import read_baseline
 from kubectl_eksdoc.model.baseline import Baseline
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.drain.report.comparisons import NOW, OPTIONS, a_compared_view
 from tests.drain.report.plans import CLUSTER, PLAN, a_view, an_empty_plan
 
 render = DrainReport.render
 
-TEXT = render(a_view(NOW, options=OPTIONS), "json", Look())
+TEXT = render(a_view(NOW, options=OPTIONS), "json", Appearance())
 
 
 def read(text: str | bytes, folder: Path) -> Baseline:
@@ -42,8 +42,8 @@ def refusal(text: str | bytes, folder: Path) -> BaselineError:
 @pytest.mark.parametrize("plan", [NOW, PLAN, an_empty_plan()], ids=["now", "full", "empty"])
 def test_a_plan_is_read_back_as_it_was_made(plan: DrainPlan, tmp_path: Path) -> None:
     """But for the order of lists, which is the document's. A blocker stands in it twice and counts once."""
-    found = read(render(a_view(plan, options=OPTIONS), "json", Look()), tmp_path)
-    made, back = outline(plan), found.outline
+    found = read(render(a_view(plan, options=OPTIONS), "json", Appearance()), tmp_path)
+    made, back = plan_outline(plan), found.outline
     for one, other in ((made.targets, back.targets), (made.budgets, back.budgets), (made.findings, back.findings)):
         assert set(one) == set(other) and len(one) == len(other)
     assert (made.evictions, made.left, made.rounds, made.waves, made.times) == (
@@ -66,7 +66,7 @@ def test_a_plan_is_read_back_as_it_was_made(plan: DrainPlan, tmp_path: Path) -> 
 
 
 def test_a_plan_that_was_compared_can_be_a_baseline(tmp_path: Path) -> None:
-    assert read(render(a_compared_view(), "json", Look()), tmp_path).outline == read(TEXT, tmp_path).outline
+    assert read(render(a_compared_view(), "json", Appearance()), tmp_path).outline == read(TEXT, tmp_path).outline
 
 
 def test_an_older_or_newer_form_is_named_with_the_version_that_made_it(tmp_path: Path) -> None:

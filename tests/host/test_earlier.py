@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.baseline.changes import outline_of
-from kubectl_eksdoc.check.plan import CheckWish
+from kubectl_eksdoc.check.plan import CheckScope
 from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.host.saved import is_snapshot, read_earlier
+from kubectl_eksdoc.host.saved import is_snapshot, read_saved_result
 from kubectl_eksdoc.model.api_objects import IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.model.baseline import SavedResult
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.check.report.checked import SKEW, STUCK, accepted, usual, view
 
-SEEN = view(usual(SKEW, STUCK), CheckWish(suppressions=(accepted(STUCK),)))
-TEXT = SEEN.render("json", Look())
+SEEN = view(usual(SKEW, STUCK), CheckScope(suppressions=(accepted(STUCK),)))
+TEXT = SEEN.render("json", Appearance())
 
 
 def read(text: str | bytes, folder: Path, kind: str = UPGRADE_CHECK) -> SavedResult:
     path = folder / "answer.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_earlier(str(path), kind, "check")
+    return read_saved_result(str(path), kind, "check")
 
 
 def refusal(text: str | bytes, folder: Path, kind: str = UPGRADE_CHECK) -> str:
@@ -37,7 +37,7 @@ def refusal(text: str | bytes, folder: Path, kind: str = UPGRADE_CHECK) -> str:
 
 @pytest.mark.parametrize("output", ["json", "yaml"])
 def test_an_answer_is_read_back_as_it_was_made(output: str, tmp_path: Path) -> None:
-    plan, found = SEEN.plan, read(SEEN.render(output, Look()), tmp_path)
+    plan, found = SEEN.plan, read(SEEN.render(output, Appearance()), tmp_path)
     cluster = plan.facts.cluster
     assert found.findings == tuple(map(outline_of, plan.findings))
     assert found.suppressed == tuple(outline_of(each.finding) for each in plan.suppressed) != ()
@@ -83,7 +83,7 @@ def test_a_folder_is_a_dump_and_what_is_not_there_is_no_snapshot(tmp_path: Path)
     assert is_snapshot(str(tmp_path)) and not is_snapshot(str(tmp_path / "none")) and not is_snapshot("a\0b")
     for path, said in ((tmp_path, "is a snapshot"), (tmp_path / "none", "cannot read"), (Path("-"), "not standard")):
         with pytest.raises(BaselineError, match=said):
-            read_earlier(str(path), UPGRADE_CHECK, "check")
+            read_saved_result(str(path), UPGRADE_CHECK, "check")
 
 
 def test_what_an_older_version_did_not_write_is_left_open(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.fleet import named_file, read_fleet
+from kubectl_eksdoc.host.fleet import fleet_file_path, read_fleet
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"
 
@@ -64,14 +64,14 @@ def test_what_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     (tmp_path / "prod").write_text("a\n")
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert [named_file(text) for text in ("@prod", "./prod", "prod", "/x", "@new")] == [
+    assert [fleet_file_path(text) for text in ("@prod", "./prod", "prod", "/x", "@new")] == [
         "prod",
         "./prod",
         "prod",
         "/x",
         "new",
     ]
-    assert [named_file(text) for text in ("folder", "prod-*", ARN, "prod,", "")] == ["", "", "", "", ""]
+    assert [fleet_file_path(text) for text in ("folder", "prod-*", ARN, "prod,", "")] == ["", "", "", "", ""]
 
 
 @given(st.text(max_size=60))

@@ -10,10 +10,10 @@ from time import monotonic, sleep
 
 import pytest
 
-from kubectl_eksdoc.host.processes import LONGEST_SAID, HookedField
+from kubectl_eksdoc.host.processes import MAX_MESSAGE, HookedBackend
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
-from kubectl_eksdoc.kubernetes.news import HookEnded, News, RequestAnswered
-from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE, Act, Cordon, Hook
+from kubectl_eksdoc.kubernetes.news import HookEnded, RunUpdate, RequestAnswered
+from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE, ClusterAction, Cordon, Hook
 
 HOOK = Hook(BEFORE_WAVE, 3, ("old-0", "old-1"))
 
@@ -22,37 +22,37 @@ class Echo:
     """Answers every act with a yes."""
 
     def __init__(self) -> None:
-        self.answers: list[News] = []
+        self.answers: list[RunUpdate] = []
         self.closed = False
 
-    def do(self, act: Act) -> None:
+    def do(self, act: ClusterAction) -> None:
         self.answers.append(RequestAnswered(act, ApiStatus(200)))
 
-    def news(self, wait_s: float) -> Sequence[News]:
+    def updates(self, wait_s: float) -> Sequence[RunUpdate]:
         found, self.answers = self.answers, []
         if not found:
             sleep(min(wait_s, 0.05))
         return found
 
-    def renew(self) -> None: ...
+    def restart_watches(self) -> None: ...
 
     def close(self) -> None:
         self.closed = True
 
 
 @contextmanager
-def hooked(command: str, timeout_s: float = 30.0) -> Iterator[HookedField]:
-    field = HookedField(Echo(), {BEFORE_WAVE: command, AFTER_WAVE: "exit 1"}, "r1", timeout_s)
+def hooked(command: str, timeout_s: float = 30.0) -> Iterator[HookedBackend]:
+    field = HookedBackend(Echo(), {BEFORE_WAVE: command, AFTER_WAVE: "exit 1"}, "r1", timeout_s)
     try:
         yield field
     finally:
         field.close()
 
 
-def news(field: HookedField) -> Sequence[News]:
+def news(field: HookedBackend) -> Sequence[RunUpdate]:
     until_s = monotonic() + 20
     while monotonic() < until_s:
-        if found := field.news(1.0):
+        if found := field.updates(1.0):
             return found
     raise AssertionError("nothing was told")
 
@@ -61,7 +61,7 @@ def asked(command: str, hook: Hook = HOOK, timeout_s: float = 30.0) -> HookEnded
     with hooked(command, timeout_s) as field:
         field.do(hook)
         (ended,) = news(field)
-    assert isinstance(ended, HookEnded) and ended.act == hook
+    assert isinstance(ended, HookEnded) and ended.hook == hook
     return ended
 
 
@@ -88,33 +88,33 @@ def test_who_fails_says_no_with_its_last_line() -> None:
     )
     assert asked("true") == HookEnded(HOOK, True, "")
     assert asked("exit 3") == HookEnded(HOOK, False, "exit status 3")
-    assert "exit status 127" in asked("no-such-command-anywhere").said
+    assert "exit status 127" in asked("no-such-command-anywhere").message
     assert asked("kill -9 $$") == HookEnded(HOOK, False, "killed by signal 9")
 
 
 def test_it_is_told_what_it_is_asked_about() -> None:
     told = asked('echo "$EKSDOC_RUN $EKSDOC_WAVE $EKSDOC_WHEN $EKSDOC_NODES; $(tr "\\n" ,)"')
-    assert told.said == "r1 3 before-wave old-0 old-1; old-0,old-1,"
+    assert told.message == "r1 3 before-wave old-0 old-1; old-0,old-1,"
 
 
 def test_of_thousands_of_nodes_the_names_stand_on_its_input() -> None:
     hook = Hook(BEFORE_WAVE, 1, tuple(f"ip-10-0-{i}.eu-central-1.compute.internal" for i in range(6000)))
     told = asked('echo "${EKSDOC_NODES-none} $(wc -l)"', hook)
-    assert told.ok and told.said.split() == ["none", "6000"]
+    assert told.ok and told.message.split() == ["none", "6000"]
 
 
 def test_a_hook_without_a_command_says_no() -> None:
-    field = HookedField(Echo(), {}, "r1")
+    field = HookedBackend(Echo(), {}, "r1")
     field.do(HOOK)
     (ended,) = news(field)
-    assert isinstance(ended, HookEnded) and not ended.ok and "cannot be run" in ended.said
+    assert isinstance(ended, HookEnded) and not ended.ok and "cannot be run" in ended.message
 
 
 @pytest.mark.long
 def test_who_takes_too_long_is_killed_with_what_it_started(tmp_path: Path) -> None:
     """One of them will not hear that it should end."""
     ended = asked(f"trap '' TERM; sleep 600 & echo $! > {tmp_path}/pid; echo waiting; wait; sleep 600", timeout_s=0.5)
-    assert not ended.ok and ended.said == "it takes more than 0s: waiting"
+    assert not ended.ok and ended.message == "it takes more than 0s: waiting"
     assert ends(int((tmp_path / "pid").read_text()))
 
 
@@ -141,15 +141,15 @@ def test_what_it_leaves_running_holds_nothing_up(tmp_path: Path) -> None:
 
 def test_who_says_too_much_is_not_kept_whole() -> None:
     ended = asked("head -c 3000000 /dev/zero | tr '\\0' x; exit 1")
-    assert not ended.ok and len(ended.said) <= LONGEST_SAID + 20
-    assert asked("printf 'a\\033[31mred\\n'").said == "a[31mred"
+    assert not ended.ok and len(ended.message) <= MAX_MESSAGE + 20
+    assert asked("printf 'a\\033[31mred\\n'").message == "a[31mred"
 
 
 def test_everything_else_is_the_inner_fields() -> None:
     inner = Echo()
-    field = HookedField(inner, {BEFORE_WAVE: "true"}, "r1")
+    field = HookedBackend(inner, {BEFORE_WAVE: "true"}, "r1")
     field.do(Cordon("old-0", "u"))
-    assert field.news(0.0) == [RequestAnswered(Cordon("old-0", "u"), ApiStatus(200))]
+    assert field.updates(0.0) == [RequestAnswered(Cordon("old-0", "u"), ApiStatus(200))]
     field.do(HOOK)
     field.do(Cordon("old-1", "u"))
     found = [*news(field)]

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import JournalError
-from kubectl_eksdoc.host.journals import JournalFile, read_run, runs, runs_folder, to_the_disk
-from kubectl_eksdoc.model.journal import JournalNote, Note
-from kubectl_eksdoc.objects.journal_lines import line
+from kubectl_eksdoc.host.journals import JournalFile, read_run, run_ids, runs_folder, sync_to_disk
+from kubectl_eksdoc.model.journal import NoteKind, NoteEntry
+from kubectl_eksdoc.objects.journal_lines import entry_line
 from tests.builders import NOW
 
-NOTES = [Note(number, NOW, JournalNote.PAUSED) for number in range(9)]
+NOTES = [NoteEntry(number, NOW, NoteKind.PAUSED) for number in range(9)]
 ROOT = Path(__file__).parents[2]
 
 
@@ -45,7 +45,7 @@ def test_what_was_appended_is_read(tmp_path: Path) -> None:
     again.append(NOTES[3:4])
     assert again.entries().entries == tuple(NOTES[:4]) == read_run(tmp_path / "a" / "b", "r1").entries
     again.close()
-    assert runs(tmp_path / "a" / "b") == ("r1",)
+    assert run_ids(tmp_path / "a" / "b") == ("r1",)
 
 
 def test_it_is_on_the_disk_before_it_returns(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_it_is_on_the_disk_before_it_returns(tmp_path: Path) -> None:
     assert disk.synced == [(True, 0)], "else the file may be gone after a power failure"
     journal.append(NOTES[:1])
     journal.append(NOTES[1:3])
-    sizes = [len(line(NOTES[0])), sum(len(line(note)) for note in NOTES[:3])]
+    sizes = [len(entry_line(NOTES[0])), sum(len(entry_line(note)) for note in NOTES[:3])]
     assert disk.synced[1:] == [(False, sizes[0]), (False, sizes[1])]
     journal.close()
 
@@ -71,7 +71,7 @@ def test_nobody_else_can_read_it(tmp_path: Path) -> None:
 
 
 def test_half_a_line_from_before_spoils_nothing(tmp_path: Path) -> None:
-    (tmp_path / "r1.jsonl").write_text(line(NOTES[0]) + line(NOTES[1])[:20], encoding="ascii")
+    (tmp_path / "r1.jsonl").write_text(entry_line(NOTES[0]) + entry_line(NOTES[1])[:20], encoding="ascii")
     journal = JournalFile(tmp_path, "r1")
     journal.append(NOTES[2:3])
     journal.append(NOTES[3:4])
@@ -114,7 +114,7 @@ journal.append(NOTES[3:4])
 
 @pytest.mark.parametrize("room", [40, *(pytest.param(room, marks=pytest.mark.long) for room in (0, 90))])
 def test_a_full_disk_is_one_error_and_no_half_line(tmp_path: Path, room: int) -> None:
-    limit = len(line(NOTES[0])) + room
+    limit = len(entry_line(NOTES[0])) + room
     command = [sys.executable, "-c", FULL, str(tmp_path), str(limit)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert f"the journal {tmp_path / 'r1.jsonl'} cannot be written to: File too large" in done.stdout
@@ -136,7 +136,7 @@ def test_an_id_that_is_none_leads_nowhere(tmp_path: Path, run: str) -> None:
 
 
 def test_a_run_that_this_machine_does_not_know_is_empty(tmp_path: Path) -> None:
-    assert read_run(tmp_path / "none", "r1").entries == () and runs(tmp_path / "none") == ()
+    assert read_run(tmp_path / "none", "r1").entries == () and run_ids(tmp_path / "none") == ()
 
 
 @pytest.mark.parametrize(
@@ -159,10 +159,10 @@ def test_without_a_home_it_is_said(home: str) -> None:
 def test_the_real_disk(tmp_path: Path) -> None:
     """Of a closed descriptor nothing can be brought anywhere: it is really asked."""
     descriptor = os.open(tmp_path / "x", os.O_CREAT | os.O_RDWR)
-    to_the_disk(descriptor)
+    sync_to_disk(descriptor)
     os.close(descriptor)
     with pytest.raises(OSError):
-        to_the_disk(descriptor)
+        sync_to_disk(descriptor)
 
 
 def test_a_process_that_is_killed_has_written_what_it_was_told(tmp_path: Path) -> None:

@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.dump import SnapshotFile, SnapshotFileReader, file_in, snapshot_at
+from kubectl_eksdoc.host.dump import SnapshotWriter, SnapshotFileReader, read_scene_file, read_snapshot
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
-from kubectl_eksdoc.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.model.snapshots import SceneManifest, Snapshot
 from kubectl_eksdoc.objects import journal_lines
 from kubectl_eksdoc.session.sources import SourceChoice, open_reader
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
-SCENE = Scene(
+SCENE = SceneManifest(
     Identity("lab", "prod", "111122223333", "eu-west-1", "v1.33", "uid-1"),
     NOW,
     (
@@ -40,22 +40,22 @@ def page(kind: str, *names: str) -> bytes:
     return json.dumps({"kind": f"{kind}List", "apiVersion": "v1", "items": items}).encode()
 
 
-def told(scene: Scene = SCENE, **scenes: Scene) -> bytes:
-    return journal_lines.written(Snapshot("0.1.0", Source.LIVE, {"": scene, **scenes}))
+def told(scene: SceneManifest = SCENE, **scenes: SceneManifest) -> bytes:
+    return journal_lines.write_manifest(Snapshot("0.1.0", Source.LIVE, {"": scene, **scenes}))
 
 
 def made(path: Path, manifest: bytes | None = None) -> Path:
-    file = SnapshotFile(str(path))
-    file.page("", NODES, page("Node", "a"))
-    file.page("", NODES, page("Node", "b"))
-    file.page("", PODS, page("Pod"))
-    file.file("", "cluster-answers", b"{}")
+    file = SnapshotWriter(str(path))
+    file.add_page("", NODES, page("Node", "a"))
+    file.add_page("", NODES, page("Node", "b"))
+    file.add_page("", PODS, page("Pod"))
+    file.add_file("", "cluster-answers", b"{}")
     file.finish(told() if manifest is None else manifest)
     return path
 
 
 def reader(path: Path, scene: str = "") -> SnapshotFileReader:
-    snapshot = snapshot_at(str(path))
+    snapshot = read_snapshot(str(path))
     assert snapshot is not None
     return SnapshotFileReader(str(path), scene, snapshot.scenes[scene])
 
@@ -76,19 +76,19 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         BUDGETS: (ReadState.FORBIDDEN, 0, "missing right: list poddisruptionbudgets.policy"),
         LEASES: (ReadState.NOT_HELD, 0, "the snapshot has no leases"),
     }
-    assert file_in(str(path), "", "cluster-answers") == b"{}"
-    assert file_in(str(path), "", "aws-answers") is None
+    assert read_scene_file(str(path), "", "cluster-answers") == b"{}"
+    assert read_scene_file(str(path), "", "aws-answers") is None
 
 
 def test_a_list_that_begins_anew_is_in_it_once(tmp_path: Path) -> None:
-    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
-    file.page("", NODES, page("Node", "gone"))
-    file.drop()
+    file = SnapshotWriter(str(tmp_path / "lab.eksdoc"))
+    file.add_page("", NODES, page("Node", "gone"))
+    file.discard()
     assert os.listdir(tmp_path) == []
-    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
-    file.page("", NODES, page("Node", "gone"))
-    file.forget("", NODES)
-    file.page("", NODES, page("Node", "a", "b"))
+    file = SnapshotWriter(str(tmp_path / "lab.eksdoc"))
+    file.add_page("", NODES, page("Node", "gone"))
+    file.restart_list("", NODES)
+    file.add_page("", NODES, page("Node", "a", "b"))
     file.finish(told())
     assert [node.name for node in reader(tmp_path / "lab.eksdoc").read((NODES,)).nodes] == ["a", "b"]
 
@@ -96,15 +96,15 @@ def test_a_list_that_begins_anew_is_in_it_once(tmp_path: Path) -> None:
 def test_the_file_that_was_there_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "lab.eksdoc"
     path.write_bytes(b"old")
-    file = SnapshotFile(str(path))
-    file.page("", NODES, page("Node", "a"))
+    file = SnapshotWriter(str(path))
+    file.add_page("", NODES, page("Node", "a"))
     assert path.read_bytes() == b"old"
     file.finish(told())
-    assert snapshot_at(str(path)) is not None
+    assert read_snapshot(str(path)) is not None
 
 
 def test_what_somebody_else_has_written_meanwhile_stays(tmp_path: Path) -> None:
-    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
+    file = SnapshotWriter(str(tmp_path / "lab.eksdoc"))
     (tmp_path / "lab.eksdoc").write_bytes(b"theirs")
     with pytest.raises(SnapshotError, match="another process has written it meanwhile"):
         file.finish(told())
@@ -113,18 +113,18 @@ def test_what_somebody_else_has_written_meanwhile_stays(tmp_path: Path) -> None:
 
 
 def test_a_scene_has_its_own_lists(tmp_path: Path) -> None:
-    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
-    file.page("", NODES, page("Node", "a", "b"))
-    file.page("check", NODES, page("Node", "c"))
-    own = Scene(SCENE.identity, NOW, (KindRead(NODES, ReadState.READ, 1),))
+    file = SnapshotWriter(str(tmp_path / "lab.eksdoc"))
+    file.add_page("", NODES, page("Node", "a", "b"))
+    file.add_page("check", NODES, page("Node", "c"))
+    own = SceneManifest(SCENE.identity, NOW, (KindRead(NODES, ReadState.READ, 1),))
     file.finish(told(check=own))
     assert [node.name for node in reader(tmp_path / "lab.eksdoc").read((NODES,)).nodes] == ["a", "b"]
     assert [node.name for node in reader(tmp_path / "lab.eksdoc", "check").read((NODES,)).nodes] == ["c"]
 
 
 def test_pages_that_are_not_there_are_missed(tmp_path: Path) -> None:
-    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
-    file.page("", NODES, page("Node", "a"))
+    file = SnapshotWriter(str(tmp_path / "lab.eksdoc"))
+    file.add_page("", NODES, page("Node", "a"))
     file.finish(told())
     with pytest.raises(SnapshotError, match="it holds 1 of 2 nodes"):
         reader(tmp_path / "lab.eksdoc").read((NODES,))
@@ -132,9 +132,9 @@ def test_pages_that_are_not_there_are_missed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("of", [None, ReadState.FORBIDDEN])
 def test_nothing_is_told_without_nodes_and_pods(tmp_path: Path, of: ReadState | None) -> None:
-    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
+    file = SnapshotWriter(str(tmp_path / "lab.eksdoc"))
     reads = () if of is None else (KindRead(PODS, of, 0),)
-    file.finish(told(Scene(SCENE.identity, NOW, reads)))
+    file.finish(told(SceneManifest(SCENE.identity, NOW, reads)))
     with pytest.raises(SnapshotError, match="it has no list of pods"):
         reader(tmp_path / "lab.eksdoc").read((PODS,))
 
@@ -156,12 +156,12 @@ def test_packed_anew_as_a_folder_it_is_the_same(tmp_path: Path) -> None:
         archive.extractall(tmp_path / "open", filter="data")
     for each in (path, tmp_path / "open"):
         assert len(reader(each).read((NODES, PODS)).nodes) == 2
-    assert file_in(str(path), "", "cluster-answers") == b"{}"
+    assert read_scene_file(str(path), "", "cluster-answers") == b"{}"
 
 
 def test_in_another_order_it_is_not_taken_for_a_dump(tmp_path: Path) -> None:
     path = packed_anew(made(tmp_path / "lab.eksdoc"), lambda names: sorted(names, reverse=True))
-    assert snapshot_at(str(path)) is None
+    assert read_snapshot(str(path)) is None
     with pytest.raises(SnapshotError, match="it is a snapshot of kubectl eksdoc"):
         open_reader(SourceChoice(snapshot=str(path)), Connection()).read((NODES, PODS))
 
@@ -178,7 +178,7 @@ def test_one_that_is_cut_short_is_refused(tmp_path: Path, share: float) -> None:
 
 def refusal(path: Path) -> str:
     with pytest.raises(SnapshotError) as caught:
-        snapshot_at(str(path))
+        read_snapshot(str(path))
     return caught.value.message
 
 
@@ -189,7 +189,7 @@ def refusal(path: Path) -> str:
         (b"no json", "what it says of itself cannot be read"),
         (told().replace(b"SnapshotManifest", b"Pod"), "it is 'Pod'"),
         (told().replace(b'"scenes"', b'"others"'), "what it says of itself cannot be read"),
-        (journal_lines.written(Snapshot("0.1.0", Source.LIVE, {"check": SCENE})), "no scene that all commands see"),
+        (journal_lines.write_manifest(Snapshot("0.1.0", Source.LIVE, {"check": SCENE})), "no scene that all commands see"),
     ],
 )
 def test_what_it_says_of_itself_is_none(tmp_path: Path, manifest: bytes, why: str) -> None:
@@ -203,5 +203,5 @@ def test_a_dump_is_none(tmp_path: Path) -> None:
     with tarfile.open(fileobj=held, mode="w") as archive:
         archive.add(dump, "dump.json.gz")
     (tmp_path / "dump.tar").write_bytes(held.getvalue())
-    assert [snapshot_at(str(path)) for path in (dump, tmp_path / "dump.tar", tmp_path)] == [None, None, None]
-    assert snapshot_at("-") is None
+    assert [read_snapshot(str(path)) for path in (dump, tmp_path / "dump.tar", tmp_path)] == [None, None, None]
+    assert read_snapshot("-") is None

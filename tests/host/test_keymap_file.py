@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.host.user_files import path_of, read_keymap
+from kubectl_eksdoc.host.user_files import keymap_path, read_keymap
 
 
 def written(folder: Path, text: str) -> dict[str, str]:
@@ -18,9 +18,9 @@ def written(folder: Path, text: str) -> dict[str, str]:
 
 
 def test_it_is_where_configurations_are() -> None:
-    assert path_of({"XDG_CONFIG_HOME": "/c", "HOME": "/h"}) == Path("/c/eksdoc/keys.json")
-    assert path_of({"XDG_CONFIG_HOME": "relative", "HOME": "/h"}) == Path("/h/.config/eksdoc/keys.json")
-    assert path_of({"HOME": "/h"}) == Path("/h/.config/eksdoc/keys.json") and path_of({}) is None
+    assert keymap_path({"XDG_CONFIG_HOME": "/c", "HOME": "/h"}) == Path("/c/eksdoc/keys.json")
+    assert keymap_path({"XDG_CONFIG_HOME": "relative", "HOME": "/h"}) == Path("/h/.config/eksdoc/keys.json")
+    assert keymap_path({"HOME": "/h"}) == Path("/h/.config/eksdoc/keys.json") and keymap_path({}) is None
 
 
 def test_without_it_nothing_is_wrong(tmp_path: Path) -> None:

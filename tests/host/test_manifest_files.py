@@ -94,7 +94,7 @@ def test_a_kustomization_that_takes_more_than_was_read_is_unknown(tmp_path: Path
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     folder = made(tmp_path, a_yaml=b"\xff\xfe", b_yaml="a: [", c_yaml=PDB * 30)
     (tmp_path / "d.yaml").symlink_to(tmp_path / "nowhere")
-    found = read_manifests([folder], ManifestLimits(size=len(PDB) * 20))
+    found = read_manifests([folder], ManifestLimits(file_bytes=len(PDB) * 20))
     assert [each.path.rpartition("/")[2] for each in found] == ["a.yaml", "b.yaml", "c.yaml", "d.yaml"]
     assert all(len(each.unread) == 1 for each in found)
     assert "UTF-8" in whys(found)[0] and "No such file" in whys(found)[3]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.fleet import outcome
+from kubectl_eksdoc.host.fleet import parse_outcome
 from kubectl_eksdoc.model.api_objects import UPGRADE_CHECK
-from kubectl_eksdoc.model.cluster import Identity, JudgedMember, MemberFinding, Outcome, UnjudgedMember
+from kubectl_eksdoc.model.cluster import Identity, JudgedMember, MemberFinding, MemberOutcome, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
 
 FINDING = {
@@ -44,8 +44,8 @@ DOCUMENT = {
 }
 
 
-def of(document: object, status: int = 1, complaint: str = "", kind: str = UPGRADE_CHECK) -> Outcome:
-    return outcome(status, json.dumps(document).encode(), complaint, kind)
+def of(document: object, status: int = 1, complaint: str = "", kind: str = UPGRADE_CHECK) -> MemberOutcome:
+    return parse_outcome(status, json.dumps(document).encode(), complaint, kind)
 
 
 def test_an_answer() -> None:
@@ -71,11 +71,11 @@ def test_an_answer() -> None:
 @pytest.mark.parametrize("status", [2, 70])
 def test_a_refusal_says_why_and_what_to_try(status: int) -> None:
     said = "context prod\nerror: old\nerror: nobody answers at https://x\nTry again.\n    kubectl get nodes\n"
-    assert outcome(status, b"", said, UPGRADE_CHECK) == UnjudgedMember(
+    assert parse_outcome(status, b"", said, UPGRADE_CHECK) == UnjudgedMember(
         status, "nobody answers at https://x", "Try again. kubectl get nodes"
     )
-    assert outcome(status, b"", "first\nlast words\n", UPGRADE_CHECK) == UnjudgedMember(status, "last words")
-    assert outcome(status, b"", "", UPGRADE_CHECK) == UnjudgedMember(
+    assert parse_outcome(status, b"", "first\nlast words\n", UPGRADE_CHECK) == UnjudgedMember(status, "last words")
+    assert parse_outcome(status, b"", "", UPGRADE_CHECK) == UnjudgedMember(
         status, f"its process ended with exit code {status} and said nothing"
     )
 
@@ -103,11 +103,11 @@ WITHOUT = json.dumps({key: value for key, value in DOCUMENT.items() if key != "f
     [WITHOUT, b"{", b"[]", b"\xff", b'{"kind": "DrainPlan"}', b"[" * 100_000, b'{"more": NaN, ' + WITHOUT[1:]],
 )
 def test_an_answer_without_findings_is_not_clean(printed: bytes) -> None:
-    found = outcome(0, printed, "", UPGRADE_CHECK)
+    found = parse_outcome(0, printed, "", UPGRADE_CHECK)
     assert found == UnjudgedMember(70, "its process ended with exit code 0 and printed no UpgradeCheck")
 
 
 @given(st.integers(-70, 255), st.binary(max_size=40), st.text(max_size=40))
 def test_whatever_a_process_says_is_an_outcome(status: int, printed: bytes, complaint: str) -> None:
-    found = outcome(status, printed, complaint, UPGRADE_CHECK)
+    found = parse_outcome(status, printed, complaint, UPGRADE_CHECK)
     assert isinstance(found, UnjudgedMember) and found.reason and found.exit_code in (2, 3, 4, 70)

@@ -7,24 +7,24 @@ from pathlib import Path
 import botocore.session
 import pytest
 
-from kubectl_eksdoc.aws.sessions import source_of
-from kubectl_eksdoc.host.fleet import CREDENTIALS, environment_of
-from kubectl_eksdoc.model.cluster import Member
+from kubectl_eksdoc.aws.sessions import credential_source
+from kubectl_eksdoc.host.fleet import CREDENTIALS, member_environment
+from kubectl_eksdoc.model.cluster import FleetMember
 
 OURS = {name: f"ours of {name}" for name in CREDENTIALS}
 OTHERS = {"PATH": "/bin", "AWS_CONFIG_FILE": "/c", "AWS_CA_BUNDLE": "/ca", "AWS_REGION": "us-east-1", "HOME": "/root"}
 
 
 def test_without_a_profile_of_its_own_it_is_as_here() -> None:
-    assert environment_of(Member("a", "a"), OURS | OTHERS) == OURS | OTHERS
+    assert member_environment(FleetMember("a", "a"), OURS | OTHERS) == OURS | OTHERS
 
 
 def test_a_profile_of_its_own_stands_for_itself() -> None:
-    assert environment_of(Member("a", "a", profile="prod"), OURS | OTHERS) == OTHERS | {"AWS_PROFILE": "prod"}
+    assert member_environment(FleetMember("a", "a", profile="prod"), OURS | OTHERS) == OTHERS | {"AWS_PROFILE": "prod"}
 
 
 def test_so_does_a_region() -> None:
-    found = environment_of(Member("a", "a", region="eu-west-1"), OURS | OTHERS)
+    found = member_environment(FleetMember("a", "a", region="eu-west-1"), OURS | OTHERS)
     assert found == OURS | OTHERS | {"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-1"}
 
 
@@ -37,7 +37,7 @@ def test_so_does_a_region() -> None:
     ],
 )
 def test_what_a_profile_says_that_it_takes_is_left(source: str, kept: set[str]) -> None:
-    found = environment_of(Member("a", "a", profile="prod"), OURS, source)
+    found = member_environment(FleetMember("a", "a", profile="prod"), OURS, source)
     assert set(found) == kept | {"AWS_PROFILE"} and found["AWS_PROFILE"] == "prod"
 
 
@@ -71,9 +71,9 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_where_a_profile_takes_its_credentials_from(config: Path) -> None:
     names = ("plain", "base", "chained", "round", "self", "nowhere")
-    assert [source_of(name) for name in names] == ["", "Environment", "Environment", "", "", ""]
+    assert [credential_source(name) for name in names] == ["", "Environment", "Environment", "", "", ""]
     config.write_text("[no")
-    assert source_of("base") == ""
+    assert credential_source("base") == ""
 
 
 def test_keys_here_would_win_over_the_profile_of_a_member(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,4 +89,4 @@ def test_keys_here_would_win_over_the_profile_of_a_member(config: Path, monkeypa
         return str(found.access_key)
 
     assert key_with(ours | {"AWS_PROFILE": "plain"}) == "AKIAOURS"
-    assert key_with(environment_of(Member("a", "a", profile="plain"), ours)) == "AKIAPLAIN"
+    assert key_with(member_environment(FleetMember("a", "a", profile="plain"), ours)) == "AKIAPLAIN"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.host.fleet import MemberProcess, MemberProcesses, environment_of, own_program
-from kubectl_eksdoc.model.cluster import JudgedMember, Member, Outcome, UnjudgedMember
+from kubectl_eksdoc.host.fleet import MemberProcessSettings, MemberProcesses, member_environment, own_program
+from kubectl_eksdoc.model.cluster import JudgedMember, FleetMember, MemberOutcome, UnjudgedMember
 
 LONGEST_S = 30.0
 ANSWER = json.dumps({"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck", "findings": [], "verdict": "fine"})
@@ -23,10 +23,10 @@ PRINTS = f"print({ANSWER!r})"
 def members(program: str, timeout_s: float = LONGEST_S, environ: Mapping[str, str] | None = None) -> MemberProcesses:
     """`program`: Python, with the name of the member in ``sys.argv[1]``."""
     around = dict(os.environ) if environ is None else environ
-    asked = MemberProcess(
+    asked = MemberProcessSettings(
         lambda member: (member.name,),
         "UpgradeCheck",
-        lambda member: environment_of(member, around),
+        lambda member: member_environment(member, around),
         timeout_s,
         (sys.executable, "-S", "-c", f"import os, signal, sys, time\n{program}"),
     )
@@ -41,19 +41,19 @@ def closing(asking: MemberProcesses) -> Iterator[MemberProcesses]:
         asking.close()
 
 
-def answers(asking: MemberProcesses, *names: str) -> dict[str, Outcome]:
-    found: dict[str, Outcome] = {}
+def answers(asking: MemberProcesses, *names: str) -> dict[str, MemberOutcome]:
+    found: dict[str, MemberOutcome] = {}
     with closing(asking):
         for name in names:
-            asking.begin(Member(name, name))
+            asking.start(FleetMember(name, name))
         ends_s = time.monotonic() + LONGEST_S
         while len(found) < len(names):
             assert time.monotonic() < ends_s
-            found.update({member.name: outcome for member, outcome in asking.ended(0.2)})
+            found.update({member.name: outcome for member, outcome in asking.finished(0.2)})
     return found
 
 
-def answer(asking: MemberProcesses) -> Outcome:
+def answer(asking: MemberProcesses) -> MemberOutcome:
     return answers(asking, "a")["a"]
 
 
@@ -136,18 +136,18 @@ def test_closing_ends_all_and_none_begins(tmp_path: Path) -> None:
     asking = members(program)
     with closing(asking):
         for name in ("a", "b", "c"):
-            asking.begin(Member(name, name))
+            asking.start(FleetMember(name, name))
         until(lambda: len([path for path in tmp_path.iterdir() if path.read_text()]) == 3)
         begun_s = time.monotonic()
     assert time.monotonic() - begun_s < 10
     assert all(gone(int(path.read_text())) for path in tmp_path.iterdir())
-    asking.begin(Member("late", "late"))
+    asking.start(FleetMember("late", "late"))
     asking.close()
     assert not (tmp_path / "late").exists()
 
 
 def test_a_program_that_is_not_there_is_a_row() -> None:
-    asked = MemberProcess(lambda _: (), "UpgradeCheck", lambda _: {}, 5.0, ("/nowhere/python",))
+    asked = MemberProcessSettings(lambda _: (), "UpgradeCheck", lambda _: {}, 5.0, ("/nowhere/python",))
     found = answers(MemberProcesses(asked), "a")["a"]
     assert found == UnjudgedMember(70, "its process cannot be begun: No such file or directory")
 
@@ -159,7 +159,7 @@ def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
     stranger.mkdir()
     (stranger / "__init__.py").write_text("raise SystemExit('error: a stranger')")
     words = f"import os; os.chdir({str(tmp_path)!r}); {own_program()[2]}"
-    asked = MemberProcess(
+    asked = MemberProcessSettings(
         lambda _: ("check", "--demo", "--only", "ami-al2", "-o", "json"),
         "UpgradeCheck",
         lambda _: dict(os.environ),
@@ -189,7 +189,7 @@ def test_each_has_an_environment_of_its_own(profile: str) -> None:
     environ = {"AWS_PROFILE": "mine", "AWS_ACCESS_KEY_ID": "AKIA", "AWS_REGION": "us-east-1", "OTHER": "kept"}
     asking = members(program, environ=environ)
     with closing(asking):
-        asking.begin(Member("a", "a", profile=profile, region="eu-west-1" if profile else ""))
-        found: list[Outcome] = []
-        until(lambda: bool(found.extend(outcome for _, outcome in asking.ended(0.2)) or found))
+        asking.start(FleetMember("a", "a", profile=profile, region="eu-west-1" if profile else ""))
+        found: list[MemberOutcome] = []
+        until(lambda: bool(found.extend(outcome for _, outcome in asking.finished(0.2)) or found))
     assert found[0] == UnjudgedMember(3, "prod - eu-west-1 kept" if profile else "mine AKIA us-east-1 kept")

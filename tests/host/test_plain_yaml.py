@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.documents import looks_like_yaml, plain_yaml, yaml_as_go_reads_it
+from kubectl_eksdoc.host.documents import looks_like_yaml, parse_plain_yaml, parse_go_yaml
 from kubectl_eksdoc.report.encode import to_yaml
 
 TEXTS = st.text(string.printable + "é한\u2028", max_size=12)
@@ -22,7 +22,7 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_what_was_written_is_read(value: object) -> None:
-    assert plain_yaml(to_yaml({"kind": value}).encode()) == {"kind": value}  # type: ignore[dict-item]
+    assert parse_plain_yaml(to_yaml({"kind": value}).encode()) == {"kind": value}  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_what_was_written_is_read(value: object) -> None:
 )
 def test_plain_values(text: str, found: object) -> None:
     expected = found or {"a": None, "b": 1.5, "c": -3, "d": "2026-11-20T08:51:00Z", "e": "0x10"}
-    assert plain_yaml(text.encode()) == expected
+    assert parse_plain_yaml(text.encode()) == expected
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_plain_values(text: str, found: object) -> None:
 )
 def test_what_else_yaml_can_say_is_refused(text: bytes, why: str) -> None:
     with pytest.raises(ValueError, match=why) as caught:
-        plain_yaml(text)
+        parse_plain_yaml(text)
     assert "\n" not in str(caught.value)
 
 
@@ -61,7 +61,7 @@ def test_what_else_yaml_can_say_is_refused(text: bytes, why: str) -> None:
 def test_whatever_it_is(content: bytes) -> None:
     looks_like_yaml(content)
     try:
-        plain_yaml(b"a: " + content)
+        parse_plain_yaml(b"a: " + content)
     except ValueError as error:
         assert "\n" not in str(error)
 
@@ -69,7 +69,7 @@ def test_whatever_it_is(content: bytes) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_what_powershell_writes_looks_like_it_and_is_read(encoding: str) -> None:
     content = "apiVersion: eksdoc.io/v1alpha1\nkind: é\n".encode(encoding)
-    assert looks_like_yaml(content) and plain_yaml(content) == {"apiVersion": "eksdoc.io/v1alpha1", "kind": "é"}
+    assert looks_like_yaml(content) and parse_plain_yaml(content) == {"apiVersion": "eksdoc.io/v1alpha1", "kind": "é"}
 
 
 LAUGHS = b"a: &a [1, 2]\n" + b"".join(
@@ -86,12 +86,12 @@ LAUGHS = b"a: &a [1, 2]\n" + b"".join(
     ],
 )
 def test_what_go_reads_beyond_plain_values(content: bytes, expected: object) -> None:
-    assert yaml_as_go_reads_it(content) == expected
+    assert parse_go_yaml(content) == expected
 
 
 def test_aliases_grow_nothing() -> None:
     """Written out, this would be some 10^22 numbers."""
-    found = yaml_as_go_reads_it(LAUGHS)
+    found = parse_go_yaml(LAUGHS)
     assert isinstance(found, dict) and found["b"][0] is found["a"] and len(found) == 25
 
 
@@ -106,4 +106,4 @@ def test_aliases_grow_nothing() -> None:
 )
 def test_aliases_that_lead_nowhere(content: bytes, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        yaml_as_go_reads_it(content)
+        parse_go_yaml(content)

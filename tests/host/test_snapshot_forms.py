@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.host.dump import DumpReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
@@ -25,7 +25,7 @@ from tests.host import dumps
 
 
 def read(path: Path | str) -> Cluster:
-    return SnapshotReader(str(path)).read(kinds.ALL)
+    return DumpReader(str(path)).read(kinds.ALL)
 
 
 @cache
@@ -149,7 +149,7 @@ def test_what_was_held_and_what_was_not(tmp_path: Path) -> None:
     )
     assert cluster.read_of(kinds.CLAIMS).state is ReadState.NOT_HELD
     assert len(cluster.reads) == len(kinds.ALL)
-    assert SnapshotReader(str(path)).read((kinds.DEFINITIONS,)).reads[0].state is ReadState.READ
+    assert DumpReader(str(path)).read((kinds.DEFINITIONS,)).reads[0].state is ReadState.READ
 
 
 def test_kinds_of_the_same_name_in_another_group_are_somebody_elses(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_kinds_of_the_same_name_in_another_group_are_somebody_elses(tmp_path: Pa
     foreign = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": 7}, "spec": 1}
     dump["items"].append(foreign)
     cluster = read(dumps.folder(tmp_path, {"d.json": dumps.compact(dump)}))
-    assert cluster.services == () and not cluster.left_out
+    assert cluster.services == () and not cluster.invalid_entries
     assert [cluster.read_of(each).state for each in (kinds.SERVICES, kinds.NODE_POOLS)] == [ReadState.NOT_HELD] * 2
 
 
@@ -166,7 +166,7 @@ def test_objects_of_other_kinds_are_kept_as_they_are(tmp_path: Path) -> None:
     lists = {**dumps.lists_of("small-traps"), "configmaps": {"kind": "List", "apiVersion": "v1", "items": [settings]}}
     raw = RawObjects()
     path = dumps.folder(tmp_path, {f"{stem}.json": dumps.compact(held) for stem, held in lists.items()})
-    cluster = SnapshotReader(str(path), raw=raw).read(kinds.ALL)
+    cluster = DumpReader(str(path), raw=raw).read(kinds.ALL)
     kept = [doc for doc in raw.documents() if doc["kind"] == "ConfigMap"]
     assert kept == [settings]
     assert sum(1 for doc in raw.documents() if doc["kind"] == "Pod") == len(cluster.pods)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.host.dump import DumpReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from tests.host import dumps
@@ -28,7 +28,7 @@ def attempt(data: bytes, target: Path) -> Cluster | None:
     """The facts, or None when the dump was refused; any other error fails the test."""
     target.write_bytes(data)
     try:
-        return SnapshotReader(str(target)).read(kinds.ALL)
+        return DumpReader(str(target)).read(kinds.ALL)
     except SnapshotError as error:
         assert "\n" not in error.message
         return None

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archive import BOUNDS, ArchiveLimits
-from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.host.archive import DEFAULT_LIMITS, ArchiveLimits
+from kubectl_eksdoc.host.dump import DumpReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import ReadState
 from tests.host import dumps
@@ -24,9 +24,9 @@ from tests.host import dumps
 SMALL = dumps.as_kubectl(dumps.a_small_dump())
 
 
-def refusal(path: Path | str, bounds: ArchiveLimits = BOUNDS) -> SnapshotError:
+def refusal(path: Path | str, bounds: ArchiveLimits = DEFAULT_LIMITS) -> SnapshotError:
     with pytest.raises(SnapshotError) as caught:
-        SnapshotReader(str(path), bounds=bounds).read(kinds.ALL)
+        DumpReader(str(path), limits=bounds).read(kinds.ALL)
     error = caught.value
     assert "\n" not in error.message
     assert error.hint
@@ -34,7 +34,7 @@ def refusal(path: Path | str, bounds: ArchiveLimits = BOUNDS) -> SnapshotError:
     return error
 
 
-def refused(data: bytes, tmp_path: Path, name: str = "dump.json", bounds: ArchiveLimits = BOUNDS) -> str:
+def refused(data: bytes, tmp_path: Path, name: str = "dump.json", bounds: ArchiveLimits = DEFAULT_LIMITS) -> str:
     target = tmp_path / name
     target.write_bytes(data)
     message = refusal(target, bounds).message
@@ -144,9 +144,9 @@ def test_values_of_a_wrong_type(where: list[Any], value: Any, says: str, tmp_pat
     """Their objects are left out and named, and what else is of their kind is read."""
     target = tmp_path / "d.json"
     target.write_bytes(changed(where, value))
-    cluster = SnapshotReader(str(target)).read(kinds.ALL)
-    assert [says in each.said and str(target) in each.said for each in cluster.left_out] == [True] * bool(says)
-    assert [read.state is ReadState.INVALID for read in cluster.unread(kinds.PODS, kinds.BUDGETS)] == [True] * bool(
+    cluster = DumpReader(str(target)).read(kinds.ALL)
+    assert [says in each.message and str(target) in each.message for each in cluster.invalid_entries] == [True] * bool(says)
+    assert [read.state is ReadState.INVALID for read in cluster.not_read(kinds.PODS, kinds.BUDGETS)] == [True] * bool(
         says
     )
     assert cluster.pods
@@ -167,8 +167,8 @@ def test_a_mistyped_kind_is_not_passed_over(name: str, kind: str, version: str, 
     *others, budget = dump["items"]
     mistyped = {**budget, "kind": kind, "apiVersion": version}
     files = {"others.json": dumps.compact(dumps.a_list(*others)), name: dumps.compact(dumps.a_list(mistyped))}
-    cluster = SnapshotReader(str(dumps.folder(tmp_path, files))).read(kinds.ALL)
-    (read,) = cluster.unread(kinds.BUDGETS)
+    cluster = DumpReader(str(dumps.folder(tmp_path, files))).read(kinds.ALL)
+    (read,) = cluster.not_read(kinds.BUDGETS)
     assert read.state is ReadState.INVALID and not cluster.budgets
     assert f"PodDisruptionBudget shop/web has apiVersion {version!r} and kind {kind!r}" in read.detail
 
@@ -197,7 +197,7 @@ def test_names_in_an_archive_are_only_names(tmp_path: Path) -> None:
     home = tmp_path / "deep" / "er"
     home.mkdir(parents=True)
     (home / "d.tar").write_bytes(dumps.tar_of({"../../evil.json": SMALL, "/etc/evil.json": b'{"items":[]}'}))
-    assert len(SnapshotReader(str(home / "d.tar")).read(kinds.ALL).pods) == 2
+    assert len(DumpReader(str(home / "d.tar")).read(kinds.ALL).pods) == 2
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["d.tar", "deep", "er"]
 
 
@@ -237,7 +237,7 @@ def test_a_header_that_claims_gigabytes(tmp_path: Path) -> None:
 
 
 def test_an_archive_that_unpacks_without_end(tmp_path: Path) -> None:
-    bounds = ArchiveLimits(ratio_from=4 << 20)
+    bounds = ArchiveLimits(ratio_from_bytes=4 << 20)
     bomb = gzip.compress(b'{"items":[' + b" " * (16 << 20) + b"]}", 9)
     assert len(bomb) < 20_000
     assert "times its size: no dump does" in refused(bomb, tmp_path, bounds=bounds)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import TerraformError
-from kubectl_eksdoc.host.terraform import constraints, modules, read_terraform_plan
+from kubectl_eksdoc.host.terraform import provider_constraints, module_calls, read_terraform_plan
 from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, ClusterUpgrade, ModuleCall, ProviderConstraint
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.host.terraform_plans import AWS, a_change, a_plan, an_addon, written
@@ -69,11 +69,11 @@ def test_modules_in_modules_and_their_providers() -> None:
         },
         "root_module": {"module_calls": {"platform": platform}},
     }
-    assert modules(nested) == (
+    assert module_calls(nested) == (
         ModuleCall("platform", "./platform", "", ("name",)),
         ModuleCall("platform.eks", "terraform-aws-modules/eks/aws", "~> 20.0", ("cluster_addons", "cluster_name")),
     )
-    assert constraints(nested) == (
+    assert provider_constraints(nested) == (
         ProviderConstraint("", AWS, "~> 5.0"),
         ProviderConstraint("platform.eks", AWS, ">= 4.57"),
     )
@@ -93,7 +93,7 @@ def test_addons_of_other_resources_are_seen(tmp_path: Path) -> None:
     named = a_change({"type_name": "AWS::EKS::Addon"}, None, "delete", address=f"{control}.c", type=control)
     other = a_change({"type_name": "AWS::S3::Bucket"}, None, "delete", address=f"{control}.d", type=control)
     plan = read_terraform_plan(written(tmp_path, a_plan(named, other, idle, by_type)))
-    assert plan.unread == (f"{control}.c", "awscc_eks_addon.a") and plan.addons == ()
+    assert plan.not_read == (f"{control}.c", "awscc_eks_addon.a") and plan.addons == ()
 
 
 def test_upgrades_of_clusters_are_seen(tmp_path: Path) -> None:

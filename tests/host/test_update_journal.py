@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.host.journals import ChangeJournalFile, changes_folder, read_change, runs
+from kubectl_eksdoc.host.journals import ChangeJournalFile, changes_folder, read_change, run_ids
 
 ENTRY = {"entry": "begun", "who": "änn"}
 
@@ -18,14 +18,14 @@ ENTRY = {"entry": "begun", "who": "änn"}
 def test_it_is_made_with_the_first_entry_and_for_its_owner_alone(tmp_path: Path) -> None:
     folder = changes_folder({"XDG_STATE_HOME": str(tmp_path)}, "")
     journal = ChangeJournalFile(folder, "20261122-1")
-    assert not folder.exists() and runs(folder) == ()
+    assert not folder.exists() and run_ids(folder) == ()
     journal.write(ENTRY)
     journal.write({"entry": "asked"})
-    beside = journal.beside(".values.json", "{}")
+    beside = journal.write_beside(".values.json", "{}")
     for path in (journal.path, beside):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert read_change(folder, "20261122-1").entries == ({"v": 1, **ENTRY}, {"v": 1, "entry": "asked"})
-    assert runs(folder) == ("20261122-1",) and journal.path.read_bytes().isascii()
+    assert run_ids(folder) == ("20261122-1",) and journal.path.read_bytes().isascii()
 
 
 def test_a_file_that_was_there_becomes_its_owners_alone(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_a_file_that_was_there_becomes_its_owners_alone(tmp_path: Path) -> None:
         path.write_text("")
         path.chmod(0o644)
     journal.write(ENTRY)
-    assert journal.beside(".values.json", "{}") == there
+    assert journal.write_beside(".values.json", "{}") == there
     assert [stat.S_IMODE(path.stat().st_mode) for path in (journal.path, there)] == [0o600, 0o600]
 
 
@@ -53,7 +53,7 @@ def test_where_it_cannot_be_written_nothing_is_said_to_be(tmp_path: Path) -> Non
     with pytest.raises(LocalJournalError):
         journal.write(ENTRY)
     with pytest.raises(LocalJournalError):
-        journal.beside(".json", "{}")
+        journal.write_beside(".json", "{}")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.metadata_service import POD, ImdsVerdict, verdict
-from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, JudgedPods, PodEvidence, choose
-from kubectl_eksdoc.imds_probe.affected import inside as found_inside
-from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
+from kubectl_eksdoc.amazon.metadata_service import POD_HOPS, ImdsVerdict, imds_verdict
+from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, PodChecker, PodEvidence, select_pods
+from kubectl_eksdoc.imds_probe.affected import read_evidence as found_inside
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read_log
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import MetadataOptions, PodIdentity
-from kubectl_eksdoc.model.nodes import Calls, Container, Pod, RoleBy
+from kubectl_eksdoc.model.nodes import Calls, Container, Pod, RoleSource
 from tests.builders import NOW, a_pod
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
-CUT, FREE, UNKNOWN = verdict(ONE, POD), verdict(TWO, POD), verdict(Unknown("denied"), POD)
+CUT, FREE, UNKNOWN = imds_verdict(ONE, POD_HOPS), imds_verdict(TWO, POD_HOPS), imds_verdict(Unknown("denied"), POD_HOPS)
 LBC, AUTOSCALER, DNS = "eks/aws-load-balancer-controller:v2.13.0", "cluster-autoscaler:v1.33.0", "external-dns:v0.15.0"
 EBS, GATEWAY = "eks/aws-ebs-csi-driver:v1.44.0", "aws-gateway-controller:v1.1.0"
 NO_ROLE = "no EC2 IMDS role found, operation error ec2imds: GetMetadata, request canceled"
@@ -32,12 +32,12 @@ BY_QUEUE = {"variables": (QUEUE, "AWS_REGION"), "values": ((QUEUE, "true"),)}
 OFF = {"variables": ("AWS_EC2_METADATA_DISABLED",), "values": (("AWS_EC2_METADATA_DISABLED", "true"),)}
 
 
-def pod(image: str = "shop/cart:1", role: RoleBy = RoleBy.NOBODY, host: bool = False, **more: Any) -> Pod:
+def pod(image: str = "shop/cart:1", role: RoleSource = RoleSource.NONE, host: bool = False, **more: Any) -> Pod:
     return a_pod("p", namespace="shop", calls=Calls(host, "cart", role, (image,)), **more)
 
 
 def inside(*arguments: str, log: str = "", unread: bool = False, **more: Any) -> PodEvidence:
-    told = read(log)
+    told = read_log(log)
     started = None if unread else ContainerCommand(arguments, **more)
     return PodEvidence(started, told.symptom, (), told.another, told.weak)
 
@@ -45,7 +45,7 @@ def inside(*arguments: str, log: str = "", unread: bool = False, **more: Any) ->
 def affected(
     of: Pod, within: PodEvidence = PodEvidence(), here: ImdsVerdict = CUT, later: ImdsVerdict = CUT, **more: Any
 ) -> AffectedPod | None:
-    return JudgedPods(here, later, more.pop("identities", frozenset()), NOW).affected(of, within)
+    return PodChecker(here, later, more.pop("identities", frozenset()), NOW).check(of, within)
 
 
 def judged(*args: Any, **more: Any) -> AffectedPod:
@@ -59,7 +59,7 @@ def effect(*args: Any, **more: Any) -> Effect | None:
     return found.effect if found else None
 
 
-IRSA = RoleBy.IRSA
+IRSA = RoleSource.IRSA
 BROKEN, WILL, POSSIBLE, NO_NEED = Effect
 
 WORLDS: list[tuple[str, Pod, PodEvidence, Effect | None]] = [
@@ -97,8 +97,8 @@ WORLDS: list[tuple[str, Pod, PodEvidence, Effect | None]] = [
     ("29 gateway controller, variables", pod(GATEWAY, IRSA), inside(variables=GIVEN), None),
     ("29 any program with a role, its log", pod("own/app:1", IRSA, ready=False), inside(log=V1_LINE), BROKEN),
     ("30 the network of the host", pod(LBC, host=True), inside(), None),
-    ("30 Pod Identity", pod("own/app:1", RoleBy.POD_IDENTITY), inside(), None),
-    ("30 access keys", pod("own/app:1", RoleBy.KEYS), inside(), None),
+    ("30 Pod Identity", pod("own/app:1", RoleSource.POD_IDENTITY), inside(), None),
+    ("30 access keys", pod("own/app:1", RoleSource.KEYS), inside(), None),
     (
         "30 access keys that may be among variables that come as a whole",
         pod(AUTOSCALER),
@@ -154,11 +154,11 @@ def test_each_known_program_of_a_pod_is_judged() -> None:
     logs, bare, whole = Container("logs", "fluent/fluent-bit:3.1"), Container("lbc", LBC), Container("lbc", LBC, WHOLE)
     assert effect(both, found_inside((logs, bare), (), {})) is WILL
     assert effect(both, found_inside((logs, whole), (), {})) is NO_NEED
-    assert [each.name for each in choose([both], NOW).pods] == ["p"]
+    assert [each.name for each in select_pods([both], NOW).pods] == ["p"]
 
 
 def test_who_runs_well_with_the_service_may_not_do_without() -> None:
-    only = verdict(MetadataOptions("optional", 1), POD)
+    only = imds_verdict(MetadataOptions("optional", 1), POD_HOPS)
     certs = pod(CERTS, ready=True)
     assert effect(certs, inside(), FREE, CUT) is POSSIBLE
     assert effect(certs, inside(), FREE, only) is POSSIBLE
@@ -172,20 +172,20 @@ REGION_LINE = "botocore.exceptions.NoRegionError: You must specify a region."
 def test_a_log_that_says_so_names_what_is_lacking_and_what_helps() -> None:
     """Whatever EC2 refuses; one that has a role is not told to get one."""
     found = judged(pod(LBC, ready=False), inside(log="failed to get VPC ID"))
-    assert "lacks the id of its VPC" in found.why and found.line == "failed to get VPC ID"
-    assert "the hop limit is 1, but 2 are needed" in found.where and "--aws-vpc-id" in found.way_out and found.source
+    assert "lacks the id of its VPC" in found.reason and found.log_line == "failed to get VPC ID"
+    assert "the hop limit is 1, but 2 are needed" in found.location and "--aws-vpc-id" in found.way_out and found.source
     found = judged(pod(LBC, ready=False), inside(log="failed to get VPC ID"), UNKNOWN, UNKNOWN)
-    assert found.effect is BROKEN and "not known: denied" in found.where
+    assert found.effect is BROKEN and "not known: denied" in found.location
     found = judged(pod("own/app:1", IRSA, ready=False), inside(log=NO_ROLE))
     assert found.effect is BROKEN
     assert found.way_out.startswith("it has a role by IRSA") and "trust policy" in found.way_out
     found = judged(pod(ready=False), inside(log=REGION_LINE))
-    assert found.effect is BROKEN and not found.asks and found.way_out == "set AWS_REGION"
+    assert found.effect is BROKEN and not found.asks_service and found.way_out == "set AWS_REGION"
     found = judged(pod(LBC, IRSA), inside(), FREE, CUT)
-    assert found.where == f"on the next node {CUT.why}" and "its region and the id of its VPC" in found.why
+    assert found.location == f"on the next node {CUT.why}" and "its region and the id of its VPC" in found.reason
     found = judged(pod(LBC, IRSA))
     assert found.effect is POSSIBLE
-    assert "whether it was given its region and the id of its VPC is not known" in found.why
+    assert "whether it was given its region and the id of its VPC is not known" in found.reason
 
 
 def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
@@ -198,7 +198,7 @@ def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
 
 
 def test_what_is_answered_without_a_token_may_go_on() -> None:
-    only = verdict(MetadataOptions("optional", 1), POD)
+    only = imds_verdict(MetadataOptions("optional", 1), POD_HOPS)
     assert effect(pod(AUTOSCALER), inside(AWS), only, only) is POSSIBLE
     assert effect(pod(AUTOSCALER), inside(AWS), only, CUT) is WILL
 
@@ -206,7 +206,7 @@ def test_what_is_answered_without_a_token_may_go_on() -> None:
 def test_variables_that_come_as_a_whole_are_not_known() -> None:
     found = judged(pod(AUTOSCALER, IRSA), inside(AWS, more_variables=True))
     assert found.effect is POSSIBLE
-    assert found.why == "whether its envFrom gives it its region is not known"
+    assert found.reason == "whether its envFrom gives it its region is not known"
     assert effect(pod(AUTOSCALER, IRSA), inside(AWS, variables=("AWS_REGION",), more_variables=True)) is None
 
 
@@ -223,11 +223,11 @@ def test_what_runs_for_long_without_has_no_need_of_credentials(hours: int, truth
 
 def test_a_ready_pod_that_has_printed_much_since_goes_on_without() -> None:
     since = NO_ROLE + "\nserving" * 30
-    assert effect(pod(DNS, RoleBy.IRSA, ready=True), inside("--provider=aws", log=since)) is None
-    assert effect(pod(DNS, RoleBy.IRSA, ready=False), inside("--provider=aws", log=since)) is BROKEN
+    assert effect(pod(DNS, RoleSource.IRSA, ready=True), inside("--provider=aws", log=since)) is None
+    assert effect(pod(DNS, RoleSource.IRSA, ready=False), inside("--provider=aws", log=since)) is BROKEN
     assert effect(pod(DNS, ready=True), inside("--provider=aws", log=NO_ROLE + "\nretrying" * 9)) is BROKEN
 
 
 def test_a_pod_that_names_another_cause_after_it_may_fail_for_that() -> None:
     found = judged(pod(DNS, ready=False), inside("--provider=aws", log=f"{NO_ROLE}\n{PASSWORD}"))
-    assert found.effect is POSSIBLE and found.why.endswith("names another cause after it")
+    assert found.effect is POSSIBLE and found.reason.endswith("names another cause after it")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.baseline.side import read_of
-from kubectl_eksdoc.imds_probe.plan import against
+from kubectl_eksdoc.baseline.side import complete_kinds
+from kubectl_eksdoc.imds_probe.plan import compare_with_earlier
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from tests.imds_probe.report.made import plan
@@ -21,17 +21,17 @@ GONE = FindingOutline("imds-pods-broken", Subject("Deployment", "gone", "shop"),
 def changes(options: dict[str, Any], now: dict[str, Any], *found: Finding, gone: FindingOutline = GONE) -> list[str]:
     """What becomes of `gone`."""
     earlier = SavedResult(
-        "x", CLUSTER.identity, CLUSTER.source, CLUSTER.observed_at, "1", options, read_of(CLUSTER), (gone,)
+        "x", CLUSTER.identity, CLUSTER.source, CLUSTER.observed_at, "1", options, complete_kinds(CLUSTER), (gone,)
     )
-    told = against(earlier, CLUSTER, replace(PLAN, findings=found), now)
-    return [each.became.value for each in told.changes if each.before == gone]
+    told = compare_with_earlier(earlier, CLUSTER, replace(PLAN, findings=found), now)
+    return [each.kind.value for each in told.changes if each.before == gone]
 
 
 def added(options: dict[str, Any], found: Finding) -> list[tuple[str, str]]:
     of = CLUSTER.identity, CLUSTER.source, CLUSTER.observed_at
-    earlier = SavedResult("x", *of, "1", options, read_of(CLUSTER), ())
-    told = against(earlier, CLUSTER, replace(PLAN, findings=(found,)), WHOLE)
-    return [(each.became.value, each.why) for each in told.changes]
+    earlier = SavedResult("x", *of, "1", options, complete_kinds(CLUSTER), ())
+    told = compare_with_earlier(earlier, CLUSTER, replace(PLAN, findings=(found,)), WHOLE)
+    return [(each.kind.value, each.why) for each in told.changes]
 
 
 def unknown(code: str, kind: str = "Cluster") -> Finding:

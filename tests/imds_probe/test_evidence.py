@@ -9,31 +9,31 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.imds_probe.affected import Assumed, Effect
-from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
-from kubectl_eksdoc.imds_probe.fix_choice import offered
+from kubectl_eksdoc.imds_probe.affected import AssumedOptions, Effect
+from kubectl_eksdoc.imds_probe.evidence import workloads_using_role, nodes_to_ask
+from kubectl_eksdoc.imds_probe.fix_choice import offered_fixes
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource
 from kubectl_eksdoc.model.findings import Finding, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import MetadataOptions, RoleUse, RoleUses, SaidOptions, V1Calls
-from kubectl_eksdoc.model.nodes import Calls, Pod, RoleBy
+from kubectl_eksdoc.model.machines import MetadataOptions, RoleUse, RoleUses, DeclaredMetadataOptions, Imdsv1Requests
+from kubectl_eksdoc.model.nodes import Calls, Pod, RoleSource
 from tests.builders import NOW, a_pod
 from tests.imds_probe.fixes.nodes_of_all_kinds import cloud, ident
 
-LONG = V1Calls(0, None, 14)
+LONG = Imdsv1Requests(0, None, 14)
 
 
-def told(*calls: V1Calls | Unknown, tokens: str = "optional") -> dict[str, Finding]:
+def told(*calls: Imdsv1Requests | Unknown, tokens: str = "optional") -> dict[str, Finding]:
     """Of nodes of one group that all come back with tokens required."""
     kinds = ["own template"] * len(calls)
-    world = cloud(*kinds, options=MetadataOptions(tokens, 2), said=SaidOptions("required", 2))
+    world = cloud(*kinds, options=MetadataOptions(tokens, 2), said=DeclaredMetadataOptions("required", 2))
     facts = replace(world.facts(), v1_calls={ident(at): each for at, each in enumerate(calls)})
     return {each.code.name: each for each in plan_metadata(facts, 2).findings}
 
 
 def test_requests_that_are_answered_now_and_refused_then_fail() -> None:
-    found = told(V1Calls(12, None, 3), LONG)["imds-tokens-required"]
+    found = told(Imdsv1Requests(12, None, 3), LONG)["imds-tokens-required"]
     assert found.status is Status.FAIL and found.message.startswith(
         "12 requests without a token (IMDSv1) were answered"
     )
@@ -42,36 +42,36 @@ def test_requests_that_are_answered_now_and_refused_then_fail() -> None:
 
 def test_none_in_two_weeks_on_every_node_passes() -> None:
     assert told(LONG, LONG)["imds-tokens-required"].status is Status.PASS
-    assert told(LONG, V1Calls(0, None, 1))["imds-tokens-required"].status is Status.PASS, "a young node beside an old"
+    assert told(LONG, Imdsv1Requests(0, None, 1))["imds-tokens-required"].status is Status.PASS, "a young node beside an old"
 
 
 @pytest.mark.parametrize(
     "calls",
-    [(V1Calls(0, None, 2),), (LONG, V1Calls()), (LONG, Unknown("denied", "cloudwatch:GetMetricData")), (V1Calls(),)],
+    [(Imdsv1Requests(0, None, 2),), (LONG, Imdsv1Requests()), (LONG, Unknown("denied", "cloudwatch:GetMetricData")), (Imdsv1Requests(),)],
 )
-def test_too_few_figures_are_no_pass(calls: tuple[V1Calls | Unknown, ...]) -> None:
+def test_too_few_figures_are_no_pass(calls: tuple[Imdsv1Requests | Unknown, ...]) -> None:
     found = told(*calls)["imds-tokens-required"]
     assert found.status is Status.UNKNOWN
 
 
 def test_what_to_do_without_figures_keeps_the_assumption_and_does_not_repeat_what_was_done() -> None:
-    facts = cloud("own template", options=MetadataOptions("optional", 2), said=SaidOptions("optional", 2)).facts()
-    facts = replace(facts, assumed=Assumed(2, "required"))
+    facts = cloud("own template", options=MetadataOptions("optional", 2), said=DeclaredMetadataOptions("optional", 2)).facts()
+    facts = replace(facts, assumed=AssumedOptions(2, "required"))
     (unasked,) = found(plan_metadata(facts, 2))["imds-tokens-required"].remedy
     assert unasked.command.endswith("--assume hops=2,tokens=required --evidence cloudwatch")
-    (asked,) = found(plan_metadata(replace(facts, v1_calls={ident(0): V1Calls()}), 2))["imds-tokens-required"].remedy
+    (asked,) = found(plan_metadata(replace(facts, v1_calls={ident(0): Imdsv1Requests()}), 2))["imds-tokens-required"].remedy
     assert asked.command == "" and "once it has figures of 7 days" in asked.text
 
 
 def test_what_was_refused_is_unknown_and_names_the_nodes() -> None:
-    found = told(V1Calls(None, 7, 3), V1Calls(None, 0, 3), tokens="required")
+    found = told(Imdsv1Requests(None, 7, 3), Imdsv1Requests(None, 0, 3), tokens="required")
     assert found["imds-v1-rejected"].status is Status.UNKNOWN and "n0: 7" in found["imds-v1-rejected"].evidence
     assert "0 answered, 7 refused" in found["imds-v1-counted"].message
-    assert "imds-v1-rejected" not in told(V1Calls(None, 0, 3), tokens="required")
+    assert "imds-v1-rejected" not in told(Imdsv1Requests(None, 0, 3), tokens="required")
 
 
 def test_what_was_asked_for_is_answered() -> None:
-    assert told(V1Calls(), tokens="required")["imds-v1-counted"].status is Status.UNKNOWN
+    assert told(Imdsv1Requests(), tokens="required")["imds-v1-counted"].status is Status.UNKNOWN
     denied = told(LONG, Unknown("denied", "cloudwatch:GetMetricData"))
     assert denied["imds-evidence-unknown"].missing == "cloudwatch:GetMetricData"
     assert "figures of 1 of 2 instances" in denied["imds-v1-counted"].message
@@ -93,7 +93,7 @@ def uses(*of: str, age: timedelta = DAY, **more: int) -> RoleUses:
 BUCKETS = {CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}}
 
 
-def an_app(name: str, node: str = "n0", role: RoleBy = RoleBy.NOBODY) -> Pod:
+def an_app(name: str, node: str = "n0", role: RoleSource = RoleSource.NONE) -> Pod:
     return a_pod(name, node=node, calls=Calls(images=("own/app:1",), role=role), owner=f"ReplicaSet/{name}-1")
 
 
@@ -104,12 +104,12 @@ def planned(
     later: int = 1,
 ) -> MetadataPlan:
     """Of two nodes of one group, with a pod each of which nothing is known. Pods reach the service `now`."""
-    said = SaidOptions("required", later)
+    said = DeclaredMetadataOptions("required", later)
     world = cloud("own template", "own template", options=MetadataOptions("required", now), said=said)
     world.pods = pods or [an_app(f"p{at}", node=f"n{at}") for at in range(2)]
     facts = world.facts()
-    told = replace(facts.told, identities=frozenset())
-    return plan_metadata(replace(facts, told=told, role_uses=role_uses), 2)
+    told = replace(facts.machines, identities=frozenset())
+    return plan_metadata(replace(facts, machines=told, role_uses=role_uses), 2)
 
 
 def found(plan: MetadataPlan) -> dict[str, Finding]:
@@ -176,7 +176,7 @@ def test_that_nothing_was_seen_is_no_pass(told: RoleUses) -> None:
 
 
 def test_a_role_of_its_own_is_not_that_of_the_node() -> None:
-    pods = [an_app("irsa", role=RoleBy.IRSA), an_app("none")]
+    pods = [an_app("irsa", role=RoleSource.IRSA), an_app("none")]
     assert effects(planned(BUCKETS, pods)) == {"none": Effect.POSSIBLE}
 
 
@@ -185,13 +185,13 @@ def test_what_a_pod_cannot_reach_now_it_has_not_used() -> None:
     plan = planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}, IAM: {"n0": uses("s3")}}, now=1)
     assert set(effects(plan).values()) == {Effect.NO_KNOWN_NEED}
     (group,) = plan.groups
-    assert may_use_role([(group.alike, group.affected)], plan.facts) == {}
+    assert workloads_using_role([(group.node_set, group.affected)], plan.facts) == {}
 
 
 def test_evidence_proposes_no_higher_hop_limit() -> None:
     """It does not show that a pod with a network of its own needs the service."""
     plan = planned(BUCKETS)
-    ((_, choice),) = offered(plan, plan.facts.cluster)
+    ((_, choice),) = offered_fixes(plan, plan.facts.cluster)
     assert choice.fixes == () and "EKS Pod Identity" in found(plan)["imds-role-used"].remedy[0].text
 
 
@@ -237,7 +237,7 @@ def test_of_pods_that_cannot_reach_the_service_already_no_source_can_tell() -> N
     (told,) = [each for each in plan.findings if each.code.name == "imds-role-used"]
     assert told.status is Status.UNKNOWN and told.remedy
     assert told.message.startswith("CloudTrail and IAM cannot tell whether 2 pods without a role of their own need")
-    with_roles = planned({CLOUDTRAIL: {}}, [an_app("irsa", role=RoleBy.IRSA)], now=1)
+    with_roles = planned({CLOUDTRAIL: {}}, [an_app("irsa", role=RoleSource.IRSA)], now=1)
     assert found(with_roles)["imds-role-used"].status is Status.PASS
     asked = found(planned(BUCKETS, now=1))["imds-role-used"]
     assert any("cannot reach the metadata service already (2)" in each for each in asked.evidence)
@@ -245,6 +245,6 @@ def test_of_pods_that_cannot_reach_the_service_already_no_source_can_tell() -> N
 
 def test_each_workload_has_a_node_that_is_asked_about_and_at_most_ten_are() -> None:
     web, job, db = (Subject("Deployment", name, "shop") for name in ("web", "job", "db"))
-    assert worth_asking({"n0": {web}, "n1": {web, job}, "n2": {db}, "n3": {db}}) == ("n1", "n2")
+    assert nodes_to_ask({"n0": {web}, "n1": {web, job}, "n2": {db}, "n3": {db}}) == ("n1", "n2")
     many = {f"n{at:02}": {Subject("Deployment", f"w{at}", "shop")} for at in range(30)}
-    assert worth_asking(many) == tuple(f"n{at:02}" for at in range(10)) and worth_asking({}) == ()
+    assert nodes_to_ask(many) == tuple(f"n{at:02}" for at in range(10)) and nodes_to_ask({}) == ()

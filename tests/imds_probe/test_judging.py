@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, PodEvidence
-from kubectl_eksdoc.imds_probe.plan import of_pod, plan_metadata
+from kubectl_eksdoc.amazon.metadata_service import ImdsReach
+from kubectl_eksdoc.imds_probe.affected import AssumedOptions, IntendedOptions, PodEvidence
+from kubectl_eksdoc.imds_probe.plan import pod_access, plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
-from kubectl_eksdoc.imds_probe.report.access import in_short
+from kubectl_eksdoc.imds_probe.report.access import summary
 from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import Instance, SaidOptions
-from kubectl_eksdoc.model.nodes import Calls, Pod, RoleBy
+from kubectl_eksdoc.model.machines import Instance, DeclaredMetadataOptions
+from kubectl_eksdoc.model.nodes import Calls, Pod, RoleSource
 from tests.builders import a_pod, ago
 from tests.imds_probe.fixes.nodes_of_all_kinds import OFF, OPTIONAL, TWO, Cloud, cloud, ident
 
@@ -65,17 +65,17 @@ def test_of_an_instance_that_is_gone_nothing_is_said(state: str) -> None:
     of = cloud("managed", options=TWO)
     of.instances[ident(0)] = Instance(ident(0), state=state, options=TWO)
     (group,) = plan_metadata(of.facts(), 2).groups
-    assert group.alike.here.reach is Reach.UNKNOWN and state in group.alike.here.why
+    assert group.node_set.verdict_now.reach is ImdsReach.UNKNOWN and state in group.node_set.verdict_now.why
 
 
 def test_the_first_line() -> None:
     """Who never had a service is not counted among those that lost it, and a hop limit of 1 is what AWS recommends."""
-    said = in_short(plan_metadata(cloud("managed", "fargate").facts(), 2))
+    said = summary(plan_metadata(cloud("managed", "fargate").facts(), 2))
     assert said.startswith("Pods on 1 of 2 nodes cannot reach the instance metadata service, 1 has none;")
     assert "a hop limit of 1 is what AWS recommends" in said
-    none = in_short(plan_metadata(cloud("own template", options=TWO, said=SaidOptions("required", 2)).facts(), 2))
+    none = summary(plan_metadata(cloud("own template", options=TWO, said=DeclaredMetadataOptions("required", 2)).facts(), 2))
     assert none.startswith("Pods on 0 of 1 node cannot reach the instance metadata service")
-    assert "recommends" not in in_short(plan_metadata(cloud("managed", options=OFF).facts(), 2))
+    assert "recommends" not in summary(plan_metadata(cloud("managed", options=OFF).facts(), 2))
 
 
 LATELY, LONG_AGO = ago(60), ago(3600)
@@ -84,7 +84,7 @@ LATELY, LONG_AGO = ago(60), ago(3600)
 def said_of(pod: Pod, kind: str = "managed", *beside: Pod, **more: Any) -> list[object]:
     """On a node of that kind, of an image and a role that tell nothing."""
     of = cloud(kind, **more)
-    pod = replace(pod, node=of.nodes[0].name, calls=replace(pod.calls, images=("own/app:1",), role=RoleBy.IRSA))
+    pod = replace(pod, node=of.nodes[0].name, calls=replace(pod.calls, images=("own/app:1",), role=RoleSource.IRSA))
     of.pods, of.inside = [pod, *beside], {pod.key: PodEvidence(ContainerCommand())}
     return [
         (each.code.name, each.status) for each in plan_metadata(of.facts(), 2).findings if each.subject.name == pod.name
@@ -129,9 +129,9 @@ def test_a_pod_on_no_node_that_was_read_is_unknown(node: str) -> None:
 
 def test_the_sentence_about_a_pod_that_fails_does_not_say_that_its_role_is_enough() -> None:
     of = cloud("managed")
-    pod = a_pod(node=of.nodes[0].name, ready=False, calls=Calls(role=RoleBy.IRSA))
+    pod = a_pod(node=of.nodes[0].name, ready=False, calls=Calls(role=RoleSource.IRSA))
     of.pods, of.inside = [pod], {pod.key: PodEvidence(ContainerCommand())}
-    sentence = of_pod(plan_metadata(of.facts(), 2), pod).sentence
+    sentence = pod_access(plan_metadata(of.facts(), 2), pod).sentence
     assert "whether for that reason is not known" in sentence and "role" not in sentence
 
 
@@ -148,7 +148,7 @@ def test_groups_of_which_nothing_is_known_for_one_reason_are_one_finding() -> No
 def test_what_was_assumed_already_is_not_advised_again() -> None:
     """Where the options that are meant are missed."""
     facts = replace(cloud("managed", options=TWO).facts(), intent=IntendedOptions(1))
-    for assumed, command in ((None, "imds-probe --nodegroup blue --assume hops=1"), (Assumed(1), "")):
+    for assumed, command in ((None, "imds-probe --nodegroup blue --assume hops=1"), (AssumedOptions(1), "")):
         plan = plan_metadata(replace(facts, assumed=assumed), 2)
         (missed,) = (each for each in plan.findings if each.code.name == "imds-intent-missed")
         assert missed.remedy[0].command.endswith(command) and bool(missed.remedy[0].command) is bool(command)

@@ -8,12 +8,12 @@ from kubectl_eksdoc.imds_probe.programs import (
     ContainerCommand,
     ImdsNeed,
     ProgramNeeds,
-    needs_nothing,
+    is_known_not_to_ask,
     needs_of,
     never_asks,
     program_of,
     program_of_image,
-    programs,
+    programs_by_image,
 )
 from kubectl_eksdoc.model.nodes import Calls, Pod
 from tests.builders import a_pod
@@ -93,12 +93,12 @@ def test_an_sdk_that_must_not_ask(name: str, value: str, never: bool) -> None:
 )
 def test_flags_within_a_command_of_a_shell(arguments: tuple[str, ...], value: str | None, given: bool | None) -> None:
     started = ContainerCommand(arguments, ("REGION", "EMPTY"), False, (("EMPTY", ""),))
-    assert (started.flag("--region"), started.given("--region")) == (value, given)
+    assert (started.flag("--region"), started.is_given("--region")) == (value, given)
 
 
 def test_there_are_enough_of_them_and_each_can_be_left() -> None:
-    asking = [each for each in programs().values() if each.asks]
+    asking = [each for each in programs_by_image().values() if each.asks]
     assert len({each.name for each in asking}) >= 35
     for each in asking:
-        assert each.fix and each.images and each.modes and not any(map(needs_nothing, each.images)), each.name
+        assert each.fix and each.images and each.modes and not any(map(is_known_not_to_ask, each.images)), each.name
         assert each.modes[-1].when == () or len(each.modes) > 1, each.name

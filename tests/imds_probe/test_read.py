@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import ImdsReach
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
-from kubectl_eksdoc.imds_probe.read import ProbeScope, metadata_facts, plan_imds, with_pods
+from kubectl_eksdoc.imds_probe.read import ProbeScope, read_metadata_facts, plan_imds_access, add_pod_evidence
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource, MetadataFacts
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -21,16 +21,16 @@ from kubectl_eksdoc.model.machines import (
     Image,
     Instance,
     MachineFacts,
-    MachineKeys,
+    MachineQuery,
     MetadataOptions,
     NodeGroup,
     RoleUses,
-    SaidOptions,
+    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Calls, Container, ContainerRunState, LogOf, Node, Pod
+from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Calls, Container, ContainerRunState, LogKey, Node, Pod
 from tests.builders import NOW, a_cluster, a_node, a_pod
 from tests.sessions import Answered, Nowhere
 
@@ -57,7 +57,7 @@ class Account:
     """Answers of an account, by name; it notes what was asked. Mutable."""
 
     def __init__(self, refuse: str = "") -> None:
-        self.asked: list[MachineKeys] = []
+        self.asked: list[MachineQuery] = []
         self._refuse = refuse
         self._whole = MachineFacts(
             {ident(n): Instance(ident(n), f"ami-{n}", options=ONE, scaling_group="asg") for n in range(3)},
@@ -65,14 +65,14 @@ class Account:
             {"asg": ScalingGroup("asg", ASG)},
             {
                 OWN: TemplateVersion("lt-own", "own", 7),
-                ASG: TemplateVersion("lt-asg", "asg", 3, SaidOptions("required", 2)),
+                ASG: TemplateVersion("lt-asg", "asg", 3, DeclaredMetadataOptions("required", 2)),
             },
             {"ami-0": Image("ami-0", v2=True), "ami-1": Image("ami-1", v2=True), "ami-2": Image("ami-2")},
-            SaidOptions(),
+            DeclaredMetadataOptions(),
             frozenset(),
         )
 
-    def tell(self, keys: MachineKeys) -> MachineFacts:
+    def tell(self, keys: MachineQuery) -> MachineFacts:
         self.asked.append(keys)
         given: dict[str, Any] = {}
         for name in ("instances", "node_groups", "scaling_groups", "templates", "images"):
@@ -91,25 +91,25 @@ class Account:
 
 def test_each_is_asked_once_and_what_it_names_after_it() -> None:
     assert verdicts() == {
-        "green": (Reach.CUT_OFF, Reach.CUT_OFF),
-        "own": (Reach.CUT_OFF, Reach.REACHABLE),
-        "old": (Reach.CUT_OFF, Reach.REACHABLE),
+        "green": (ImdsReach.UNREACHABLE, ImdsReach.UNREACHABLE),
+        "own": (ImdsReach.UNREACHABLE, ImdsReach.REACHABLE),
+        "old": (ImdsReach.UNREACHABLE, ImdsReach.REACHABLE),
     }
     account = Account()
-    metadata_facts(account.session(), cluster())
+    read_metadata_facts(account.session(), cluster())
     assert [keys.account for keys in account.asked] == [True, False, False]
     assert account.asked[0].node_groups == ("green", "own") and len(account.asked[0].instances) == 3
     assert (account.asked[1].scaling_groups, account.asked[1].templates) == (("asg",), (OWN,))
     assert (account.asked[2].templates, account.asked[2].images) == ((ASG,), ("ami-0", "ami-1", "ami-2"))
-    for field in fields(MachineKeys):
+    for field in fields(MachineQuery):
         if field.name != "account":
             names = [name for keys in account.asked for name in getattr(keys, field.name)]
             assert len(names) == len(set(names)), field.name
 
 
-def verdicts(refuse: str = "") -> dict[str, tuple[Reach, Reach]]:
-    plan = plan_imds(Account(refuse).session())
-    return {group.alike.name: (group.alike.here.reach, group.alike.later.reach) for group in plan.groups}
+def verdicts(refuse: str = "") -> dict[str, tuple[ImdsReach, ImdsReach]]:
+    plan = plan_imds_access(Account(refuse).session())
+    return {group.node_set.name: (group.node_set.verdict_now.reach, group.node_set.verdict_next.reach) for group in plan.groups}
 
 
 def test_a_node_whose_instance_is_not_known_is_not_asked_about_and_that_is_said() -> None:
@@ -119,25 +119,25 @@ def test_a_node_whose_instance_is_not_known_is_not_asked_about_and_that_is_said(
     account = Account()
 
     def answer(asked: Any, *_: Any) -> Any:
-        return account.tell(asked) if isinstance(asked, MachineKeys) else dict.fromkeys(asked, RoleUses(NOW))
+        return account.tell(asked) if isinstance(asked, MachineQuery) else dict.fromkeys(asked, RoleUses(NOW))
 
     session = Answered(replace(of, nodes=(lost, *of.nodes[1:])), answer, Nowhere())
-    plan = plan_imds(session, evidence=(EvidenceSource.CLOUDTRAIL,))
+    plan = plan_imds_access(session, evidence=(EvidenceSource.CLOUDTRAIL,))
     told = plan.facts.role_uses[EvidenceSource.CLOUDTRAIL]
     assert told == {"n0": Unknown("its instance is not known")}, "pods of the others do not reach the service now"
     messages = [each.message for each in plan.findings if each.code.name == "imds-evidence-unknown"]
     assert len(messages) == 1 and "its instance is not known" in messages[0]
 
 
-UNKNOWN = Reach.UNKNOWN
+UNKNOWN = ImdsReach.UNKNOWN
 LOST = {
-    "instances": {"green": (UNKNOWN, Reach.CUT_OFF), "own": (UNKNOWN, UNKNOWN), "old": (UNKNOWN, UNKNOWN)},
-    "node_groups": {"green": (Reach.CUT_OFF, UNKNOWN), "own": (Reach.CUT_OFF, UNKNOWN)},
-    "scaling_groups": {"old": (Reach.CUT_OFF, UNKNOWN)},
-    "templates": {"own": (Reach.CUT_OFF, UNKNOWN), "old": (Reach.CUT_OFF, UNKNOWN)},
-    "images": {"own": (Reach.CUT_OFF, UNKNOWN)},
+    "instances": {"green": (UNKNOWN, ImdsReach.UNREACHABLE), "own": (UNKNOWN, UNKNOWN), "old": (UNKNOWN, UNKNOWN)},
+    "node_groups": {"green": (ImdsReach.UNREACHABLE, UNKNOWN), "own": (ImdsReach.UNREACHABLE, UNKNOWN)},
+    "scaling_groups": {"old": (ImdsReach.UNREACHABLE, UNKNOWN)},
+    "templates": {"own": (ImdsReach.UNREACHABLE, UNKNOWN), "old": (ImdsReach.UNREACHABLE, UNKNOWN)},
+    "images": {"own": (ImdsReach.UNREACHABLE, UNKNOWN)},
     # a template that is silent about the endpoint leaves that to the account
-    "account": {"own": (Reach.CUT_OFF, UNKNOWN), "old": (Reach.CUT_OFF, UNKNOWN)},
+    "account": {"own": (ImdsReach.UNREACHABLE, UNKNOWN), "old": (ImdsReach.UNREACHABLE, UNKNOWN)},
     "identities": {},
 }
 
@@ -145,15 +145,15 @@ LOST = {
 @pytest.mark.parametrize("refused", sorted(LOST))
 def test_what_is_refused_is_unknown_and_leaves_the_rest(refused: str) -> None:
     assert verdicts(refused) == {**verdicts(), **LOST[refused]}
-    findings = plan_imds(Account(refused).session()).findings
+    findings = plan_imds_access(Account(refused).session()).findings
     assert f"the:{refused}" in {found.missing for found in findings}, "the missing action is named"
 
 
 def test_what_is_asked_about_is_all_that_is_judged() -> None:
-    assert [each.name for each in ProbeScope().of(cluster()).nodes] == ["n0", "n1", "n2"]
-    kept = ProbeScope(nodes=("n0",), groups=("old",)).of(cluster())
+    assert [each.name for each in ProbeScope().restrict(cluster()).nodes] == ["n0", "n1", "n2"]
+    kept = ProbeScope(nodes=("n0",), groups=("old",)).restrict(cluster())
     assert [each.name for each in kept.nodes] == ["n0", "n2"] and [each.name for each in kept.pods] == ["p0", "p2"]
-    alone = ProbeScope(pod="p1").of(cluster())
+    alone = ProbeScope(pod="p1").restrict(cluster())
     assert [each.name for each in alone.pods] == ["p1"] and [each.name for each in alone.nodes] == ["n1"]
 
 
@@ -168,7 +168,7 @@ def test_what_is_asked_about_is_all_that_is_judged() -> None:
 )
 def test_what_is_not_there_is_said(scope: ProbeScope, said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        scope.of(cluster())
+        scope.restrict(cluster())
     assert said in str(caught.value)
     assert ("is in default" in caught.value.hint) is (scope.namespace == "shop")
 
@@ -186,7 +186,7 @@ class Pods:
     has_logs = True
 
     def __init__(self) -> None:
-        self.asked: list[LogOf] = []
+        self.asked: list[LogKey] = []
         self.looked: list[str] = []
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
@@ -195,7 +195,7 @@ class Pods:
         known = {"shop/a": (crashing,), "shop/b": (Container("app", runs=ContainerRunState.WAITING),)}
         return {pod: known.get(pod, DENIED) for pod in pods}
 
-    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+    def logs(self, asked: Collection[LogKey]) -> Mapping[LogKey, str | Absent | Unknown]:
         self.asked += asked
         return dict.fromkeys(asked, f"{LINE}\n")
 
@@ -208,14 +208,14 @@ def test_each_pod_has_what_was_found_of_it() -> None:
     node = a_node("n", provider_id=f"aws:///eu-west-1a/{ID}")
     given = [pod("a", LBC), pod("b"), pod("c"), pod("d", ready=True)]
     pods = Pods()
-    facts = with_pods(MetadataFacts(a_cluster(nodes=[node], pods=given), CUT), 2, pods)
+    facts = add_pod_evidence(MetadataFacts(a_cluster(nodes=[node], pods=given), CUT), 2, pods)
     assert pods.looked == ["shop/a", "shop/b", "shop/c", "shop/d"], "each once, and last what runs well"
-    assert pods.asked == [LogOf("shop", "a", "app", previous=True)]
-    found = facts.inside["shop/a"]
-    assert found.seen is not None and found.seen.line == LINE and found.started == ContainerCommand(("--x",))
-    assert facts.inside["shop/b"].seen is None and facts.inside["shop/c"].unknown == (DENIED,)
-    assert facts.not_looked_into == 0
+    assert pods.asked == [LogKey("shop", "a", "app", previous=True)]
+    found = facts.evidence_by_pod["shop/a"]
+    assert found.symptom is not None and found.symptom.line == LINE and found.command == ContainerCommand(("--x",))
+    assert facts.evidence_by_pod["shop/b"].symptom is None and facts.evidence_by_pod["shop/c"].unreadable == (DENIED,)
+    assert facts.pods_not_read == 0
     plan = plan_metadata(facts, 2)
     assert "shop/c" in str(plan.findings) and "shop/d" not in str([each.message for each in plan.findings])
     (group,) = plan.groups
-    assert [each.pod.name for each in group.of(Effect.BROKEN)] == ["a"]
+    assert [each.pod.name for each in group.with_effect(Effect.BROKEN)] == ["a"]

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.amazon.metadata_service import NESTED, Reach
+from kubectl_eksdoc.amazon.metadata_service import NESTED_HOPS, ImdsReach
 from kubectl_eksdoc.imds_probe.sources import (
     NODE_CLASS,
     MetadataFacts,
-    instance_of,
-    nodes_alike,
-    service_next,
-    service_now,
+    instance_id,
+    node_sets,
+    next_service,
+    current_service,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NodeClass, NodePool
@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.machines import (
     MachineFacts,
     MetadataOptions,
     NodeGroup,
-    SaidOptions,
+    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
@@ -39,7 +39,7 @@ ID, AMI = "i-0123456789abcdef0", "ami-1"
 REF = TemplateRef("lt-1", "own", "3")
 DENIED = Unknown("IAM does not allow it", "ec2:DescribeLaunchTemplateVersions")
 AL2, AL2023 = MetadataOptions("optional", 2), MetadataOptions("required", 1)
-NOTHING = SaidOptions()
+NOTHING = DeclaredMetadataOptions()
 
 
 def of(group: str = "blue", **labels: str) -> Node:
@@ -61,11 +61,11 @@ def group(template: TemplateRef | None = None, ami: str = "AL2023_x86_64_STANDAR
 
 
 def test_as_the_instance_has_it() -> None:
-    assert service_now(of(), facts()).options == AL2
-    gone = service_now(of(), facts(instances={ID: Absent("EC2 knows no such instance")})).options
+    assert current_service(of(), facts()).options == AL2
+    gone = current_service(of(), facts(instances={ID: Absent("EC2 knows no such instance")})).options
     assert isinstance(gone, Unknown) and f"instance {ID}: EC2 knows no such instance" in gone.why
-    assert isinstance(service_now(of(), facts(instances={})).options, Unknown)
-    untold = service_now(of(), facts(instances={ID: Instance(ID)})).options
+    assert isinstance(current_service(of(), facts(instances={})).options, Unknown)
+    untold = current_service(of(), facts(instances={ID: Instance(ID)})).options
     assert isinstance(untold, Unknown) and "does not tell" in untold.why
 
 
@@ -82,37 +82,37 @@ def test_as_the_instance_has_it() -> None:
 )
 def test_instances_by_provider_id(provider: str, ident: str) -> None:
     node = a_node(provider_id=provider)
-    assert instance_of(node) == ident
+    assert instance_id(node) == ident
     if not ident:
-        told = service_now(node, facts()).options
+        told = current_service(node, facts()).options
         assert isinstance(told, Unknown) and "names no instance" in told.why
 
 
 @pytest.mark.parametrize("compute", ["fargate", "hybrid"])
 def test_where_there_is_no_service(compute: str) -> None:
     node = a_node(labels={COMPUTE_TYPE: compute}, provider_id="")
-    for service in (service_now(node, facts()), service_next(node, facts())):
+    for service in (current_service(node, facts()), next_service(node, facts())):
         assert service.options is None and service.by
 
 
 def test_a_managed_group_without_a_template_has_what_eks_writes() -> None:
-    next_one = service_next(of(), facts(**group()))
-    assert next_one.options == AL2023 and next_one.options != service_now(of(), facts()).options
+    next_one = next_service(of(), facts(**group()))
+    assert next_one.options == AL2023 and next_one.options != current_service(of(), facts()).options
     assert next_one.by.endswith("AMI type AL2023_x86_64_STANDARD")
-    assert service_next(of(), facts(**group(ami="AL2_x86_64"))).options == AL2
-    assert isinstance(service_next(of(), facts(**group(ami="BOTTLEROCKET_ARM_64"))).options, Unknown)
-    assert isinstance(service_next(of(), facts()).options, Unknown), "the group was not asked for"
+    assert next_service(of(), facts(**group(ami="AL2_x86_64"))).options == AL2
+    assert isinstance(next_service(of(), facts(**group(ami="BOTTLEROCKET_ARM_64"))).options, Unknown)
+    assert isinstance(next_service(of(), facts()).options, Unknown), "the group was not asked for"
 
 
 def test_a_managed_group_with_a_template_goes_by_it() -> None:
-    whole = TemplateVersion("lt-1", "own", 3, SaidOptions("required", 2))
-    told = service_next(of(), facts(**group(REF), templates={REF: whole}))
+    whole = TemplateVersion("lt-1", "own", 3, DeclaredMetadataOptions("required", 2))
+    told = next_service(of(), facts(**group(REF), templates={REF: whole}))
     assert told.options == MetadataOptions("required", 2) and told.by == "launch template own version 3"
     silent = TemplateVersion("lt-1", "own", 3)
-    told = service_next(of(), facts(**group(REF), templates={REF: silent}))
+    told = next_service(of(), facts(**group(REF), templates={REF: silent}))
     assert told.options == MetadataOptions("required", 2) and "ImdsSupport" in told.by, "by the node's own AMI"
-    half = TemplateVersion("lt-1", "own", 3, SaidOptions(tokens="optional"))
-    told = service_next(of(), facts(**group(REF), templates={REF: half}, account=SaidOptions(hop_limit=1)))
+    half = TemplateVersion("lt-1", "own", 3, DeclaredMetadataOptions(tokens="optional"))
+    told = next_service(of(), facts(**group(REF), templates={REF: half}, account=DeclaredMetadataOptions(hop_limit=1)))
     assert told.options == MetadataOptions("optional", 1)
     assert told.by == "hop limit by the account's default, tokens by launch template own version 3"
 
@@ -122,12 +122,12 @@ def test_a_managed_group_with_a_template_goes_by_it() -> None:
 )
 def test_what_may_not_be_asked_is_unknown(more: dict[str, Any]) -> None:
     given = {"templates": {REF: TemplateVersion("lt-1", "own", 3)}, **group(REF), **more}
-    assert isinstance(service_next(of(), facts(**given)).options, Unknown)
+    assert isinstance(next_service(of(), facts(**given)).options, Unknown)
 
 
 def test_an_ami_that_is_named_by_a_parameter_is_not_gone() -> None:
     silent = TemplateVersion("lt-1", "own", 3, NOTHING, "resolve:ssm:/aws/service/eks/optimized-ami")
-    told = service_next(of(), facts(**group(REF), templates={REF: silent})).options
+    told = next_service(of(), facts(**group(REF), templates={REF: silent})).options
     assert isinstance(told, Unknown) and "looked up at each launch" in told.why
 
 
@@ -135,15 +135,15 @@ OF_KARPENTER = of("", **{NODE_POOL: "general", NODE_CLASS: "default"})
 OF_OLDER_KARPENTER = of("", **{NODE_POOL: "general"})
 
 
-def classes(*said: SaidOptions, pools: Sequence[NodePool] = (), unread: Sequence[Resource] = ()) -> MetadataFacts:
+def classes(*said: DeclaredMetadataOptions, pools: Sequence[NodePool] = (), unread: Sequence[Resource] = ()) -> MetadataFacts:
     named = [NodeClass(name, options) for name, options in zip(("default", "other"), said, strict=False)]
     return MetadataFacts(with_classes(a_cluster(unread=unread, node_pools=pools), *named))
 
 
 def test_karpenter_goes_by_its_class_and_auto_mode_is_eks_own() -> None:
     auto = of("", **{COMPUTE_TYPE: "auto"})
-    assert service_next(auto, facts()).options == AL2023 and service_now(auto, facts()).options == AL2
-    told = service_next(OF_KARPENTER, classes(SaidOptions("required", 1), SaidOptions("optional", 2)))
+    assert next_service(auto, facts()).options == AL2023 and current_service(auto, facts()).options == AL2
+    told = next_service(OF_KARPENTER, classes(DeclaredMetadataOptions("required", 1), DeclaredMetadataOptions("optional", 2)))
     assert told.options == AL2023 and told.by == "EC2NodeClass default"
 
 
@@ -151,17 +151,17 @@ def test_karpenter_goes_by_its_class_and_auto_mode_is_eks_own() -> None:
     ("given", "why"),
     [
         (classes(), "the cluster has no EC2NodeClass default"),
-        (classes(SaidOptions("required")), "EC2NodeClass default does not say HttpPutResponseHopLimit"),
+        (classes(DeclaredMetadataOptions("required")), "EC2NodeClass default does not say HttpPutResponseHopLimit"),
         (classes(NOTHING), "what Karpenter gives then depends on its version"),
     ],
 )
 def test_a_class_that_does_not_tell_is_unknown(given: MetadataFacts, why: str) -> None:
-    told = service_next(OF_KARPENTER, given).options
+    told = next_service(OF_KARPENTER, given).options
     assert isinstance(told, Unknown) and why in told.why and not told.missing
 
 
 def test_classes_that_may_not_be_read_are_unknown_and_the_right_is_named() -> None:
-    told = service_next(OF_KARPENTER, facts()).options
+    told = next_service(OF_KARPENTER, facts()).options
     assert told == Unknown(
         "ec2nodeclasses.karpenter.k8s.aws were not read: was not asked for", "list ec2nodeclasses.karpenter.k8s.aws"
     )
@@ -169,52 +169,52 @@ def test_classes_that_may_not_be_read_are_unknown_and_the_right_is_named() -> No
 
 def test_a_node_without_the_label_goes_by_the_class_of_its_pool() -> None:
     pools = (NodePool("other", (), "other"), NodePool("general", (), "default"))
-    told = service_next(OF_OLDER_KARPENTER, classes(SaidOptions("required", 1), pools=pools))
+    told = next_service(OF_OLDER_KARPENTER, classes(DeclaredMetadataOptions("required", 1), pools=pools))
     assert told.options == AL2023 and told.by == "EC2NodeClass default"
     for pool in ((), (NodePool("general"),)):
-        nobody = service_next(OF_OLDER_KARPENTER, classes(SaidOptions("required", 1), pools=pool)).options
+        nobody = next_service(OF_OLDER_KARPENTER, classes(DeclaredMetadataOptions("required", 1), pools=pool)).options
         assert isinstance(nobody, Unknown) and "does not name its EC2NodeClass" in nobody.why
-    forbidden = service_next(OF_OLDER_KARPENTER, classes(SaidOptions("required", 1), unread=[kinds.NODE_POOLS])).options
+    forbidden = next_service(OF_OLDER_KARPENTER, classes(DeclaredMetadataOptions("required", 1), unread=[kinds.NODE_POOLS])).options
     assert isinstance(forbidden, Unknown) and forbidden.missing == "list nodepools.karpenter.sh"
 
 
 def test_a_group_of_ones_own_goes_by_its_auto_scaling_group() -> None:
-    template = {REF: TemplateVersion("lt-1", "own", 3, SaidOptions("required", 1), AMI)}
+    template = {REF: TemplateVersion("lt-1", "own", 3, DeclaredMetadataOptions("required", 1), AMI)}
     scaling = {"asg-1": ScalingGroup("asg-1", REF)}
-    assert service_next(of(""), facts(templates=template, scaling_groups=scaling)).options == AL2023
+    assert next_service(of(""), facts(templates=template, scaling_groups=scaling)).options == AL2023
     for held in ({}, {"asg-1": ScalingGroup("asg-1")}, {"asg-1": Absent("gone")}):
-        assert isinstance(service_next(of(""), facts(templates=template, scaling_groups=held)).options, Unknown)
+        assert isinstance(next_service(of(""), facts(templates=template, scaling_groups=held)).options, Unknown)
     alone = facts(instances={ID: Instance(ID, AMI, options=AL2)})
-    told = service_next(of(""), alone)
+    told = next_service(of(""), alone)
     assert told.options == AL2 and "no auto scaling group makes another one" in told.by, (
         "there is nothing to be unknown"
     )
 
 
 def test_a_launch_configuration_says_what_a_template_does() -> None:
-    old = {"old": TemplateVersion("", "old", 0, SaidOptions("required", 1), AMI)}
+    old = {"old": TemplateVersion("", "old", 0, DeclaredMetadataOptions("required", 1), AMI)}
     scaling = {"asg-1": ScalingGroup("asg-1", configuration="old")}
-    told = service_next(of(""), facts(configurations=old, scaling_groups=scaling))
+    told = next_service(of(""), facts(configurations=old, scaling_groups=scaling))
     assert (told.options, told.by) == (AL2023, "launch configuration old")
     for held in ({}, {"old": DENIED}, {"old": Absent("gone")}):
-        assert isinstance(service_next(of(""), facts(configurations=held, scaling_groups=scaling)).options, Unknown)
+        assert isinstance(next_service(of(""), facts(configurations=held, scaling_groups=scaling)).options, Unknown)
 
 
 @pytest.mark.parametrize(("hops", "known"), [(1, True), (2, False)])
 def test_a_group_that_launches_some_types_from_another_template(hops: int, known: bool) -> None:
     other = TemplateRef("lt-2", "arm", "1")
     templates = {
-        REF: TemplateVersion("lt-1", "own", 3, SaidOptions("required", 1), AMI),
-        other: TemplateVersion("lt-2", "arm", 1, SaidOptions("required", hops), AMI),
+        REF: TemplateVersion("lt-1", "own", 3, DeclaredMetadataOptions("required", 1), AMI),
+        other: TemplateVersion("lt-2", "arm", 1, DeclaredMetadataOptions("required", hops), AMI),
     }
     scaling = {"asg-1": ScalingGroup("asg-1", REF, True, (other,))}
-    told = service_next(of(""), facts(templates=templates, scaling_groups=scaling))
+    told = next_service(of(""), facts(templates=templates, scaling_groups=scaling))
     if known:
         assert told.options == AL2023 and "own version 3; launch template arm version 1" in told.by
     else:
         assert isinstance(told.options, Unknown) and "several templates" in told.options.why
     del templates[other]
-    assert isinstance(service_next(of(""), facts(templates=templates, scaling_groups=scaling)).options, Unknown)
+    assert isinstance(next_service(of(""), facts(templates=templates, scaling_groups=scaling)).options, Unknown)
 
 
 ONE, TWO, OLD = MetadataOptions("required", 1), MetadataOptions("required", 2), MetadataOptions("optional", 2)
@@ -243,23 +243,23 @@ def test_nodes_of_one_group_that_differ_are_two_lines() -> None:
     """One was mended by hand: the next one will not be."""
     instances = {ident(0): Instance(ident(0), options=ONE), ident(1): Instance(ident(1), options=TWO)}
     facts = facts_of([node(0), node(1)], instances, groups(blue="AL2023_x86_64_STANDARD"))
-    broken, mended = nodes_alike(facts)
-    assert not broken.by_hand and mended.by_hand and mended.changes
-    assert (mended.here.reach, mended.later.reach) == (Reach.REACHABLE, Reach.CUT_OFF)
-    assert all(each.here.reach is Reach.CUT_OFF for each in nodes_alike(facts, NESTED))
+    broken, mended = node_sets(facts)
+    assert not broken.has_other_options and mended.has_other_options and mended.is_changing
+    assert (mended.verdict_now.reach, mended.verdict_next.reach) == (ImdsReach.REACHABLE, ImdsReach.UNREACHABLE)
+    assert all(each.verdict_now.reach is ImdsReach.UNREACHABLE for each in node_sets(facts, NESTED_HOPS))
 
 
 def test_where_there_is_no_service_comes_last() -> None:
     fargate = a_node("f", group="", provider_id="", labels={COMPUTE_TYPE: "fargate"})
     karpenter = node(1, "", **{NODE_POOL: "general", NODE_CLASS: "default"})
     facts = MetadataFacts(
-        with_classes(a_cluster(nodes=[fargate, karpenter, node(2)]), NodeClass("default", SaidOptions("required", 1))),
+        with_classes(a_cluster(nodes=[fargate, karpenter, node(2)]), NodeClass("default", DeclaredMetadataOptions("required", 1))),
         MachineFacts({ident(1): Instance(ident(1), options=TWO), ident(2): Absent("gone")}),
     )
-    first, unknown, last = nodes_alike(facts)
-    assert first.owner is NodeOwner.KARPENTER and first.changes and first.later.why.startswith("the hop limit is 1")
-    assert (unknown.here.reach, unknown.later.reach) == (Reach.UNKNOWN, Reach.UNKNOWN) and not unknown.changes
-    assert last.owner is NodeOwner.FARGATE and last.here.why == "Fargate has no instance metadata service"
+    first, unknown, last = node_sets(facts)
+    assert first.owner is NodeOwner.KARPENTER and first.is_changing and first.verdict_next.why.startswith("the hop limit is 1")
+    assert (unknown.verdict_now.reach, unknown.verdict_next.reach) == (ImdsReach.UNKNOWN, ImdsReach.UNKNOWN) and not unknown.is_changing
+    assert last.owner is NodeOwner.FARGATE and last.verdict_now.why == "Fargate has no instance metadata service"
 
 
 @given(
@@ -269,6 +269,6 @@ def test_every_node_is_in_one_of_them(given_nodes: list[tuple[str, MetadataOptio
     nodes = [node(at, group) for at, (group, _) in enumerate(given_nodes)]
     instances = {ident(at): Instance(ident(at), options=options) for at, (_, options) in enumerate(given_nodes)}
     made = groups(blue="AL2_x86_64", green="BOTTLEROCKET_x86_64")
-    found = nodes_alike(facts_of(nodes, instances, made))
+    found = node_sets(facts_of(nodes, instances, made))
     named = [name for each in found for name in each.nodes]
     assert sorted(named) == sorted(each.name for each in nodes) and len(found) <= 2 * 3 + len(nodes)

@@ -9,31 +9,31 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import ImdsReach
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import ConnectionLost, RbacRule, Reply, ServedRequest, restricted
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.imds_probe.probe import prepared, probed, tried
-from kubectl_eksdoc.imds_probe.probe_diagnosis import Cause
+from kubectl_eksdoc.imds_probe.probe import prepare_probe, run_probe, dry_run
+from kubectl_eksdoc.imds_probe.probe_diagnosis import ImdsCause
 from kubectl_eksdoc.imds_probe.probe_result import (
-    Probed,
+    ProbeRun,
     ProbedNode,
     ProbePlan,
     ProbeSettings,
     owner_manifest,
 )
-from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.config import open_access
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
 from kubectl_eksdoc.kube.requests import RetryLimits, real_clock
-from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.kube.target import process_credential_context
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.model.metadata import MARKS, ProbeReport
-from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
+from kubectl_eksdoc.model.metadata import PROBE_POD_LABELS, ProbeReport
+from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
 from kubectl_eksdoc.ports import ProbeNamespace
 from kubectl_eksdoc.wiring.runs import open_ground
 from tests.examples import one_in
@@ -56,19 +56,19 @@ def run(
     token: str = probes.TOKEN,
     told: Callable[[], int] = probes.never_told,
     tell: Callable[[str], object] = str,
-) -> Probed:
+) -> ProbeRun:
     ground = open_ground(connection(server, folder, token), manner.namespace)
-    what = prepared(nodes_of(api), ground, "cafe", manner, every=True)
-    return probed(what, ground, Quick(), told, tell)
+    what = prepare_probe(nodes_of(api), ground, "cafe", manner, is_every_node=True)
+    return run_probe(what, ground, Quick(), told, tell)
 
 
-def nothing_left(api: Api, done: Probed | None = None) -> None:
+def nothing_left(api: Api, done: ProbeRun | None = None) -> None:
     """Nor is anything under way."""
     assert (there(api, "pods"), there(api, "configmaps")) == ([], [])
     assert done is None or (done.left, done.not_removed) == ((), "")
 
 
-def by_name(done: Probed) -> dict[str, ProbedNode]:
+def by_name(done: ProbeRun) -> dict[str, ProbedNode]:
     return {each.node: each for each in done.nodes}
 
 
@@ -79,11 +79,11 @@ def test_each_node_as_its_instance_is(tmp_path: Path) -> None:
         done = run(server, api, tmp_path)
         found = {name: (each.v4.reach, each.v4.cause) for name, each in by_name(done).items()}
         assert found == {
-            "n0": (Reach.CUT_OFF, Cause.HOP_LIMIT),
-            "n1": (Reach.REACHABLE, Cause.NONE),
-            "n2": (Reach.V1_ONLY, Cause.HOP_LIMIT),
-            "n3": (Reach.CUT_OFF, Cause.DISABLED),
-            "n4": (Reach.CUT_OFF, Cause.BLOCKED),
+            "n0": (ImdsReach.UNREACHABLE, ImdsCause.HOP_LIMIT),
+            "n1": (ImdsReach.REACHABLE, ImdsCause.NONE),
+            "n2": (ImdsReach.V1_ONLY, ImdsCause.HOP_LIMIT),
+            "n3": (ImdsReach.UNREACHABLE, ImdsCause.DISABLED),
+            "n4": (ImdsReach.UNREACHABLE, ImdsCause.BLOCKED),
         }
         assert "namespace default" in by_name(done)["n4"].v4.why
         nothing_left(api, done)
@@ -94,7 +94,7 @@ def test_more_nodes_than_at_once(tmp_path: Path) -> None:
     told: list[str] = []
     with Lab(nodes, MetadataServices({f"n{number:02}": TWO for number in range(32)})).served() as (server, api):
         done = run(server, api, tmp_path, tell=told.append)
-        assert [each.v4.reach for each in done.nodes] == [Reach.REACHABLE] * 32
+        assert [each.v4.reach for each in done.nodes] == [ImdsReach.REACHABLE] * 32
         assert told == ["60 of 64 pods were heard of", "64 of 64 pods were heard of"]
         nothing_left(api, done)
 
@@ -105,8 +105,8 @@ def test_a_full_node_is_unknown(tmp_path: Path) -> None:
     with Lab(nodes, services(full=TWO, tight=ONE, small=TWO)).served() as (server, api):
         done = run(server, api, tmp_path)
         full, tight, small = (by_name(done)[name] for name in ("full", "tight", "small"))
-        assert full.v4.reach is Reach.UNKNOWN and "OutOfpods" in full.v4.why and "no room" in full.v4.why
-        assert (tight.v4.reach, tight.v4.cause) == (Reach.CUT_OFF, Cause.HOP_LIMIT)
+        assert full.v4.reach is ImdsReach.UNKNOWN and "OutOfpods" in full.v4.why and "no room" in full.v4.why
+        assert (tight.v4.reach, tight.v4.cause) == (ImdsReach.UNREACHABLE, ImdsCause.HOP_LIMIT)
         assert "OutOfpods" in tight.v4.doubt, "the node itself was not asked"
         assert "OutOfcpu" in small.v4.why
         nothing_left(api, done)
@@ -118,9 +118,9 @@ def test_a_namespace_that_allows_no_host_network(tmp_path: Path, level: str) -> 
     with Lab(services=services(n0=ONE, n1=TWO), level=level).served() as (server, api):
         done = run(server, api, tmp_path)
         n0, n1 = by_name(done)["n0"], by_name(done)["n1"]
-        assert n0.v4.cause is Cause.HOP_LIMIT and f"enforces pod security {level}" in n0.v4.doubt
-        assert n1.v4.reach is Reach.REACHABLE
-        assert isinstance(n1.host, Unknown) and isinstance(n1.own, ProbeReport)
+        assert n0.v4.cause is ImdsCause.HOP_LIMIT and f"enforces pod security {level}" in n0.v4.doubt
+        assert n1.v4.reach is ImdsReach.REACHABLE
+        assert isinstance(n1.host_answers, Unknown) and isinstance(n1.pod_answers, ProbeReport)
         nothing_left(api, done)
 
 
@@ -137,8 +137,8 @@ def test_a_right_that_is_missing_is_named(tmp_path: Path, right: str) -> None:
     with lab.served() as (server, api):
         done = run(server, api, tmp_path, token=probes.OTHER)
         for each in done.nodes:
-            assert each.v4.reach is Reach.UNKNOWN and isinstance(each.own, Unknown)
-            assert each.own.missing == right
+            assert each.v4.reach is ImdsReach.UNKNOWN and isinstance(each.pod_answers, Unknown)
+            assert each.pod_answers.missing == right
         if right != "list pods":
             nothing_left(api, done)
 
@@ -156,7 +156,7 @@ def test_without_the_right_to_delete_it_says_what_is_left(tmp_path: Path) -> Non
     lab = Lab(services=services(n0=TWO, n1=TWO), users={probes.OTHER: restricted("me", rules("delete configmaps"))})
     with lab.served() as (server, api):
         done = run(server, api, tmp_path, token=probes.OTHER)
-        assert done.nodes[0].v4.reach is Reach.REACHABLE, "what was heard is kept"
+        assert done.nodes[0].v4.reach is ImdsReach.REACHABLE, "what was heard is kept"
         assert "delete configmaps" in done.not_removed and there(api, "configmaps") == [done.owner]
 
 
@@ -175,8 +175,8 @@ def test_a_dry_run_of_the_server_finds_refusals_and_makes_nothing(tmp_path: Path
     lab = Lab(level="baseline", users={probes.OTHER: restricted("me", rules("get namespaces"))})
     with lab.served() as (server, api):
         ground = open_ground(connection(server, tmp_path, probes.OTHER), "default")
-        what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
-        refused = tried(what, ground)
+        what = prepare_probe(nodes_of(api), ground, "cafe", ProbeSettings(), is_every_node=True)
+        refused = dry_run(what, ground)
         assert [name.rpartition("-")[2] for name in refused] == ["host", "host"]
         assert all("violates PodSecurity" in why.why for why in refused.values())
         nothing_left(api)
@@ -208,7 +208,7 @@ def test_what_killed_probes_left_is_removed_and_a_running_one_is_not(tmp_path: P
 
     dead, running = left("dead", timedelta(hours=1)), left("beef", timedelta(seconds=5))
     with Lab(services=services(n0=TWO, n1=TWO)).served() as (server, api):
-        api.now(lambda plane: plane.load("configmaps", [dead, running]))
+        api.run_locked(lambda plane: plane.load("configmaps", [dead, running]))
         run(server, api, tmp_path)
         assert there(api, "configmaps") == [running["metadata"]["name"]]
 
@@ -217,8 +217,8 @@ def test_what_killed_probes_left_is_removed_and_a_running_one_is_not(tmp_path: P
 class Ground:
     """Mutable. A ground of which the test says what it shows, and whether pods are known to be made."""
 
-    seen: Callable[[], Mapping[str, PodStand] | Unknown]
-    refuses: NotMade | None = None
+    seen: Callable[[], Mapping[str, ProbePodStatus] | Unknown]
+    refuses: ProbeFailure | None = None
 
     def pod_security(self) -> str | Unknown:
         return ""
@@ -226,13 +226,13 @@ class Ground:
     def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
         return ()
 
-    def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
+    def create_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | ProbeFailure:
         return ProbeOwner("cafe", "owner", "uid")
 
-    def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
+    def create_pod(self, doc: Doc, dry: bool = False) -> ProbeFailure | None:
         return self.refuses
 
-    def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
+    def pod_states(self, probe: str) -> Mapping[str, ProbePodStatus] | Unknown:
         return self.seen()
 
     def log(self, pod: str) -> str | Unknown:
@@ -258,18 +258,18 @@ class Steps:
 def _prepared(ground: ProbeNamespace, names: Sequence[str] = ("n0",)) -> ProbePlan:
     from tests.builders import a_node as a_fact
 
-    return prepared([a_fact(name) for name in names], ground, "cafe", ProbeSettings(), every=True)
+    return prepare_probe([a_fact(name) for name in names], ground, "cafe", ProbeSettings(), is_every_node=True)
 
 
 def test_a_pod_of_which_nobody_knows_is_waited_for() -> None:
-    ground = Ground(dict, NotMade("the server gave no answer", maybe=True))
-    done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
+    ground = Ground(dict, ProbeFailure("the server gave no answer", is_uncertain=True))
+    done = run_probe(_prepared(ground), ground, Steps(), probes.never_told, str)
     assert "the pod was deleted" in done.nodes[0].v4.why
 
 
 def test_a_cluster_that_does_not_answer_for_a_while() -> None:
     clock, ground = Steps(), Ground(lambda: Unknown("to list pods, the server gave no answer"))
-    done = probed(_prepared(ground), ground, clock, probes.never_told, str)
+    done = run_probe(_prepared(ground), ground, clock, probes.never_told, str)
     assert "nothing was heard of it after 90 s" in done.nodes[0].v4.why
     assert clock.seconds < 150, "it is bounded, with cleaning up"
 
@@ -277,7 +277,7 @@ def test_a_cluster_that_does_not_answer_for_a_while() -> None:
 SERVICES = services(n0=TWO, n1=TWO)
 
 Fault = Callable[[ServedRequest], bool]
-QUICK = RetryLimits(patience_s=10.0, first_pause_s=0.01, longest_pause_s=0.02)
+QUICK = RetryLimits(give_up_s=10.0, first_pause_s=0.01, max_pause_s=0.02)
 
 
 class Unlucky:
@@ -303,12 +303,12 @@ def of(method: str, part: str) -> Fault:
     return lambda request: request.method == method and part in request.path
 
 
-def among_faults(server: SimulatedApiServer, api: Api, folder: Path) -> Probed:
-    access = connect(connection(server, folder), of_this_process())
-    patience = RetryPolicy(first_pause=0.01, longest_pause=0.02)
-    ground = LiveProbeNamespace(access, patience, "default", real_clock(), MARKS, QUICK)
-    what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
-    return probed(what, ground, Quick(), probes.never_told, str)
+def among_faults(server: SimulatedApiServer, api: Api, folder: Path) -> ProbeRun:
+    access = open_access(connection(server, folder), process_credential_context())
+    patience = RetryPolicy(first_pause=0.01, max_pause=0.02)
+    ground = LiveProbeNamespace(access, patience, "default", real_clock(), PROBE_POD_LABELS, QUICK)
+    what = prepare_probe(nodes_of(api), ground, "cafe", ProbeSettings(), is_every_node=True)
+    return run_probe(what, ground, Quick(), probes.never_told, str)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def among_faults(server: SimulatedApiServer, api: Api, folder: Path) -> Probed:
 def test_it_is_measured_all_the_same(tmp_path: Path, fault: Fault, times: int, done: bool, code: int) -> None:
     with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, times, done, code)) as server:
         found = among_faults(server, api, tmp_path)
-        assert [each.v4.reach for each in found.nodes] == [Reach.REACHABLE] * 2
+        assert [each.v4.reach for each in found.nodes] == [ImdsReach.REACHABLE] * 2
         nothing_left(api, found)
 
 
@@ -352,14 +352,14 @@ def test_a_level_that_nobody_may_read_is_found_out(tmp_path: Path) -> None:
     with lab.served() as (server, api):
         done = run(server, api, tmp_path, token=probes.OTHER)
         n0 = by_name(done)["n0"]
-        assert isinstance(n0.host, Unknown) and "violates PodSecurity" in n0.host.why
-        assert "hostNetwork=true" in n0.host.why and n0.v4.cause is Cause.HOP_LIMIT
+        assert isinstance(n0.host_answers, Unknown) and "violates PodSecurity" in n0.host_answers.why
+        assert "hostNetwork=true" in n0.host_answers.why and n0.v4.cause is ImdsCause.HOP_LIMIT
         nothing_left(api, done)
 
 
 def test_pods_that_do_not_go_are_named() -> None:
-    ground = Ground(lambda: {"a": PodStand("a"), "b": PodStand("b")})
-    done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
+    ground = Ground(lambda: {"a": ProbePodStatus("a"), "b": ProbePodStatus("b")})
+    done = run_probe(_prepared(ground), ground, Steps(), probes.never_told, str)
     assert done.left == ("a", "b") and done.not_removed == ""
 
 
@@ -370,7 +370,7 @@ def test_logs_that_never_come_are_unknown(tmp_path: Path) -> None:
     ):
         found = among_faults(server, api, tmp_path)
         for each in found.nodes:
-            assert isinstance(each.own, Unknown) and "its log cannot be read" in each.own.why
+            assert isinstance(each.pod_answers, Unknown) and "its log cannot be read" in each.pod_answers.why
         nothing_left(api)
 
 
@@ -378,9 +378,9 @@ def test_an_owner_that_cannot_be_removed_is_named(tmp_path: Path) -> None:
     fault = of("DELETE", "/configmaps/")
     tries = 10**6
     with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, tries, code=503)) as server:
-        access = connect(connection(server, tmp_path), of_this_process())
-        ground = LiveProbeNamespace(access, RetryPolicy(), "default", real_clock(), MARKS, RetryLimits(0.1, 0.01, 0.02))
-        what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
-        found = probed(what, ground, Quick(), probes.never_told, str)
-        assert found.nodes[0].v4.reach is Reach.REACHABLE
+        access = open_access(connection(server, tmp_path), process_credential_context())
+        ground = LiveProbeNamespace(access, RetryPolicy(), "default", real_clock(), PROBE_POD_LABELS, RetryLimits(0.1, 0.01, 0.02))
+        what = prepare_probe(nodes_of(api), ground, "cafe", ProbeSettings(), is_every_node=True)
+        found = run_probe(what, ground, Quick(), probes.never_told, str)
+        assert found.nodes[0].v4.reach is ImdsReach.REACHABLE
         assert "answered 503" in found.not_removed and there(api, "configmaps") == [found.owner]

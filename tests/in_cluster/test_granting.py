@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.in_cluster.objects import granted
-from kubectl_eksdoc.kubernetes.guards import rules
+from kubectl_eksdoc.in_cluster.objects import service_account_and_roles
+from kubectl_eksdoc.kubernetes.guards import policy_rules
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.permissions import Permission
@@ -27,7 +27,7 @@ def test_verbs_and_resources_stand_together_where_they_are_alike() -> None:
         Permission("get", METRICS),
         Permission("list", kinds.PODS),
     ]
-    assert rules(asked) == [
+    assert policy_rules(asked) == [
         {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
         {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list"]},
         {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]},
@@ -37,7 +37,7 @@ def test_verbs_and_resources_stand_together_where_they_are_alike() -> None:
 
 def test_what_holds_in_a_namespace_is_a_role_of_that_alone() -> None:
     here = Permission("create", kinds.CONFIG_MAPS, namespace="kube-system")
-    made = {doc["kind"]: doc for doc in granted(an_errand(), [Permission("list", kinds.NODES), here])}
+    made = {doc["kind"]: doc for doc in service_account_and_roles(an_errand(), [Permission("list", kinds.NODES), here])}
     assert list(made) == ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
     assert made["Role"]["metadata"]["namespace"] == "kube-system" and "namespace" not in made["ClusterRole"]["metadata"]
     assert [rule["resources"] for rule in made["Role"]["rules"]] == [["configmaps"]]
@@ -50,14 +50,14 @@ def test_what_holds_in_a_namespace_is_a_role_of_that_alone() -> None:
 
 def test_the_role_of_iam_stands_where_irsa_looks() -> None:
     arn = "arn:aws:iam::111122223333:role/eksdoc"
-    (account,) = granted(an_errand(role=arn), [])  # and nothing is bound that is not needed
+    (account,) = service_account_and_roles(an_errand(role=arn), [])  # and nothing is bound that is not needed
     assert account["metadata"]["annotations"] == {"eks.amazonaws.com/role-arn": arn}
-    (plain,) = granted(an_errand(), [])
+    (plain,) = service_account_and_roles(an_errand(), [])
     assert "annotations" not in plain["metadata"] and plain["automountServiceAccountToken"] is False
 
 
 _RIGHTS = list(
-    rights.granted((*rights.BY_COMMAND["drain run"], *rights.BY_COMMAND["check"]), rights.Places("ns", karpenter="k"))
+    rights.granted_permissions((*rights.BY_COMMAND["drain run"], *rights.BY_COMMAND["check"]), rights.RightNamespaces("ns", karpenter="k"))
 )
 
 
@@ -65,7 +65,7 @@ _RIGHTS = list(
 def test_what_is_allowed_is_what_was_asked_for(asked: list[Permission]) -> None:
     allowed = {
         (verb, group, name)
-        for rule in rules(asked)
+        for rule in policy_rules(asked)
         for verb in rule["verbs"]
         for group in rule.get("apiGroups", [""])
         for name in [*rule.get("resources", []), *rule.get("nonResourceURLs", [])]

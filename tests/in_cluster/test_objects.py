@@ -6,10 +6,10 @@ from kubectl_eksdoc.in_cluster.objects import (
     KINDS,
     AvoidedNodes,
     CronSchedule,
-    Fleet,
+    FleetSecret,
     InClusterCommand,
-    is_ours,
-    objects,
+    belongs_to,
+    all_objects,
 )
 from kubectl_eksdoc.kube.runs import PART_LABEL, RUN_LABEL
 from kubectl_eksdoc.model import kinds
@@ -22,7 +22,7 @@ FILES = {"plan.json.gz": "H4sI"}
 
 
 def made(errand: InClusterCommand, when: CronSchedule | None = None) -> tuple[Doc, ...]:
-    return objects(errand, RIGHTS, AvoidedNodes(("old-1",)), when)
+    return all_objects(errand, RIGHTS, AvoidedNodes(("old-1",)), when)
 
 
 def pod(errand: InClusterCommand) -> Doc:
@@ -46,13 +46,13 @@ def test_what_runs_comes_last_and_all_is_found_by_its_labels() -> None:
     roles = {doc["metadata"]["name"] for doc in docs if "Role" in doc["kind"]}
     assert roles == {"eksdoc-drain-r1.kube-system"}
     assert {doc["metadata"]["name"] for doc in docs if "Role" not in doc["kind"]} == {"eksdoc-drain-r1"}
-    assert all(is_ours(doc, errand) for doc in docs) and not any(is_ours(doc, an_errand(instance="r2")) for doc in docs)
+    assert all(belongs_to(doc, errand) for doc in docs) and not any(belongs_to(doc, an_errand(instance="r2")) for doc in docs)
     assert {word.partition(".")[0] for word in KINDS} >= {f"{name.lower()}s" for name in names}
     assert errand.selector == (
         "app.kubernetes.io/managed-by=eksdoc,app.kubernetes.io/component=drain-run,app.kubernetes.io/instance=r1,"
         "eksdoc.io/namespace=kube-system"
     )
-    assert not any(is_ours(doc, an_errand(namespace="ops")) for doc in docs)
+    assert not any(belongs_to(doc, an_errand(namespace="ops")) for doc in docs)
 
 
 def test_labels_of_a_journal_are_none_of_its() -> None:
@@ -98,7 +98,7 @@ def test_an_answer_is_final_and_what_was_killed_or_disturbed_comes_again() -> No
 
 
 def test_a_fleet_is_an_indexed_job_with_one_kubeconfig_each() -> None:
-    errand = an_errand(fleet=Fleet("clusters", ("prod-eu", "prod-us")))
+    errand = an_errand(fleet=FleetSecret("clusters", ("prod-eu", "prod-us")))
     spec = made(errand)[-1]["spec"]
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 2, 2)
     assert "backoffLimit" not in spec and spec["backoffLimitPerIndex"] > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.in_cluster.objects import AvoidedNodes, affinity, avoided, rooms
+from kubectl_eksdoc.in_cluster.objects import AvoidedNodes, affinity, nodes_to_avoid, count_usable_nodes
 from kubectl_eksdoc.model.nodes import Node, Taint
 from tests.builders import a_node
 
@@ -17,22 +17,22 @@ def node(name: str, group: str = "blue", **more: Any) -> Node:
 
 def test_targets_are_avoided_and_groups_that_go_as_a_whole() -> None:
     old, new = [node("old-1"), node("old-2")], [node("new-1", "green")]
-    found = avoided(old, [*old, *new])
+    found = nodes_to_avoid(old, [*old, *new])
     assert found == AvoidedNodes(("old-1", "old-2"), (("eks.amazonaws.com/nodegroup", ("blue",)),))
-    assert rooms([*old, *new], found) == 1
+    assert count_usable_nodes([*old, *new], found) == 1
 
 
 def test_a_group_of_which_some_stay_is_not_avoided() -> None:
     nodes = [node("old-1"), node("old-2")]
-    found = avoided(nodes[:1], nodes)
-    assert found == AvoidedNodes(("old-1",)) and rooms(nodes, found) == 1
+    found = nodes_to_avoid(nodes[:1], nodes)
+    assert found == AvoidedNodes(("old-1",)) and count_usable_nodes(nodes, found) == 1
 
 
 def test_hosts_are_known_by_their_label_whatever_the_node_is_called() -> None:
     odd = node("ip-10-0-0-1.ec2.internal", labels={"kubernetes.io/hostname": "ip-10-0-0-1"})
-    assert avoided([odd], [odd]).hosts == ("ip-10-0-0-1",)
+    assert nodes_to_avoid([odd], [odd]).hosts == ("ip-10-0-0-1",)
     bare = Node("n", "u", {})
-    assert avoided([bare], [bare]) == AvoidedNodes(bare=("n",)) and rooms([bare], avoided([bare], [bare])) == 0
+    assert nodes_to_avoid([bare], [bare]) == AvoidedNodes(unlabeled=("n",)) and count_usable_nodes([bare], nodes_to_avoid([bare], [bare])) == 0
 
 
 def test_no_target_is_required_and_a_group_only_disliked_lest_nothing_is_left_for_ever() -> None:
@@ -51,8 +51,8 @@ def test_no_target_is_required_and_a_group_only_disliked_lest_nothing_is_left_fo
 
 def test_a_new_node_of_the_only_pool_has_room() -> None:
     old, new = (node(name, "", labels={"karpenter.sh/nodepool": "all"}) for name in ("old-1", "new-1"))
-    assert avoided([old], [old]).groups == (("karpenter.sh/nodepool", ("all",)),)
-    assert rooms([old, new], avoided([old], [old])) == 1
+    assert nodes_to_avoid([old], [old]).groups == (("karpenter.sh/nodepool", ("all",)),)
+    assert count_usable_nodes([old, new], nodes_to_avoid([old], [old])) == 1
 
 
 def test_what_cannot_take_it_is_no_room() -> None:
@@ -64,5 +64,5 @@ def test_what_cannot_take_it_is_no_room() -> None:
         node("windows", labels={"kubernetes.io/os": "windows"}),
         node("fargate", labels={"eks.amazonaws.com/compute-type": "fargate"}),
     ]
-    assert rooms(unfit, away) == 0
-    assert rooms([node("soft", taints=(Taint("a", "b", "PreferNoSchedule"),))], away) == 1
+    assert count_usable_nodes(unfit, away) == 0
+    assert count_usable_nodes([node("soft", taints=(Taint("a", "b", "PreferNoSchedule"),))], away) == 1

@@ -9,24 +9,24 @@ from typing import Any
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.interruption.plan import InterruptionPlan, plan_interruption
-from kubectl_eksdoc.interruption.repair import allow_statement, pattern, rights_policy
+from kubectl_eksdoc.interruption.repair import allow_statement, event_pattern, rights_policy
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import (
-    AwsPlace,
+    AwsLocation,
     EventRule,
-    Figures,
+    DeliveryMetrics,
     InterruptionAnswers,
     KarpenterInstall,
     Queue,
     RolePolicies,
     RuleTarget,
-    Setting,
+    QueueSetting,
 )
 from kubectl_eksdoc.model.nodes import NODE_POOL, SYSTEM_CRITICAL_PRIORITY, Node, Pod
-from kubectl_eksdoc.model.quantities import parse
+from kubectl_eksdoc.model.quantities import parse_version
 from tests.builders import a_cluster, a_node, a_pod
 
-PLACE = AwsPlace("111122223333", "eu-west-1", "aws", "prod")
+PLACE = AwsLocation("111122223333", "eu-west-1", "aws", "prod")
 ARN = PLACE.arn("sqs", "prod")
 ROLE = "arn:aws:iam::111122223333:role/karpenter"
 LEADER = "kube-system/karpenter-0"
@@ -35,14 +35,14 @@ LEADER = "kube-system/karpenter-0"
 def an_install(version: str = "1.5.0", **more: Any) -> KarpenterInstall:
     """Told its queue by the variable, with a role by IRSA."""
     fields: dict[str, Any] = {
-        "variable": Setting("prod", "variable INTERRUPTION_QUEUE"),
+        "variable": QueueSetting("prod", "variable INTERRUPTION_QUEUE"),
         "container": "controller",
         "cluster_name": "prod",
         "service_account": "karpenter",
         "irsa": ROLE,
         "pods": (LEADER,),
     } | more
-    return KarpenterInstall("kube-system", "karpenter", parse(version), version, **fields)
+    return KarpenterInstall("kube-system", "karpenter", parse_version(version), version, **fields)
 
 
 def a_queue(**more: Any) -> Queue:
@@ -51,8 +51,8 @@ def a_queue(**more: Any) -> Queue:
 
 
 def the_rules(version: str = "1.5.0") -> tuple[EventRule, ...]:
-    kinds = interruption.kinds_of(parse(version))
-    return tuple(EventRule(kind.short, PLACE.arn("events", f"rule/{kind.short}"), pattern(kind)) for kind in kinds)
+    kinds = interruption.event_kinds_of(parse_version(version))
+    return tuple(EventRule(kind.short, PLACE.arn("events", f"rule/{kind.short}"), event_pattern(kind)) for kind in kinds)
 
 
 def told(install: KarpenterInstall | None = None, **more: Any) -> InterruptionAnswers:
@@ -65,7 +65,7 @@ def told(install: KarpenterInstall | None = None, **more: Any) -> InterruptionAn
         "targets": {rule.name: (RuleTarget("1", ARN),) for rule in rules},
         "identity": ROLE,
         "policies": RolePolicies(ROLE, (("own", rights_policy(ARN)),)),
-        "figures": Figures(empty=60),
+        "figures": DeliveryMetrics(empty=60),
         "notices": {},
     } | more
     return InterruptionAnswers(**fields)

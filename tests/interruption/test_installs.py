@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.interruption import installs
 from kubectl_eksdoc.interruption.plan import InterruptionOptions, plan_interruption, stack_name
-from kubectl_eksdoc.interruption.printed import printed
+from kubectl_eksdoc.interruption.printed import print_document
 from kubectl_eksdoc.interruption.repair import (
     allow_statement,
     helm_values,
     key_statement,
     rights_policy,
-    steps,
-    template,
+    repair_steps,
+    stack_template,
 )
-from kubectl_eksdoc.interruption.spot import ALIVE, log_signs, messages_counted
+from kubectl_eksdoc.interruption.spot import ALIVE_MESSAGE, log_evidence, received_messages
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.interruption import Figures, KmsKey, RolePolicies, RuleTarget, Setting
+from kubectl_eksdoc.model.interruption import DeliveryMetrics, KmsKey, RolePolicies, RuleTarget, QueueSetting
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.nodes import Calls, RoleBy
+from kubectl_eksdoc.model.nodes import Calls, RoleSource
 from tests.builders import a_cluster, a_pod, a_workload
 from tests.interruption.healthy import (
     ARN,
@@ -58,7 +58,7 @@ def a_deployment(**container: Any) -> dict[str, Any]:
 
 
 def install(deployment: Any, settings: Any = NOTHING, account: Any = NOTHING, pods: Any = ()) -> Any:
-    return installs.installed(OF, deployment, settings, account, pods)
+    return installs.read_install(OF, deployment, settings, account, pods)
 
 
 def test_what_the_chart_makes() -> None:
@@ -72,7 +72,7 @@ def test_what_the_chart_makes() -> None:
         "controller",
         "prod",
     )
-    assert found.variable == Setting("prod", "variable INTERRUPTION_QUEUE")
+    assert found.variable == QueueSetting("prod", "variable INTERRUPTION_QUEUE")
     assert (found.service_account, found.irsa, found.release) == ("karp", "arn:aws:iam::1:role/k", "karp")
     assert (found.metrics_port, found.replicas) == (8080, 2)
 
@@ -119,7 +119,7 @@ def test_the_config_map_of_older_versions() -> None:
 
 def test_of_one_variable_twice_the_last_counts_and_one_made_of_others_is_not_known() -> None:
     twice = [{"name": "INTERRUPTION_QUEUE", "value": each} for each in ("old", "prod")]
-    assert install(a_deployment(env=twice)).variable == Setting("prod", "variable INTERRUPTION_QUEUE")
+    assert install(a_deployment(env=twice)).variable == QueueSetting("prod", "variable INTERRUPTION_QUEUE")
     made = [{"name": "INTERRUPTION_QUEUE", "value": "q-$(CLUSTER_NAME)"}]
     assert isinstance(install(a_deployment(env=made)).variable, Unknown)
 
@@ -136,7 +136,7 @@ def test_where_karpenter_runs() -> None:
         "k-abc-1", "infra", owner="ReplicaSet/k-abc", labels={"pod-template-hash": "abc"}, calls=Calls(images=(IMAGE,))
     )
     idle = a_workload("Deployment/karpenter", "old", template_labels=LABEL)
-    found = installs.deployments(a_cluster(pods=[own, by_image, a_pod()], workloads=[idle]))
+    found = installs.karpenter_deployments(a_cluster(pods=[own, by_image, a_pod()], workloads=[idle]))
     assert [(each.namespace, each.name) for each in found] == [
         ("infra", "k"),
         ("kube-system", "karpenter"),
@@ -145,8 +145,8 @@ def test_where_karpenter_runs() -> None:
 
 
 def test_whose_role_the_pods_have() -> None:
-    pods = [a_pod(calls=Calls(role=RoleBy.POD_IDENTITY)), a_pod("web-2")]
-    assert install(a_deployment(), pods=pods).role_by is RoleBy.POD_IDENTITY
+    pods = [a_pod(calls=Calls(role=RoleSource.POD_IDENTITY)), a_pod("web-2")]
+    assert install(a_deployment(), pods=pods).role_by is RoleSource.POD_IDENTITY
 
 
 ANY = st.recursive(
@@ -186,9 +186,9 @@ def test_any_documents_are_read(deployment: dict[str, Any], settings: dict[str, 
 FAILED = (
     '{"level":"ERROR","time":"2026-11-20T08:50:36Z","message":"failed to create valid sqs provider","error":"no queue"}'
 )
-DELETES = f'{{"level":"INFO","time":"2026-11-20T08:51:00Z","message":"{ALIVE}","node":"ip-1"}}'
+DELETES = f'{{"level":"INFO","time":"2026-11-20T08:51:00Z","message":"{ALIVE_MESSAGE}","node":"ip-1"}}'
 CONSOLIDATES = '{"level":"INFO","logger":"controller.disruption","message":"disrupting via consolidation delete"}'
-CONSOLE = f"2026-11-20T08:51:00.000Z\tINFO\tcontroller.interruption\t{ALIVE}\t{{}}"
+CONSOLE = f"2026-11-20T08:51:00.000Z\tINFO\tcontroller.interruption\t{ALIVE_MESSAGE}\t{{}}"
 STARTS = '{"logger":"controller.interruption","message":"starting"}'
 PANIC = "panic: fetching queue url, AWS.SimpleQueueService.NonExistentQueue: it does not exist [recovered]"
 OLD = "karpenter_interruption_received_messages"
@@ -210,18 +210,18 @@ OLD = "karpenter_interruption_received_messages"
     ],
 )
 def test_lines(lines: list[str], failed: bool, alive: bool) -> None:
-    signs = log_signs("\n".join(lines))
+    signs = log_evidence("\n".join(lines))
     assert (bool(signs.failed), bool(signs.alive)) == (failed, alive)
 
 
 def test_an_error_with_quotes_in_it_is_told_to_its_end() -> None:
     line = FAILED.replace("no queue", 'no \\"prod\\" there')
-    assert log_signs(line).failed.endswith(r"provider: no \"prod\" there")
+    assert log_evidence(line).failed.endswith(r"provider: no \"prod\" there")
 
 
 @given(st.text(), st.lists(st.sampled_from([FAILED, DELETES, PANIC, STARTS, "\x00", '{"message":"'])))
 def test_any_text_is_read(text: str, lines: list[str]) -> None:
-    signs = log_signs("\n".join([text, *lines]))
+    signs = log_evidence("\n".join([text, *lines]))
     assert all(isinstance(each, str) and len(each) <= 201 for each in (signs.failed, signs.alive))
 
 
@@ -238,7 +238,7 @@ def test_any_text_is_read(text: str, lines: list[str]) -> None:
     ],
 )
 def test_counters(text: str, count: int | None) -> None:
-    assert messages_counted(text) == count
+    assert received_messages(text) == count
 
 
 def life(**more: Any) -> str:
@@ -248,12 +248,12 @@ def life(**more: Any) -> str:
 
 
 def test_the_surest_sign_is_told() -> None:
-    assert ALIVE in life(logs={LEADER: DELETES})
-    given_metrics = facts(figures=Figures())
+    assert ALIVE_MESSAGE in life(logs={LEADER: DELETES})
+    given_metrics = facts(figures=DeliveryMetrics())
     counted = {LEADER: "karpenter_interruption_received_messages_total 2"}
     plan = plan_interruption(replace(given_metrics, metrics=counted))
     assert "it has counted 2 messages" in next(e.what for e in plan.links if e.name == "sign of life")
-    assert "5 messages were taken" in life(figures=Figures(deleted=5, empty=1))
+    assert "5 messages were taken" in life(figures=DeliveryMetrics(deleted=5, empty=1))
     assert "a consumer polls" in life()
 
 
@@ -266,7 +266,7 @@ def test_what_was_said_before_the_queue_was_mended_is_over() -> None:
     at = datetime(2026, 11, 20, 8, 50, 36, tzinfo=timezone.utc)
     assert log_of(at + timedelta(minutes=21)) == "", "the queue is there, and fetched from"
     assert log_of(at + timedelta(minutes=19)) == "fail"
-    assert log_of(at + timedelta(minutes=21), figures=Figures()) == "fail", "nobody is seen to fetch"
+    assert log_of(at + timedelta(minutes=21), figures=DeliveryMetrics()) == "fail", "nobody is seen to fetch"
     assert log_of(at + timedelta(minutes=21), queue=Absent("there is none")) == "fail"
 
 
@@ -279,7 +279,7 @@ def test_a_log_that_was_not_read_may_be_that_of_the_one_that_reads_the_queue() -
 def test_without_a_log_it_is_unknown(log: Any) -> None:
     plan = planned(logs={LEADER: log})
     assert statuses(plan) == {"Karpenter's log": "unknown"} and plan.outage.handled is True, "it is seen to fetch"
-    blind = planned(logs={LEADER: log}, figures=Figures())
+    blind = planned(logs={LEADER: log}, figures=DeliveryMetrics())
     assert blind.outage.handled is None
 
 
@@ -294,7 +294,7 @@ GONE: Any = Absent("there is none")
 
 
 def resources(plan: Any) -> set[str]:
-    return set(template(plan.missing)["Resources"])
+    return set(stack_template(plan.missing)["Resources"])
 
 
 def test_each_thing_that_lacks_is_made_alone() -> None:
@@ -307,18 +307,18 @@ def test_each_thing_that_lacks_is_made_alone() -> None:
 
 def test_a_stack_that_is_there_is_never_updated_as_that_would_delete_the_rest_of_it() -> None:
     words = ("--context", "prod", "--profile", "sre")
-    plan = plan_interruption(facts(queue=GONE, rules=()), InterruptionOptions(again=words))
+    plan = plan_interruption(facts(queue=GONE, rules=()), InterruptionOptions(connection_args=words))
     (command,) = (  # only once
         remedy.command for finding in plan.findings for remedy in finding.remedy if " cloudformation " in remedy.command
     )
     assert "cloudformation create-stack --stack-name prod-interruption" in command
     assert command.count("--profile sre") == 3, "to print it, to make it, and to wait for it"
-    assert "cloudformation create-stack" in printed("stack", plan.stack, plan.missing, an_install())  # type: ignore[arg-type]
+    assert "cloudformation create-stack" in print_document("stack", plan.stack, plan.missing, an_install())  # type: ignore[arg-type]
 
 
 def test_commands_end_with_credentials_of_another_account(tmp_path: Path) -> None:
     plan = planned(queue=GONE)
-    script = printed("commands", plan.stack, plan.missing, an_install())  # type: ignore[arg-type]
+    script = print_document("commands", plan.stack, plan.missing, an_install())  # type: ignore[arg-type]
     told = tmp_path / "told"
     aws = tmp_path / "aws"
     aws.write_text(f'#!/bin/sh\n[ "$1" = sts ] && echo 999999999999 || echo "$@" >> {told}\n')
@@ -332,22 +332,22 @@ def test_commands_end_with_credentials_of_another_account(tmp_path: Path) -> Non
 def test_what_no_document_mends_is_named() -> None:
     deny = {**allow_statement(ARN), "Effect": "Deny"}
     denied = planned(queue=a_queue(policy={"Statement": [allow_statement(ARN), deny]})).missing
-    assert denied is not None and not denied.anything and "queue policy: " in denied.for_a_person[0]
+    assert denied is not None and not denied.anything and "queue policy: " in denied.manual_fixes[0]
     asked = planned(queue=GONE).missing
-    assert asked is not None and (asked.for_a_person, asked.beside_stack) == ((), ())
+    assert asked is not None and (asked.manual_fixes, asked.not_in_stack) == ((), ())
 
 
 def test_what_is_not_known_is_not_made_but_said() -> None:
     plan = planned(queue=Unknown("denied", "sqs:GetQueueUrl"), policies=RolePolicies(ROLE))
     assert resources(plan) == {"InterruptionRights"}
     assert plan.missing is not None and plan.missing.not_known == ("queue: denied",)
-    assert "# Not known, and so not in it: queue: denied" in printed("stack", plan.stack, plan.missing, an_install())
+    assert "# Not known, and so not in it: queue: denied" in print_document("stack", plan.stack, plan.missing, an_install())
 
 
 def test_a_rule_that_is_disabled_is_enabled_by_a_command_and_made_anew_by_a_stack() -> None:
     plan = planned(rules=with_rule("spot interruption", the_rules(), state="DISABLED"))
     assert resources(plan) == {"SpotInterruptionRule"}
-    assert [step.words for step in steps(plan.missing)] == [  # type: ignore[arg-type]
+    assert [step.words for step in repair_steps(plan.missing)] == [  # type: ignore[arg-type]
         ("aws", "events", "enable-rule", "--name", "spot interruption")
     ]
 
@@ -355,7 +355,7 @@ def test_a_rule_that_is_disabled_is_enabled_by_a_command_and_made_anew_by_a_stac
 def test_a_rule_of_somebody_else_is_left_alone() -> None:
     targets = {**told().targets, "spot interruption": (RuleTarget("1", f"{ARN}-other"),)}
     plan = planned(targets=targets)
-    words = [step.words[:5] for step in steps(plan.missing)]  # type: ignore[arg-type]
+    words = [step.words[:5] for step in repair_steps(plan.missing)]  # type: ignore[arg-type]
     assert words[0] == ("aws", "events", "put-rule", "--name", "prod-SpotInterruptionRule")
 
 
@@ -391,7 +391,7 @@ def test_the_policy_of_a_key_is_kept_whole() -> None:
     plan = planned(queue=a_queue(key=key), key=KmsKey(key, "CUSTOMER", policy={"Id": "x", "Statement": own}))
     assert plan.missing is not None and plan.missing.key_policy is not None
     assert plan.missing.key_policy["Id"] == "x" and plan.missing.key_policy["Statement"][0] == own
-    script = printed("commands", plan.stack, plan.missing, an_install())
+    script = print_document("commands", plan.stack, plan.missing, an_install())
     assert f"aws kms put-key-policy --key-id {key} --policy-name default --policy" in script
 
 
@@ -423,4 +423,4 @@ def test_the_stack_has_a_name_of_its_own(queue: str, name: str) -> None:
 def test_without_a_role_that_is_known_the_rights_are_printed_only() -> None:
     plan = planned(an_install(irsa=GONE), identity=GONE)
     assert resources(plan) == set() and plan.missing is not None and plan.missing.not_known
-    assert '"sqs:ReceiveMessage"' in printed("iam", plan.stack, plan.missing, an_install())
+    assert '"sqs:ReceiveMessage"' in print_document("iam", plan.stack, plan.missing, an_install())

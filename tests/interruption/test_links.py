@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.amazon import interruption
-from kubectl_eksdoc.interruption.installs import Link, effective, upgrade
+from kubectl_eksdoc.interruption.installs import Link, effective_setting, helm_upgrade_command
 from kubectl_eksdoc.interruption.plan import InterruptionOptions, plan_interruption
-from kubectl_eksdoc.interruption.repair import allow_statement, key_statement, pattern, rights_policy
+from kubectl_eksdoc.interruption.repair import allow_statement, key_statement, event_pattern, rights_policy
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
-from kubectl_eksdoc.model.interruption import EVENTS, EventRule, Figures, KmsKey, RolePolicies, RuleTarget, Setting
-from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.model.nodes import RoleBy
+from kubectl_eksdoc.model.interruption import EVENT_DELIVERY, EventRule, DeliveryMetrics, KmsKey, RolePolicies, RuleTarget, QueueSetting
+from kubectl_eksdoc.model.kinds import NOT_REQUESTED, Absent, Unknown
+from kubectl_eksdoc.model.nodes import RoleSource
 from tests.builders import a_cluster
 from tests.interruption.healthy import (
     ARN,
@@ -36,8 +36,8 @@ DENIED = Unknown("IAM does not allow it", "sqs:GetQueueUrl")
 NOTHING: Any = Absent("there is none")
 
 
-MAP = Setting("prod", "ConfigMap karpenter-global-settings, aws.interruptionQueueName")
-NEW = Setting("prod", "variable INTERRUPTION_QUEUE")
+MAP = QueueSetting("prod", "ConfigMap karpenter-global-settings, aws.interruptionQueueName")
+NEW = QueueSetting("prod", "variable INTERRUPTION_QUEUE")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ NEW = Setting("prod", "variable INTERRUPTION_QUEUE")
         ("0.32.1", NEW, NOTHING, ""),
         ("0.33.0", NOTHING, MAP, "fail"),  # the old key, silently ignored
         ("0.33.0", NEW, MAP, ""),
-        ("1.5.0", Setting("", NEW.where), NOTHING, "fail"),
+        ("1.5.0", QueueSetting("", NEW.where), NOTHING, "fail"),
         ("1.5.0", Unknown("it is taken from Secret x"), NOTHING, "unknown"),
         ("1.5.0", NOTHING, Unknown("forbidden", "get configmaps"), "fail"),
         ("0.31.0", NOTHING, Unknown("forbidden", "get configmaps"), "unknown"),
@@ -84,16 +84,16 @@ def test_an_ignored_key_is_named_with_the_one_that_counts() -> None:
 )
 def test_helm_is_never_left_to_take_the_newest_chart(tag: str, version: str, chart: str) -> None:
     install = replace(an_install(version), tag=tag)
-    assert f" --version {chart} -n kube-system --reuse-values " in upgrade(install, "values.yaml")
+    assert f" --version {chart} -n kube-system --reuse-values " in helm_upgrade_command(install, "values.yaml")
 
 
 def test_an_argument_wins_over_the_variable() -> None:
-    said = effective(an_install(argument=Setting("other", "argument --interruption-queue")))
+    said = effective_setting(an_install(argument=QueueSetting("other", "argument --interruption-queue")))
     assert said.queue == "other"
 
 
 def test_an_argument_that_is_empty_switches_it_off_whatever_the_variable_says() -> None:
-    plan = planned(an_install(argument=Setting("", "argument --interruption-queue")))
+    plan = planned(an_install(argument=QueueSetting("", "argument --interruption-queue")))
     assert statuses(plan) == {"setting": "fail"}
 
 
@@ -109,14 +109,14 @@ def test_an_argument_that_is_empty_switches_it_off_whatever_the_variable_says() 
     ],
 )
 def test_an_arn_or_a_url_is_no_name_and_the_name_in_it_is_proposed(written: str, name: str) -> None:
-    install = an_install(variable=Setting(written, "variable INTERRUPTION_QUEUE"))
-    assert effective(install).queue == name
+    install = an_install(variable=QueueSetting(written, "variable INTERRUPTION_QUEUE"))
+    assert effective_setting(install).queue == name
     assert statuses(planned(install)) == ({} if written == name else {"setting": "fail"})
 
 
 def test_a_queue_of_an_unknown_name_is_nobodys_fault() -> None:
     install = an_install(variable=Unknown("it is taken from Secret x"))
-    plan = plan_interruption(replace(facts(install), queue="", told=replace(told(), queue=NOT_ASKED)))
+    plan = plan_interruption(replace(facts(install), queue="", told=replace(told(), queue=NOT_REQUESTED)))
     found = statuses(plan)
     assert set(found.values()) == {"unknown", "-"} and "queue" in found and SPOT_LINK in found
     assert plan.outage.handled is None and codes_of(plan, "fail") == []
@@ -171,9 +171,9 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "another target": (targets_with(ELSEWHERE), {SPOT_LINK: "fail"}),
     "targets not known": (targets_with(DENIED), {SPOT_LINK: "unknown"}),
     "shaped": (targets_with((RuleTarget("1", ARN, True),)), {SPOT_LINK: "fail"}),
-    "deliveries failed": ({"figures": Figures(failed={SPOT: 3}, empty=1)}, {"deliveries": "fail"}),
+    "deliveries failed": ({"figures": DeliveryMetrics(failed={SPOT: 3}, empty=1)}, {"deliveries": "fail"}),
     "no figures": ({"figures": DENIED}, {"deliveries": "unknown", "sign of life": "unknown"}),
-    "never seen": ({"figures": Figures()}, {"sign of life": "unknown"}),
+    "never seen": ({"figures": DeliveryMetrics()}, {"sign of life": "unknown"}),
     "no rights": ({"policies": RolePolicies(ROLE)}, {"role's rights": "fail"}),
     "role gone": ({"policies": NOTHING}, {"role's rights": "fail"}),
     "policies not known": ({"policies": DENIED}, {"role's rights": "unknown"}),
@@ -245,7 +245,7 @@ def test_the_key_of_the_queue(key: Any, policies: Any, expected: dict[str, str])
         (an_install(irsa=NOTHING), ROLE, ""),
         (an_install(irsa=NOTHING), NOTHING, "unknown"),
         (an_install(irsa=Unknown("forbidden", "get serviceaccounts")), NOTHING, "unknown"),
-        (an_install(role_by=RoleBy.KEYS), ROLE, "unknown"),
+        (an_install(role_by=RoleSource.KEYS), ROLE, "unknown"),
         (an_install(irsa=NOTHING), DENIED, "unknown"),
     ],
 )
@@ -272,12 +272,12 @@ def test_a_rule_for_what_karpenter_only_logs_is_no_failure() -> None:
 
 
 def test_the_two_halves_are_two_verdicts_and_a_poll_proves_the_second_alone() -> None:
-    one = {**pattern(interruption.spot()), "resources": ["arn:aws:ec2:::instance/i-1"]}
+    one = {**event_pattern(interruption.spot_notice()), "resources": ["arn:aws:ec2:::instance/i-1"]}
     narrowed = with_rule("spot interruption", the_rules(), pattern=one)
     plan = planned(rules=narrowed)
     assert plan.to_queue["spot interruption"] is None and plan.to_queue["state change"] is True
     assert plan.to_karpenter is True and plan.outage.handled is None
-    unread = planned(queue=a_queue(policy=Unknown("denied", "sqs:GetQueueAttributes")), figures=Figures(deleted=3))
+    unread = planned(queue=a_queue(policy=Unknown("denied", "sqs:GetQueueAttributes")), figures=DeliveryMetrics(deleted=3))
     assert set(unread.to_queue.values()) == {None} and unread.to_karpenter is True and unread.outage.handled is None
 
 
@@ -332,6 +332,6 @@ def test_a_queue_with_another_name_may_be_that_of_another_cluster(queue: str, sa
 def test_what_fails_of_the_chain_has_one_root_cause(code: str) -> None:
     link = Link(Code.of(code), Subject("Queue", "prod"), Status.FAIL, "it is not there")
     found = link.finding(Severity.HIGH)
-    assert found is not None and found.root_cause == EVENTS
+    assert found is not None and found.root_cause == EVENT_DELIVERY
     unsure = replace(link, status=Status.UNKNOWN, missing="sqs:GetQueueUrl").finding(Severity.HIGH)
     assert unsure is not None and unsure.root_cause is None, "a right that is missing is its own cause"

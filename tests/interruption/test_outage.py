@@ -11,10 +11,10 @@ import pytest
 from kubectl_eksdoc.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
 from kubectl_eksdoc.interruption.plan import InterruptionPlan, plan_interruption
-from kubectl_eksdoc.interruption.report import in_short
+from kubectl_eksdoc.interruption.report import summary
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.interruption import Figures, Notice, SpotEvent
+from kubectl_eksdoc.model.interruption import DeliveryMetrics, SpotInterruptionNotice, InterruptionEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Pod, Taint, Toleration
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload
@@ -89,8 +89,8 @@ def test_who_tolerates_the_drain_is_not_waited_for() -> None:
     everywhere = (Toleration(operator="Exists"),)
     pod = a_pod(node="spot-0", owner="DaemonSet/agent", tolerations=everywhere, grace_seconds=600)
     plan = planned(cluster=a_shop(pod))
-    assert message(plan, "coredns")[1] == "pass" and plan.outage.nodes[0].before_s == 0
-    assert pod not in plan.outage.nodes[0].dying
+    assert message(plan, "coredns")[1] == "pass" and plan.outage.nodes[0].before_critical_s == 0
+    assert pod not in plan.outage.nodes[0].lost_pods
 
 
 def test_whether_anybody_drains_is_not_known() -> None:
@@ -121,20 +121,20 @@ def noticed(**more: Any) -> InterruptionPlan:
 
 def test_a_notice_now() -> None:
     since = NOW - timedelta(seconds=30)
-    plan = noticed(aws={"notices": {"i-0123": Notice("i-0123", "marked-for-termination", since)}})
+    plan = noticed(aws={"notices": {"i-0123": SpotInterruptionNotice("i-0123", "marked-for-termination", since)}})
     severity, status, text = message(plan, "spot-0")
     assert (
         (severity, status) == ("high", "fail") and "about 90 s are left" in text and "unless they are drained" in text
     )
-    alone = noticed(aws={"queue": GONE, "notices": {"i-0123": Notice("i-0123", "marked-for-termination", since)}})
+    alone = noticed(aws={"queue": GONE, "notices": {"i-0123": SpotInterruptionNotice("i-0123", "marked-for-termination", since)}})
     ranks = [(each.status.rank, each.severity.rank) for each in alone.findings]
     assert message(alone, "spot-0")[0] == "critical" and ranks == sorted(ranks) != [ranks[0]] * len(ranks)
 
 
 def test_a_notice_that_the_cluster_has_heard_of() -> None:
-    event = SpotEvent("SpotInterrupted", "spot-0", NOW - timedelta(seconds=20))
+    event = InterruptionEvent("SpotInterrupted", "spot-0", NOW - timedelta(seconds=20))
     assert "Event SpotInterrupted" in message(noticed(events=(event,)), "spot-0")[2]
-    old = SpotEvent("SpotInterrupted", "spot-0", NOW - timedelta(minutes=20))
+    old = InterruptionEvent("SpotInterrupted", "spot-0", NOW - timedelta(minutes=20))
     assert not noticed(events=(old,)).outage.interrupted
     tainted = noticed(node={"taints": (Taint("aws-node-termination-handler/spot-itn", "x", "NoSchedule"),)})
     assert len(tainted.outage.interrupted) == 1
@@ -156,9 +156,9 @@ def test_the_node_termination_handler_beside_karpenter() -> None:
         workloads=[a_workload("DaemonSet/nth", "kube-system", template_labels=HANDLER)],
     )
     both = planned(cluster=cluster)
-    assert codes_of(both, "fail") == ["interruption-node-termination-handler"] and both.outage.by == KARPENTER
+    assert codes_of(both, "fail") == ["interruption-node-termination-handler"] and both.outage.handled_by == KARPENTER
     alone = planned(cluster=cluster, queue=GONE)
-    assert alone.outage.handled is True and alone.outage.by == "the AWS Node Termination Handler"
+    assert alone.outage.handled is True and alone.outage.handled_by == "the AWS Node Termination Handler"
     assert "interruption-node-termination-handler" not in codes_of(alone, "fail")
     assert next(sentences(alone.outage)).startswith(
         "the AWS Node Termination Handler cordons and drains it at the notice"
@@ -203,7 +203,7 @@ def test_auto_mode_is_told_even_without_nodes() -> None:
 def test_nodes_of_karpenter_without_karpenter() -> None:
     plan = planned(GONE, a_shop())
     assert "interruption-karpenter" in codes_of(plan, "fail")
-    assert plan.outage.handled is False and plan.outage.by == KARPENTER
+    assert plan.outage.handled is False and plan.outage.handled_by == KARPENTER
 
 
 def test_what_of_the_cluster_was_not_read_is_unknown() -> None:
@@ -225,7 +225,7 @@ def a_managed_spot_node() -> Any:
 
 def test_a_notice_of_a_node_that_is_not_karpenters_is_told_as_well() -> None:
     cluster = a_cluster(nodes=[a_managed_spot_node()], pods=[a_pod(node="managed")])
-    plan = planned(cluster=cluster, notices={"i-0123": Notice("i-0123", "marked-for-termination", NOW)})
+    plan = planned(cluster=cluster, notices={"i-0123": SpotInterruptionNotice("i-0123", "marked-for-termination", NOW)})
     severity, status, text = message(plan, "managed")
     assert (severity, status) == ("high", "fail") and "1 pods end with it unless they are drained in time" in text
 
@@ -235,7 +235,7 @@ def test_a_notice_of_a_node_that_is_not_karpenters_is_told_as_well() -> None:
     [
         {"rules": Unknown("forbidden", "events:ListRules")},
         {"queue": a_queue(policy=Unknown("no JSON"))},
-        {"queue": a_queue(policy=Unknown("no JSON")), "figures": Figures(deleted=5)},
+        {"queue": a_queue(policy=Unknown("no JSON")), "figures": DeliveryMetrics(deleted=5)},
     ],
 )
 def test_a_sign_of_life_does_not_show_that_eventbridge_delivers(more: dict[str, Any]) -> None:
@@ -253,10 +253,10 @@ def a_karpenter_pod(**more: Any) -> Pod:
     return a_pod("karpenter-0", "kube-system", owner="ReplicaSet/karpenter-abc", labels=labels, **more)
 
 
-@pytest.mark.parametrize("figures", [Figures(empty=60), Figures(deleted=3)])
+@pytest.mark.parametrize("figures", [DeliveryMetrics(empty=60), DeliveryMetrics(deleted=3)])
 @pytest.mark.parametrize(("pod", "heard"), [({"ready": False}, None), ({"phase": "Pending"}, None), ({}, True)])
 def test_what_was_fetched_earlier_does_not_show_that_a_karpenter_that_fails_reads(
-    pod: dict[str, Any], heard: bool | None, figures: Figures
+    pod: dict[str, Any], heard: bool | None, figures: DeliveryMetrics
 ) -> None:
     plan = planned(cluster=a_cluster(nodes=[a_spot_node()], pods=[a_karpenter_pod(**pod)]), figures=figures)
     assert plan.outage.handled is heard
@@ -288,7 +288,7 @@ def test_another_drains_only_where_it_is_ready_on_every_spot_node(pods: list[Pod
     nodes = [a_spot_node("spot-0"), a_spot_node("spot-1")]
     plan = planned(cluster=a_cluster(nodes=nodes, pods=pods), rules=Unknown("forbidden", "events:ListRules"))
     assert plan.outage.handled is handled
-    assert in_short(plan).startswith(
+    assert summary(plan).startswith(
         "Whether Karpenter v1.5.0 (kube-system/karpenter) receives Spot interruption events is"
     )
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from kubectl_eksdoc.interruption.plan import InterruptionOptions
-from kubectl_eksdoc.interruption.read import interruption_facts, look_at_interruption
+from kubectl_eksdoc.interruption.read import interruption_facts, read_interruption
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.interruption import InterruptionAnswers, InterruptionKeys, KarpenterInstall, SpotEvent
+from kubectl_eksdoc.model.interruption import InterruptionAnswers, InterruptionQuery, KarpenterInstall, InterruptionEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.nodes import Container, LogOf
+from kubectl_eksdoc.model.nodes import Container, LogKey
 from tests.builders import a_cluster, a_pod
 from tests.interruption.healthy import ROLE, a_queue, a_spot_node, told
 from tests.sessions import Answered
@@ -42,7 +42,7 @@ class Everybody:
     ready: bool = False
     asked: list[Any] = field(default_factory=list)
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
+    def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
         self.asked.append(of.kind)
         found: Doc | Absent | Unknown = self.objects.get(of.kind, Absent(f"there is no {of}"))
         return found
@@ -56,11 +56,11 @@ class Everybody:
     def controller(self) -> Container:
         return Container("controller", ready=self.ready, ended_before=self.ended)
 
-    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+    def logs(self, asked: Collection[LogKey]) -> Mapping[LogKey, str | Absent | Unknown]:
         self.asked += asked
         return {log: f"{log.container} {log.previous}" for log in asked}
 
-    def events(self) -> tuple[SpotEvent, ...] | Unknown:
+    def events(self) -> tuple[InterruptionEvent, ...] | Unknown:
         self.asked.append("events")
         return ()
 
@@ -68,7 +68,7 @@ class Everybody:
         self.asked.append((pod, port))
         return ""
 
-    def tell(self, keys: InterruptionKeys) -> InterruptionAnswers:
+    def tell(self, keys: InterruptionQuery) -> InterruptionAnswers:
         self.asked.append(keys)
         wanted = (each.name for each in fields(keys) if getattr(keys, each.name))
         return InterruptionAnswers(**{name: getattr(self.aws, name) for name in wanted})
@@ -77,8 +77,8 @@ class Everybody:
         return Answered(cluster, self.tell, self)
 
     @property
-    def rounds(self) -> list[InterruptionKeys]:
-        return [each for each in self.asked if isinstance(each, InterruptionKeys)]
+    def rounds(self) -> list[InterruptionQuery]:
+        return [each for each in self.asked if isinstance(each, InterruptionQuery)]
 
 
 ACCOUNT = {"metadata": {"annotations": {"eks.amazonaws.com/role-arn": ROLE}}}
@@ -153,6 +153,6 @@ def test_a_second_karpenter_is_named() -> None:
     labels = {**LABELS}
     other = a_pod("k-abc-1", "infra", owner="ReplicaSet/k-abc", labels=labels)
     who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")})
-    plan = look_at_interruption(who.session(a_cluster(pods=[other, KARPENTER])), InterruptionOptions())
+    plan = read_interruption(who.session(a_cluster(pods=[other, KARPENTER])), InterruptionOptions())
     (finding,) = (each for each in plan.findings if each.code.name == "interruption-karpenter")
     assert finding.subject.name == "karpenter" and finding.status.value == "unknown"

@@ -78,7 +78,7 @@ def test_any_shell_can_parse_it(shell: str) -> None:
 
 
 def test_links_and_plugins_stand_for_the_same_commands() -> None:
-    assert list(entry_points.COMMANDS) == [plugin.command for plugin in ENTRIES]
+    assert list(entry_points.ENTRY_POINT_COMMANDS) == [plugin.command for plugin in ENTRIES]
     assert {REGISTRY.bin_of(plugin) for plugin in ENTRIES} == {ENTRY} != {REGISTRY.bin_of(WHOLE)} == {LAUNCHER}
     assert set(tree.of_entry()) == {ENTRY, "LICENSE"}
 

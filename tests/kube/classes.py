@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import ServedUser, TokenUsers
-from kubectl_eksdoc.model.api_objects import at
+from kubectl_eksdoc.model.api_objects import nested_field
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tools.demo.incidents import others
@@ -26,11 +26,11 @@ def served_classes(users: Mapping[str, ServedUser] | None = None) -> Iterator[tu
         elif doc["kind"] == "EC2NodeClass":
             plane.load(_PLURAL, [doc])
     access = TokenUsers({**worlds.SETUP.access.users, **(users or {})})
-    with serving(Api(plane, Setup(access), ManualTime())) as server:
+    with serving(Api(plane, ApiSetup(access), ManualTime())) as server:
         yield server, plane
 
 
 def hop_limit_of(plane: ControlPlane) -> int:
     """As the cluster has it."""
     (item,) = plane.store.list(_PLURAL)
-    return int(at(item.doc, "spec", "metadataOptions", "httpPutResponseHopLimit"))
+    return int(nested_field(item.doc, "spec", "metadataOptions", "httpPutResponseHopLimit"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trustme
 
-from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.config import open_access
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.target import CredentialContext
@@ -83,7 +83,7 @@ def config(server: ApiServer, authority: Authority, tmp_path: Path) -> str:
 def transport(around: CredentialContext, slept: Slept) -> Callable[..., Transport]:
     def make(connection: Connection, patience: RetryPolicy | None = None, **surroundings: Any) -> Transport:
         chosen = replace(around, **surroundings)
-        return Transport(connect(connection, chosen), patience, slept.timing())
+        return Transport(open_access(connection, chosen), patience, slept.timing())
 
     return make
 
@@ -106,7 +106,7 @@ def signed_in(
 def reader(around: CredentialContext, slept: Slept) -> Callable[..., LiveReader]:
     def make(connection: Connection, progress: Any = None, **surroundings: Any) -> LiveReader:
         chosen = replace(around, **surroundings)
-        return LiveReader(connection, progress, around=chosen, timing=slept.timing())
+        return LiveReader(connection, progress, credential_context=chosen, timing=slept.timing())
 
     return make
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.embedded.faults import made, parse
+from kubectl_eksdoc.embedded.faults import build_faults, parse_fault
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.faults import Fault, FaultyHandler
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.lock import Lock
-from kubectl_eksdoc.kube.requests import SentRequest
+from kubectl_eksdoc.kube.lock import LeaseLock
+from kubectl_eksdoc.kube.requests import ApiResponse
 from kubectl_eksdoc.kube.runs import ConfigMaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
@@ -32,7 +32,7 @@ def _rules(leases: str, maps: str) -> tuple[RbacRule, ...]:
     )
 
 
-SETUP = Setup(
+SETUP = ApiSetup(
     TokenUsers(
         {
             "admin": ADMIN,
@@ -79,10 +79,10 @@ class World:
         self.senders.append(HttpSender(self.url(token), self.server_date, self.timeout_s))
         return self.senders[-1]
 
-    def lock(self, holder: str, token: str = "admin", space: str = SPACE, wall: float = 0.0) -> Lock:
-        return Lock(self.sender(token), space, holder, self.hands.clock(wall))
+    def lock(self, holder: str, token: str = "admin", space: str = SPACE, wall: float = 0.0) -> LeaseLock:
+        return LeaseLock(self.sender(token), space, holder, self.hands.clock(wall))
 
-    def lease(self) -> SentRequest:
+    def lease(self) -> ApiResponse:
         return self.direct.send("GET", LEASE, {}, None)
 
     def maps(self, token: str = "admin") -> ConfigMaps:
@@ -96,9 +96,9 @@ class World:
 def served(*faults: str | Fault, seed: int = 0, api: Api | None = None) -> Iterator[World]:
     """With faults, by name or as they are; nothing is ever slept."""
     api = api or an_api()
-    named = made([parse(each) for each in faults if isinstance(each, str)], seed).requests
+    named = build_faults([parse_fault(each) for each in faults if isinstance(each, str)], seed).requests
     others = [each for each in faults if isinstance(each, Fault)]
-    with serving(Faulty(api, [*named, *others], lambda seconds: None, seed)) as server:
+    with serving(FaultyHandler(api, [*named, *others], lambda seconds: None, seed)) as server:
         world = World(api, server.url)
         yield world
         for sender in world.senders:

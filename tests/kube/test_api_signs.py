@@ -9,25 +9,25 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.removed_apis import removed_api
+from kubectl_eksdoc.amazon.removed_apis import find_removed_api
 from kubectl_eksdoc.amazon.written_kinds import resource_of
-from kubectl_eksdoc.kube.api_signs import ApiSigns, KarpenterSigns
+from kubectl_eksdoc.kube.api_signs import LiveApiUsage, LiveInterruptionEvents
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.inside_pods import LivePodReader
-from kubectl_eksdoc.kube.single_objects import ACCEPT
+from kubectl_eksdoc.kube.single_objects import METADATA_ONLY
 from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.interruption import InterruptionEvent
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.nodes import LogOf
-from kubectl_eksdoc.objects.karpenter import spot_event
+from kubectl_eksdoc.model.nodes import LogKey
+from kubectl_eksdoc.objects.karpenter import interruption_event
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
 from tests.objects.test_held import OLD, an_object, applied
 from tests.objects.test_helm_releases import TOKEN, a_secret
 
 QUICK = RetryPolicy(tries=2, first_pause=0.0)
 TEXT = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-ROW = removed_api("policy/v1beta1", "PodDisruptionBudget")
+ROW = find_removed_api("policy/v1beta1", "PodDisruptionBudget")
 assert ROW is not None
 PDB = resource_of(ROW)
 V1, V1BETA1 = "/apis/policy/v1/poddisruptionbudgets", "/apis/policy/v1beta1/poddisruptionbudgets"
@@ -36,8 +36,8 @@ NO = refused("nobody may", "Forbidden", 403)
 SAMPLE = 'apiserver_requested_deprecated_apis{group="policy",version="v1beta1",resource="poddisruptionbudgets"} 1'
 
 
-def signs(config: str, page: int = 500) -> ApiSigns:
-    return ApiSigns(Connection(kubeconfig=config, page_size=page), patience=QUICK)
+def signs(config: str, page: int = 500) -> LiveApiUsage:
+    return LiveApiUsage(Connection(kubeconfig=config, page_size=page), retry_policy=QUICK)
 
 
 def a_list(*items: Any, token: str = "") -> Reply:
@@ -68,7 +68,7 @@ def test_metadata_is_asked_for_page_by_page(server: ApiServer, config: str) -> N
     assert not isinstance(told.objects, Unknown) and [each.of.name for each in told.objects] == ["web"]
     assert told.objects[0].of.api_version == "policy/v1" and TOKEN not in repr(told)
     first, second = server.asked(V1)
-    assert first.header("Accept") == ACCEPT and (first.query, second.query["continue"]) == ({"limit": "500"}, "next")
+    assert first.header("Accept") == METADATA_ONLY and (first.query, second.query["continue"]) == ({"limit": "500"}, "next")
 
 
 def test_a_list_that_expires_is_read_in_one_answer(server: ApiServer, config: str) -> None:
@@ -111,7 +111,7 @@ def test_only_the_secrets_of_the_revisions_that_count_are_read(server: ApiServer
     assert release.revision == 3 and isinstance(release.manifest, ManifestText) and len(release.manifest.documents) == 2
     assert TOKEN not in repr(found)
     (listed,) = server.asked(SECRETS)
-    assert listed.query["labelSelector"] == "owner=helm" and listed.header("Accept") == ACCEPT
+    assert listed.query["labelSelector"] == "owner=helm" and listed.header("Accept") == METADATA_ONLY
     assert [each.path for each in server.requests if "/namespaces/" in each.path] == [ONE]
 
 
@@ -145,8 +145,8 @@ NOTICE = {
 WHEN = datetime(2026, 11, 20, 8, 50, tzinfo=timezone.utc)
 
 
-def karpenter(config: str) -> KarpenterSigns:
-    return KarpenterSigns(Connection(kubeconfig=config), patience=QUICK)
+def karpenter(config: str) -> LiveInterruptionEvents:
+    return LiveInterruptionEvents(Connection(kubeconfig=config), retry_policy=QUICK)
 
 
 def events_listed(*items: Any) -> Reply:
@@ -155,7 +155,7 @@ def events_listed(*items: Any) -> Reply:
 
 def test_events_are_asked_for_by_their_reasons(server: ApiServer, config: str) -> None:
     server.script(EVENTS, events_listed(NOTICE), events_listed())
-    assert karpenter(config).events() == (SpotEvent("SpotInterrupted", "spot-1", WHEN),)
+    assert karpenter(config).events() == (InterruptionEvent("SpotInterrupted", "spot-1", WHEN),)
 
 
 READS: dict[str, tuple[str, Callable[[str], object]]] = {
@@ -185,25 +185,25 @@ def test_counters(server: ApiServer, config: str) -> None:
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ({}, SpotEvent("SpotInterrupted", "spot-1", WHEN)),
+        ({}, InterruptionEvent("SpotInterrupted", "spot-1", WHEN)),
         ({"reason": "NodeReady"}, None),
-        ({"involvedObject": {"kind": "NodeClaim", "name": "c"}}, SpotEvent("SpotInterrupted", "", WHEN, "c")),
+        ({"involvedObject": {"kind": "NodeClaim", "name": "c"}}, InterruptionEvent("SpotInterrupted", "", WHEN, "c")),
         ({"involvedObject": {"kind": "Pod", "name": "p"}}, None),
         (
             {"lastTimestamp": None, "eventTime": "2026-11-20T08:50:00.000000Z"},
-            SpotEvent("SpotInterrupted", "spot-1", WHEN),
+            InterruptionEvent("SpotInterrupted", "spot-1", WHEN),
         ),
-        ({"lastTimestamp": "yesterday"}, SpotEvent("SpotInterrupted", "spot-1")),
+        ({"lastTimestamp": "yesterday"}, InterruptionEvent("SpotInterrupted", "spot-1")),
     ],
 )
-def test_events_of_notices(change: dict[str, Any], found: SpotEvent | None) -> None:
-    assert spot_event({**NOTICE, **change}) == found
+def test_events_of_notices(change: dict[str, Any], found: InterruptionEvent | None) -> None:
+    assert interruption_event({**NOTICE, **change}) == found
 
 
 # Logs and containers that a server does not tell: each is unknown, and the others are had.
 
 PODS = "/api/v1/namespaces/default/pods"
-LOG = LogOf("default", "asks", "app")
+LOG = LogKey("default", "asks", "app")
 
 
 @pytest.mark.parametrize(
@@ -214,10 +214,10 @@ LOG = LogOf("default", "asks", "app")
     ],
 )
 def test_one_that_is_not_answered_leaves_the_others(server: ApiServer, config: str, reply: Reply, said: str) -> None:
-    other = LogOf("default", "other", "app")
+    other = LogKey("default", "other", "app")
     server.script(f"{PODS}/asks/log", *[reply] * 2)
     server.script(f"{PODS}/other/log", Reply(200, TEXT, b"caf\xc3\xa9 \xff\n"))
-    found = LivePodReader(Connection(kubeconfig=config), patience=QUICK).logs([LOG, other])
+    found = LivePodReader(Connection(kubeconfig=config), retry_policy=QUICK).logs([LOG, other])
     told = found[LOG]
     assert isinstance(told, Unknown) and said in told.why
     assert found[other] == "café \ufffd\n"
@@ -239,7 +239,7 @@ def test_a_report_has_events_and_the_logs_of_each_container(server: ApiServer, c
     server.script(f"{PODS}/asks/log", *(Reply(200, TEXT, said) for said in (b"now\n", b"before\n")))
     of = {"kind": "Pod", "name": "asks", "namespace": "default"}
     server.script(EVENTS, events_listed({**NOTICE, "reason": "Killing", "type": "Normal", "involvedObject": of}))
-    found = LivePodReader(Connection(kubeconfig=config)).report("default/asks")
+    found = LivePodReader(Connection(kubeconfig=config)).pod_report("default/asks")
     assert isinstance(found.containers, tuple) and isinstance(found.events, tuple)
     assert found.containers[0].ended_as == "OOMKilled" and found.events[0].reason == "Killing"
     assert {log.previous for log in found.logs} == {True, False}
@@ -248,6 +248,6 @@ def test_a_report_has_events_and_the_logs_of_each_container(server: ApiServer, c
 def test_events_that_may_not_be_read_are_unknown_by_that_right(server: ApiServer, config: str) -> None:
     server.script(f"{PODS}/asks", refused("pods asks not found", "NotFound", 404))
     server.script(EVENTS, refused("events is forbidden", "Forbidden", 403))
-    found = LivePodReader(Connection(kubeconfig=config)).report("default/asks")
+    found = LivePodReader(Connection(kubeconfig=config)).pod_report("default/asks")
     assert isinstance(found.events, Unknown) and found.events.missing == "list events"
     assert isinstance(found.containers, Unknown) and not found.logs

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.kube.config import ApiAccess, connect
+from kubectl_eksdoc.kube.config import ApiAccess, open_access
 from kubectl_eksdoc.kube.reader import AppliedSearch
-from kubectl_eksdoc.kube.single_objects import ACCEPT, SingleObjects, listed
-from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.kube.single_objects import METADATA_ONLY, SingleObjects, list_objects
+from kubectl_eksdoc.kube.target import process_credential_context
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
 from kubectl_eksdoc.model.connection import Connection
@@ -23,7 +23,7 @@ ROLES, MAPS, SECRETS = "/apis/rbac.authorization.k8s.io/v1/roles", "/api/v1/conf
 
 @pytest.fixture
 def access(config: str) -> ApiAccess:
-    return connect(Connection(kubeconfig=config), of_this_process())
+    return open_access(Connection(kubeconfig=config), process_credential_context())
 
 
 def an_object(name: str, *managers: tuple[str, str], **labels: str) -> Doc:
@@ -66,7 +66,7 @@ def test_all_kinds_are_listed_by_their_metadata_and_only_what_eks_applied_is_kep
     objects = SingleObjects(Connection(kubeconfig=config))
 
     def asked() -> list[str]:
-        return sorted(each.path for each in server.requests if each.header("Accept") == ACCEPT)
+        return sorted(each.path for each in server.requests if each.header("Accept") == METADATA_ONLY)
 
     found = objects.applied_by("eks")
     assert found == AppliedObjects({ROLE: {"app.kubernetes.io/name": "aws-node"}}), "no label but those that name it"
@@ -81,7 +81,7 @@ def test_what_cannot_be_listed_is_named(server: ApiServer, access: ApiAccess) ->
     server.script(ROLES, refused("nobody may", "Forbidden", 403))
     server.script(SECRETS, refused("no", "BadRequest", 400))
     server.script(MAPS, a_list(an_object("a"), token="next"), a_list(an_object("b")))
-    search = AppliedSearch(Transport(access), listed, 1, most=1)
+    search = AppliedSearch(Transport(access), list_objects, 1, max_objects=1)
     found, others = search.applied_by("eks"), search.applied_by("eks", others=True)
     assert isinstance(found, AppliedObjects) and isinstance(others, AppliedObjects)
     unlisted = {**found.unlisted, **others.unlisted}
@@ -100,20 +100,20 @@ def test_an_object_that_was_found_is_read_with_the_right_to_list(server: ApiServ
     objects.applied_by("eks")
     path = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles"
     server.script(path, json_reply({"items": [whole]}), json_reply({"items": []}))
-    found = objects.one(ROLE)
+    found = objects.read_object(ROLE)
     assert isinstance(found, dict) and (found["rules"], found["kind"]) == ([], "Role")
     assert server.asked(path)[0].query == {"fieldSelector": f"metadata.name={ROLE.name}", "limit": "1"}
     other = ObjectName("v1", "ConfigMap", "karpenter", "settings")  # nobody has found it: whoever reads it may get it
     server.script("/api/v1/namespaces/karpenter/configmaps/settings", json_reply({"metadata": {"name": "settings"}}))
-    assert isinstance(objects.one(other), dict)
+    assert isinstance(objects.read_object(other), dict)
     server.script(f"{path}", json_reply({"items": []}))
-    assert isinstance(objects.one(replace(ROLE, name="of-a-manifest")), Absent), "a manifest names it"
+    assert isinstance(objects.read_object(replace(ROLE, name="of-a-manifest")), Absent), "a manifest names it"
 
 
 def test_a_search_ends_in_time(server: ApiServer, access: ApiAccess) -> None:
     discovery(server, CORE, RBAC)
     seconds = iter([0.0, *[100.0] * 9])
-    found = AppliedSearch(Transport(access), listed, 500, clock=lambda: next(seconds)).applied_by("eks")
+    found = AppliedSearch(Transport(access), list_objects, 500, clock=lambda: next(seconds)).applied_by("eks")
     assert isinstance(found, AppliedObjects)
     assert sorted(found.unlisted) == ["configmaps", "roles.rbac.authorization.k8s.io"]
     assert {each.why for each in found.unlisted.values()} == {"it was not listed within 60 s"}

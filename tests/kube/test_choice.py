@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
-from kubectl_eksdoc.kube.config import connect, proxy_for
-from kubectl_eksdoc.kube.exec_plugin import _credential
-from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, from_file, utc_now
+from kubectl_eksdoc.kube.config import open_access, proxy_for
+from kubectl_eksdoc.kube.exec_plugin import _parse_credential
+from kubectl_eksdoc.kube.kubeconfig import choose_target
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, token_file_source, utc_now
 from kubectl_eksdoc.model.connection import Connection
 from tests.anything import anything
 from tests.examples import examples
@@ -35,21 +35,21 @@ def places(tmp_path: Path, *listed: str, **environ: str) -> CredentialContext:
 
 def test_home_is_the_last_resort(tmp_path: Path) -> None:
     kubeconfigs.one(tmp_path / ".kube" / "config", "https://home")
-    assert choose(Connection(), places(tmp_path)).server.url == "https://home"
-    assert choose(Connection(), places(tmp_path, KUBECONFIG="")).server.url == "https://home"
+    assert choose_target(Connection(), places(tmp_path)).server.url == "https://home"
+    assert choose_target(Connection(), places(tmp_path, KUBECONFIG="")).server.url == "https://home"
 
 
 def test_a_server_alone_is_enough(tmp_path: Path) -> None:
-    target = choose(Connection(server="localhost:8001"), places(tmp_path))
+    target = choose_target(Connection(server="localhost:8001"), places(tmp_path))
     assert target.server.url == "http://localhost:8001"
-    assert choose(Connection(server="https://x/", token="t"), places(tmp_path)).user.token == "t"
+    assert choose_target(Connection(server="https://x/", token="t"), places(tmp_path)).user.token == "t"
 
 
 def test_an_unknown_context_shows_the_known_ones_closest_first(tmp_path: Path) -> None:
     contexts = {f"{ARN}{name}": ("c", "u") for name in ("staging", "prod-eu", "prod-us")}
     config = kubeconfigs.many(tmp_path / "c", {"c": {"server": "https://x"}}, {"u": {}}, contexts)
     with pytest.raises(ConfigError) as caught:
-        choose(Connection(kubeconfig=config, context="prod-ue"), places(tmp_path))
+        choose_target(Connection(kubeconfig=config, context="prod-ue"), places(tmp_path))
     assert caught.value.message == f"context 'prod-ue' does not exist in {config}"
     assert caught.value.hint.startswith(f"Known contexts: {ARN}prod-")
     assert caught.value.hint.endswith(f"{ARN}staging")
@@ -57,7 +57,7 @@ def test_an_unknown_context_shows_the_known_ones_closest_first(tmp_path: Path) -
 
 def test_no_kubeconfig_at_all(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
-        choose(Connection(), places(tmp_path))
+        choose_target(Connection(), places(tmp_path))
     missing = tmp_path / ".kube" / "config"
     assert caught.value.message == f"no cluster to talk to: {missing} does not exist, so there are no contexts"
     assert "aws eks update-kubeconfig" in caught.value.hint
@@ -69,12 +69,12 @@ def test_inside_a_pod(tmp_path: Path) -> None:
     (tmp_path / "sa").mkdir()
     (tmp_path / "sa" / "token").write_text("t")
     around = places(tmp_path, KUBERNETES_SERVICE_HOST="fd00::1", KUBERNETES_SERVICE_PORT="443")
-    target = choose(Connection(), around)
+    target = choose_target(Connection(), around)
     assert target.server.url == "https://[fd00::1]:443"
     assert target.server.ca_file == str(tmp_path / "sa" / "ca.crt")
     assert target.user.token_file == str(tmp_path / "sa" / "token")
     kubeconfigs.one(tmp_path / ".kube" / "config", "https://home")
-    assert choose(Connection(), around).server.url == "https://home"
+    assert choose_target(Connection(), around).server.url == "https://home"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_inside_a_pod(tmp_path: Path) -> None:
 def test_files_that_are_no_kubeconfig_are_not_repeated(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "config").write_text(text)
     with pytest.raises(ConfigError, match=said) as caught:
-        choose(Connection(kubeconfig=str(tmp_path / "config")), places(tmp_path))
+        choose_target(Connection(kubeconfig=str(tmp_path / "config")), places(tmp_path))
     assert "hunter2" not in str(caught.value)
 
 
@@ -109,7 +109,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ("/dev/zero", "is larger than 16 MiB"),
     ):
         with pytest.raises(ConfigError, match=message):
-            choose(Connection(kubeconfig=str(tmp_path / name)), places(tmp_path))
+            choose_target(Connection(kubeconfig=str(tmp_path / name)), places(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message: str) -> None:
     config = kubeconfigs.many(tmp_path / "c", {"x": cluster}, {"x": user}, {"x": ("x", "x")}, "x")
     with pytest.raises(ConfigError, match=message):
-        choose(Connection(kubeconfig=config), places(tmp_path))
+        choose_target(Connection(kubeconfig=config), places(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message
 def test_a_secret_without_quotes_is_not_repeated(tmp_path: Path, user: Any) -> None:
     config = kubeconfigs.many(tmp_path / "c", {"x": {"server": "https://x"}}, {"x": user}, {"x": ("x", "x")}, "x")
     with pytest.raises(ConfigError, match="should be a text, not a") as caught:
-        choose(Connection(kubeconfig=config), places(tmp_path))
+        choose_target(Connection(kubeconfig=config), places(tmp_path))
     assert "7778889" not in f"{caught.value}{caught.value.hint}"
 
 
@@ -164,7 +164,7 @@ def test_a_named_pipe_to_which_nothing_writes(tmp_path: Path) -> None:
 
 def test_a_token_file_without_an_end() -> None:
     with pytest.raises(ConfigError, match="/dev/zero is larger than 1 MiB: is it a token"):
-        from_file("/dev/zero", utc_now)()
+        token_file_source("/dev/zero", utc_now)()
 
 
 @pytest.mark.parametrize("flag", ["certificate_authority", "client_certificate", "client_key"])
@@ -173,7 +173,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, flag: str) -> None:
     os.mkfifo(pipe)
     for path in (str(pipe), "/dev/zero"):
         with pytest.raises(ConfigError, match=f"{path} is no regular file"):
-            choose(Connection(server="https://x", **{flag: path}), places(tmp_path))
+            choose_target(Connection(server="https://x", **{flag: path}), places(tmp_path))
 
 
 # Whatever a kubeconfig or a plugin holds, the answer is a target or one of our errors.
@@ -226,7 +226,7 @@ def test_kubeconfigs(tmp_path: Path, document: Any) -> None:
     path = tmp_path / "config"
     path.write_text(json.dumps(document), encoding="utf-8")
     try:
-        access = connect(Connection(kubeconfig=str(path)), CredentialContext())
+        access = open_access(Connection(kubeconfig=str(path)), CredentialContext())
     except ConfigError:
         return
     assert access.target.server.url.lower().startswith(("http://", "https://"))
@@ -243,7 +243,7 @@ def test_plugin_output(status: Any) -> None:
     plugin = ExecPlugin("aws", api_version="v")
     output = json.dumps({"apiVersion": "v", "kind": "ExecCredential", "status": status}).encode()
     try:
-        credential = _credential(plugin, output, "")
+        credential = _parse_credential(plugin, output, "")
     except ConfigError:
         return
     assert credential.authorization.startswith("Bearer ") or credential.certificate
@@ -265,4 +265,4 @@ def test_files_of_any_bytes(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "config"
     path.write_bytes(content)
     with pytest.raises(ConfigError):
-        connect(Connection(kubeconfig=str(path)), CredentialContext())
+        open_access(Connection(kubeconfig=str(path)), CredentialContext())

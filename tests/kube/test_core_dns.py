@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.measurement import Dns
+from kubectl_eksdoc.coredns_lameduck.measurement import CorednsAccess
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.requests import RbacRule, restricted
 from kubectl_eksdoc.errors import Drifted, Forbidden
-from kubectl_eksdoc.imds_probe.run import class_patch, of_class
+from kubectl_eksdoc.imds_probe.run import class_patch, node_class_part
 from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
-from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.change_journal import Became
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
+from kubectl_eksdoc.model.change_journal import PartOutcome
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.coredns import DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.model.coredns import DnsService, CoreDnsState, CoreDnsDeployment
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.metadata import OnClass
-from kubectl_eksdoc.wiring.runs import node_classes_of, open_dns
+from kubectl_eksdoc.model.metadata import NodeClassFix
+from kubectl_eksdoc.wiring.runs import node_class_writer, open_dns
 from tests.coredns_lameduck.labs import DnsLab, a_dns, until
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -28,36 +28,36 @@ from tests.kube.classes import served_classes
 from tests.probes.stand_ins import OTHER, connection
 
 
-def stand(dns: Dns) -> DnsStand:
+def stand(dns: CorednsAccess) -> CoreDnsState:
     found = dns.stand()
-    assert isinstance(found, DnsStand)
+    assert isinstance(found, CoreDnsState)
     return found
 
 
-def ready(dns: Dns, count: int) -> DnsStand:
+def ready(dns: CorednsAccess, count: int) -> CoreDnsState:
     """Once so many serve, and nobody else is there."""
     until(lambda: len(stand(dns).pods) == count == len(stand(dns).serving or ()))
     return stand(dns)
 
 
 def templates(api: Api) -> list[object]:
-    return api.now(lambda plane: [item.doc["spec"]["template"] for item in plane.store.list("deployments.apps")])
+    return api.run_locked(lambda plane: [item.doc["spec"]["template"] for item in plane.store.list("deployments.apps")])
 
 
 @pytest.mark.parametrize("addresses", [("172.20.0.10",), ("172.20.0.10", "fd00::a")])
 def test_as_it_stands(tmp_path: Path, addresses: tuple[str, ...]) -> None:
     with DnsLab(objects=a_dns(addresses=addresses)).served() as (server, _):
         dns = open_dns(connection(server, tmp_path))
-        assert dns.service() == DnsService(addresses) and dns.workload() == DnsWorkload("d", 2)
+        assert dns.service() == DnsService(addresses) and dns.workload() == CoreDnsDeployment("d", 2)
         found = ready(dns, 2)
         assert found.serving == {address for pod in found.pods for address in pod.addresses}
-        assert all(pod.ready and pod.node and pod.told_at is None and not pod.ended for pod in found.pods)
+        assert all(pod.ready and pod.node and pod.deletion_requested_at is None and not pod.ended for pod in found.pods)
 
 
 def test_a_deployment_that_took_its_place_is_left_alone(tmp_path: Path) -> None:
     with DnsLab().served() as (server, api):
         was = templates(api)
-        refused = open_dns(connection(server, tmp_path)).restart(DnsWorkload("another", 2))
+        refused = open_dns(connection(server, tmp_path)).restart(CoreDnsDeployment("another", 2))
         assert refused is not None and "409" in refused.why and templates(api) == was
 
 
@@ -66,10 +66,10 @@ def test_an_eviction_is_of_exactly_that_pod_and_its_budget_counts(tmp_path: Path
         dns = open_dns(connection(server, tmp_path))
         one, two = ready(dns, 2).pods
         until(lambda: dns.evict(one, dry=True) is None)
-        assert all(pod.told_at is None for pod in stand(dns).pods), "a dry run evicts nothing"
+        assert all(pod.deletion_requested_at is None for pod in stand(dns).pods), "a dry run evicts nothing"
         assert dns.evict(one) is None
         refused = dns.evict(two)
-        assert refused is not None and refused.later and "429" in refused.why
+        assert refused is not None and refused.may_retry and "429" in refused.why
 
 
 def test_rights_that_are_missing_are_named(tmp_path: Path) -> None:
@@ -81,13 +81,13 @@ def test_rights_that_are_missing_are_named(tmp_path: Path) -> None:
         assert isinstance(workload, Unknown) and workload.missing == "get deployments.apps"
         assert isinstance(found.serving, Unknown)
         assert found.serving.missing == "list endpointslices.discovery.k8s.io"
-        refused = dns.restart(DnsWorkload("d", 2))
+        refused = dns.restart(CoreDnsDeployment("d", 2))
         assert refused is not None and refused.missing == "patch deployments.apps"
 
 
 # EC2NodeClasses over HTTP: read, patched as they were read, by the rights one has.
 
-ACT = OnClass("default", 1, 2, ("n0",))
+ACT = NodeClassFix("default", 1, 2, ("n0",))
 GROUPS, PLURALS = ("karpenter.k8s.aws",), ("ec2nodeclasses",)
 READER = restricted("reader", (RbacRule(("get",), PLURALS, GROUPS),))
 
@@ -99,7 +99,7 @@ def cluster(tmp_path: Path) -> Iterator[Callable[[str], LiveNodeClasses]]:
 
         def opened(token: str) -> LiveNodeClasses:
             config = kubeconfigs.one(tmp_path / token, server.url(token))
-            return closed.enter_context(closing(node_classes_of(Connection(kubeconfig=config))))
+            return closed.enter_context(closing(node_class_writer(Connection(kubeconfig=config))))
 
         yield opened
 
@@ -115,11 +115,11 @@ def test_it_is_patched_as_it_was_read(tmp_path: Path) -> None:
         classes = opened(worlds.ADMIN_TOKEN)
         before = read(classes)
         tried = classes.patch("default", class_patch(ACT, before), dry=True)
-        assert of_class(ACT, tried).became is Became.DONE and read(classes) == before, "a dry run changes nothing"
+        assert node_class_part(ACT, tried).became is PartOutcome.DONE and read(classes) == before, "a dry run changes nothing"
         classes.patch("default", class_patch(ACT, before))
         after = read(classes)
-        assert of_class(ACT, after).became is Became.DONE
-        assert at(after, "spec", "metadataOptions", "httpTokens") == "required"
+        assert node_class_part(ACT, after).became is PartOutcome.DONE
+        assert nested_field(after, "spec", "metadataOptions", "httpTokens") == "required"
         with pytest.raises(Drifted):
             classes.patch("default", class_patch(ACT, before))
 

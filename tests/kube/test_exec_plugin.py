@@ -20,17 +20,17 @@ import pytest
 
 from kubectl_eksdoc.errors import ClusterError, ConfigError, Unauthorized
 from kubectl_eksdoc.kube import exec_plugin
-from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.config import open_access
 from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
-from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.responses import HttpAnswer
+from kubectl_eksdoc.kube.kubeconfig import choose_target
+from kubectl_eksdoc.kube.responses import HttpResponse
 from kubectl_eksdoc.kube.target import (
     Credential,
     CredentialContext,
     Credentials,
     ExecPlugin,
     ServerEntry,
-    of_this_process,
+    process_credential_context,
 )
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection
@@ -181,7 +181,7 @@ def test_what_it_is_told_of_its_cluster(tmp_path: Path, around: CredentialContex
         ],
     }
     config = kubeconfigs.many(tmp_path / "c", {"x": fields}, {"x": {"exec": plugin}}, {"x": ("x", "x")}, "x")
-    found = choose(Connection(kubeconfig=config), around)
+    found = choose_target(Connection(kubeconfig=config), around)
     assert found.user.plugin is not None
     assert exec_plugin._exec_info(found.user.plugin, found.server, interactive=True)["spec"] == {
         "interactive": True,
@@ -216,7 +216,7 @@ def test_a_plugin_that_hangs_is_ended(tmp_path: Path, around: CredentialContext,
     )
     plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
     with pytest.raises(Unauthorized, match=r"no answer within 1 s; it said: open this page"):
-        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=1.0)
+        exec_plugin.run_plugin(plugin, ServerEntry("https://x"), around, timeout_s=1.0)
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
@@ -225,7 +225,7 @@ def test_a_plugin_that_prints_without_an_end(tmp_path: Path, around: CredentialC
     plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
     begun = time.monotonic()
     with pytest.raises(ConfigError, match="printed more than 1 MiB") as caught:
-        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=60.0)
+        exec_plugin.run_plugin(plugin, ServerEntry("https://x"), around, timeout_s=60.0)
     assert "by hand" in caught.value.hint and "xxx" not in caught.value.message
     assert time.monotonic() - begun < 30
 
@@ -287,18 +287,18 @@ def test_what_another_request_renewed_may_have_ended_too(
 ) -> None:
     made = iter(Credential(f"Bearer {i}") for i in range(9))
     credentials, asked = Credentials(lambda: next(made), lambda: NOW), list[str]()
-    access = connect(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url)), around)
+    access = open_access(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url)), around)
     exchanges = Exchanges(replace(access, credentials=credentials), RetryPolicy(), real_timing())
 
-    def ask(credential: Credential) -> HttpAnswer:
+    def ask(credential: Credential) -> HttpResponse:
         asked.append(credential.authorization)
         if credential.authorization == "Bearer 0":
-            credentials.renewed(credential)  # as another request does meanwhile
-        return HttpAnswer(200 if credential.authorization == "Bearer 2" else 401, b"", {})
+            credentials.renew(credential)  # as another request does meanwhile
+        return HttpResponse(200 if credential.authorization == "Bearer 2" else 401, b"", {})
 
-    assert exchanges.admitted(ask).status == 200 and asked == ["Bearer 0", "Bearer 1", "Bearer 2"]
+    assert exchanges.with_credentials(ask).status == 200 and asked == ["Bearer 0", "Bearer 1", "Bearer 2"]
     asked.clear()
-    assert exchanges.admitted(lambda each: HttpAnswer(401, b"", {})).status == 401, "refused for good"
+    assert exchanges.with_credentials(lambda each: HttpResponse(401, b"", {})).status == 401, "refused for good"
     assert next(made).authorization == "Bearer 4", "and only one more was asked for"
 
 
@@ -339,14 +339,14 @@ def test_who_waited_for_a_run_that_failed_does_not_run_it_again() -> None:
 def test_connections_of_one_process_share_it(server: ApiServer, around: CredentialContext, tmp_path: Path) -> None:
     user = kubeconfigs.exec_user(kubeconfigs.plugin(tmp_path, "say(token=f't{runs()}')"))
     config = kubeconfigs.one(tmp_path / "config", server.url, user=user)
-    made = [connect(Connection(kubeconfig=config), around).credentials for _ in range(5)]
+    made = [open_access(Connection(kubeconfig=config), around).credentials for _ in range(5)]
     assert {each.current().authorization for each in made} == {"Bearer t1"}
     refused = made[0].current()
-    assert {each.renewed(refused)[0].authorization for each in made} == {"Bearer t2"}
+    assert {each.renew(refused)[0].authorization for each in made} == {"Bearer t2"}
     assert kubeconfigs.runs(tmp_path / "plugin") == 2
     other = replace(around, environ={**around.environ, "AWS_PROFILE": "b"})
     for number, each in enumerate((other, replace(around, interactive=True)), 3):
-        assert connect(Connection(kubeconfig=config), each).credentials.current().authorization == f"Bearer t{number}"
+        assert open_access(Connection(kubeconfig=config), each).credentials.current().authorization == f"Bearer t{number}"
 
 
 # Whether a credential plugin may ask whoever sits at the terminal.
@@ -361,9 +361,9 @@ def test_nobody_is_asked_while_screens_read_the_keys(monkeypatch: pytest.MonkeyP
     try:
         with os.fdopen(os.dup(far), "r") as stdin:
             monkeypatch.setattr(sys, "stdin", stdin)
-            assert of_this_process().interactive
+            assert process_credential_context().interactive
             tty.setraw(far)
-            assert not of_this_process().interactive
+            assert not process_credential_context().interactive
     finally:
         os.close(near)
         os.close(far)
@@ -371,7 +371,7 @@ def test_nobody_is_asked_while_screens_read_the_keys(monkeypatch: pytest.MonkeyP
 
 def test_a_pipe_answers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("yes\n"))
-    assert not of_this_process().interactive
+    assert not process_credential_context().interactive
 
 
 # Ctrl-C while a server does not answer: out at once, and without threads that keep the process alive.

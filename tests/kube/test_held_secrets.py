@@ -13,9 +13,9 @@ import pytest
 
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsError, ClusterError, ConfigError, EksdocError
-from kubectl_eksdoc.held_secrets import SHORTEST, hold, without_held
-from kubectl_eksdoc.kube.config import connect, contexts, whereabouts
-from kubectl_eksdoc.kube.responses import MOST_SAID, HttpAnswer, status_of
+from kubectl_eksdoc.held_secrets import MIN_LENGTH, register_secrets, redact_held
+from kubectl_eksdoc.kube.config import open_access, kube_contexts, cluster_address
+from kubectl_eksdoc.kube.responses import MAX_MESSAGE, HttpResponse, status_of
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, ServerEntry
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
@@ -103,18 +103,18 @@ def test_one_that_no_header_may_have_is_told_without_it(server: ApiServer, signe
 
 
 def test_what_is_written_to_a_journal_is_a_status_without_it() -> None:
-    hold(SECRET)
-    body = ApiStatus(403, "Forbidden", f"admission denied {SECRET}.").doc()
-    answer = HttpAnswer(403, json.dumps(body).encode(), {"content-type": "application/json"})
+    register_secrets(SECRET)
+    body = ApiStatus(403, "Forbidden", f"admission denied {SECRET}.").to_document()
+    answer = HttpResponse(403, json.dumps(body).encode(), {"content-type": "application/json"})
     status = status_of(answer)
     assert isinstance(status, ApiStatus) and status.message == "admission denied …."
 
 
 def test_none_is_cut_in_the_middle() -> None:
-    hold(SECRET)
-    for before in range(MOST_SAID - len(SECRET), MOST_SAID + 2):
+    register_secrets(SECRET)
+    for before in range(MAX_MESSAGE - len(SECRET), MAX_MESSAGE + 2):
         body = json.dumps({"message": "x" * before + SECRET.strip()}).encode()
-        assert "plain" not in HttpAnswer(500, body, {"content-type": "application/json"}).said
+        assert "plain" not in HttpResponse(500, body, {"content-type": "application/json"}).message
 
 
 def test_logins_of_the_environment_and_of_addresses(tmp_path: Path) -> None:
@@ -122,12 +122,12 @@ def test_logins_of_the_environment_and_of_addresses(tmp_path: Path) -> None:
     environ = {"HTTPS_PROXY": "http://ann:mellon-5%2Fmellon@127.0.0.1:1", "AWS_ENDPOINT_URL": "http://a:mellon-6-m@h"}
     environ |= {"AWS_SECRET_ACCESS_KEY": "mellon-7-mellon", "no_proxy": "ben:mellon-8-m@p"}
     config = kubeconfigs.one(tmp_path / "config", "http://a:mellon-9-m@127.0.0.1:1", user={"token": "mellon-10-m"})
-    connect(Connection(kubeconfig=config), CredentialContext(environ=environ, home=str(tmp_path)))
+    open_access(Connection(kubeconfig=config), CredentialContext(environ=environ, home=str(tmp_path)))
     said = [f"mellon-{number}-m" for number in (6, 8, 9, 10)] + ["mellon-5/mellon", "mellon-5%2Fmellon"]
     said += ["mellon-7-mellon", base64.b64encode(b"ann:mellon-5/mellon").decode()]
-    assert without_held(" ".join(said)) == " ".join("…" * len(said))
-    hold("a" * (SHORTEST - 1), "", "  ")
-    assert without_held("a" * SHORTEST + "  ") == "a" * SHORTEST + "  ", "short words are no secrets"
+    assert redact_held(" ".join(said)) == " ".join("…" * len(said))
+    register_secrets("a" * (MIN_LENGTH - 1), "", "  ")
+    assert redact_held("a" * MIN_LENGTH + "  ") == "a" * MIN_LENGTH + "  ", "short words are no secrets"
 
 
 def test_an_aws_that_repeats_them() -> None:
@@ -185,7 +185,7 @@ def test_of_a_server_that_is_away(transport: MakeTransport, tmp_path: Path) -> N
     with pytest.raises(EksdocError, match="http://127.0.0.1:1 cannot be reached") as caught:
         transport(config).get("/version")
     assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
-    assert whereabouts(config, CredentialContext()).server == "http://127.0.0.1:1"
+    assert cluster_address(config, CredentialContext()).server == "http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize("url", ["http://admin:hunter2@:1", "http://admin:hunter2/x@h:1", "ftp://admin:hunter2@h"])
@@ -194,22 +194,22 @@ def test_of_an_address_that_is_none(url: str, field: str, tmp_path: Path) -> Non
     fields = {"proxy-url": url} if field == "proxy-url" else {}
     server = "http://h" if field == "proxy-url" else url
     with pytest.raises(EksdocError) as caught:
-        connect(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server, **fields)), CredentialContext())
+        open_access(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server, **fields)), CredentialContext())
     assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
 
 
 def test_of_the_line_of_a_plugin() -> None:
     usual = ("--region", "eu-west-1", "eks", "get-token", "--cluster-name", "shop", "--output", "json")
-    assert ExecPlugin("aws", usual).line == f"aws {' '.join(usual)}"
-    assert ExecPlugin("aws-vault", ("exec", "ops", "--", "aws", *usual[2:])).line.startswith(
+    assert ExecPlugin("aws", usual).safe_command_line == f"aws {' '.join(usual)}"
+    assert ExecPlugin("aws-vault", ("exec", "ops", "--", "aws", *usual[2:])).safe_command_line.startswith(
         "aws-vault exec ops -- aws eks"
     )
     args = ("get-token", "--client-secret", "hunter2", "--password=hunter2", "-phunter2", "hunter2", "--role=r")
     plugin = ExecPlugin("login", args, (("LOGIN_TOKEN", "a-token"), ("AWS_PROFILE", "ops")))
-    assert plugin.line == "login get-token --client-secret … --password=… … … --role=r"
+    assert plugin.safe_command_line == "login get-token --client-secret … --password=… … … --role=r"
     assert "hunter2" not in repr(plugin) and "a-token" not in repr(plugin)
     said = "unrecognized: --password=hunter2 hunter2 with a-token of profile ops; try get-token"
-    assert plugin.without_secrets(said) == "unrecognized: … … with … of profile ops; try get-token"
+    assert plugin.redact(said) == "unrecognized: … … with … of profile ops; try get-token"
     assert "hunter2" not in repr(
         ServerEntry("http://admin:hunter2@h", proxy_url="http://hunter2@h", exec_config="hunter2")
     )
@@ -244,33 +244,33 @@ def config(tmp_path: Path) -> Connection:
 
 
 def test_no_two_contexts_share_a_key(config: Connection) -> None:
-    keys = {name: whereabouts(replace(config, context=name), AROUND).key for name in contexts(config, AROUND)}
+    keys = {name: cluster_address(replace(config, context=name), AROUND).key for name in kube_contexts(config, AROUND)}
     assert len(keys) == 5 and len(set(keys.values())) == 5
-    assert whereabouts(config, AROUND) == whereabouts(replace(config, context="blue"), AROUND)
-    assert whereabouts(config, AROUND).server == "https://a" and whereabouts(config, AROUND).context == "blue"
-    assert whereabouts(replace(config, impersonate_user="jane"), AROUND).key not in keys.values()
-    assert whereabouts(replace(config, server="https://tunnel"), AROUND).key not in keys.values()
+    assert cluster_address(config, AROUND) == cluster_address(replace(config, context="blue"), AROUND)
+    assert cluster_address(config, AROUND).server == "https://a" and cluster_address(config, AROUND).context == "blue"
+    assert cluster_address(replace(config, impersonate_user="jane"), AROUND).key not in keys.values()
+    assert cluster_address(replace(config, server="https://tunnel"), AROUND).key not in keys.values()
 
 
 def test_an_authority_in_a_file_counts_by_what_is_in_it(config: Connection, tmp_path: Path) -> None:
     file = replace(config, context="file")
-    before = whereabouts(file, AROUND).key
+    before = cluster_address(file, AROUND).key
     (tmp_path / "ca.crt").write_text("another authority")
-    assert whereabouts(file, AROUND).key != before
+    assert cluster_address(file, AROUND).key != before
     (tmp_path / "ca.crt").unlink()
-    assert whereabouts(file, AROUND).key != before
+    assert cluster_address(file, AROUND).key != before
 
 
 def test_no_secret_is_in_the_key_by_itself(config: Connection, tmp_path: Path) -> None:
-    before = whereabouts(config, AROUND).key
-    assert whereabouts(replace(config, token="another"), AROUND).key == before
+    before = cluster_address(config, AROUND).key
+    assert cluster_address(replace(config, token="another"), AROUND).key == before
     url, login = ("https://a", "https://admin:hunter2@a")
-    plain, with_user = (whereabouts(replace(config, server=each), AROUND) for each in (url, login))
+    plain, with_user = (cluster_address(replace(config, server=each), AROUND) for each in (url, login))
     assert plain.key == with_user.key and with_user.server == url
 
 
 def test_contexts_of_a_kubeconfig_that_cannot_be_used_are_none(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("[")
-    assert contexts(Connection(kubeconfig=str(tmp_path / "config")), AROUND) == ()
+    assert kube_contexts(Connection(kubeconfig=str(tmp_path / "config")), AROUND) == ()
     with pytest.raises(ConfigError, match="is not YAML"):
-        whereabouts(Connection(kubeconfig=str(tmp_path / "config")), AROUND)
+        cluster_address(Connection(kubeconfig=str(tmp_path / "config")), AROUND)

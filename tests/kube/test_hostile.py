@@ -17,14 +17,14 @@ from typing import Any
 import kubernetes.client  # noqa: F401 (loading it takes longer than a request may here)
 import pytest
 
-from kubectl_eksdoc.bounds import HEAD_BYTES, ReadTime
+from kubectl_eksdoc.bounds import MAX_HEAD_BYTES, ReadTime
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.config import open_access
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.responses import Incomplete, ReadTimeout, RequestRefused
 from kubectl_eksdoc.kube.target import Credential, CredentialContext, Credentials
-from kubectl_eksdoc.kube.transport import MOST_EMPTY, Transport
+from kubectl_eksdoc.kube.transport import MAX_EMPTY_PAGES, Transport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
@@ -59,7 +59,7 @@ def failure(config: str, around: CredentialContext) -> Callable[..., ClusterErro
 
     def of(**flags: Any) -> ClusterError:
         timing = Timing(lambda _: None, chance=lambda: 1.0)
-        transport = Transport(connect(Connection(kubeconfig=config, **flags), around), timing=timing)
+        transport = Transport(open_access(Connection(kubeconfig=config, **flags), around), timing=timing)
         with pytest.raises(ClusterError) as caught:
             transport.get(PODS)
         assert caught.value.exit_code == 3
@@ -102,7 +102,7 @@ HEADS = {
 def test_a_head_without_an_end(server: ApiServer, failure: Any, begin: bytes, part: bytes) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part))
     error = failure()
-    assert f"sent a head of more than {HEAD_BYTES >> 20} MiB" in error.message
+    assert f"sent a head of more than {MAX_HEAD_BYTES >> 20} MiB" in error.message
 
 
 def bomb() -> tuple[bytes, bytes]:
@@ -125,7 +125,7 @@ def test_no_more_is_taken_than_the_largest_answer(
     server: ApiServer, config: str, around: CredentialContext, begin: bytes, part: bytes
 ) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part))
-    transport = Transport(connect(Connection(kubeconfig=config), around), RetryPolicy(answer_bytes=1 << 20))
+    transport = Transport(open_access(Connection(kubeconfig=config), around), RetryPolicy(max_response_bytes=1 << 20))
     transport.get("/version")  # loads libraries
     tracemalloc.start()
     try:
@@ -166,7 +166,7 @@ def test_what_comes_before_a_request_is_a_part_of_the_time(
         over.wait(5)
         return Credential()
 
-    access = connect(Connection(kubeconfig=config, read_timeout=0.3), around)
+    access = open_access(Connection(kubeconfig=config, read_timeout=0.3), around)
     transport = Transport(replace(access, credentials=Credentials(slow, around.now)))
     begun = time.monotonic()
     with pytest.raises(ReadTimeout, match="cannot be read within 0.3 s"):
@@ -193,7 +193,7 @@ def page(request: Request, token: str, *items: Any) -> Reply:
 
 @pytest.fixture
 def read(config: str, around: CredentialContext) -> Callable[[], Cluster]:
-    return lambda: LiveReader(Connection(kubeconfig=config), around=around).read(kinds.ALL)
+    return lambda: LiveReader(Connection(kubeconfig=config), credential_context=around).read(kinds.ALL)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def read(config: str, around: CredentialContext) -> Callable[[], Cluster]:
         ),
         (
             lambda number: f"t{number}",
-            MOST_EMPTY + 1,
+            MAX_EMPTY_PAGES + 1,
             "pods does not end: the server sent 101 pages without",
         ),
         (lambda number: "t" * 100_000, 1, "a continue token of 100000 characters"),
@@ -254,7 +254,7 @@ def test_pages_of_objects_for_ever_end_with_the_time_for_reading(
     server.always[NODES] = more
     virtual, timing = passing(around)
     with pytest.raises(ReadTimeout, match=r"cannot be read within 300 s") as caught:
-        LiveReader(Connection(kubeconfig=config), around=virtual, timing=timing).read(kinds.ALL)
+        LiveReader(Connection(kubeconfig=config), credential_context=virtual, timing=timing).read(kinds.ALL)
     assert caught.value.exit_code == 3
     assert 20 < len(server.asked(NODES)) < 300
 
@@ -264,7 +264,7 @@ def test_waits_that_a_server_asks_for_are_part_of_the_time(
 ) -> None:
     server.always[NODES] = lambda _: refused("later", "TooManyRequests", 429, **{"Retry-After": "999999999"})
     virtual, timing = passing(around)
-    transport = Transport(connect(Connection(kubeconfig=config, read_timeout=40.0), virtual), timing=timing)
+    transport = Transport(open_access(Connection(kubeconfig=config, read_timeout=40.0), virtual), timing=timing)
     with pytest.raises(ReadTimeout, match="cannot be read within 40 s"):
         transport.get(NODES)
     assert len(server.asked(NODES)) == 2, "the second wait of 30 s would be longer than what is left"
@@ -274,8 +274,8 @@ def test_what_goes_on_for_hours_has_no_end_of_its_time(
     server: ApiServer, config: str, around: CredentialContext
 ) -> None:
     virtual, timing = passing(around)
-    access = connect(Connection(kubeconfig=config, read_timeout=30.0), virtual)
-    going_on = Transport(access, timing=timing, together=False)
+    access = open_access(Connection(kubeconfig=config, read_timeout=30.0), virtual)
+    going_on = Transport(access, timing=timing, counts_read_time=False)
     for _ in range(40):
         assert going_on.get("/version").status == 200
     with pytest.raises(ReadTimeout):
@@ -288,5 +288,5 @@ def test_too_little_memory_is_no_bug(server: ApiServer, config: str, around: Cre
         raise MemoryError
 
     with pytest.raises(Incomplete, match="this machine has too little memory for what .* sent") as caught:
-        LiveReader(Connection(kubeconfig=config), full, around=around).read(kinds.ALL)
+        LiveReader(Connection(kubeconfig=config), full, credential_context=around).read(kinds.ALL)
     assert caught.value.exit_code == 3

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import ConfigError
-from kubectl_eksdoc.kube.identity import AwsRequest, EksIdentity, aws_access, identify
+from kubectl_eksdoc.kube.identity import AwsRequest, EksIdentity, aws_access, identify_cluster
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, KubeTarget, ServerEntry, UserEntry
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.connection import Connection
@@ -37,22 +37,22 @@ def test_update_kubeconfig() -> None:
     plugin = aws(
         "--region", "eu-west-1", "eks", "get-token", "--cluster-name", "prod", "--output", "json", AWS_PROFILE="p"
     )
-    assert identify(target(ARN, ARN, ARN, EKS, plugin), {"AWS_PROFILE": "mine"}) == EksIdentity(
+    assert identify_cluster(target(ARN, ARN, ARN, EKS, plugin), {"AWS_PROFILE": "mine"}) == EksIdentity(
         Identity(ARN, "prod", "111122223333", "eu-west-1"), profile="p"
     )
 
 
 def test_an_alias_keeps_what_the_plugin_says() -> None:
     plugin = aws("eks", "get-token", "--cluster-name=prod", "--region=us-east-2", "--profile=p", "--role-arn", "arn:r")
-    assert identify(target("p", "c", "u", plugin=plugin), {}) == EksIdentity(
-        Identity("p", "prod", "", "us-east-2"), "p", "arn:r", by_name=True
+    assert identify_cluster(target("p", "c", "u", plugin=plugin), {}) == EksIdentity(
+        Identity("p", "prod", "", "us-east-2"), "p", "arn:r", profile_in_args=True
     )
 
 
 @pytest.mark.parametrize("command", ["/opt/bin/aws-iam-authenticator", "C:\\x\\aws-iam-authenticator.exe"])
 def test_aws_iam_authenticator(command: str) -> None:
     plugin = aws("token", "-i", "prod", "-r", "arn:r", command=command, AWS_REGION="eu-west-2")
-    assert identify(target(plugin=plugin), {"AWS_REGION": "no"}) == EksIdentity(
+    assert identify_cluster(target(plugin=plugin), {"AWS_REGION": "no"}) == EksIdentity(
         Identity("", "prod", "", "eu-west-2"), "", "arn:r"
     )
 
@@ -60,11 +60,11 @@ def test_aws_iam_authenticator(command: str) -> None:
 def test_what_the_authenticator_takes_from_its_environment() -> None:
     plugin = aws("token", "-e", "x-1", command="heptio-authenticator-aws", DEFAULT_ROLE="arn:mine")
     around = {"KUBERNETES_AWS_AUTHENTICATOR_CLUSTER_ID": "prod", "DEFAULT_ROLE": "arn:other"}
-    found = identify(target(plugin=plugin), around)
+    found = identify_cluster(target(plugin=plugin), around)
     assert (found.identity.cluster, found.role_arn, found.external_id) == ("prod", "arn:mine", "x-1")
     given = aws("token", "-r", "arn:given", command="aws-iam-authenticator", DEFAULT_ROLE="arn:mine")
-    assert identify(target(plugin=given), {}).role_arn == "arn:given"
-    assert identify(target(plugin=aws("eks", "get-token")), around).role_arn == "", "awscli does not know it"
+    assert identify_cluster(target(plugin=given), {}).role_arn == "arn:given"
+    assert identify_cluster(target(plugin=aws("eks", "get-token")), around).role_arn == "", "awscli does not know it"
 
 
 GET = ("aws", "eks", "get-token", "--cluster-name", "prod")
@@ -81,7 +81,7 @@ GET = ("aws", "eks", "get-token", "--cluster-name", "prod")
     ],
 )
 def test_a_wrapper_round_get_token(command: str, args: tuple[str, ...], profile: str) -> None:
-    found = identify(target(plugin=aws(*args, command=command, AWS_PROFILE="outside")), {"AWS_PROFILE": "mine"})
+    found = identify_cluster(target(plugin=aws(*args, command=command, AWS_PROFILE="outside")), {"AWS_PROFILE": "mine"})
     assert (found.identity.cluster, found.profile) == ("prod", profile)
 
 
@@ -96,7 +96,7 @@ def test_a_wrapper_round_get_token(command: str, args: tuple[str, ...], profile:
     ],
 )
 def test_a_wrapper_that_is_not_understood_says_nothing(line: tuple[str, ...]) -> None:
-    assert identify(target(plugin=aws(*line[1:], command=line[0])), {}) == EksIdentity(Identity())
+    assert identify_cluster(target(plugin=aws(*line[1:], command=line[0])), {}) == EksIdentity(Identity())
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_wrapper_that_is_not_understood_says_nothing(line: tuple[str, ...]) ->
 )
 def test_names(name: str, region: str, account: str, cluster: str) -> None:
     for where in ("context", "cluster", "user"):
-        assert identify(target(**{where: name}), {}).identity == Identity(
+        assert identify_cluster(target(**{where: name}), {}).identity == Identity(
             name if where == "context" else "", cluster, account, region
         )
 
@@ -128,13 +128,13 @@ def test_names(name: str, region: str, account: str, cluster: str) -> None:
     ],
 )
 def test_server(url: str, region: str) -> None:
-    assert identify(target(url=url), {}).identity == Identity(region=region)
+    assert identify_cluster(target(url=url), {}).identity == Identity(region=region)
 
 
 def test_flags_of_other_programs_mean_nothing() -> None:
     plugin = aws("--cluster-name", "x", "--region", "y", command="kubelogin")
-    assert identify(target(plugin=plugin), {}) == EksIdentity(Identity())
-    assert identify(target(plugin=aws("eks", "get-token", "--cluster-name")), {}) == EksIdentity(Identity())
+    assert identify_cluster(target(plugin=plugin), {}) == EksIdentity(Identity())
+    assert identify_cluster(target(plugin=aws("eks", "get-token", "--cluster-name")), {}) == EksIdentity(Identity())
 
 
 # As whom, where and about which cluster AWS is asked: the context decides, unless the command line does.

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.flags import GlobalOptions
-from kubectl_eksdoc.cli.parser import Parser, spelled_out
+from kubectl_eksdoc.cli.parser import Parser, expand_bare_flags
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.kubeconfig import choose
+from kubectl_eksdoc.kube.kubeconfig import choose_target
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection
@@ -131,7 +131,7 @@ def ours(flags: str) -> Connection:
     """As the command line reads them."""
     parser = Parser(prog="kubectl eksdoc")
     GlobalOptions.add_to(parser, level=0)
-    return GlobalOptions.from_args(parser.parse_args(spelled_out(flags.split(), parser.bare()))).connection
+    return GlobalOptions.from_args(parser.parse_args(expand_bare_flags(flags.split(), parser.flags_without_value()))).connection
 
 
 CASES = [
@@ -212,10 +212,10 @@ def test_merged_contexts(world: World) -> None:
     clusters = {c["name"]: c["cluster"] for c in shown["clusters"]}
     users = {u["name"]: u.get("user") or {} for u in shown["users"]}
     around = CredentialContext(environ=environ)
-    assert choose(Connection(), around).context == shown["current-context"]
+    assert choose_target(Connection(), around).context == shown["current-context"]
     assert {c["name"] for c in shown["contexts"]} == {"ctx", "both", "as", "basic", "two", "file", "skip"}
     for context in shown["contexts"]:
-        target = choose(Connection(context=context["name"]), around)
+        target = choose_target(Connection(context=context["name"]), around)
         assert (target.cluster_name, target.user_name) == (context["context"]["cluster"], context["context"]["user"])
         assert target.server.url == clusters[target.cluster_name]["server"].rstrip("/")
         assert target.user.token == users[target.user_name].get("token", "")

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.config import context_names as contexts
-from kubectl_eksdoc.kube.single_objects import MOST, asked_of, names_of
+from kubectl_eksdoc.kube.single_objects import MAX_NAMES, read_names, names_of
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.names import Name, NameKind
+from kubectl_eksdoc.model.names import CompletionName, NameKind
 from tests.anything import anything
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, json_reply
@@ -41,32 +41,32 @@ NODES = [
 
 def asked(
     server: ApiServer, config: str, around: CredentialContext, kind: NameKind, namespace: str = ""
-) -> tuple[Name, ...]:
+) -> tuple[CompletionName, ...]:
     return names_of(Connection(kubeconfig=config), kind, namespace, around)
 
 
 def test_nodes_and_groups(server: ApiServer, config: str, around: CredentialContext) -> None:
     server.lists[kinds.NODES] = NODES
     assert asked(server, config, around, NameKind.NODES) == (
-        Name("a", "blue, old"),
-        Name("b", "blue, a-1a"),
-        Name("c", "spot"),
-        Name("d"),
+        CompletionName("a", "blue, old"),
+        CompletionName("b", "blue, a-1a"),
+        CompletionName("c", "spot"),
+        CompletionName("d"),
     )
     server.lists[kinds.NODE_POOLS] = [a_node("spot"), a_node("empty")]
     assert asked(server, config, around, NameKind.NODE_GROUPS) == (
-        Name("blue", "managed node group, 2 nodes"),
-        Name("empty", "NodePool, 0 nodes"),
-        Name("old", "node group of eksctl, 1 node"),
-        Name("spot", "NodePool, 1 node"),
+        CompletionName("blue", "managed node group, 2 nodes"),
+        CompletionName("empty", "NodePool, 0 nodes"),
+        CompletionName("old", "node group of eksctl, 1 node"),
+        CompletionName("spot", "NodePool, 1 node"),
     )
     del server.lists[kinds.NODE_POOLS]
     assert [each.text for each in asked(server, config, around, NameKind.NODE_GROUPS)] == ["blue", "old", "spot"]
 
 
 def test_one_page_is_asked_for(server: ApiServer, config: str, around: CredentialContext) -> None:
-    server.lists[kinds.NODES] = [a_node(f"n{at:04}") for at in range(MOST + 50)]
-    assert len(asked(server, config, around, NameKind.NODES)) == MOST
+    server.lists[kinds.NODES] = [a_node(f"n{at:04}") for at in range(MAX_NAMES + 50)]
+    assert len(asked(server, config, around, NameKind.NODES)) == MAX_NAMES
     assert len(server.asked(kinds.NODES.path)) == 1
 
 
@@ -74,9 +74,9 @@ def test_pods_of_a_namespace(server: ApiServer, config: str, around: CredentialC
     items = [{"metadata": {"name": "web-1", "namespace": "shop"}}]
     for namespace, path in (("shop", "shop"), ("", "default"), ("a/../b", "a%2F..%2Fb")):
         server.script(f"/api/v1/namespaces/{path}/pods", json_reply({"kind": META, "items": items}))
-        assert asked(server, config, around, NameKind.PODS, namespace) == (Name("web-1"),)
+        assert asked(server, config, around, NameKind.PODS, namespace) == (CompletionName("web-1"),)
     server.lists[kinds.PODS] = items
-    assert asked(server, config, around, NameKind.PODS_ANYWHERE) == (Name("shop/web-1"),)
+    assert asked(server, config, around, NameKind.PODS_ANYWHERE) == (CompletionName("shop/web-1"),)
 
 
 def test_runs_the_latest_first(server: ApiServer, config: str, around: CredentialContext) -> None:
@@ -120,7 +120,7 @@ class Says:
 @given(ITEMS, st.sampled_from(list(NameKind)))
 def test_any_answer_gives_names_or_one_of_our_errors(items: object, kind: NameKind) -> None:
     try:
-        found = asked_of(cast(Transport, Says(items)), kind, "shop")
+        found = read_names(cast(Transport, Says(items)), kind, "shop")
     except EksdocError:
         return
     assert all(isinstance(each.text, str) and each.text for each in found)
@@ -138,9 +138,9 @@ def test_names_of_the_kubeconfig(tmp_path: Path, around: CredentialContext) -> N
         "lab",
     )
     assert contexts(path, around) == (
-        Name("gone", "nowhere"),
-        Name("lab", "the current one"),
-        Name("odd", "lab"),
-        Name("prod", ARN),
+        CompletionName("gone", "nowhere"),
+        CompletionName("lab", "the current one"),
+        CompletionName("odd", "lab"),
+        CompletionName("prod", ARN),
     )
     assert contexts("/nowhere", around) == ()

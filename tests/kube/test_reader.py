@@ -14,7 +14,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.model.machines import SaidOptions
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions
 from tests.fakes import recordings
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
 
@@ -106,7 +106,7 @@ def test_a_kind_is_read_in_the_version_that_is_served(
     server.expiring = 1
     cluster = reader(connection(config, page_size=2)).read(_ONLY)
     assert [each.name for each in cluster.node_classes] == ["a", "b", "c"]
-    assert {each.metadata for each in cluster.node_classes} == {SaidOptions("required", 2)}
+    assert {each.metadata for each in cluster.node_classes} == {DeclaredMetadataOptions("required", 2)}
     assert cluster.read_of(kinds.NODE_CLASSES) == KindRead(kinds.NODE_CLASSES, ReadState.READ, 3)
     assert bool(server.asked(_OLD.path)) is (served is _OLD)
 
@@ -169,7 +169,7 @@ def test_what_a_kind_that_is_not_read_says(
     (read,) = (each for each in cluster.reads if each.resource is resource)
     assert (read.state, read.count) == (ReadState[state], 0) and said in read.detail
     absent = asked is None and resource.custom
-    assert read.known is absent and cluster.unread(resource) == (() if absent else (read,))
+    assert read.known is absent and cluster.not_read(resource) == (() if absent else (read,))
     assert len(cluster.pods) == 18 and not cluster.budgets, "nothing of a first page is left"
 
 

@@ -14,22 +14,22 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.errors import Forbidden, Unauthorized
 from kubectl_eksdoc.kube.requests import (
     LiveObjectWriter,
-    SentRequest,
-    awake_and_asleep,
+    ApiResponse,
+    boot_time_s,
     real_clock,
-    refused,
+    refusal_error,
 )
-from kubectl_eksdoc.kube.responses import HttpAnswer, status_of
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.kube.responses import HttpResponse, status_of
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, LostResponse, StatusCause
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.placing import NotPlaced
+from kubectl_eksdoc.model.placing import ObjectNotCreated
 
 JSON = {"content-type": "application/json"}
 
 
-def answered(code: int, document: Any, **headers: str) -> ApiStatus | LostAnswer:
+def answered(code: int, document: Any, **headers: str) -> ApiStatus | LostResponse:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return status_of(HttpAnswer(code, json.dumps(document).encode(), {**JSON, **named}))
+    return status_of(HttpResponse(code, json.dumps(document).encode(), {**JSON, **named}))
 
 
 @pytest.mark.parametrize(
@@ -40,24 +40,24 @@ def answered(code: int, document: Any, **headers: str) -> ApiStatus | LostAnswer
             429,
             "TooManyRequests",
             "Cannot evict pod as it would violate the pod's disruption budget.",
-            Details("web-0", "", "pods", "uid", (StatusCause("DisruptionBudget", "needs 2 healthy pods", "x"),), 10),
+            StatusDetails("web-0", "", "pods", "uid", (StatusCause("DisruptionBudget", "needs 2 healthy pods", "x"),), 10),
         ),
         ApiStatus(500, "", "This pod has more than one PodDisruptionBudget"),
     ],
     ids=lambda status: str(status.code),
 )
 def test_a_status_comes_back_as_it_was_sent(status: ApiStatus) -> None:
-    assert answered(status.code, status.doc()) == status
+    assert answered(status.code, status.to_document()) == status
 
 
 def test_the_header_says_when_where_the_document_does_not() -> None:
     refused = ApiStatus(429, "TooManyRequests", "slow down")
-    assert answered(429, refused.doc(), retry_after="3") == ApiStatus(429, *_of(refused), Details(retry_after_s=3))
-    own = ApiStatus(429, "TooManyRequests", "slow down", Details(name="x", retry_after_s=10))
-    assert answered(429, own.doc(), retry_after="3") == own
-    named = ApiStatus(503, "x", "y", Details(name="x"))
+    assert answered(429, refused.to_document(), retry_after="3") == ApiStatus(429, *_of(refused), StatusDetails(retry_after_s=3))
+    own = ApiStatus(429, "TooManyRequests", "slow down", StatusDetails(name="x", retry_after_s=10))
+    assert answered(429, own.to_document(), retry_after="3") == own
+    named = ApiStatus(503, "x", "y", StatusDetails(name="x"))
     date = {"date": "Fri, 20 Nov 2026 09:30:00 GMT", "retry_after": "Fri, 20 Nov 2026 09:30:04 GMT"}
-    assert answered(503, named.doc(), **date) == ApiStatus(503, "x", "y", Details(name="x", retry_after_s=4))
+    assert answered(503, named.to_document(), **date) == ApiStatus(503, "x", "y", StatusDetails(name="x", retry_after_s=4))
 
 
 def _of(status: ApiStatus) -> tuple[str, str]:
@@ -70,24 +70,24 @@ def test_an_object_is_a_success_without_words() -> None:
 
 @pytest.mark.parametrize(("sort", "message"), [("text/plain", "the server is shutting down"), ("application/json", "")])
 def test_a_status_is_its_message_as_whatever_it_comes(sort: str, message: str) -> None:
-    body = json.dumps(ApiStatus(503, "ServiceUnavailable", message).doc()).encode()
-    assert HttpAnswer(503, body, {"content-type": sort}).said == (message or "ServiceUnavailable")
+    body = json.dumps(ApiStatus(503, "ServiceUnavailable", message).to_document()).encode()
+    assert HttpResponse(503, body, {"content-type": sort}).message == (message or "ServiceUnavailable")
 
 
 def test_a_failure_that_comes_as_a_success_is_a_failure() -> None:
-    document = ApiStatus(500, "InternalError", "no").doc()
+    document = ApiStatus(500, "InternalError", "no").to_document()
     assert answered(200, document) == ApiStatus(500, "InternalError", "no")
     assert answered(200, {**document, "code": 0}) == ApiStatus(500, "InternalError", "no")
 
 
 def test_a_success_that_is_no_json_is_none() -> None:
-    lost = status_of(HttpAnswer(201, b"Sign in", {"content-type": "text/html"}))
-    assert isinstance(lost, LostAnswer) and "Sign in" in lost.said
+    lost = status_of(HttpResponse(201, b"Sign in", {"content-type": "text/html"}))
+    assert isinstance(lost, LostResponse) and "Sign in" in lost.message
 
 
 def test_a_redirect_is_no_answer() -> None:
-    lost = status_of(HttpAnswer(302, b"", {"location": "https://login.example/"}))
-    assert isinstance(lost, LostAnswer) and "https://login.example/" in lost.said
+    lost = status_of(HttpResponse(302, b"", {"location": "https://login.example/"}))
+    assert isinstance(lost, LostResponse) and "https://login.example/" in lost.message
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_redirect_is_no_answer() -> None:
 def test_nonsense_in_a_status_is_left_out(document: Any) -> None:
     found = answered(429, document)
     assert isinstance(found, ApiStatus) and found.code == 429
-    assert found.details in (None, Details()) and found.message == found.reason == ""
+    assert found.details in (None, StatusDetails()) and found.message == found.reason == ""
 
 
 def test_addresses_in_what_a_server_says_are_printed_as_all_others() -> None:
@@ -132,12 +132,12 @@ RBAC = 'configmaps is forbidden: User "eve" cannot create resource "configmaps" 
             None,
         ),
         (ApiStatus(201), None),
-        (LostAnswer("reset"), None),
+        (LostResponse("reset"), None),
     ],
     ids=str,
 )
-def test_only_a_missing_right_is_one(answer: ApiStatus | LostAnswer, error: type[Exception] | None) -> None:
-    found = refused(SentRequest(answer, {}), "create configmaps", "x")
+def test_only_a_missing_right_is_one(answer: ApiStatus | LostResponse, error: type[Exception] | None) -> None:
+    found = refusal_error(ApiResponse(answer, {}), "create configmaps", "x")
     assert (None if found is None else type(found)) is error
     if isinstance(found, Forbidden):
         assert found.missing == "create configmaps" and "-n x" in found.hint
@@ -146,7 +146,7 @@ def test_only_a_missing_right_is_one(answer: ApiStatus | LostAnswer, error: type
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="only Linux has one that stands still in suspend")
 def test_the_clock_goes_on_while_the_machine_sleeps() -> None:
     before = time.clock_gettime(time.CLOCK_BOOTTIME)
-    now = awake_and_asleep()
+    now = boot_time_s()
     assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)
     assert real_clock().monotonic() >= now
 
@@ -160,13 +160,13 @@ ROLE = {"kind": "ClusterRole", "metadata": {"name": "a"}}
 class Server:
     """Answers always the same. `asked`: what it was asked for."""
 
-    def __init__(self, answer: ApiStatus | LostAnswer, doc: dict[str, Any] | None = None) -> None:
-        self.sent = SentRequest(answer, doc or {})
+    def __init__(self, answer: ApiStatus | LostResponse, doc: dict[str, Any] | None = None) -> None:
+        self.sent = ApiResponse(answer, doc or {})
         self.asked: list[tuple[str, str, Mapping[str, str]]] = []
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: dict[str, Any] | None, content_type: str = ""
-    ) -> SentRequest:
+    ) -> ApiResponse:
         self.asked.append((method, path, query))
         return self.sent
 
@@ -193,26 +193,26 @@ LACKING = (
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (ApiStatus(409, "AlreadyExists", "it is"), NotPlaced("the server answered 409: it is", taken=True)),
-        (ApiStatus(404, "NotFound", "none"), NotPlaced("the server answered 404: none", lacking=True)),
-        (ApiStatus(500, "", "no"), NotPlaced("the server answered 500: no", maybe=True)),
-        (LostAnswer("cut"), NotPlaced("the server gave no answer: cut", maybe=True)),
-        (ApiStatus(403, "Forbidden", "eve cannot create"), NotPlaced("eve cannot create", "create jobs.batch")),
+        (ApiStatus(409, "AlreadyExists", "it is"), ObjectNotCreated("the server answered 409: it is", already_exists=True)),
+        (ApiStatus(404, "NotFound", "none"), ObjectNotCreated("the server answered 404: none", lacks_dependency=True)),
+        (ApiStatus(500, "", "no"), ObjectNotCreated("the server answered 500: no", is_uncertain=True)),
+        (LostResponse("cut"), ObjectNotCreated("the server gave no answer: cut", is_uncertain=True)),
+        (ApiStatus(403, "Forbidden", "eve cannot create"), ObjectNotCreated("eve cannot create", "create jobs.batch")),
         (
             ApiStatus(403, "Forbidden", f"{GRANTS}:\n{{odd}}"),
-            NotPlaced(f"{GIVES}: {GRANTS}:\n{{odd}}", "escalate jobs.batch"),
+            ObjectNotCreated(f"{GIVES}: {GRANTS}:\n{{odd}}", "escalate jobs.batch"),
         ),
         (
             ApiStatus(403, "Forbidden", f"{GRANTS}:\n{LACKING}"),
-            NotPlaced(
+            ObjectNotCreated(
                 f"{GIVES}: get deployments.apps; list deployments.apps; create pods/eviction; get /metrics",
                 "escalate jobs.batch",
             ),
         ),
-        (ApiStatus(422, "Invalid", "bad"), NotPlaced("the server answered 422: bad")),
+        (ApiStatus(422, "Invalid", "bad"), ObjectNotCreated("the server answered 422: bad")),
     ],
 )
-def test_answers(answer: ApiStatus | LostAnswer, expected: NotPlaced) -> None:
+def test_answers(answer: ApiStatus | LostResponse, expected: ObjectNotCreated) -> None:
     assert LiveObjectWriter(Server(answer)).create(JOB) == expected  # type: ignore[arg-type]
 
 

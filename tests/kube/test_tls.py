@@ -17,10 +17,10 @@ import pytest
 import trustme
 import urllib3
 
-from kubectl_eksdoc.bounds import AnswerLimits, within
+from kubectl_eksdoc.bounds import ResponseLimits, use_limits
 from kubectl_eksdoc.errors import ConfigError, Unreachable, Untrusted
 from kubectl_eksdoc.kube.config import proxy_for
-from kubectl_eksdoc.kube.pools import OpenSockets, _tls, asked_before_each_byte, keeping_alive
+from kubectl_eksdoc.kube.pools import OpenSockets, _tls_context, check_before_each_byte, socket_options
 from kubectl_eksdoc.kube.target import Credential, KubeTarget, ServerEntry, UserEntry
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection
@@ -81,7 +81,7 @@ def test_old_style_certificates_are_accepted_as_kubectl_does(monkeypatch: pytest
     strict = ssl.create_default_context()
     strict.verify_flags |= ssl.VERIFY_X509_STRICT
     monkeypatch.setattr("urllib3.util.ssl_.create_urllib3_context", lambda **_: strict)
-    made = _tls(KubeTarget("", "", "", ServerEntry("https://x"), UserEntry()), Credential())
+    made = _tls_context(KubeTarget("", "", "", ServerEntry("https://x"), UserEntry()), Credential())
     assert made is strict and not made.verify_flags & ssl.VERIFY_X509_STRICT
 
 
@@ -278,18 +278,18 @@ ENDLESS = [HEAD + b"Transfer-Encoding: chunked\r\n\r\n", HEAD + b"Connection: cl
 @pytest.mark.parametrize("ends", ["cut", "late"])
 def test_reading_ends_when_it_is_cut_and_when_the_time_for_the_rest_is_over(head: bytes, ends: str) -> None:
     """Which is not the time for its beginning."""
-    sockets, manager, bounds = OpenSockets(), urllib3.PoolManager(), AnswerLimits(time.monotonic, 30.0)
-    sockets.remember(manager)
+    sockets, manager, bounds = OpenSockets(), urllib3.PoolManager(), ResponseLimits(time.monotonic, 30.0)
+    sockets.track(manager)
     with listening(head) as url:
-        with within(bounds):
+        with use_limits(bounds):
             response = begun(manager, url, 30.0)
         begun_s = time.monotonic()
         if ends == "late":
-            bounds.following(0.2)
+            bounds.start_stream(0.2)
             with pytest.raises(urllib3.exceptions.ReadTimeoutError):
                 response.read1()
         else:
-            threading.Timer(0.1, sockets.cut).start()
+            threading.Timer(0.1, sockets.shut_down).start()
             with contextlib.suppress(urllib3.exceptions.ProtocolError):
                 assert response.read1() == b""
         assert time.monotonic() - begun_s < 5.0
@@ -297,8 +297,8 @@ def test_reading_ends_when_it_is_cut_and_when_the_time_for_the_rest_is_over(head
 
 
 def test_connections_ask_whether_the_other_side_is_there() -> None:
-    manager = urllib3.PoolManager(socket_options=keeping_alive())
-    OpenSockets().remember(manager)
+    manager = urllib3.PoolManager(socket_options=socket_options())
+    OpenSockets().track(manager)
     with listening(ENDLESS[0]) as url:
         response = begun(manager, url, 5.0)
         opened: socket.socket = response.connection.sock  # type: ignore[union-attr]
@@ -309,7 +309,7 @@ def test_connections_ask_whether_the_other_side_is_there() -> None:
 
 def test_the_last_word_is_asked_when_the_connection_stands_and_before_a_byte_is_sent() -> None:
     sockets, manager, said = OpenSockets(), urllib3.PoolManager(), []
-    sockets.remember(manager)
+    sockets.track(manager)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(5)
         url = f"http://127.0.0.1:{server.getsockname()[1]}/"
@@ -319,7 +319,7 @@ def test_the_last_word_is_asked_when_the_connection_stands_and_before_a_byte_is_
             said.append(taken)
             raise LookupError("not any more")
 
-        with pytest.raises(LookupError), asked_before_each_byte(word):
+        with pytest.raises(LookupError), check_before_each_byte(word):
             manager.request("POST", url, body=b"{}", retries=False, timeout=5)
         said[0].settimeout(5)
         assert said[0].recv(4096) == b"", "it was closed, and nothing was sent"

@@ -12,9 +12,9 @@ from urllib3 import exceptions
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unreachable
-from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.config import open_access
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
-from kubectl_eksdoc.kube.responses import Incomplete, RequestRefused, breakdown
+from kubectl_eksdoc.kube.responses import Incomplete, RequestRefused, connection_error
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection, OutageLimits
@@ -113,8 +113,8 @@ def patient(config: str, around: CredentialContext) -> Callable[..., tuple[Trans
         hands = Hands(0.0)
         timing = Timing(hands.sleep, lambda: hands.seconds, lambda: 1.0)
         waiting = OutageLimits(600.0, told.append, answered)
-        access = connect(Connection(kubeconfig=config), around)
-        return Transport(access, timing=timing, waiting=waiting), hands, told
+        access = open_access(Connection(kubeconfig=config), around)
+        return Transport(access, timing=timing, outage_limits=waiting), hands, told
 
     return made
 
@@ -163,7 +163,7 @@ def test_no_connection_within_the_limit(transport: MakeTransport, tmp_path: Path
             other.connect_ex(("127.0.0.1", port))
         config = kubeconfigs.one(tmp_path / "c", f"https://127.0.0.1:{port}")
         with pytest.raises(Unreachable) as caught:
-            transport(Connection(kubeconfig=config), RetryPolicy(connect=0.05, silence=0.05)).get("/version")
+            transport(Connection(kubeconfig=config), RetryPolicy(connect_timeout=0.05, silence_timeout=0.05)).get("/version")
         assert "0.05 s" in caught.value.message
         for other in others:
             other.close()
@@ -172,7 +172,7 @@ def test_no_connection_within_the_limit(transport: MakeTransport, tmp_path: Path
 @pytest.mark.parametrize("proxy", ["", "http://proxy.corp:3128"])
 def test_an_unknown_name(proxy: str) -> None:
     failure = exceptions.NameResolutionError("x", object(), socket.gaierror(-2, "Name or service not known"))  # type: ignore[arg-type]
-    error, again = breakdown(failure, "https://x.eks.amazonaws.com", proxy, 10.0)
+    error, again = connection_error(failure, "https://x.eks.amazonaws.com", proxy, 10.0)
     name = "proxy.corp" if proxy else "x.eks.amazonaws.com"
     assert f"the name {name} cannot be resolved" in error.message
     assert again

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.guards import address, addresses_in, without_user
+from kubectl_eksdoc.kubernetes.guards import redact_url, redact_urls, strip_user_info
 
 
 @pytest.mark.parametrize(
@@ -31,19 +31,19 @@ from kubectl_eksdoc.kubernetes.guards import address, addresses_in, without_user
     ],
 )
 def test_of_one(url: str, printed: str) -> None:
-    assert address(url) == printed
-    assert address(printed) == printed
+    assert redact_url(url) == printed
+    assert redact_url(printed) == printed
 
 
 def test_in_a_text() -> None:
     text = "Failed to parse: 'http://u:hunter2@h:1/as/hunter2/api?sig=hunter2', (see https://example.com/a)."
-    assert addresses_in(text) == "Failed to parse: 'http://h:1/api', (see https://example.com/a)."
-    assert addresses_in("Max retries exceeded with url: /as/hunter2/api/v1/pods") == (
+    assert redact_urls(text) == "Failed to parse: 'http://h:1/api', (see https://example.com/a)."
+    assert redact_urls("Max retries exceeded with url: /as/hunter2/api/v1/pods") == (
         "Max retries exceeded with url: /api/v1/pods"
     )
-    assert addresses_in("user@example.com asks for a/b") == "user@example.com asks for a/b"
+    assert redact_urls("user@example.com asks for a/b") == "user@example.com asks for a/b"
 
 
 def test_whose_it_is_alone() -> None:
     """A digest of two users of a rehearsal tells them apart; their tokens cannot be guessed, as passwords can."""
-    assert without_user("http://u:p@127.0.0.1:1/as/token") == "http://127.0.0.1:1/as/token"
+    assert strip_user_info("http://u:p@127.0.0.1:1/as/token") == "http://127.0.0.1:1/as/token"

@@ -14,23 +14,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.workload_validation import NEGATIVE, NOT_SUPPORTED, Problem, budget_problems
+from kubectl_eksdoc.kubernetes.api.workload_validation import NEGATIVE, NOT_SUPPORTED, FieldProblem, budget_problems
 from kubectl_eksdoc.kubernetes.budgets import (
-    CannotTell,
-    Computed,
+    StatusUnknown,
+    ComputedStatus,
     SyncFailed,
-    amount_of,
-    full_health_allowed,
+    parse_int_or_percent,
+    allowed_at_full_health,
     recompute,
     rounding_note,
-    scaled,
+    scale_amount,
     sync,
-    synced,
+    with_result,
 )
 from kubectl_eksdoc.kubernetes.evictions import DisruptionTarget, after_sync
-from kubectl_eksdoc.kubernetes.replacement import NoScale, ScaledController, Scales
+from kubectl_eksdoc.kubernetes.replacement import NoScale, ScaledController, ScaleIndex
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, Selector
@@ -39,24 +39,24 @@ from tests import raw_facts
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, an_owner, pods
 
 WEB = a_workload("ReplicaSet/web", owner="Deployment/web")
-SCALES = Scales.of([WEB, a_workload("Deployment/web", replicas=3)])
+SCALES = ScaleIndex.of([WEB, a_workload("Deployment/web", replicas=3)])
 
 
 def status_of(result: object) -> BudgetStatus:
-    assert isinstance(result, Computed)
+    assert isinstance(result, ComputedStatus)
     return result.status
 
 
-amounts = st.one_of(st.integers(0, 40).map(Amount), st.integers(0, 100).map(lambda p: Amount(p, percent=True)))
+amounts = st.one_of(st.integers(0, 40).map(IntOrPercent), st.integers(0, 100).map(lambda p: IntOrPercent(p, percent=True)))
 
 
 @given(amounts, st.booleans(), st.integers(0, 30), st.lists(st.booleans(), max_size=30))
 def test_allowed_is_never_negative_and_never_breaks_the_budget(
-    amount: Amount, is_minimum: bool, replicas: int, ready: list[bool]
+    amount: IntOrPercent, is_minimum: bool, replicas: int, ready: list[bool]
 ) -> None:
     budget = a_budget(min_available=amount) if is_minimum else a_budget(max_unavailable=amount)
     members = [a_pod(f"web-{i}", ready=r) for i, r in enumerate(ready)]
-    status = status_of(recompute(budget, members, Scales.of([a_workload(replicas=replicas)]), NOW))
+    status = status_of(recompute(budget, members, ScaleIndex.of([a_workload(replicas=replicas)]), NOW))
     assert status.current == sum(ready)
     expected = replicas if ready else 0  # a scale is found by pods
     total = amount.value if not amount.percent else math.ceil(Fraction(amount.value * expected, 100))
@@ -83,8 +83,8 @@ LEAVING = [a_pod("going", deletion_deadline=ago(-20)), a_pod("done", phase="Fail
     ],
 )
 def test_full_health(rule: dict[str, Any], members: list[Pod], replicas: int | None, allowed: int | None) -> None:
-    scales = Scales.of([] if replicas is None else [a_workload(replicas=replicas)])
-    assert full_health_allowed(a_budget(**rule), members, scales) == allowed
+    scales = ScaleIndex.of([] if replicas is None else [a_workload(replicas=replicas)])
+    assert allowed_at_full_health(a_budget(**rule), members, scales) == allowed
 
 
 SETS = KindRead(kinds.REPLICA_SETS, ReadState.FORBIDDEN)
@@ -100,26 +100,26 @@ AGAIN = replace(WEB, uid="another", owner=None)
             {},
             pods(2, owner=CUSTOM),
             SCALES,
-            CannotTell("CloneSet.apps.kruise.io", "the scale of CloneSet web is not among the facts"),
+            StatusUnknown("CloneSet.apps.kruise.io", "the scale of CloneSet web is not among the facts"),
         ),
         (
             {},
             pods(2),
-            Scales.of([a_workload("Deployment/web")], [SETS]),
-            CannotTell("replicasets.apps", "replicasets were not read (forbidden)"),
+            ScaleIndex.of([a_workload("Deployment/web")], [SETS]),
+            StatusUnknown("replicasets.apps", "replicasets were not read (forbidden)"),
         ),
         (
             {},
             pods(2),
-            Scales.of([WEB], [DEPLOYED]),
-            CannotTell("deployments.apps", "deployments were not read (forbidden)"),
+            ScaleIndex.of([WEB], [DEPLOYED]),
+            StatusUnknown("deployments.apps", "deployments were not read (forbidden)"),
         ),
-        ({}, pods(2), Scales.of([AGAIN]), SyncFailed('found no controllers for pod "web-0"')),
+        ({}, pods(2), ScaleIndex.of([AGAIN]), SyncFailed('found no controllers for pod "web-0"')),
         ({}, JOBS, SCALES, SyncFailed("jobs.batch does not implement the scale subresource")),
     ],
 )
 def test_what_cannot_be_computed_is_said(
-    budget: dict[str, Any], members: list[Pod], scales: Scales, expected: object
+    budget: dict[str, Any], members: list[Pod], scales: ScaleIndex, expected: object
 ) -> None:
     assert recompute(a_budget(**{"max_unavailable": 1, **budget}), members, scales, NOW) == expected
 
@@ -135,18 +135,18 @@ def test_what_cannot_be_computed_is_said(
 def test_a_granted_eviction_counts_for_two_minutes(seconds: int, allowed: int, kept: bool) -> None:
     budget = a_budget(min_available=2, disrupted={"web-0": ago(seconds), "long-gone": ago(1)})
     result = recompute(budget, pods(3), SCALES, NOW)
-    assert isinstance(result, Computed)
+    assert isinstance(result, ComputedStatus)
     assert result.status.allowed == allowed
     assert set(result.disrupted) == ({"web-0"} if kept else set())
     members = [a_pod("web-0", deletion_deadline=ago(-30)), *pods(3)[1:]]
     result = recompute(budget, members, SCALES, NOW)
-    assert isinstance(result, Computed)
+    assert isinstance(result, ComputedStatus)
     assert (dict(result.disrupted), result.status.allowed) == ({}, 0)
 
 
 def test_a_failed_sync_keeps_the_numbers_and_the_lag() -> None:
     stale = a_budget(generation=3, observed_generation=2, allowed=2)
-    after = synced(stale, SyncFailed("no scale"))
+    after = with_result(stale, SyncFailed("no scale"))
     assert (after.observed_generation, after.status) == (2, replace(stale.status, allowed=0))
     assert (after.condition_reason, after.condition_message) == ("SyncFailed", "no scale")
 
@@ -228,9 +228,9 @@ class Controller:
 
     def sync(self) -> None:
         pods = [p for p in self.pods.values() if self.budget.selector.matches(p.labels)]
-        result = recompute(self.budget, pods, Scales.of(self.workloads.values(), complete=True), self.now)
-        assert isinstance(result, (Computed, SyncFailed))
-        written = sync(self.budget, pods, Scales.of(self.workloads.values(), complete=True), self.now)
+        result = recompute(self.budget, pods, ScaleIndex.of(self.workloads.values(), complete=True), self.now)
+        assert isinstance(result, (ComputedStatus, SyncFailed))
+        written = sync(self.budget, pods, ScaleIndex.of(self.workloads.values(), complete=True), self.now)
         assert isinstance(written, Budget)
         self.budget = written
 
@@ -258,7 +258,7 @@ def test_status_after_every_sync(case: dict[str, Any]) -> None:
     for number, step in enumerate(case["steps"]):
         if step["do"].get("sync") == "notExist":
             # The key of a budget that is gone: nothing is written, and that is no error.
-            assert (sync(None, (), Scales.of(()), NOON), step["expect"]) == (None, {"error": None})
+            assert (sync(None, (), ScaleIndex.of(()), NOON), step["expect"]) == (None, {"error": None})
             continue
         controller.apply(step["do"].get("apply", ()))
         controller.sync()
@@ -269,7 +269,7 @@ def test_status_after_every_sync(case: dict[str, Any]) -> None:
 @about("owner-scale")
 def test_finders_accept_what_upstreams_accept(case: dict[str, Any]) -> None:
     given, expect = case["given"], case["expect"]
-    scales = Scales.of((raw_facts.workload(o) for o in given.get("objects", ())), complete=True)
+    scales = ScaleIndex.of((raw_facts.workload(o) for o in given.get("objects", ())), complete=True)
     finder = {
         "ReplicationController": scales.replication_controller,
         "Deployment": scales.deployment,
@@ -291,8 +291,8 @@ def test_finders_accept_what_upstreams_accept(case: dict[str, Any]) -> None:
 @about("scaled-value")
 def test_amounts_are_rounded_as_asked(case: dict[str, Any]) -> None:
     given, expect = case["given"], case["expect"]
-    amount = amount_of(given["value"])
-    found = {"error": True} if amount is None else {"value": scaled(amount, given["total"], given["roundUp"])}
+    amount = parse_int_or_percent(given["value"])
+    found = {"error": True} if amount is None else {"value": scale_amount(amount, given["total"], given["roundUp"])}
     assert found == expect
 
 
@@ -319,7 +319,7 @@ def test_a_disruption_target_is_taken_back_when_upstream_does(case: dict[str, An
         before,
         now,
         generation=raw["metadata"].get("generation", 0),
-        after=timedelta(seconds=given["timeoutSeconds"]),
+        stale_after=timedelta(seconds=given["timeoutSeconds"]),
     )
     assert [shown(c) for c in (after,) if c is not None] == case["expect"]["conditions"]
 
@@ -352,10 +352,10 @@ def test_everything_is_said_in_the_servers_order() -> None:
     spec = {"minAvailable": -1, "maxUnavailable": "101%", "unhealthyPodEvictionPolicy": "Never"}
     both = {"MinAvailable": -1, "Selector": None, "MaxUnavailable": "101%", "UnhealthyPodEvictionPolicy": "Never"}
     assert list(budget_problems(spec)) == [
-        Problem("spec", both, "minAvailable and maxUnavailable cannot be both set"),
-        Problem("spec.minAvailable", -1, NEGATIVE),
-        Problem("spec.maxUnavailable", "101%", OVER_100_PERCENT),
-        Problem(
+        FieldProblem("spec", both, "minAvailable and maxUnavailable cannot be both set"),
+        FieldProblem("spec.minAvailable", -1, NEGATIVE),
+        FieldProblem("spec.maxUnavailable", "101%", OVER_100_PERCENT),
+        FieldProblem(
             "spec.unhealthyPodEvictionPolicy",
             "Never",
             'supported values: "AlwaysAllow", "IfHealthyBudget"',
@@ -374,17 +374,17 @@ def test_everything_is_said_in_the_servers_order() -> None:
     ],
 )
 def test_texts_of_an_amount(text: str, said: str) -> None:
-    assert [p.said for p in budget_problems({"maxUnavailable": text})] == ([said] if said else [])
+    assert [p.message for p in budget_problems({"maxUnavailable": text})] == ([said] if said else [])
 
 
 @pytest.mark.parametrize(
     ("text", "amount"),
     [
-        ("-1%", Amount(-1, percent=True)),
-        ("+5%", Amount(5, percent=True)),
+        ("-1%", IntOrPercent(-1, percent=True)),
+        ("+5%", IntOrPercent(5, percent=True)),
         ("٥%", None),
         (f"{2**63}%", None),
     ],
 )
-def test_what_a_text_amounts_to(text: str, amount: Amount | None) -> None:
-    assert amount_of(text) == amount
+def test_what_a_text_amounts_to(text: str, amount: IntOrPercent | None) -> None:
+    assert parse_int_or_percent(text) == amount

@@ -16,15 +16,15 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
     UNMANAGED_FATAL,
     UNMANAGED_WARNING,
     DaemonSetPresence,
-    Decision,
+    DrainDecision,
     DrainFilter,
     DrainFilterInput,
     DrainFilterOutcome,
     FilterOptions,
-    decide,
+    run_filters,
     skip_deleted,
 )
-from kubectl_eksdoc.model.nodes import MIRROR, Pod
+from kubectl_eksdoc.model.nodes import MIRROR_ANNOTATION, Pod
 from tests import raw_facts
 from tests.builders import NOW, a_pod, an_emptydir
 
@@ -39,7 +39,7 @@ OUTSIDE = {
 """Kinds of cases that no rule answers, with the reason."""
 
 DAEMON = a_pod("agent-1", owner="DaemonSet/agent")
-STATIC = a_pod("kube-static", owner="Node/old-0", annotations={MIRROR: ""})
+STATIC = a_pod("kube-static", owner="Node/old-0", annotations={MIRROR_ANNOTATION: ""})
 BARE = a_pod("bare", owner=None)
 SCRATCH = a_pod("scratch", volumes=(an_emptydir(),))
 BARE_SCRATCH = a_pod("both", owner=None, volumes=(an_emptydir(),))
@@ -63,7 +63,7 @@ def test_drain_removes_the_pods_upstream_removes(case: dict[str, Any]) -> None:
     flags = {arg.lstrip("-").partition("=")[0].replace("-", "_") for arg in given["args"] if arg != "node"}
     options = FilterOptions(**dict.fromkeys(flags, True))  # type: ignore[arg-type]
     pods = [raw_facts.pod(raw) for raw in given["pods"]]
-    made = [decide(pod, DrainFilterInput(options, now, presence(pod, given.get("objects", ())))) for pod in pods]
+    made = [run_filters(pod, DrainFilterInput(options, now, presence(pod, given.get("objects", ())))) for pod in pods]
     fatal = any(each.outcome is DrainFilterOutcome.ERROR for each in made)
     deleted = [] if fatal else [each.pod.key for each in made if each.outcome is DrainFilterOutcome.DELETE]
     if given["server"].get("removalRequestFails"):
@@ -86,8 +86,8 @@ def test_every_case_is_run() -> None:
     assert {what: count for what, count in counts.items() if what not in OUTSIDE} == {"drain": 34, "skip-deleted": 3}
 
 
-def decided(pod: Pod, daemon_set: DaemonSetPresence = DaemonSetPresence.EXISTS, **options: Any) -> Decision:
-    return decide(pod, DrainFilterInput(FilterOptions(**options), NOW, daemon_set))
+def decided(pod: Pod, daemon_set: DaemonSetPresence = DaemonSetPresence.EXISTS, **options: Any) -> DrainDecision:
+    return run_filters(pod, DrainFilterInput(FilterOptions(**options), NOW, daemon_set))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_one_pod(pod: Pod, options: dict[str, Any], outcome: DrainFilterOutcome,
 @pytest.mark.parametrize(("phase", "owner"), [("Succeeded", None), ("Failed", "DaemonSet/agent")])
 def test_finished_pods_go_whatever_they_are(phase: str, owner: str | None) -> None:
     pod = a_pod(phase=phase, owner=owner, volumes=(an_emptydir(),))
-    assert decided(pod, DaemonSetPresence.UNKNOWN).said == ()
+    assert decided(pod, DaemonSetPresence.UNKNOWN).results == ()
 
 
 @pytest.mark.parametrize(
@@ -128,11 +128,11 @@ def test_a_daemon_set_that_is_gone_or_was_not_read(
     presence: DaemonSetPresence, force: bool, outcome: DrainFilterOutcome, message: str
 ) -> None:
     decision = decided(DAEMON, presence, ignore_daemonsets=True, force=force)
-    assert (decision.outcome, decision.said[0].message) == (outcome, message)
+    assert (decision.outcome, decision.results[0].message) == (outcome, message)
 
 
 def test_every_verdict_is_kept_also_after_the_one_that_decides() -> None:
-    assert [(each.filter, each.outcome) for each in decided(BARE_SCRATCH).said] == [
+    assert [(each.filter, each.outcome) for each in decided(BARE_SCRATCH).results] == [
         (DrainFilter.LOCAL_STORAGE, DrainFilterOutcome.ERROR),
         (DrainFilter.UNREPLICATED, DrainFilterOutcome.ERROR),
     ]

@@ -11,22 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
+from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, recompute, with_result
 from kubectl_eksdoc.kubernetes.evictions import (
     MAX_DISRUPTED,
-    TRIES,
-    VERSIONS,
-    EvictionAnswer,
+    MAX_TRIES,
+    EVICTION_VERSIONS,
+    EvictionResponse,
     EvictionCause,
     EvictionRequest,
-    Stored,
-    conflict,
+    StoredPod,
+    precondition_conflict,
     evict,
-    malformed,
+    request_refusal,
     not_found,
-    serve,
+    serve_eviction,
 )
-from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, Budget
 from kubectl_eksdoc.model.nodes import Pod
 from tests import raw_facts
@@ -54,8 +54,8 @@ UNSEEN = {f"p{i}": NOW for i in range(MAX_DISRUPTED)}
 )
 def test_what_decides(pod: Pod, budget: Budget, code: int, why: EvictionCause) -> None:
     answer = evict(pod, (budget,), NOW)
-    assert (answer.code, answer.why) == (code, why)
-    assert (answer.after is not None, answer.checks_version) == (
+    assert (answer.code, answer.eviction_cause) == (code, why)
+    assert (answer.updated_budget is not None, answer.checks_version) == (
         why is EvictionCause.COUNTED,
         why is EvictionCause.UNHEALTHY_ALLOWED,
     )
@@ -87,20 +87,20 @@ def test_why_nothing_is_allowed(more: dict[str, Any], cause: str) -> None:
 def test_a_sequence_never_gets_more_than_is_allowed(minimum: int, count: int, syncs_between: bool) -> None:
     """Granted evictions keep counting against the budget, whether or not the controller syncs in between."""
     members = pods(count)
-    scales = Scales.of([a_workload(replicas=count)])
+    scales = ScaleIndex.of([a_workload(replicas=count)])
     budget = a_budget(min_available=minimum)
 
     def sync(held: Budget) -> Budget:
         result = recompute(held, members, scales, NOW)
-        assert isinstance(result, Computed)
-        return synced(held, result)
+        assert isinstance(result, ComputedStatus)
+        return with_result(held, result)
 
     budget = sync(budget)
     granted = 0
     for pod in members:
         answer = evict(pod, (budget,), NOW)
         granted += answer.ok
-        budget = answer.after or budget
+        budget = answer.updated_budget or budget
         budget = sync(budget) if syncs_between else budget
         assert budget.status.allowed >= 0
     assert granted == max(0, count - minimum)
@@ -118,11 +118,11 @@ class OnePod:
     held: Budget | None = None
     races: int = 0
     deletes: list[tuple[str | None, str | None]] = field(default_factory=list)
-    refuse_delete: EvictionAnswer | None = None
+    refuse_delete: EvictionResponse | None = None
     goes_with_race: bool = False
 
-    def get(self, name: str) -> Stored | None:
-        return Stored(self.pod, "7") if self.pod is not None and self.pod.name == name else None
+    def get(self, name: str) -> StoredPod | None:
+        return StoredPod(self.pod, "7") if self.pod is not None and self.pod.name == name else None
 
     def guards(self, pod: Pod) -> Sequence[Budget]:
         return (self.held,) if self.held is not None else ()
@@ -138,16 +138,16 @@ class OnePod:
         self.held = budget
         return True
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionResponse | None:
         self.deletes.append((uid, resource_version))
         assert self.pod is not None
-        return self.refuse_delete or conflict(Stored(self.pod, "7"), uid, resource_version)
+        return self.refuse_delete or precondition_conflict(StoredPod(self.pod, "7"), uid, resource_version)
 
 
 @pytest.mark.parametrize(
     ("method", "version", "kind", "code"),
     [
-        ("POST", VERSIONS[1], "Eviction", 0),
+        ("POST", EVICTION_VERSIONS[1], "Eviction", 0),
         ("POST", "policy/v1", "PodDisruptionBudget", 400),
         ("PUT", "policy/v1", "Eviction", 405),
     ],
@@ -155,17 +155,17 @@ class OnePod:
 def test_only_evictions_are_created(method: str, version: str, kind: str, code: int) -> None:
     store = OnePod(a_pod(), a_budget())
     asked = replace(ASKED, method=method, api_version=version, kind=kind)
-    refusal = malformed(asked)
+    refusal = request_refusal(asked)
     assert (refusal.code if refusal is not None else 0) == code
-    assert serve(asked, store, NOW).code == (code or 201)
+    assert serve_eviction(asked, store, NOW).code == (code or 201)
     assert bool(store.deletes) == (code == 0)
 
 
 @pytest.mark.parametrize(
     ("store", "more", "code", "said"),
     [
-        (OnePod(a_pod(), a_budget(), races=TRIES - 1), {}, 201, ""),
-        (OnePod(a_pod(), a_budget(), races=TRIES), {}, 409, "the object has been modified"),
+        (OnePod(a_pod(), a_budget(), races=MAX_TRIES - 1), {}, 201, ""),
+        (OnePod(a_pod(), a_budget(), races=MAX_TRIES), {}, 409, "the object has been modified"),
         (
             OnePod(a_pod(), a_budget(), races=1, goes_with_race=True),
             {},
@@ -179,7 +179,7 @@ def test_only_evictions_are_created(method: str, version: str, kind: str, code: 
     ],
 )
 def test_races_conflicts_and_contradictions(store: OnePod, more: dict[str, Any], code: int, said: str) -> None:
-    answer = serve(replace(ASKED, **more), store, NOW)
+    answer = serve_eviction(replace(ASKED, **more), store, NOW)
     assert answer.code == code and said in answer.message
     if answer.ok:
         assert store.held is not None and store.held.status.allowed == 0
@@ -187,9 +187,9 @@ def test_races_conflicts_and_contradictions(store: OnePod, more: dict[str, Any],
 
 def test_a_counted_eviction_stays_counted_when_the_delete_fails() -> None:
     """The server takes from the budget first: a retry after a failed delete takes a second one."""
-    failed = EvictionAnswer(500, EvictionCause.REQUEST, "InternalError")
+    failed = EvictionResponse(500, EvictionCause.REQUEST, "InternalError")
     store = OnePod(a_pod(), a_budget(allowed=2), refuse_delete=failed)
-    assert [serve(ASKED, store, NOW).code for _ in range(2)] == [500, 500]
+    assert [serve_eviction(ASKED, store, NOW).code for _ in range(2)] == [500, 500]
     assert store.held is not None and store.held.status.allowed == 0
 
 
@@ -200,7 +200,7 @@ def test_the_server_watches_the_version_of_pods_it_lets_go_uncounted() -> None:
         (OnePod(a_pod(), a_budget()), None),
         (OnePod(a_pod(phase="Succeeded")), None),
     ):
-        assert serve(ASKED, store, NOW).ok and store.deletes == [(None, version)]
+        assert serve_eviction(ASKED, store, NOW).ok and store.deletes == [(None, version)]
 
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
@@ -228,9 +228,9 @@ class Store:
         self.deletes = 0
         self.targets: set[str] = set()
 
-    def get(self, name: str) -> Stored | None:
+    def get(self, name: str) -> StoredPod | None:
         pod = self.pods.get(name)
-        return None if pod is None else Stored(pod, self.versions[name])
+        return None if pod is None else StoredPod(pod, self.versions[name])
 
     def guards(self, pod: Pod) -> Sequence[Budget]:
         return raw_facts.selecting(tuple(self.budgets.values()), pod)
@@ -242,14 +242,14 @@ class Store:
         self.budgets[budget.name] = budget
         return True
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionResponse | None:
         self.deletes += 1
         if self.scripted:
             return self._as_scripted(name)
         stored = self.get(name)
         if stored is None:
             return not_found(name)
-        refused = conflict(stored, uid, resource_version)
+        refused = precondition_conflict(stored, uid, resource_version)
         if refused is None and not dry_run:
             self.targets.add(name)
             if stored.pod.finalizers:
@@ -258,7 +258,7 @@ class Store:
                 del self.pods[name]
         return refused
 
-    def _as_scripted(self, name: str) -> EvictionAnswer | None:
+    def _as_scripted(self, name: str) -> EvictionResponse | None:
         step = self.script[0] if self.repeats else self.script.pop(0)
         change = step.get("podThen", {})
         pod = self.pods[name]
@@ -266,7 +266,7 @@ class Store:
         self.versions[name] = change.get("metadata", {}).get("resourceVersion", self.versions[name])
         if step["answer"] == "OK":
             return None
-        return EvictionAnswer(_CODES[step["answer"]], EvictionCause.REQUEST, step["answer"], step["message"])
+        return EvictionResponse(_CODES[step["answer"]], EvictionCause.REQUEST, step["answer"], step["message"])
 
 
 def request_of(given: Mapping[str, Any], eviction: Mapping[str, Any]) -> EvictionRequest:
@@ -288,7 +288,7 @@ def request_of(given: Mapping[str, Any], eviction: Mapping[str, Any]) -> Evictio
     )
 
 
-def judged(answer: EvictionAnswer, store: Store, name: str, expect: Mapping[str, Any]) -> dict[str, Any]:
+def judged(answer: EvictionResponse, store: Store, name: str, expect: Mapping[str, Any]) -> dict[str, Any]:
     """What came out, in the words of `expect`; a key that is not known here fails the case."""
     came_out: dict[str, Any] = {}
     for key, wanted in expect.items():
@@ -319,9 +319,9 @@ def after(store: Store, wanted: Mapping[str, Any]) -> dict[str, Any]:
     budget = store.budgets[wanted["name"]]
     if "currentHealthy" in wanted:
         pods = [p for p in store.pods.values() if budget.selector.matches(p.labels)]
-        result = recompute(budget, pods, Scales.of(()), NOON)
-        assert isinstance(result, Computed)
-        budget = synced(budget, result)
+        result = recompute(budget, pods, ScaleIndex.of(()), NOON)
+        assert isinstance(result, ComputedStatus)
+        budget = with_result(budget, result)
     held = {
         "name": budget.name,
         "disruptionsAllowed": budget.status.allowed,
@@ -337,7 +337,7 @@ def test_answers_as_upstream(case: dict[str, Any]) -> None:
     given, expect = case["given"], case["expect"]
     store = Store(given)
     if "evictions" in given:
-        answers = [serve(request_of(given, e), store, NOON) for e in given["evictions"]]
+        answers = [serve_eviction(request_of(given, e), store, NOON) for e in given["evictions"]]
         assert sum(a.ok for a in answers) == expect["evicted"]
         assert not {a.code for a in answers} & set(expect["neverCodes"])
         return
@@ -345,7 +345,7 @@ def test_answers_as_upstream(case: dict[str, Any]) -> None:
     asked = given.get("request", {})
     eviction: Mapping[str, Any] = given.get("eviction") or asked.get("body") or {"metadata": {"name": "test"}}
     before = dict(store.pods)
-    answer = serve(request_of(given, eviction), store, NOON)
+    answer = serve_eviction(request_of(given, eviction), store, NOON)
     assert judged(answer, store, eviction["metadata"]["name"], expect) == expect
     if given.get("request", {}).get("verb"):
         assert store.pods == before, "a dry run or a request that is refused"

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.budgets import CannotTell, recompute, synced
-from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, evict, not_found
-from kubectl_eksdoc.kubernetes.replacement import Replacement, Scales, replacement
+from kubectl_eksdoc.kubernetes.budgets import StatusUnknown, recompute, with_result
+from kubectl_eksdoc.kubernetes.evictions import EvictionResponse, evict, not_found
+from kubectl_eksdoc.kubernetes.replacement import Replacement, ScaleIndex, replacement
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
@@ -42,16 +42,16 @@ class World:
         self.pods: dict[str, Pod] = {p.name: p for p in map(raw_facts.pod, raw["pods"])}
         self.budgets: dict[str, Budget] = {b.name: b for b in map(raw_facts.budget, raw["budgets"])}
         owners: list[Workload] = [raw_facts.workload(o, kind_of_owner(o)) for o in raw["owners"]]
-        self.scales = Scales.of((o for o in owners if o.kind != "Job"), complete=True)
+        self.scales = ScaleIndex.of((o for o in owners if o.kind != "Job"), complete=True)
 
-    def evict(self, name: str, dry_run: bool) -> EvictionAnswer:
+    def evict(self, name: str, dry_run: bool) -> EvictionResponse:
         pod = self.pods.get(name)
         if pod is None:
             return not_found(name)
         guards = raw_facts.selecting(tuple(self.budgets.values()), pod)
         answer = evict(pod, guards, NOW, dry_run=dry_run)
-        if answer.after is not None:
-            self.budgets[answer.after.name] = answer.after
+        if answer.updated_budget is not None:
+            self.budgets[answer.updated_budget.name] = answer.updated_budget
         if answer.ok and not dry_run:
             self._delete(pod)
         return answer
@@ -71,11 +71,11 @@ class World:
         for budget in raw_facts.selecting(tuple(self.budgets.values()), guarding):
             pods = [p for p in self.pods.values() if budget.selector.matches(p.labels)]
             result = recompute(budget, pods, self.scales, NOW)
-            assert not isinstance(result, CannotTell)
-            self.budgets[budget.name] = synced(budget, result)
+            assert not isinstance(result, StatusUnknown)
+            self.budgets[budget.name] = with_result(budget, result)
 
 
-def as_recorded(answer: EvictionAnswer) -> dict[str, Any]:
+def as_recorded(answer: EvictionResponse) -> dict[str, Any]:
     causes = [{"reason": "DisruptionBudget", "message": answer.cause}] if answer.cause else None
     failed = not answer.ok
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.guards import matching
+from kubectl_eksdoc.kubernetes.guards import index_budgets
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.selectors import NOTHING, Requirement, Selector
@@ -38,17 +38,17 @@ def test_the_index_equals_brute_force(
     def selects(budget: Budget, pod: Pod) -> bool:
         return budget.namespace == pod.namespace and budget.selector.matches(pod.labels)
 
-    guards = matching(budgets, pods)
+    guards = index_budgets(budgets, pods)
     for pod in pods:
-        assert [b.key for b in guards.of(pod)] == [b.key for b in budgets if selects(b, pod)]
+        assert [b.key for b in guards.for_pod(pod)] == [b.key for b in budgets if selects(b, pod)]
     for budget in budgets:
-        assert [p.key for p in guards.pods(budget)] == [p.key for p in pods if selects(budget, p)]
+        assert [p.key for p in guards.selected_pods(budget)] == [p.key for p in pods if selects(budget, p)]
 
 
 def test_the_rarest_label_finds_the_candidates() -> None:
     """2,000 budgets of one namespace share a label; each pod must meet only the one of its app."""
     budgets = [a_budget(f"b{i}", selector={"a-team": "shop", "app": f"app-{i}"}) for i in range(2000)]
     pod = a_pod(labels={"a-team": "shop", "app": "app-7"})
-    guards = matching(budgets, [pod])
+    guards = index_budgets(budgets, [pod])
     assert list(guards._namespaces["default"].candidates(pod.labels)) == [budgets[7]]
-    assert guards.of(pod) == (budgets[7],)
+    assert guards.for_pod(pod) == (budgets[7],)

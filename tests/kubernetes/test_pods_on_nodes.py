@@ -11,13 +11,13 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.imds_probe.probe_result import ProbeSettings, pod_manifest, probe_pods
 from kubectl_eksdoc.kubernetes.drain_filters import not_ready_after_s
-from kubectl_eksdoc.kubernetes.evictions import Rejected, rejected
-from kubectl_eksdoc.kubernetes.guards import BASELINE, PRIVILEGED, RESTRICTED, refusal, violations
-from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
+from kubectl_eksdoc.kubernetes.evictions import KubeletRejection, kubelet_rejection
+from kubectl_eksdoc.kubernetes.guards import BASELINE, PRIVILEGED, RESTRICTED, pod_security_refusal, pod_security_violations
+from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, same_node_reason
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.metadata import Network
-from kubectl_eksdoc.model.nodes import MIRROR, ControllerOwner, Pod, Toleration
-from kubectl_eksdoc.model.placing import Placement, Requests
+from kubectl_eksdoc.model.metadata import PodNetwork
+from kubectl_eksdoc.model.nodes import MIRROR_ANNOTATION, ControllerOwner, Pod, Toleration
+from kubectl_eksdoc.model.placing import Placement, ResourceRequests
 from tests.builders import TOLERATES_ALL, a_node, a_pod, a_workload, an_owner
 
 
@@ -35,7 +35,7 @@ from tests.builders import TOLERATES_ALL, a_node, a_pod, a_workload, an_owner
 def test_by_owner(owner: str | ControllerOwner | None, after: Replacement, once_it_ended: Replacement) -> None:
     assert replacement(a_pod(owner=owner)) is after
     assert replacement(a_pod(owner=owner, phase="Failed")) is once_it_ended
-    assert replacement(a_pod(owner="Node/old-0", annotations={MIRROR: "hash"})) is Replacement.NEVER
+    assert replacement(a_pod(owner="Node/old-0", annotations={MIRROR_ANNOTATION: "hash"})) is Replacement.NEVER
 
 
 @pytest.mark.parametrize(
@@ -49,39 +49,39 @@ def test_by_owner(owner: str | ControllerOwner | None, after: Replacement, once_
     ],
 )
 def test_the_templates_tolerations_decide(toleration: Toleration, reason: str) -> None:
-    assert returns_to_node(a_pod(), a_workload(template_tolerations=(toleration,))) == reason
-    assert returns_to_node(a_pod(tolerations=(toleration,)), None) == reason
-    assert returns_to_node(a_pod(tolerations=(toleration,)), a_workload()) == ""
-    assert returns_to_node(a_pod(owner=None, tolerations=(toleration,)), None) == ""
-    assert returns_to_node(a_pod(owner="DaemonSet/agent"), None) == "its DaemonSet tolerates the cordon"
-    assert "spec.nodeName old-0" in returns_to_node(a_pod(node="old-0"), a_workload(pinned_to="old-0"))
-    assert returns_to_node(a_pod(node="old-1"), a_workload(pinned_to="old-0")) == ""
+    assert same_node_reason(a_pod(), a_workload(template_tolerations=(toleration,))) == reason
+    assert same_node_reason(a_pod(tolerations=(toleration,)), None) == reason
+    assert same_node_reason(a_pod(tolerations=(toleration,)), a_workload()) == ""
+    assert same_node_reason(a_pod(owner=None, tolerations=(toleration,)), None) == ""
+    assert same_node_reason(a_pod(owner="DaemonSet/agent"), None) == "its DaemonSet tolerates the cordon"
+    assert "spec.nodeName old-0" in same_node_reason(a_pod(node="old-0"), a_workload(pinned_to="old-0"))
+    assert same_node_reason(a_pod(node="old-1"), a_workload(pinned_to="old-0")) == ""
 
 
 NODE = replace(a_node("n"), pods_allocatable=3, allocatable={"cpu": 1000, "memory": 1000, "pods": 3})
 
 
 def pod(name: str, cpu: int = 0, memory: int = 0, phase: str = "Running") -> Pod:
-    return replace(a_pod(name, node="n"), phase=phase, placement=Placement(Requests(cpu, memory)))
+    return replace(a_pod(name, node="n"), phase=phase, placement=Placement(ResourceRequests(cpu, memory)))
 
 
 def test_each_resource_by_its_name() -> None:
     old = [pod("old", 700, 100)]
     text = "Node didn't have enough resource: cpu, requested: 400, used: 700, capacity: 1000"
-    assert rejected(pod("new", 400), NODE, old) == Rejected("OutOfcpu", f"Pod was rejected: {text}")
+    assert kubelet_rejection(pod("new", 400), NODE, old) == KubeletRejection("OutOfcpu", f"Pod was rejected: {text}")
     full = [pod(f"old-{number}") for number in range(3)]
     for new, there, reason in ((pod("new", 0, 950), old, "OutOfmemory"), (pod("new"), full, "OutOfpods")):
-        found = rejected(new, NODE, there)
+        found = kubelet_rejection(new, NODE, there)
         assert found is not None and found.reason == reason
     # What has ended takes nothing, and it is among the pods of its node itself.
     ended = [pod(f"old-{number}", 1000, 1000, "Succeeded") for number in range(5)]
-    assert rejected(pod("new", 1000, 1000), NODE, [*ended, pod("new", 1000)]) is None
+    assert kubelet_rejection(pod("new", 1000, 1000), NODE, [*ended, pod("new", 1000)]) is None
 
 
 @given(some.lists(some.integers(0, 500), max_size=2), some.integers(0, 1200))
 def test_never_more_than_there_is(taken: list[int], asked: int) -> None:
     there = [pod(f"old-{number}", cpu) for number, cpu in enumerate(taken)]
-    found = rejected(pod("new", asked), NODE, there)
+    found = kubelet_rejection(pod("new", asked), NODE, there)
     assert (found is None) == (asked == 0 or sum(taken) + asked <= 1000)
 
 
@@ -157,20 +157,20 @@ def spec(own: Doc | None = None, **of: Any) -> Doc:
     ],
 )
 def test_what_each_level_forbids(made: Doc, baseline: list[str], restricted: list[str]) -> None:
-    assert list(violations(PRIVILEGED, made)) == []
-    assert list(violations(BASELINE, made)) == baseline
-    assert list(violations(RESTRICTED, made)) == baseline + restricted
+    assert list(pod_security_violations(PRIVILEGED, made)) == []
+    assert list(pod_security_violations(BASELINE, made)) == baseline
+    assert list(pod_security_violations(RESTRICTED, made)) == baseline + restricted
     said = f'violates PodSecurity "baseline:latest": {", ".join(baseline)}' if baseline else ""
-    assert (refusal(BASELINE, made), refusal("no such level", made)) == (said, "")
+    assert (pod_security_refusal(BASELINE, made), pod_security_refusal("no such level", made)) == (said, "")
 
 
 def test_a_probe_keeps_to_the_strictest_level_but_for_the_hosts_network() -> None:
     own, host = (
         pod_manifest(pod, "cafe", ProbeSettings(), "uid")["spec"]
-        for pod in probe_pods("cafe", ["node"], tuple(Network))
+        for pod in probe_pods("cafe", ["node"], tuple(PodNetwork))
     )
-    assert violations(RESTRICTED, own) == ()
-    assert violations(RESTRICTED, host) == ("host namespaces (hostNetwork=true)",)
+    assert pod_security_violations(RESTRICTED, own) == ()
+    assert pod_security_violations(RESTRICTED, host) == ("host namespaces (hostNetwork=true)",)
 
 
 @pytest.mark.parametrize(

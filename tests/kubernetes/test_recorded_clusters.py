@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.budgets import CannotTell, SyncFailed, full_health_allowed, recompute
+from kubectl_eksdoc.kubernetes.budgets import StatusUnknown, SyncFailed, allowed_at_full_health, recompute
 from kubectl_eksdoc.kubernetes.evictions import evict
-from kubectl_eksdoc.kubernetes.guards import PodBudgets, matching
-from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.kubernetes.guards import PodBudgets, index_budgets
+from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
@@ -35,7 +35,7 @@ CANNOT_SYNC = {"rich": {"shop/reindex"}, "small-traps": set(), "medium": set(), 
 class World:
     pods: Mapping[str, Pod]
     budgets: Sequence[Budget]
-    scales: Scales
+    scales: ScaleIndex
     guards: PodBudgets
 
 
@@ -46,7 +46,7 @@ def world(name: str) -> World:
     workloads: list[Workload] = []
     for kind in ("deployments", "replicasets", "statefulsets"):
         workloads += map(raw_facts.workload, raw_facts.recorded(name, kind))
-    return World(pods, budgets, Scales.of(workloads), matching(budgets, pods.values()))
+    return World(pods, budgets, ScaleIndex.of(workloads), index_budgets(budgets, pods.values()))
 
 
 @pytest.mark.parametrize(("name", "count"), [("rich", 43), ("small-traps", 25), ("medium", 302), ("landing", 47)])
@@ -55,8 +55,8 @@ def test_recomputing_every_budget_gives_its_status(name: str, count: int) -> Non
     assert len(held.budgets) == count
     differ, failed = set(), set()
     for budget in held.budgets:
-        result = recompute(budget, held.guards.pods(budget), held.scales, NOW)
-        assert not isinstance(result, CannotTell), budget.key
+        result = recompute(budget, held.guards.selected_pods(budget), held.scales, NOW)
+        assert not isinstance(result, StatusUnknown), budget.key
         if isinstance(result, SyncFailed):
             failed.add(budget.key)
         elif result.status != budget.status:
@@ -75,7 +75,7 @@ def test_all_348_dry_run_evictions_are_answered_alike() -> None:
     differ = []
     for raw in recorded:
         pod = held.pods[f"{raw['namespace']}/{raw['pod']}"]
-        answer = evict(pod, held.guards.of(pod), NOW, dry_run=True)
+        answer = evict(pod, held.guards.for_pod(pod), NOW, dry_run=True)
         ours = (answer.code, answer.reason, answer.message, (answer.cause,) if answer.cause else ())
         if ours != answered(raw):
             differ.append((pod.key, ours, answered(raw)))
@@ -87,8 +87,8 @@ def blocked_for_ever(name: str) -> set[str]:
     held = world(name)
     found = set()
     for budget in held.budgets:
-        pods = held.guards.pods(budget)
-        allowed = full_health_allowed(budget, pods, held.scales)
+        pods = held.guards.selected_pods(budget)
+        allowed = allowed_at_full_health(budget, pods, held.scales)
         if pods and allowed is not None and allowed <= 0:
             found.add(budget.name)
     return found

@@ -11,16 +11,16 @@ from datetime import datetime, timezone
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
+from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, recompute, with_result
 from kubectl_eksdoc.kubernetes.drain_filters import (
     DaemonSetPresence,
     DrainFilterInput,
     DrainFilterOutcome,
     FilterOptions,
-    decide,
+    run_filters,
 )
 from kubectl_eksdoc.kubernetes.evictions import evict
-from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
 from kubectl_eksdoc.model.budgets import Budget
 from tests import raw_facts
 from tests.recorded_drains import DRAINS, Pods, asks, before_the_drain, events, scales_of
@@ -37,7 +37,7 @@ def test_kubectl_evicts_whom_its_filters_let_go(watch: str) -> None:
     """Only namespace default was watched, so the DaemonSet's pod that it skipped is not here."""
     asked = DrainFilterInput(FilterOptions(ignore_daemonsets=True), NOW, DaemonSetPresence.EXISTS)
     on_node = [p for p in before_the_drain(watch).values() if p.node == DRAINED]
-    ours = {p.name for p in on_node if decide(p, asked).outcome is DrainFilterOutcome.DELETE}
+    ours = {p.name for p in on_node if run_filters(p, asked).outcome is DrainFilterOutcome.DELETE}
     assert ours == {ask.pod for ask in asks(watch)}
     assert ours
 
@@ -46,16 +46,16 @@ def granted(before: Budget, after: Budget, pods: Pods) -> bool:
     """Whether the eviction endpoint turned `before` into `after`."""
     for name in after.disrupted.keys() - before.disrupted.keys():
         answer = evict(pods[name], (before,), after.disrupted[name])
-        return answer.after == after
+        return answer.updated_budget == after
     return False
 
 
-def controlled(before: Budget, after: Budget, seen: list[Pods], scales: Scales, now: datetime) -> bool:
+def controlled(before: Budget, after: Budget, seen: list[Pods], scales: ScaleIndex, now: datetime) -> bool:
     """Whether the controller did, seeing the pods as they were at one of the last few writes."""
     for pods in reversed(seen):
         selected = [p for p in pods.values() if before.selector.matches(p.labels)]
         result = recompute(before, selected, scales, now)
-        if isinstance(result, Computed) and synced(before, result) == after:
+        if isinstance(result, ComputedStatus) and with_result(before, result) == after:
             return True
     return False
 

@@ -15,7 +15,7 @@ from kubectl_eksdoc.kubernetes import schedules
     + ["@midnight", "@every 1h30m", "@every .5h"],
 )
 def test_what_the_server_takes(text: str) -> None:
-    schedules.check(text)
+    schedules.check_schedule(text)
 
 
 @pytest.mark.parametrize(
@@ -39,14 +39,14 @@ def test_what_the_server_takes(text: str) -> None:
 )
 def test_what_is_wrong_is_said_where(text: str, said: str) -> None:
     with pytest.raises(schedules.InvalidSchedule) as caught:
-        schedules.check(text)
+        schedules.check_schedule(text)
     assert str(caught.value).startswith(f"{text!r} is no schedule: ") and said in str(caught.value)
 
 
 @given(st.text(st.sampled_from("0123456789*/-,? @abcdefgjmnorsuvwy+TZ.hé"), max_size=30))
 def test_any_text_is_one_or_none(text: str) -> None:
     try:
-        schedules.check(text)
+        schedules.check_schedule(text)
     except schedules.InvalidSchedule as error:
         assert repr(text) in str(error)
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as some
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.connection import CommandTarget, in_turn, kubectl, saved, shell
-from kubectl_eksdoc.model.eks import part_of, partition_of
+from kubectl_eksdoc.model.connection import CommandTarget, in_sequence, kubectl, save_command, shell
+from kubectl_eksdoc.model.eks import arn_part, aws_partition
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When, clause
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import FIRST, LAST, Ask, FamilyAnswer, ProbeReport, ProbeStep, log_of, report_in
-from kubectl_eksdoc.model.missing_rights import allow, as_read, of_snapshot
+from kubectl_eksdoc.model.metadata import FIRST_LINE, LAST_LINE, ImdsRequest, FamilyAnswer, ProbeReport, ProbeStep, format_log, parse_report
+from kubectl_eksdoc.model.missing_rights import allow_right, for_source, for_snapshot
 
 REACH = CommandTarget(("--demo",), ("--context", "prod"), ("--demo", "--dry-run"))
 
@@ -48,21 +48,21 @@ REACH = CommandTarget(("--demo",), ("--context", "prod"), ("--demo", "--dry-run"
     ],
 )
 def test_each_part_is_led_there(command: str, reached: str) -> None:
-    assert REACH.of(command) == reached
-    assert REACH.of(reached) == reached
+    assert REACH.add_to(command) == reached
+    assert REACH.add_to(reached) == reached
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=("Cs", "Cc"))), min_size=1, max_size=4))
 def test_whatever_stands_in_quotes_is_no_end_of_a_command(names: list[str]) -> None:
     command = shell("kubectl", "get", *names)
-    assert shlex.split(REACH.of(command)) == ["kubectl", "get", *names, "--context", "prod"]
+    assert shlex.split(REACH.add_to(command)) == ["kubectl", "get", *names, "--context", "prod"]
 
 
 @pytest.mark.parametrize("name", ["a && b", "it's | here", 'a "b" > c', "''"])
 def test_hostile_names_stay_one_word(name: str) -> None:
-    both = in_turn(saved("pdb", name, "shop"), kubectl("delete", "pdb", name, "shop"))
-    assert REACH.of(both).count("--context prod") == 2
-    assert REACH.of(both).endswith(f"{kubectl('delete', 'pdb', name, 'shop')} --context prod")
+    both = in_sequence(save_command("pdb", name, "shop"), kubectl("delete", "pdb", name, "shop"))
+    assert REACH.add_to(both).count("--context prod") == 2
+    assert REACH.add_to(both).endswith(f"{kubectl('delete', 'pdb', name, 'shop')} --context prod")
 
 
 @pytest.mark.parametrize(
@@ -78,39 +78,39 @@ def test_hostile_names_stay_one_word(name: str) -> None:
     ],
 )
 def test_the_partition_of_a_region(region: str, partition: str) -> None:
-    assert partition_of(region) == partition
+    assert aws_partition(region) == partition
 
 
 def test_a_part_that_is_not_there_is_empty() -> None:
-    assert part_of("arn:aws-cn:eks:cn-north-1:1:cluster/a", 1) == "aws-cn" and part_of("prod", 3) == ""
+    assert arn_part("arn:aws-cn:eks:cn-north-1:1:cluster/a", 1) == "aws-cn" and arn_part("prod", 3) == ""
 
 
 OTHER = Remedy("Look at it.", "kubectl get pods")
 UNKNOWN = Finding(
-    Code.of_area("drain")[0],
+    Code.of_areas("drain")[0],
     Severity.HIGH,
     Status.UNKNOWN,
     Subject("Cluster", "prod"),
     "who knows",
-    remedy=(allow("list pods"), OTHER),
+    remedy=(allow_right("list pods"), OTHER),
     missing="list pods",
 )
 
 
 def test_of_a_snapshot_another_one_must_be_taken() -> None:
-    assert of_snapshot(UNKNOWN).remedy == (Remedy("Allow list pods, and take the snapshot again."), OTHER)
+    assert for_snapshot(UNKNOWN).remedy == (Remedy("Allow list pods, and take the snapshot again."), OTHER)
 
 
 def test_what_no_right_is_missing_for_stays_as_it_is() -> None:
     found = replace(UNKNOWN, remedy=(OTHER,), missing="pods")
-    assert of_snapshot(found) == found
+    assert for_snapshot(found) == found
     failing = replace(UNKNOWN, status=Status.FAIL, remedy=(OTHER,), missing="")
-    assert of_snapshot(failing) == failing
+    assert for_snapshot(failing) == failing
 
 
 def test_only_of_a_snapshot() -> None:
-    assert as_read([UNKNOWN], Source.LIVE) == as_read([UNKNOWN], Source.DEMO) == (UNKNOWN,)
-    assert as_read([UNKNOWN, UNKNOWN], Source.SNAPSHOT) == (of_snapshot(UNKNOWN),) * 2
+    assert for_source([UNKNOWN], Source.LIVE) == for_source([UNKNOWN], Source.DEMO) == (UNKNOWN,)
+    assert for_source([UNKNOWN, UNKNOWN], Source.SNAPSHOT) == (for_snapshot(UNKNOWN),) * 2
 
 
 # Findings and remedies from their records: how values fill a text, and which remedies are given.
@@ -201,56 +201,56 @@ def test_a_text_without_a_record_or_a_value_is_an_error() -> None:
 
 def test_what_the_update_of_a_group_does_is_known_of_each_code_that_blocks_a_pod() -> None:
     """Without it a pod counts as not judged."""
-    known = {code.name: code.update for code in Code.of_area("drain")}
+    known = {code.name: code.update for code in Code.of_areas("drain")}
     assert (known["pod-emptydir"], known["budget-stale"], known["pod-returns"]) == ("evicts", "may-stop", "stops")
     assert known["pod-daemonset"] == ""
 
 
 def test_no_words_of_a_code_are_longer_than_their_column() -> None:
-    assert 15 < max(len(code.brief) for code in Code.every()) <= 26
+    assert 15 < max(len(code.brief) for code in Code.all_codes()) <= 26
 
 
 # What a probe prints is read as it was meant, and whatever else a log may hold is no answer.
 
 LOG = f"""\
-{FIRST}
+{FIRST_LINE}
 v4 v1 0 401 0.000312 0.001021
 v4 token 28 000 0.000287 3.000671
 v6 v1 7 000 0.000000 0.000100
 v6 token 7 000 0.000000 0.000100
 v4 id i-0123456789abcdef0
-{LAST}
+{LAST_LINE}
 """
 
 
 def test_a_log() -> None:
-    report = report_in(LOG)
+    report = parse_report(LOG)
     assert isinstance(report, ProbeReport)
     assert report.v4.instance == "i-0123456789abcdef0"
-    token, v6 = report.v4.of(Ask.TOKEN), report.v6.of(Ask.V1)
+    token, v6 = report.v4.step(ImdsRequest.TOKEN), report.v6.step(ImdsRequest.V1)
     assert token is not None and token.connected and not token.answered and round(token.total, 1) == 3000.7
-    assert v6 == ProbeStep(Ask.V1, 7, 0, None, 0.1) and not v6.connected
-    assert report.v4.of(Ask.V2) is None
+    assert v6 == ProbeStep(ImdsRequest.V1, 7, 0, None, 0.1) and not v6.connected
+    assert report.v4.step(ImdsRequest.V2) is None
 
 
 def test_a_log_that_is_cut_off_is_unknown() -> None:
-    for end in range(len(LOG) - len(LAST) - 1):
-        assert isinstance(report_in(LOG[:end]), Unknown)
+    for end in range(len(LOG) - len(LAST_LINE) - 1):
+        assert isinstance(parse_report(LOG[:end]), Unknown)
 
 
 def test_an_image_without_curl() -> None:
-    assert report_in(f"{FIRST}\nno curl\n") == Unknown("its image has no curl")
+    assert parse_report(f"{FIRST_LINE}\nno curl\n") == Unknown("its image has no curl")
 
 
 def test_what_others_say_around_it_is_passed_over() -> None:
-    assert report_in(f"sh: warning\nv4 v1 0 200 0.1 0.1\n{LOG}v4 v1 0 200 0.1 0.1\n") == report_in(LOG)
+    assert parse_report(f"sh: warning\nv4 v1 0 200 0.1 0.1\n{LOG}v4 v1 0 200 0.1 0.1\n") == parse_report(LOG)
 
 
 micros = some.integers(0, 5_000_000).map(lambda number: number / 1000)
 times = micros.map(lambda number: number or None)
 
 
-def _steps(asks: list[Ask]) -> some.SearchStrategy[tuple[ProbeStep, ...]]:
+def _steps(asks: list[ImdsRequest]) -> some.SearchStrategy[tuple[ProbeStep, ...]]:
     return some.tuples(
         *(
             some.builds(ProbeStep, some.just(ask), some.integers(0, 255), some.integers(0, 599), times, micros)
@@ -261,8 +261,8 @@ def _steps(asks: list[Ask]) -> some.SearchStrategy[tuple[ProbeStep, ...]]:
 
 sights = some.builds(
     FamilyAnswer,
-    some.lists(some.sampled_from(Ask), unique=True)
-    .map(lambda asks: [ask for ask in Ask if ask in asks])
+    some.lists(some.sampled_from(ImdsRequest), unique=True)
+    .map(lambda asks: [ask for ask in ImdsRequest if ask in asks])
     .flatmap(_steps),
     some.sampled_from(["", "i-0", "i-0123456789abcdef0"]),
 )
@@ -270,8 +270,8 @@ sights = some.builds(
 
 @given(some.builds(ProbeReport, sights, sights))
 def test_what_is_printed_is_read_again(report: ProbeReport) -> None:
-    again = report_in(log_of(report))
-    assert isinstance(again, ProbeReport) and log_of(again) == log_of(report)
+    again = parse_report(format_log(report))
+    assert isinstance(again, ProbeReport) and format_log(again) == format_log(report)
     assert [step.ask for step in again.v4.steps] == [step.ask for step in report.v4.steps]
 
 
@@ -280,7 +280,7 @@ def test_what_is_printed_is_read_again(report: ProbeReport) -> None:
     | some.lists(some.sampled_from([*LOG.splitlines(), "v4 v1 0 2000 1 1", "v4 id i-x", "no curl"])).map("\n".join)
 )
 def test_any_text_is_a_report_or_unknown(log: str) -> None:
-    found = report_in(log)
+    found = parse_report(log)
     assert isinstance(found, (ProbeReport, Unknown))
     if isinstance(found, ProbeReport):
-        assert FIRST in log and LAST in log
+        assert FIRST_LINE in log and LAST_LINE in log

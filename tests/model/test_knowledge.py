@@ -12,30 +12,30 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.after import RunningPods
+from kubectl_eksdoc.addon_diff.after import RunningPodsRule
 from kubectl_eksdoc.addon_diff.always_applied import AppliedPart
 from kubectl_eksdoc.addon_diff.fields import FieldEffect
 from kubectl_eksdoc.addon_diff.manifests import AddonManifest, RenderedAddon
 from kubectl_eksdoc.addon_diff.prediction import WritingTool
 from kubectl_eksdoc.addon_diff.terraform_judging import DeletionLoss
 from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable, Software, VersionRequirement
-from kubectl_eksdoc.amazon.amis import Amis, KnownReleaseNote
+from kubectl_eksdoc.amazon.amis import AmiFamilyInfo, KnownReleaseNote
 from kubectl_eksdoc.amazon.interruption import EventKind, KarpenterChange
 from kubectl_eksdoc.amazon.metadata_service import RecentFamily
 from kubectl_eksdoc.amazon.removed_apis import CustomApi, ManualConversion, RemovedApi
 from kubectl_eksdoc.amazon.sockets import Socket
 from kubectl_eksdoc.amazon.versions import CalendarRow, RollbackCondition
 from kubectl_eksdoc.amazon.written_kinds import ApiKinds, NoChangeNeeded
-from kubectl_eksdoc.aws.addon_side import ChartValues, ChartVariable
+from kubectl_eksdoc.aws.addon_side import AddonChartValues, AddonChartVariable
 from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.fix import FixRemark
-from kubectl_eksdoc.imds_probe.programs import NOTHING, ImdsNeed, LogLine, Program
+from kubectl_eksdoc.imds_probe.programs import OTHER_CAUSE, ImdsNeed, LogLine, Program
 from kubectl_eksdoc.kubernetes.corefile_grammar import PluginForm
 from kubectl_eksdoc.kubernetes.drain_filters import CordonMark
 from kubectl_eksdoc.model.kinds import Confidence
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, RuleBasis, file, made, records, sections, subjects
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, RuleBasis, knowledge_file, from_json, records, sections, subjects
 from kubectl_eksdoc.model.quantities import Version
 from tests.contracts.source import PACKAGE, files
 
@@ -54,8 +54,8 @@ class Subject:
 SUBJECTS = {
     "api_kinds": Subject(ApiKinds, "trait"),
     "applied_fields": Subject(AppliedPart, "object part"),
-    "chart_values": Subject(ChartValues, "addon version"),
-    "chart_variables": Subject(ChartVariable, "addon name"),
+    "chart_values": Subject(AddonChartValues, "addon version"),
+    "chart_variables": Subject(AddonChartVariable, "addon name"),
     "corefile_plugins": Subject(PluginForm, "form"),
     "field_managers": Subject(WritingTool, "tool"),
     "hop_limit_rules": Subject(FixRemark, "rule"),
@@ -67,7 +67,7 @@ SUBJECTS = {
     "rollback": Subject(RollbackCondition, "clause"),
     "runtime_sockets": Subject(Socket, "runtime"),
     "addon_manifests": Subject(AddonManifest, "addon version"),
-    "amis": Subject(Amis, "family"),
+    "amis": Subject(AmiFamilyInfo, "family"),
     "metadata_log_lines": Subject(LogLine, "text"),
     "node_role_calls": Subject(NodeRoleCalls, "service"),
     "calendar": Subject(CalendarRow, "version"),
@@ -76,7 +76,7 @@ SUBJECTS = {
     "removed_apis": Subject(RemovedApi, "api_version kind"),
     "conversions": Subject(ManualConversion, "kinds api_versions what"),
     "coredns_log_lines": Subject(shutdown.DnsLogSymptom, "parts"),
-    "field_effects": Subject(FieldEffect, "fields", {"running": RunningPods}),
+    "field_effects": Subject(FieldEffect, "fields", {"running": RunningPodsRule}),
     "release_notes": Subject(KnownReleaseNote, "id"),
     "symptoms": Subject(Causes, "symptom"),
     "software": Subject(
@@ -119,7 +119,7 @@ def _faults(of: type[Any], told: Doc, beside: Doc) -> Iterator[str]:
     lists = [name for name in told if hints.get(name) == tuple[str, ...]]
     yield from (f"{name} has an empty text" for name in lists if "" in told[name])
     try:
-        record = made(of, {**told, "source": source})
+        record = from_json(of, {**told, "source": source})
     except (TypeError, ValueError, KeyError) as error:
         yield str(error)
         return
@@ -144,7 +144,7 @@ def test_every_file_is_read_by_somebody() -> None:
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_its_records_are_whole(name: str) -> None:
-    assert list(faults(SUBJECTS[name], file(name))) == []
+    assert list(faults(SUBJECTS[name], knowledge_file(name))) == []
 
 
 _GOOD = {"version": "1.14", "upstream": None, "released": "2019-09-04", "standard_ends": "2020-12-08"}
@@ -186,18 +186,18 @@ def test_the_values_of_variables_that_conditions_name_are_read() -> None:
         for each in conditions
         if "=" in each and not each.startswith(("-", "!", "kind=", "version"))
     }
-    assert named and named <= set(file("kept_keys")["told"])
+    assert named and named <= set(knowledge_file("kept_keys")["told"])
 
 
 def test_each_variable_whose_value_is_read_is_one_that_something_is_judged_by() -> None:
     """A value that nothing goes by may be a secret, and is not to be read."""
     programs = [*sections(Program, "software", "metadata")]
-    settings = {name for each in programs for need in ImdsNeed for name in each.given.of(need)}
+    settings = {name for each in programs for need in ImdsNeed for name in each.given.names_for(need)}
     conditions = {
         when.removeprefix("!").partition("=")[0] for each in programs for mode in each.modes for when in mode.when
     }
     of_sdks = {"AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"}
-    assert set(file("kept_keys")["told"]) - settings - conditions == of_sdks
+    assert set(knowledge_file("kept_keys")["told"]) - settings - conditions == of_sdks
 
 
 def test_a_rule_and_its_record_are_there_together() -> None:
@@ -212,7 +212,7 @@ def test_a_rule_and_its_record_are_there_together() -> None:
 
 def test_what_a_log_line_lacks_is_one_of_what_is_judged() -> None:
     """Any other would count as something that is lacking, though the line names another cause."""
-    judged = {NOTHING, "credentials", "credentials or metadata", "metadata", "region", "vpc"}
+    judged = {OTHER_CAUSE, "credentials", "credentials or metadata", "metadata", "region", "vpc"}
     assert {each.lacks for each in records(LogLine, "metadata_log_lines")} == judged
 
 
@@ -245,4 +245,4 @@ def test_files_are_written_as_json_writes_them_in_lines() -> None:
     """So that a change of a record is a change of its lines."""
     for name in SUBJECTS:
         text = (PACKAGE / "knowledge" / f"{name}.json").read_text(encoding="utf-8")
-        assert json.loads(text) == file(name) and max(map(len, text.splitlines())) < 500 and text.endswith("}\n")
+        assert json.loads(text) == knowledge_file(name) and max(map(len, text.splitlines())) < 500 and text.endswith("}\n")

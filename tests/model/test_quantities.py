@@ -14,11 +14,11 @@ from kubectl_eksdoc.model.quantities import (
     NANOS,
     InvalidQuantity,
     Version,
-    duration,
+    format_duration,
     go_duration,
     millis,
     nanos,
-    parse,
+    parse_version,
     wholes,
 )
 
@@ -127,7 +127,7 @@ def test_what_is_no_duration(text: str) -> None:
     ("seconds", "words"), [(0, "0s"), (119.6, "2m00s"), (-1, "0s"), (95, "1m35s"), (1339, "22m19s"), (7500, "2h05m00s")]
 )
 def test_a_duration_is_written_in_one_way(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
+    assert format_duration(seconds) == words
 
 
 @pytest.mark.parametrize(
@@ -143,12 +143,12 @@ def test_a_duration_is_written_in_one_way(seconds: float, words: str) -> None:
     ],
 )
 def test_parse(text: str, version: Version) -> None:
-    assert parse(text) == version
+    assert parse_version(text) == version
 
 
 @pytest.mark.parametrize("text", ["", "v", "1", "v1.", "1.x", "one.two", "v1.33.1.2", "v1.33 beta", "-1.33", "12345.1"])
 def test_what_is_no_version(text: str) -> None:
-    assert parse(text) is None
+    assert parse_version(text) is None
 
 
 @pytest.mark.parametrize(
@@ -164,17 +164,17 @@ def test_what_is_no_version(text: str) -> None:
     ],
 )
 def test_older_than(kubelet: str, than: str, older: bool) -> None:
-    left, right = parse(kubelet), parse(than)
+    left, right = parse_version(kubelet), parse_version(than)
     assert left is not None and right is not None
     assert left.older_than(right) == older
 
 
 @pytest.mark.parametrize("text", ["v1.33", "v1.33.1"])
 def test_printed_as_kubernetes_writes_it(text: str) -> None:
-    assert str(parse(text)) == text
+    assert str(parse_version(text)) == text
 
 
 def test_versions_sort_with_and_without_patch() -> None:
     written = ["v1.33.1", "v1.9", "v1.33", "v1.33.0", "v1.32.5"]
     in_order = ["v1.9", "v1.32.5", "v1.33", "v1.33.0", "v1.33.1"]
-    assert [str(v) for v in sorted(v for v in map(parse, written) if v)] == in_order
+    assert [str(v) for v in sorted(v for v in map(parse_version, written) if v)] == in_order

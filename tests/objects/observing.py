@@ -8,7 +8,7 @@ from typing import Any
 
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.objects.collector import Collector
+from kubectl_eksdoc.objects.collector import FactCollector
 
 T0 = datetime(2026, 11, 20, 8, 0, 0, tzinfo=timezone.utc)
 T0_TEXT = "2026-11-20T08:00:00Z"
@@ -19,7 +19,7 @@ def observed(resource: Resource, **fields: Any) -> Cluster:
     meta = {"name": "x", "uid": "u", **fields.pop("meta", {})}
     if resource.namespaced:
         meta["namespace"] = "shop"
-    gathered = Collector(Source.LIVE)
+    gathered = FactCollector(Source.LIVE)
     gathered.add_item(resource, json.dumps({"metadata": meta, **fields}).encode(), "test")
     return gathered.cluster(Identity(), T0)
 

@@ -16,9 +16,9 @@ from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
 from kubectl_eksdoc.model.placing import HostPort
-from kubectl_eksdoc.objects.collector import BadObject, CollectedPage, Collector, identity_from
+from kubectl_eksdoc.objects.collector import InvalidAnswer, CollectedPage, FactCollector, identity_from
 from kubectl_eksdoc.objects.single import RawObjects
-from kubectl_eksdoc.objects.structs import quickly
+from kubectl_eksdoc.objects.structs import fast_constructor
 from tests.builders import a_pod
 from tests.objects.observing import T0
 
@@ -36,15 +36,15 @@ def item(name: str, namespace: str | None = "shop", uid: str = "u", version: str
     return {"metadata": meta, **rest}
 
 
-def collector(*pages: bytes, resource: Resource = kinds.PODS) -> Collector:
-    found = Collector(Source.LIVE)
+def collector(*pages: bytes, resource: Resource = kinds.PODS) -> FactCollector:
+    found = FactCollector(Source.LIVE)
     for number, body in enumerate(pages):
         found.add_page(resource, body, f"page {number}")
     return found
 
 
 def test_a_page_says_what_follows() -> None:
-    gathered = Collector(Source.LIVE)
+    gathered = FactCollector(Source.LIVE)
     body = page(item("a"), item("b"), **{"continue": "token", "remainingItemCount": 7})
     assert gathered.add_page(kinds.PODS, body, "o") == CollectedPage(2, "token", 7)
     assert gathered.add_page(kinds.PODS, page(item("c")), "o") == CollectedPage(1, "", None)
@@ -53,8 +53,8 @@ def test_a_page_says_what_follows() -> None:
 
 def test_reads_are_as_marked_and_counted() -> None:
     gathered = collector(page(item("a"), item("b")))
-    gathered.mark(kinds.PODS, ReadState.READ)
-    gathered.mark(kinds.BUDGETS, ReadState.FORBIDDEN, "list poddisruptionbudgets.policy")
+    gathered.set_state(kinds.PODS, ReadState.READ)
+    gathered.set_state(kinds.BUDGETS, ReadState.FORBIDDEN, "list poddisruptionbudgets.policy")
     gathered.add_page(kinds.SERVICES, page(item("a"), kind="ServiceList"), "o")
     assert gathered.cluster(Identity(), NOW).reads == (
         KindRead(kinds.BUDGETS, ReadState.FORBIDDEN, 0, "list poddisruptionbudgets.policy"),
@@ -74,14 +74,14 @@ def test_the_same_object_twice_is_kept_once() -> None:
 
 @pytest.mark.parametrize("other", [item("a", version="2"), item("a", uid="v")])
 def test_two_objects_of_one_name_cannot_be(other: dict[str, Any]) -> None:
-    with pytest.raises(BadObject, match="two different Pods are called shop/a .origin page 0 and origin page 1."):
+    with pytest.raises(InvalidAnswer, match="two different Pods are called shop/a .origin page 0 and origin page 1."):
         collector(page(item("a")), page(other))
 
 
 def test_objects_without_identity_are_the_same_only_if_all_is() -> None:
     bare = {"metadata": {"name": "a", "namespace": "shop"}}
     assert len(collector(page(bare), page(bare)).cluster(Identity(), NOW).pods) == 1
-    with pytest.raises(BadObject, match="two different"):
+    with pytest.raises(InvalidAnswer, match="two different"):
         collector(page(bare), page({**bare, "spec": {"nodeName": "n"}}))
 
 
@@ -100,8 +100,8 @@ def test_objects_without_identity_are_the_same_only_if_all_is() -> None:
     ],
 )
 def test_bad_pages_are_refused_by_name(body: bytes, says: str) -> None:
-    with pytest.raises(BadObject) as caught:
-        Collector(Source.LIVE).add_page(kinds.PODS, body, "o")
+    with pytest.raises(InvalidAnswer) as caught:
+        FactCollector(Source.LIVE).add_page(kinds.PODS, body, "o")
     assert says in str(caught.value)
 
 
@@ -168,7 +168,7 @@ def test_of_a_snapshot_what_is_not_valid_is_left_out_and_named(
 ) -> None:
     """The others are there, as facts and as they were read, and their kind is not known completely."""
     raw = RawObjects()
-    gathered = Collector(Source.SNAPSHOT, raw)
+    gathered = FactCollector(Source.SNAPSHOT, raw)
     valid = item("a", spec={})
     if paged:
         body = json.dumps({"items": [valid, invalid], "metadata": {}}, separators=(",", ":")).encode()
@@ -176,28 +176,28 @@ def test_of_a_snapshot_what_is_not_valid_is_left_out_and_named(
     else:
         for each in (valid, invalid):
             gathered.add_item(resource, json.dumps(each, separators=(",", ":")).encode(), "o")
-    gathered.mark(resource, ReadState.READ)
+    gathered.set_state(resource, ReadState.READ)
     cluster = gathered.cluster(Identity(), NOW)
-    (left_out,) = cluster.left_out
+    (left_out,) = cluster.invalid_entries
     (read,) = cluster.reads
-    assert said in left_out.said and left_out.node == node
-    assert (read.state, read.count, read.known) == (ReadState.INVALID, 1, False) and left_out.said in read.detail
-    assert f"left out, as it is not valid: {left_out.said}" in cluster.notes
+    assert said in left_out.message and left_out.node == node
+    assert (read.state, read.count, read.known) == (ReadState.INVALID, 1, False) and left_out.message in read.detail
+    assert f"left out, as it is not valid: {left_out.message}" in cluster.notes
     assert [each["metadata"]["name"] for each in raw.documents()] == ["a"]
 
 
 def test_a_time_that_was_never_set_is_none_of_a_wrong_object() -> None:
-    gathered = Collector(Source.SNAPSHOT)
+    gathered = FactCollector(Source.SNAPSHOT)
     zero = item("a", spec={}, meta={"creationTimestamp": "0001-01-01T00:00:00Z"})
     gathered.add_item(kinds.PODS, json.dumps(zero).encode(), "o")
-    assert gathered.cluster(Identity(), NOW).left_out == ()
+    assert gathered.cluster(Identity(), NOW).invalid_entries == ()
 
 
 def test_of_many_that_are_not_valid_the_first_are_told_with_their_kind_and_all_in_notes() -> None:
-    gathered = Collector(Source.SNAPSHOT)
+    gathered = FactCollector(Source.SNAPSHOT)
     for number in range(5):
         gathered.add_item(kinds.PODS, json.dumps(item(f"p-{number}")).encode(), "o")
-    gathered.mark(kinds.PODS, ReadState.READ)
+    gathered.set_state(kinds.PODS, ReadState.READ)
     cluster = gathered.cluster(Identity(), NOW)
     assert cluster.reads[0].detail.endswith("p-2 has no spec; and 2 more") and len(cluster.notes) >= 5
 
@@ -212,7 +212,7 @@ def meta(name: str, namespace: str | None = "shop", **rest: Any) -> dict[str, An
 
 
 def gathered(*held: tuple[Resource, dict[str, Any]]) -> Cluster:
-    collector = Collector(Source.SNAPSHOT)
+    collector = FactCollector(Source.SNAPSHOT)
     for resource, item in held:
         collector.add_item(resource, json.dumps(item).encode(), "dump")
     return collector.cluster(Identity(), T0)
@@ -269,7 +269,7 @@ def test_the_cluster_is_known_by_its_namespace_kube_system() -> None:
 
 @pytest.mark.parametrize("fact", [a_pod(), a_pod(owner=None, labels={}), a_pod(phase="Pending", priority=7)])
 def test_it_is_equal_in_all_but_its_making(fact: Pod) -> None:
-    made = quickly(Pod)(*(getattr(fact, name) for name in Pod.__slots__))
+    made = fast_constructor(Pod)(*(getattr(fact, name) for name in Pod.__slots__))
     assert type(made) is Pod
     assert made == fact
     assert repr(made) == repr(fact)
@@ -279,16 +279,16 @@ def test_it_is_equal_in_all_but_its_making(fact: Pod) -> None:
 
 
 def test_it_is_frozen_and_can_be_a_key() -> None:
-    made = quickly(ControllerOwner)("ReplicaSet", "web", "u")
+    made = fast_constructor(ControllerOwner)("ReplicaSet", "web", "u")
     assert {made: 1}[ControllerOwner("ReplicaSet", "web", "u")] == 1
     with pytest.raises(FrozenInstanceError):
         made.name = "other"  # type: ignore[misc]
 
 
 def test_defaults_and_names_are_kept() -> None:
-    assert quickly(HostPort)(port=80) == HostPort(80)
+    assert fast_constructor(HostPort)(port=80) == HostPort(80)
     with pytest.raises(TypeError):
-        quickly(ControllerOwner)("ReplicaSet")  # type: ignore[call-arg]
+        fast_constructor(ControllerOwner)("ReplicaSet")  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,5 +297,5 @@ class _Bag:
 
 
 def test_a_default_that_is_made_anew_is_made_anew() -> None:
-    make = quickly(_Bag)
+    make = fast_constructor(_Bag)
     assert make().held is not make().held

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.removed_apis import removed_api
+from kubectl_eksdoc.amazon.removed_apis import find_removed_api
 from kubectl_eksdoc.amazon.written_kinds import resource_of
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText, ObjectName, Written, WrittenBy, WrittenObject
+from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText, ObjectName, WriteRecord, WriteSource, WrittenObject
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.interruption import ReportedEvent, Revision
-from kubectl_eksdoc.model.kinds import Absent, NotHeld, Resource, Unknown
-from kubectl_eksdoc.model.nodes import Container, LogOf, Pod
-from kubectl_eksdoc.objects.collector import BadObject
-from kubectl_eksdoc.objects.held import Changing, FactEvent, FactEventKind, HeldChanges, HeldObjects, HeldPods, revision
-from kubectl_eksdoc.objects.held import event as event_of
-from kubectl_eksdoc.objects.held_answers import HeldApis
+from kubectl_eksdoc.model.interruption import KubernetesEvent, Revision
+from kubectl_eksdoc.model.kinds import Absent, NotInSnapshot, Resource, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogKey, Pod
+from kubectl_eksdoc.objects.collector import InvalidAnswer
+from kubectl_eksdoc.objects.held import WatchDecoder, FactEvent, FactEventKind, DumpChangeReader, DumpObjectReader, DumpPodReader, revision_from_document
+from kubectl_eksdoc.objects.held import event_from_document as event_of
+from kubectl_eksdoc.objects.held_answers import DumpApiUsage
 from kubectl_eksdoc.objects.manifests import written_object
 from kubectl_eksdoc.objects.single import RawObjects
 from tests.anything import anything
@@ -36,24 +36,24 @@ def item(name: str, namespace: str = "kube-system") -> bytes:
 
 
 def test_lists_of_the_namespaces_that_are_asked_about_are_kept() -> None:
-    held = HeldObjects(WANTED, "the snapshot", (kinds.CONTROLLER_REVISIONS, kinds.REPLICA_SETS))
+    held = DumpObjectReader(WANTED, "the snapshot", (kinds.CONTROLLER_REVISIONS, kinds.REPLICA_SETS))
     assert kinds.REPLICA_SETS in held.resources
     held.add_other("ControllerRevision", "apps/v1", item("a"))
     held.add_other("ControllerRevision", "apps/v1", item("b", "shop"))
     held.add_page(kinds.REPLICA_SETS, b'{"items": [' + item("c") + b"," + item("d") + b"]}")
-    found = held.listed(kinds.CONTROLLER_REVISIONS, "kube-system")
+    found = held.list_history(kinds.CONTROLLER_REVISIONS, "kube-system")
     assert not isinstance(found, Unknown) and [doc["metadata"]["name"] for doc in found] == ["a"]
-    sets = held.listed(kinds.REPLICA_SETS, "kube-system")
+    sets = held.list_history(kinds.REPLICA_SETS, "kube-system")
     assert not isinstance(sets, Unknown) and [doc["kind"] for doc in sets] == ["ReplicaSet", "ReplicaSet"]
 
 
 def test_a_list_that_is_not_held_is_unknown() -> None:
-    held = HeldObjects(WANTED, "the snapshot", (kinds.CONTROLLER_REVISIONS,))
-    found = held.listed(kinds.CONTROLLER_REVISIONS, "kube-system")
-    assert found == NotHeld("the snapshot holds no ControllerRevision of namespace kube-system")
+    held = DumpObjectReader(WANTED, "the snapshot", (kinds.CONTROLLER_REVISIONS,))
+    found = held.list_history(kinds.CONTROLLER_REVISIONS, "kube-system")
+    assert found == NotInSnapshot("the snapshot holds no ControllerRevision of namespace kube-system")
 
 
-LOG = LogOf("shop", "b", "app")
+LOG = LogKey("shop", "b", "app")
 
 
 def a_pod(name: str, **spec: object) -> dict[str, object]:
@@ -69,24 +69,24 @@ def read(raw: RawObjects) -> None:
 
 
 def test_those_that_are_asked_for() -> None:
-    pods = HeldPods(read, "the snapshot")
+    pods = DumpPodReader(read, "the snapshot")
     found = pods.containers(["shop/b", "shop/c", "shop/d"])
     assert found["shop/b"] == (Container("app"),) and found["shop/d"] == Absent("the snapshot has no pod shop/d")
     told = found["shop/c"]
     assert isinstance(told, Unknown) and "containers" in told.why
-    assert pods.logs([LOG]) == {LOG: NotHeld("the snapshot holds no logs")}
+    assert pods.logs([LOG]) == {LOG: NotInSnapshot("the snapshot holds no logs")}
 
 
 def test_what_cannot_be_read_twice_is_unknown() -> None:
     def refuse(raw: RawObjects) -> None:
         raise SnapshotError("it is standard input")
 
-    pods = HeldPods(refuse, "the snapshot")
+    pods = DumpPodReader(refuse, "the snapshot")
     told = pods.containers(["shop/b"])["shop/b"]
     assert isinstance(told, Unknown) and told.why.endswith("it is standard input") and pods.containers([]) == {}
 
 
-ROW = removed_api("policy/v1beta1", "PodDisruptionBudget")
+ROW = find_removed_api("policy/v1beta1", "PodDisruptionBudget")
 assert ROW is not None
 PDB = resource_of(ROW)
 OLD = {"apiVersion": "policy/v1beta1", "manager": "web", "operation": "Update", "time": "t"}
@@ -106,18 +106,18 @@ def applied(version: str = "policy/v1beta1") -> str:
     return json.dumps({"apiVersion": version, "kind": "PodDisruptionBudget", "spec": {"token": TOKEN}})
 
 
-def told(held: HeldApis, resource: Resource = PDB) -> KindUsage:
+def told(held: DumpApiUsage, resource: Resource = PDB) -> KindUsage:
     (found,) = held.written((resource,))
     return found
 
 
 def test_signs_of_a_removed_version_are_kept_and_nothing_else() -> None:
-    held = HeldApis("the snapshot x")
+    held = DumpApiUsage("the snapshot x")
     held.add_item(kinds.BUDGETS, raw(an_object(applied(), OLD)))
     held.add_item(kinds.BUDGETS, raw(an_object(applied("policy/v1"), OLD | {"apiVersion": "policy/v1"})))
     signs = (
-        Written(WrittenBy.LAST_APPLIED, "policy/v1beta1", "PodDisruptionBudget"),
-        Written(WrittenBy.MANAGED_FIELDS, "policy/v1beta1", "PodDisruptionBudget", "web", "Update", "t"),
+        WriteRecord(WriteSource.LAST_APPLIED, "policy/v1beta1", "PodDisruptionBudget"),
+        WriteRecord(WriteSource.MANAGED_FIELDS, "policy/v1beta1", "PodDisruptionBudget", "web", "Update", "t"),
     )
     of = ObjectName("policy/v1", "PodDisruptionBudget", "shop", "web")
     assert told(held) == KindUsage(PDB, (WrittenObject(of, signs),))
@@ -125,7 +125,7 @@ def test_signs_of_a_removed_version_are_kept_and_nothing_else() -> None:
 
 
 def test_objects_of_pages_and_of_no_fact_come_by() -> None:
-    held = HeldApis("the snapshot x")
+    held = DumpApiUsage("the snapshot x")
     held.add_page(kinds.BUDGETS, raw({"items": [an_object(applied())]}))
     held.add_other("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1", raw(an_object(None, OLD)))
     assert not isinstance(told(held).objects, Unknown) and told(held).objects != ()
@@ -134,22 +134,22 @@ def test_objects_of_pages_and_of_no_fact_come_by() -> None:
 
 
 def test_a_kind_that_is_not_held_is_unknown_unless_all_is_held() -> None:
-    assert told(HeldApis("the snapshot x")).objects == NotHeld("the snapshot x holds no poddisruptionbudgets")
-    assert told(HeldApis("the demo", complete=True)) == KindUsage(PDB, ())
-    empty = HeldApis("the snapshot x")
+    assert told(DumpApiUsage("the snapshot x")).objects == NotInSnapshot("the snapshot x holds no poddisruptionbudgets")
+    assert told(DumpApiUsage("the demo", complete=True)) == KindUsage(PDB, ())
+    empty = DumpApiUsage("the snapshot x")
     empty.add_page(kinds.BUDGETS, b'{"items": []}')
     assert told(empty) == KindUsage(PDB, ())
 
 
 def test_a_dump_without_managed_fields_lacks_what_clients_wrote() -> None:
-    held = HeldApis("the snapshot x")
+    held = DumpApiUsage("the snapshot x")
     held.add_item(kinds.BUDGETS, raw(an_object()))
     lacking = told(held).lacking
     assert told(held).objects == () and lacking is not None and "--show-managed-fields" in lacking.why
 
 
 def test_releases_of_helm_are_read_where_there_are_secrets() -> None:
-    held = HeldApis("the snapshot x")
+    held = DumpApiUsage("the snapshot x")
     assert isinstance(held.releases(), Unknown)
     held.add_other("Secret", "v1", raw({"metadata": {"name": "plain"}, "data": {"helm": TOKEN}}))
     assert held.releases() == ()
@@ -164,9 +164,9 @@ def test_releases_of_helm_are_read_where_there_are_secrets() -> None:
 
 
 def test_a_dump_never_holds_what_the_server_counts() -> None:
-    held = HeldApis("the snapshot x")
+    held = DumpApiUsage("the snapshot x")
     assert isinstance(held.requested(), Unknown)
-    held.count("# HELP apiserver_requested_deprecated_apis\napiserver_requested_deprecated_apis{} 1\nother 1\n")
+    held.add_metrics("# HELP apiserver_requested_deprecated_apis\napiserver_requested_deprecated_apis{} 1\nother 1\n")
     assert held.requested() == ("apiserver_requested_deprecated_apis{} 1",)
 
 
@@ -178,7 +178,7 @@ META = st.dictionaries(st.sampled_from(["name", "namespace", "annotations", "man
 def test_any_object_is_read(doc: dict[str, Any], last: Any, entries: list[Any]) -> None:
     for each in (doc, an_object(last, *entries)):
         written_object(each, "PodDisruptionBudget", "policy/v1")
-        held = HeldApis("the snapshot x")
+        held = DumpApiUsage("the snapshot x")
         held.add_item(kinds.BUDGETS, raw(each))
         held.add_other("Secret", "v1", raw(each))
         told(held)
@@ -186,7 +186,7 @@ def test_any_object_is_read(doc: dict[str, Any], last: Any, entries: list[Any]) 
 
 
 def test_what_is_no_object_is_passed_over() -> None:
-    held = HeldApis("the snapshot x")
+    held = DumpApiUsage("the snapshot x")
     for odd in (b"[]", b'"managedFields"', b"{", b"[managedFields"):
         held.add_item(kinds.BUDGETS, odd)
     assert told(held).objects == ()
@@ -213,13 +213,13 @@ def line(kind: str, document: Any) -> bytes:
 
 
 def event(kind: str, document: Any) -> FactEvent:
-    return Changing(kinds.PODS).event(line(kind, document), PATH)
+    return WatchDecoder(kinds.PODS).event(line(kind, document), PATH)
 
 
-@pytest.mark.parametrize(("kind", "what"), [("MODIFIED", FactEventKind.IS), ("DELETED", FactEventKind.GONE)])
+@pytest.mark.parametrize(("kind", "what"), [("MODIFIED", FactEventKind.CHANGED), ("DELETED", FactEventKind.REMOVED)])
 def test_an_event_is_a_fact_with_its_version(kind: str, what: FactEventKind) -> None:
     found = event(kind, pod_doc())
-    assert (found.what, found.version) == (what, 41)
+    assert (found.kind, found.version) == (what, 41)
     assert isinstance(found.fact, Pod)
     assert (found.fact.key, found.fact.uid, found.fact.node) == ("shop/web-0", "uid-0", "node-1")
 
@@ -230,7 +230,7 @@ def test_a_bookmark_is_a_version_and_an_error_its_status() -> None:
         FactEventKind.BOOKMARK, 12746
     )
     status = {"kind": "Status", "metadata": {}, "status": "Failure", "message": "too old", "reason": "Expired"}
-    assert event("ERROR", {**status, "code": 410}) == FactEvent(FactEventKind.ERROR, code=410, said="too old")
+    assert event("ERROR", {**status, "code": 410}) == FactEvent(FactEventKind.ERROR, code=410, message="too old")
 
 
 @pytest.mark.parametrize(
@@ -248,8 +248,8 @@ def test_a_bookmark_is_a_version_and_an_error_its_status() -> None:
     ],
 )
 def test_what_cannot_be_is_named(bad: bytes, said: str) -> None:
-    with pytest.raises(BadObject, match=said) as caught:
-        Changing(kinds.PODS).event(bad, PATH)
+    with pytest.raises(InvalidAnswer, match=said) as caught:
+        WatchDecoder(kinds.PODS).event(bad, PATH)
     assert str(caught.value).startswith(f"{PATH}: ")
 
 
@@ -260,10 +260,10 @@ def a_list(*items: Any, **meta: Any) -> bytes:
 def test_a_page() -> None:
     other = pod_doc(name="web-1", resourceVersion="7")
     bare = {key: value for key, value in pod_doc().items() if key not in ("kind", "apiVersion")}
-    page = Changing(kinds.PODS).page(a_list(bare, other, **{"continue": "t"}), PATH)
+    page = WatchDecoder(kinds.PODS).page(a_list(bare, other, **{"continue": "t"}), PATH)
     assert [(pod.name, version) for pod, version in page.items] == [("web-0", 41), ("web-1", 7)]
     assert (page.version, page.continue_token) == (99, "t")
-    page = Changing(kinds.PODS).page(b'{"kind":"PodList","metadata":{"resourceVersion":"5"},"items":null}', PATH)
+    page = WatchDecoder(kinds.PODS).page(b'{"kind":"PodList","metadata":{"resourceVersion":"5"},"items":null}', PATH)
     assert (page.items, page.version, page.continue_token) == ([], 5, "")
 
 
@@ -277,8 +277,8 @@ def test_a_page() -> None:
     ],
 )
 def test_a_page_that_cannot_be_is_named(body: bytes, said: str) -> None:
-    with pytest.raises(BadObject, match=said):
-        Changing(kinds.PODS).page(body, PATH)
+    with pytest.raises(InvalidAnswer, match=said):
+        WatchDecoder(kinds.PODS).page(body, PATH)
 
 
 # Revisions and Events of API objects that may lack anything.
@@ -307,8 +307,8 @@ EVENT: dict[str, Any] = {
 
 
 def test_a_replica_set_is_a_revision_of_its_deployment() -> None:
-    assert revision(NEW_SET) == Revision(Subject("Deployment", "web", "shop"), AT, "7")
-    assert revision({**NEW_SET, "metadata": {**NEW_SET["metadata"], "ownerReferences": []}}) is None
+    assert revision_from_document(NEW_SET) == Revision(Subject("Deployment", "web", "shop"), AT, "7")
+    assert revision_from_document({**NEW_SET, "metadata": {**NEW_SET["metadata"], "ownerReferences": []}}) is None
 
 
 def test_a_controller_revision_tells_its_number_itself() -> None:
@@ -318,7 +318,7 @@ def test_a_controller_revision_tells_its_number_itself() -> None:
         "revision": 4,
         "metadata": {"creationTimestamp": "2026-11-20T08:00:00Z", "namespace": "k", "ownerReferences": owner},
     }
-    assert revision(doc) == Revision(Subject("DaemonSet", "aws-node", "k"), AT, "4")
+    assert revision_from_document(doc) == Revision(Subject("DaemonSet", "aws-node", "k"), AT, "4")
 
 
 def test_an_event_tells_no_credentials() -> None:
@@ -327,7 +327,7 @@ def test_an_event_tells_no_credentials() -> None:
 
 
 def test_an_event_is_told_with_its_last_time() -> None:
-    told = ReportedEvent(AT, "FailedScheduling", Subject("Pod", "web-1", "shop"), "no room", True, 3)
+    told = KubernetesEvent(AT, "FailedScheduling", Subject("Pod", "web-1", "shop"), "no room", True, 3)
     assert event_of(EVENT) == told
     newer = {**EVENT, "lastTimestamp": None, "count": None, "eventTime": "2026-11-20T07:00:00.000000Z"}
     series = {"count": 3, "lastObservedTime": "2026-11-20T08:00:00.000000Z"}
@@ -335,17 +335,17 @@ def test_an_event_is_told_with_its_last_time() -> None:
 
 
 def test_what_is_held_of_a_dump_is_each_once_and_what_is_not_is_unknown() -> None:
-    held = HeldChanges("the dump")
+    held = DumpChangeReader("the dump")
     page = json.dumps({"kind": "ReplicaSetList", "items": [NEW_SET]}).encode()
     held.add_page(kinds.REPLICA_SETS, page)
     held.forget(kinds.REPLICA_SETS)
     held.add_page(kinds.REPLICA_SETS, page)
-    assert held.told().events == NotHeld("the dump holds no events")
+    assert held.reported_changes().events == NotInSnapshot("the dump holds no events")
     held.add_other("Event", "v1", json.dumps(EVENT).encode())
     held.add_other("Secret", "v1", b"{}")
-    told = held.told()
+    told = held.reported_changes()
     assert told.revisions["Deployment"] == (Revision(Subject("Deployment", "web", "shop"), AT, "7"),)
-    assert told.revisions["DaemonSet"] == NotHeld("the dump holds no controllerrevisions")
+    assert told.revisions["DaemonSet"] == NotInSnapshot("the dump holds no controllerrevisions")
     assert isinstance(told.events, tuple)
     assert len(told.events) == 1
 
@@ -363,5 +363,5 @@ ANYTHING = anything(st.just("2026-11-20T08:00:00Z"))
 def test_whatever_stands_there_nothing_falls_over(key: str, value: Any) -> None:
     meta = {**NEW_SET["metadata"], key: value}
     for doc in ({**NEW_SET, key: value}, {**EVENT, key: value}, {**NEW_SET, "metadata": meta}):
-        revision(doc)
+        revision_from_document(doc)
         event_of(doc)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.model.api_objects import Document, HelmRelease, ManifestText, ObjectName
+from kubectl_eksdoc.model.api_objects import ManifestObject, HelmRelease, ManifestText, ObjectName
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.objects.manifests import DEEPEST, LARGEST, HelmRevision, kept, latest, manifest_of, release
+from kubectl_eksdoc.objects.manifests import MAX_DEPTH, MAX_RELEASE_BYTES, HelmRevision, helm_revision, current_revisions, parse_manifest, helm_release
 from tests.anything import anything
 
 TOKEN = "AKIAIOSFODNN7EXAMPLE-hunter2"
@@ -55,7 +55,7 @@ def a_secret(content: Any = HELD, **labels: Any) -> dict[str, Any]:
 
 
 def test_only_which_objects_are_in_it_is_kept() -> None:
-    found = release(OF, a_secret())
+    found = helm_release(OF, a_secret())
     assert isinstance(found.manifest, ManifestText) and found.manifest.unread == ()
     assert [(each.of.api_version, each.of.kind, each.of.name) for each in found.manifest.documents] == [
         ("policy/v1beta1", "PodDisruptionBudget", "web"),
@@ -69,9 +69,9 @@ def test_only_which_objects_are_in_it_is_kept() -> None:
 
 def test_nothing_of_what_cannot_be_read_is_said() -> None:
     text = f"kind: Pod\nspec: [{TOKEN}\n---\nkind: Pod\n{TOKEN}: 1\n---\nkind: Pod\n{TOKEN}: &x *{TOKEN} {TOKEN}"
-    found = _manifest(release(OF, a_secret(HELD | {"manifest": text})))
+    found = _manifest(helm_release(OF, a_secret(HELD | {"manifest": text})))
     assert len(found.unread) == 3 and TOKEN not in repr(found)
-    assert TOKEN not in repr(release(OF, a_secret(f'{{"manifest": 7, "{TOKEN}": '.encode())))
+    assert TOKEN not in repr(helm_release(OF, a_secret(f'{{"manifest": 7, "{TOKEN}": '.encode())))
 
 
 def _manifest(found: HelmRelease) -> ManifestText:
@@ -80,7 +80,7 @@ def _manifest(found: HelmRelease) -> ManifestText:
 
 
 def test_text_that_is_not_packed_is_read() -> None:
-    assert _manifest(release(OF, a_secret(json.dumps(HELD).encode()))).documents
+    assert _manifest(helm_release(OF, a_secret(json.dumps(HELD).encode()))).documents
 
 
 BOMB = gzip.compress(b'{"manifest": "' + b"a" * (32 << 20) + b'"}')
@@ -95,24 +95,24 @@ BOMB = gzip.compress(b'{"manifest": "' + b"a" * (32 << 20) + b'"}')
         (b"[]", "no JSON of one"),
         (b'{"manifest": 7}', "no JSON of one"),
         (b"", "has no release in it"),
-        (b"x" * LARGEST * 2, "larger than"),
+        (b"x" * MAX_RELEASE_BYTES * 2, "larger than"),
     ],
 )
 def test_what_is_no_release_is_unknown(content: bytes, why: str) -> None:
-    found = release(OF, a_secret(content)).manifest
+    found = helm_release(OF, a_secret(content)).manifest
     assert isinstance(found, Unknown) and why in found.why and OF.secret in found.why
 
 
 @pytest.mark.parametrize("data", [None, {"release": 7}, {"release": "é"}, "x"])
 def test_a_secret_of_another_form_is_unknown(data: Any) -> None:
-    assert isinstance(release(OF, a_secret() | {"data": data}).manifest, Unknown)
+    assert isinstance(helm_release(OF, a_secret() | {"data": data}).manifest, Unknown)
 
 
 def test_revisions_are_told_by_their_labels() -> None:
-    assert kept(a_secret()) == OF
+    assert helm_revision(a_secret()) == OF
     for odd in ({"owner": "flux"}, {"version": "3a"}, {"version": "9" * 10}, {"version": 3}, {"name": ""}, {"name": 7}):
-        assert kept(a_secret(**odd)) is None
-    assert kept({"metadata": {"labels": 7}}) is None and kept({}) is None
+        assert helm_revision(a_secret(**odd)) is None
+    assert helm_revision({"metadata": {"labels": 7}}) is None and helm_revision({}) is None
 
 
 def of(revision: int, status: str, name: str = "web") -> HelmRevision:
@@ -120,11 +120,11 @@ def of(revision: int, status: str, name: str = "web") -> HelmRevision:
 
 
 def test_the_revision_that_is_deployed_counts_else_the_last() -> None:
-    assert latest([of(2, "superseded"), of(3, "deployed"), of(4, "failed")]) == (of(3, "deployed"),)
-    assert latest([of(9, "failed"), of(10, "pending-install")]) == (of(10, "pending-install"),)
-    assert latest([of(1, "superseded"), of(2, "uninstalled")]) == ()
-    assert latest([of(1, "superseded"), of(2, "superseded")]) == (of(2, "superseded"),)
-    assert latest([of(1, "deployed", "b"), of(1, "deployed", "a")]) == (of(1, "deployed", "a"), of(1, "deployed", "b"))
+    assert current_revisions([of(2, "superseded"), of(3, "deployed"), of(4, "failed")]) == (of(3, "deployed"),)
+    assert current_revisions([of(9, "failed"), of(10, "pending-install")]) == (of(10, "pending-install"),)
+    assert current_revisions([of(1, "superseded"), of(2, "uninstalled")]) == ()
+    assert current_revisions([of(1, "superseded"), of(2, "superseded")]) == (of(2, "superseded"),)
+    assert current_revisions([of(1, "deployed", "b"), of(1, "deployed", "a")]) == (of(1, "deployed", "a"), of(1, "deployed", "b"))
 
 
 ANY = st.none() | st.integers() | st.text(max_size=5) | st.lists(st.text(max_size=3), max_size=2)
@@ -137,7 +137,7 @@ HOOKS = ANY | st.lists(st.dictionaries(st.just("manifest"), ANY))
     st.fixed_dictionaries({}, optional={"manifest": ANY, "hooks": HOOKS}) | st.binary() | st.binary().map(gzip.compress)
 )
 def test_any_release_is_read(content: dict[str, Any] | bytes) -> None:
-    release(OF, a_secret(content))
+    helm_release(OF, a_secret(content))
 
 
 # Which objects are in a text: documents, Lists, JSON, and what cannot be read beside them.
@@ -146,8 +146,8 @@ PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: w
 OF_PDB = ObjectName("policy/v1beta1", "PodDisruptionBudget", "shop", "web")
 
 
-def objects(text: str) -> list[Document]:
-    found = manifest_of(text)
+def objects(text: str) -> list[ManifestObject]:
+    found = parse_manifest(text)
     assert found.unread == ()
     return list(found.documents)
 
@@ -167,35 +167,35 @@ def objects(text: str) -> list[Document]:
 def test_documents_have_the_line_of_their_first_key(text: str, line: int) -> None:
     if text.startswith("{"):
         text = text.replace("{", '{\t"apiVersion": "policy/v1beta1", ', 1)
-    assert objects(text.lstrip("\ufeff")) == [Document(OF_PDB, line)]
+    assert objects(text.lstrip("\ufeff")) == [ManifestObject(OF_PDB, line)]
 
 
 def test_items_of_lists_are_objects() -> None:
     item = "- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata: {name: web, namespace: shop}\n"
-    assert objects(f"apiVersion: v1\nkind: List\nitems:\n{item}{item}") == [Document(OF_PDB, 4), Document(OF_PDB, 7)]
+    assert objects(f"apiVersion: v1\nkind: List\nitems:\n{item}{item}") == [ManifestObject(OF_PDB, 4), ManifestObject(OF_PDB, 7)]
     typed = (
         "apiVersion: policy/v1beta1\nkind: PodDisruptionBudgetList\nitems:\n- metadata: {name: web, namespace: shop}"
     )
-    assert objects(typed) == [Document(OF_PDB, 4)]
+    assert objects(typed) == [ManifestObject(OF_PDB, 4)]
     assert objects("kind: List\napiVersion: v1\nitems: []") == []
 
 
 @pytest.mark.parametrize("text", ["[", '{"a": ', "a: [", "- "])
 def test_what_is_nested_without_an_end_is_given_up_early(text: str) -> None:
     """libyaml takes the longer for a value, the more of them it is in: minutes for so many."""
-    (unread,) = manifest_of(text * 100_000).unread
+    (unread,) = parse_manifest(text * 100_000).unread
     assert "nested too deeply" in unread.why or "no YAML" in unread.why or "neither YAML nor JSON" in unread.why
 
 
 def test_aliases_of_lists_make_no_more_of_them() -> None:
     names = [f"- &a{at} {{kind: List, apiVersion: v1, items: [{f'*a{at - 1}, ' * 9}]}}" for at in range(1, 9)]
     first = "- &a0 {kind: PodDisruptionBudget, apiVersion: policy/v1beta1, metadata: {name: web, namespace: shop}}"
-    assert objects("\n".join(("kind: List", "apiVersion: v1", "items:", first, *names))) == [Document(OF_PDB, 4)]
+    assert objects("\n".join(("kind: List", "apiVersion: v1", "items:", first, *names))) == [ManifestObject(OF_PDB, 4)]
 
 
 def test_lists_end_somewhere() -> None:
-    deep = "{kind: List, apiVersion: v1, items: [" * (3 * DEEPEST)
-    (unread,) = manifest_of(deep + "]}" * (3 * DEEPEST)).unread
+    deep = "{kind: List, apiVersion: v1, items: [" * (3 * MAX_DEPTH)
+    (unread,) = parse_manifest(deep + "]}" * (3 * MAX_DEPTH)).unread
     assert "deep" in unread.why
 
 
@@ -234,7 +234,7 @@ def test_aliases_are_followed_and_grow_nothing() -> None:
     ],
 )
 def test_what_cannot_be_read_is_named_and_hides_no_other(text: str, line: int, template: bool) -> None:
-    found = manifest_of(f"{text}---\n{PDB}")
+    found = parse_manifest(f"{text}---\n{PDB}")
     assert [(each.line, each.template) for each in found.unread] == [(line, template)]
     assert [each.of for each in found.documents] == [OF_PDB]
 
@@ -255,14 +255,14 @@ def test_what_cannot_be_read_is_named_and_hides_no_other(text: str, line: int, t
 )
 def test_what_makes_objects_or_holds_some_is_not_judged(text: str, said: str) -> None:
     """In a file; a release applies no more than what Helm has made."""
-    found = manifest_of(text, "deploy/x.yaml")
-    assert len(found.documents) == 1 and manifest_of(text).unread == ()
+    found = parse_manifest(text, "deploy/x.yaml")
+    assert len(found.documents) == 1 and parse_manifest(text).unread == ()
     assert said in found.unread[0].why and found.unread[0].line == 1 if said else found.unread == ()
 
 
 def test_a_template_with_a_literal_version_and_kind_is_read_as_text() -> None:
     begin = "{{- if .Values.on }}\napiVersion: policy/v1beta1\nkind: PodDisruptionBudget # of the web\nmetadata:\n"
-    found = manifest_of(
+    found = parse_manifest(
         f"{begin}  name: {{{{ .Release.Name }}}}\nspec:\n  {{{{- toYaml .Values.spec | nindent 2 }}}}\n"
     )
     assert [(each.of.api_version, each.of.kind, each.line) for each in found.documents] == [
@@ -282,7 +282,7 @@ def test_a_template_with_a_literal_version_and_kind_is_read_as_text() -> None:
     ],
 )
 def test_a_template_that_only_helm_can_tell_is_unknown(text: str) -> None:
-    assert [each.template for each in manifest_of(text).unread] == [True]
+    assert [each.template for each in parse_manifest(text).unread] == [True]
 
 
 ODD = ["---", "kind: List", "items:", "- a", "  - {", "}", "&a", "*a", "<<: *a", "!!python/x", "? [", "{", '"', "\t"]
@@ -291,12 +291,12 @@ PIECES = st.sampled_from([*PDB.splitlines(), *ODD])
 
 @given(st.lists(PIECES | st.text(max_size=8), max_size=12).map("\n".join))
 def test_any_text_is_read(text: str) -> None:
-    manifest_of(text)
+    parse_manifest(text)
 
 
 @given(anything())
 def test_any_json_is_read(value: object) -> None:
     kept = {"apiVersion": "v1", "kind": "List", "items": [value]}
-    manifest_of(json.dumps(value))
-    manifest_of(json.dumps(kept))
-    manifest_of(json.dumps({"apiVersion": value, "kind": value, "metadata": value, "items": value}))
+    parse_manifest(json.dumps(value))
+    parse_manifest(json.dumps(kept))
+    parse_manifest(json.dumps({"apiVersion": value, "kind": value, "metadata": value, "items": value}))

@@ -17,22 +17,22 @@ from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.nodes import (
     JUDGED_ANNOTATIONS,
     POD_ENI,
-    Asks,
-    Branch,
+    ProbeKind,
+    BranchInterface,
     Calls,
     Container,
     ContainerRunState,
     ControllerOwner,
     Pod,
     Probe,
-    RoleBy,
+    RoleSource,
     Toleration,
     Volume,
     VolumeKind,
 )
-from kubectl_eksdoc.objects.collector import BadObject, Collector
-from kubectl_eksdoc.objects.containers import containers_of
-from kubectl_eksdoc.objects.single import NoSuchObject
+from kubectl_eksdoc.objects.collector import InvalidAnswer, FactCollector
+from kubectl_eksdoc.objects.containers import decode_containers
+from kubectl_eksdoc.objects.single import InvalidObjectKind
 from tests.anything import anything
 from tests.objects.observing import T0, T0_TEXT, fact
 
@@ -202,7 +202,7 @@ def only(status: dict[str, Any], **given_: Any) -> Container:
         "spec": {"containers": [{"name": "app", "image": "app:1", **given_}], "initContainers": [{"name": "init"}]},
         "status": {"containerStatuses": [{"name": "other", "ready": True}, {"name": "app", **status}]},
     }
-    found, init = containers_of(json.dumps(doc).encode())
+    found, init = decode_containers(json.dumps(doc).encode())
     assert init == Container("init", init=True)
     return found
 
@@ -219,7 +219,7 @@ def only(status: dict[str, Any], **given_: Any) -> Container:
             True,
         ),
         ({"state": ENDED}, ContainerRunState.ENDED, False, False),
-        ({}, ContainerRunState.UNTOLD, False, False),
+        ({}, ContainerRunState.UNKNOWN, False, False),
     ],
 )
 def test_how_it_fares(status: dict[str, Any], runs: ContainerRunState, ready: bool, before: bool) -> None:
@@ -250,8 +250,8 @@ _ANY = anything(keys=some.sampled_from(["name", "containers", "containerStatuses
 @given(some.dictionaries(some.sampled_from(["spec", "status", "kind"]), _ANY))
 def test_whatever_it_is_it_has_containers_or_is_no_pod(doc: dict[str, Any]) -> None:
     try:
-        found = containers_of(json.dumps(doc).encode())
-    except NoSuchObject:
+        found = decode_containers(json.dumps(doc).encode())
+    except InvalidObjectKind:
         return
     assert all(isinstance(each, Container) for each in found)
 
@@ -264,7 +264,7 @@ def pods(*given: dict[str, Any]) -> tuple[Pod, ...]:
         meta = {"name": f"p{number}", "namespace": "shop", "annotations": each.get("annotations", {})}
         spec = {"containers": [container], **each.get("spec", {})}
         items.append({"metadata": meta, "spec": spec, "status": {"phase": "Running", "podIP": each.get("ip", "")}})
-    collector = Collector(Source.LIVE)
+    collector = FactCollector(Source.LIVE)
     body = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
     collector.add_page(kinds.PODS, json.dumps(body).encode(), "a test")
     return collector.cluster(Identity(), None).pods
@@ -277,15 +277,15 @@ def env(*names: str, value: str = "x") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "role"),
     [
-        (env("AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE"), RoleBy.IRSA),
-        (env("AWS_CONTAINER_CREDENTIALS_FULL_URI"), RoleBy.POD_IDENTITY),
-        (env("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), RoleBy.KEYS),
-        (env("AWS_ACCESS_KEY_ID", "AWS_REGION"), RoleBy.NOBODY),
-        (env("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"), RoleBy.IRSA),
-        (env("OTHER", value='"name":"AWS_ACCESS_KEY_ID"'), RoleBy.NOBODY),
+        (env("AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE"), RoleSource.IRSA),
+        (env("AWS_CONTAINER_CREDENTIALS_FULL_URI"), RoleSource.POD_IDENTITY),
+        (env("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), RoleSource.KEYS),
+        (env("AWS_ACCESS_KEY_ID", "AWS_REGION"), RoleSource.NONE),
+        (env("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"), RoleSource.IRSA),
+        (env("OTHER", value='"name":"AWS_ACCESS_KEY_ID"'), RoleSource.NONE),
     ],
 )
-def test_who_gives_it_a_role(given: dict[str, Any], role: RoleBy) -> None:
+def test_who_gives_it_a_role(given: dict[str, Any], role: RoleSource) -> None:
     (pod,) = pods(given)
     assert pod.calls == Calls(False, "", role, ("app:1",))
 
@@ -293,12 +293,12 @@ def test_who_gives_it_a_role(given: dict[str, Any], role: RoleBy) -> None:
 def test_its_network_and_account_and_that_replicas_share() -> None:
     spec = {"hostNetwork": True, "serviceAccountName": "driver"}
     first, second, other = pods({"spec": spec}, {"spec": spec}, {})
-    assert first.calls == Calls(True, "driver", RoleBy.NOBODY, ("app:1",))
+    assert first.calls == Calls(True, "driver", RoleSource.NONE, ("app:1",))
     assert first.calls is second.calls and other.calls == Calls(images=("app:1",))
 
 
-@pytest.mark.parametrize(("optional", "role"), [(True, RoleBy.NOBODY), (None, RoleBy.KEYS)])
-def test_keys_that_may_not_be_there_are_none(optional: bool | None, role: RoleBy) -> None:
+@pytest.mark.parametrize(("optional", "role"), [(True, RoleSource.NONE), (None, RoleSource.KEYS)])
+def test_keys_that_may_not_be_there_are_none(optional: bool | None, role: RoleSource) -> None:
     ref = {"name": "aws-secret", "key": "key_id", "optional": optional}
     names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
     given = {"container": {"env": [{"name": name, "valueFrom": {"secretKeyRef": ref}} for name in names]}}
@@ -312,7 +312,7 @@ def test_the_keys_of_one_container_are_not_those_of_another() -> None:
     one, all_of_them = pods(
         {"spec": {"containers": both}}, {"spec": {"containers": [both[0], both[1] | {"env": keys}]}}
     )
-    assert (one.calls.role, all_of_them.calls.role) == (RoleBy.NOBODY, RoleBy.KEYS)
+    assert (one.calls.role, all_of_them.calls.role) == (RoleSource.NONE, RoleSource.KEYS)
 
 
 ASKS = {"resources": {"requests": {POD_ENI: "1"}, "limits": {POD_ENI: "1"}}}
@@ -327,8 +327,8 @@ def test_the_branch_interface_of_a_pod_that_asks_for_one() -> None:
     }
     given = {"container": {**ASKS, **probes}, "annotations": {POD_ENI: NOTED}, "ip": "10.0.9.9"}
     (pod,) = pods(given)
-    told = (Probe("app", Asks.READINESS, "httpGet", 5, 2), Probe("app", Asks.STARTUP, "tcpSocket", 10, 3))
-    assert pod.branch == Branch("10.0.9.9", "10.0.9.9", told) and not pod.branch.astray
+    told = (Probe("app", ProbeKind.READINESS, "httpGet", 5, 2), Probe("app", ProbeKind.STARTUP, "tcpSocket", 10, 3))
+    assert pod.branch == BranchInterface("10.0.9.9", "10.0.9.9", told) and not pod.branch.uses_node_address
     assert pod.annotations == {}
 
 
@@ -336,18 +336,18 @@ def test_the_branch_interface_of_a_pod_that_asks_for_one() -> None:
 def test_the_address_of_an_interface_is_of_the_family_of_the_pod(address: str, interface: str) -> None:
     noted = json.dumps([{"eniId": "eni-1", "privateIp": "10.0.9.9", "ipv6Addr": "2001:db8::9"}])
     (pod,) = pods({"container": ASKS, "annotations": {POD_ENI: noted}, "ip": address})
-    assert pod.branch == Branch(address, interface) and pod.branch.astray
+    assert pod.branch == BranchInterface(address, interface) and pod.branch.uses_node_address
 
 
 @pytest.mark.parametrize("noted", ["no JSON", '[{"eniId":"e"}]', '[{"privateIp":7}]'])
 def test_an_annotation_that_the_controller_did_not_write_is_none(noted: str) -> None:
     (pod,) = pods({"container": ASKS, "annotations": {POD_ENI: noted}, "ip": "10.0.0.7"})
-    assert pod.branch == Branch("10.0.0.7", "") and not pod.branch.astray
+    assert pod.branch == BranchInterface("10.0.0.7", "") and not pod.branch.uses_node_address
 
 
 def test_a_probe_that_cannot_be_is_named_where_an_interface_is_asked_for() -> None:
     odd = {"readinessProbe": {"tcpSocket": {}, "periodSeconds": "often"}}
     (pod,) = pods({"container": odd, "annotations": {POD_ENI: NOTED}})
     assert pod.branch is None
-    with pytest.raises(BadObject, match="readinessProbe"):
+    with pytest.raises(InvalidAnswer, match="readinessProbe"):
         pods({"container": {**ASKS, **odd}})

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster, Lease, Namespace, NodeClass, NodePool, PriorityClass
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.machines import SaidOptions
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions
 from kubectl_eksdoc.model.network import (
     Endpoint,
     EndpointSlice,
@@ -21,11 +21,11 @@ from kubectl_eksdoc.model.network import (
     WebhookRule,
 )
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, RunNote, Taint
-from kubectl_eksdoc.model.placing import Claim, CSINode, NodeTerm, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placing import PersistentVolumeClaim, CSINode, NodeTerm, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.model.workloads import Autoscaler
-from kubectl_eksdoc.objects.collector import BadObject
+from kubectl_eksdoc.objects.collector import InvalidAnswer
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
 from tests.objects.observing import T0, T0_TEXT, fact, observed
 
@@ -112,10 +112,10 @@ def test_where_a_volume_may_be_used() -> None:
 
 def test_claims_and_classes() -> None:
     spec = {"volumeName": "pv", "storageClassName": "gp3"}
-    assert fact(kinds.CLAIMS, spec=spec, status={"phase": "Bound"}) == Claim("shop", "x", "pv", "gp3")
-    assert fact(kinds.CLAIMS, spec=spec, status={"phase": "Pending"}) == Claim("shop", "x", "", "gp3")
+    assert fact(kinds.CLAIMS, spec=spec, status={"phase": "Bound"}) == PersistentVolumeClaim("shop", "x", "pv", "gp3")
+    assert fact(kinds.CLAIMS, spec=spec, status={"phase": "Pending"}) == PersistentVolumeClaim("shop", "x", "", "gp3")
     legacy = {"annotations": {"volume.beta.kubernetes.io/storage-class": "gp2"}}
-    assert fact(kinds.CLAIMS, meta=legacy) == Claim("shop", "x", "", "gp2")
+    assert fact(kinds.CLAIMS, meta=legacy) == PersistentVolumeClaim("shop", "x", "", "gp2")
     late = fact(kinds.STORAGE_CLASSES, provisioner="p", volumeBindingMode="WaitForFirstConsumer")
     assert late == StorageClass("x", "p", "WaitForFirstConsumer")
     assert fact(kinds.STORAGE_CLASSES) == StorageClass("x", "", "Immediate")
@@ -300,7 +300,7 @@ def test_a_budget() -> None:
         uid="u",
         selector=from_parts({"app": "x"}, (Requirement("tier", "NotIn", ("a", "b")),)),
         status=BudgetStatus(allowed=1, current=4, desired=3, expected=5),
-        max_unavailable=Amount(30, percent=True),
+        max_unavailable=IntOrPercent(30, percent=True),
         unhealthy_policy="AlwaysAllow",
         generation=3,
         observed_generation=2,
@@ -314,13 +314,13 @@ def test_a_budget() -> None:
 def test_no_selector_matches_nothing_and_an_empty_one_everything() -> None:
     odd = {"matchExpressions": [{"key": "a", "operator": "Like", "values": ["b"]}]}
     none, empty, invalid = (fact(kinds.BUDGETS, spec={"selector": each, "minAvailable": 0}) for each in (None, {}, odd))
-    assert (none.selector, empty.selector, none.min_available) == (NOTHING, EVERYTHING, Amount(0))
+    assert (none.selector, empty.selector, none.min_available) == (NOTHING, EVERYTHING, IntOrPercent(0))
     assert not invalid.selector.valid
 
 
 @pytest.mark.parametrize("given", ["", "1.5%", True])
 def test_amounts_that_cannot_be(given: Any) -> None:
-    with pytest.raises(BadObject, match=r"\$\.spec\.minAvailable"):
+    with pytest.raises(InvalidAnswer, match=r"\$\.spec\.minAvailable"):
         observed(kinds.BUDGETS, spec={"minAvailable": given})
 
 
@@ -354,9 +354,9 @@ def test_a_class() -> None:
     terms = [{"alias": "al2023@v20251112"}, {"id": "ami-0123"}, {"tags": {"team": "a", "env": "b"}, "owner": "self"}]
     amis = ("alias=al2023@v20251112", "id=ami-0123", "owner=self,tag:env=b,tag:team=a")
     found = fact(kinds.NODE_CLASSES, spec={"amiSelectorTerms": terms, "metadataOptions": OPTIONS, "amiFamily": "AL2"})
-    assert found == NodeClass("x", SaidOptions("required", 1, True, False), "AL2", amis)
+    assert found == NodeClass("x", DeclaredMetadataOptions("required", 1, True, False), "AL2", amis)
     part = {"httpTokens": "optional", "httpEndpoint": "disabled"}
-    assert fact(kinds.NODE_CLASSES, spec={"metadataOptions": part}).metadata == SaidOptions(
+    assert fact(kinds.NODE_CLASSES, spec={"metadataOptions": part}).metadata == DeclaredMetadataOptions(
         "optional", None, False, None
     )
     assert fact(kinds.NODE_CLASSES, spec={"metadataOptions": {}, "amiSelectorTerms": None}).metadata.nothing

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.report.events import event_line
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.journal import replay
-from kubectl_eksdoc.drain.run.replay import of_events
-from kubectl_eksdoc.model.journal import Entry, JournalIntent, JournalNote, Note, RunEvent, Verb
-from kubectl_eksdoc.objects.journal_lines import line, lines, read_events, read_lines
-from kubectl_eksdoc.objects.stream import BadStream, ListHeader, ListStream, StreamItem, StreamTrouble
+from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.journal import replay_journals
+from kubectl_eksdoc.drain.run.replay import from_events
+from kubectl_eksdoc.model.journal import JournalEntry, IntentEntry, NoteKind, NoteEntry, RunEvent, Verb
+from kubectl_eksdoc.objects.journal_lines import entry_line, entry_lines, read_events, read_journal
+from kubectl_eksdoc.objects.stream import InvalidStream, ListHeader, ListStream, StreamItem, StreamError
 from tests.anything import anything
 from tests.builders import NOW
 from tests.examples import examples
@@ -77,15 +77,15 @@ def test_every_truncation_is_cut_or_ends_between_lists(data: bytes, size: int) -
         part = data[:end]
         try:
             items, headers = split(pieces(part, size))
-        except BadStream as error:
+        except InvalidStream as error:
             assert error.trouble in (
-                StreamTrouble.CUT,
-                StreamTrouble.EMPTY,
-                StreamTrouble.ENCODING,
-                StreamTrouble.MALFORMED,
+                StreamError.CUT,
+                StreamError.EMPTY,
+                StreamError.ENCODING,
+                StreamError.MALFORMED,
             )
             # What is no complete number or character yet may be called malformed, nothing else.
-            if error.trouble is StreamTrouble.MALFORMED:
+            if error.trouble is StreamError.MALFORMED:
                 assert part[-1:] in b"-.eE+"
         else:
             assert (items, headers) == plain(part)
@@ -154,9 +154,9 @@ def test_a_value_that_is_too_large_is_refused_before_it_is_held() -> None:
         while True:
             yield b"x" * 1000
 
-    with pytest.raises(BadStream) as caught:
+    with pytest.raises(InvalidStream) as caught:
         split(endless(), largest=50_000)
-    assert caught.value.trouble is StreamTrouble.TOO_LARGE
+    assert caught.value.trouble is StreamError.TOO_LARGE
 
 
 @pytest.mark.parametrize(
@@ -176,28 +176,28 @@ def test_the_kind_of_an_item_wherever_it_stands(item: bytes, kind: str, version:
 
 # Lines of a journal and of a run's events are read back; whatever else a line holds takes no other with it.
 
-INTENT = JournalIntent(4, NOW, Verb.EVICT, "Pod", "web-1", "uid-1", "shop", "old-0", grace_s=0)
-NOTE = Note(5, NOW, JournalNote.PAUSED)
+INTENT = IntentEntry(4, NOW, Verb.EVICT, "Pod", "web-1", "uid-1", "shop", "old-0", grace_s=0)
+NOTE = NoteEntry(5, NOW, NoteKind.PAUSED)
 
 
 @settings(max_examples=examples(300))
 @given(JOURNALS)
-def test_every_journal_comes_back(entries: list[Entry]) -> None:
-    read = read_lines(lines(entries).encode("ascii"), "here")
+def test_every_journal_comes_back(entries: list[JournalEntry]) -> None:
+    read = read_journal(entry_lines(entries).encode("ascii"), "here")
     assert read.entries == tuple(entries) and read.dropped == ()
 
 
 @settings(max_examples=examples(300))
 @given(JOURNALS, st.data())
-def test_every_prefix_can_be_read(entries: list[Entry], data: st.DataObject) -> None:
-    text = lines(entries).encode("ascii")
+def test_every_prefix_can_be_read(entries: list[JournalEntry], data: st.DataObject) -> None:
+    text = entry_lines(entries).encode("ascii")
     cut = data.draw(st.integers(0, len(text)))
-    read = read_lines(text[:cut], "here")
+    read = read_journal(text[:cut], "here")
     whole = text[:cut].count(b"\n")
     assert read.entries in (tuple(entries[:whole]), tuple(entries[: whole + 1]))
     assert len(read.dropped) <= 1
     assert bool(read.dropped) == (len(read.entries) == whole and not text[:cut].endswith(b"\n") and cut > 0)
-    replay(read)
+    replay_journals(read)
 
 
 JSONS = anything(st.floats())
@@ -205,17 +205,17 @@ JSONS = anything(st.floats())
 
 @settings(max_examples=examples(300))
 @given(ENTRIES, st.data())
-def test_a_value_of_another_form_is_dropped_or_read(entry: Entry, data: st.DataObject) -> None:
-    document: dict[str, Any] = json.loads(line(entry))
+def test_a_value_of_another_form_is_dropped_or_read(entry: JournalEntry, data: st.DataObject) -> None:
+    document: dict[str, Any] = json.loads(entry_line(entry))
     document[data.draw(st.sampled_from(sorted(document)))] = data.draw(JSONS)
-    text = json.dumps(document).encode() + b"\n" + line(NOTE).encode()
-    read = read_lines(text, "here")
+    text = json.dumps(document).encode() + b"\n" + entry_line(NOTE).encode()
+    read = read_journal(text, "here")
     assert read.entries[-1] == NOTE and len(read.entries) + len(read.dropped) == 2
-    replay(read)
+    replay_journals(read)
 
 
 def test_how_it_looks() -> None:
-    assert line(INTENT) == (
+    assert entry_line(INTENT) == (
         '{"v":1,"entry":"intent","number":4,"at":"2026-11-20T12:00:00Z","verb":"evict","kind":"Pod","name":"web-1",'
         '"uid":"uid-1","namespace":"shop","node":"old-0","grace_s":0}\n'
     )
@@ -239,17 +239,17 @@ def test_how_it_looks() -> None:
     ids=lambda text: text[:70],
 )
 def test_what_is_wrong_with_a_line_is_said(text: str, said: str) -> None:
-    read = read_lines((line(INTENT) + text + "\n" + line(NOTE)).encode(), "the file")
+    read = read_journal((entry_line(INTENT) + text + "\n" + entry_line(NOTE)).encode(), "the file")
     assert read.entries == (INTENT, NOTE)
     assert len(read.dropped) == 1 and read.dropped[0].startswith(f"the file, line 2: {said}")
 
 
 def test_what_a_newer_version_adds_is_left_out() -> None:
-    document = {**json.loads(line(NOTE)), "mood": "fine"}
-    assert read_lines(json.dumps(document).encode(), "here").entries == (NOTE,)
+    document = {**json.loads(entry_line(NOTE)), "mood": "fine"}
+    assert read_journal(json.dumps(document).encode(), "here").entries == (NOTE,)
 
 
-LINE = event_line(RunMoment(2.5, Happened.EVICTED, "shop/a", "old-0"), "r1", NOW)
+LINE = event_line(DrainEvent(2.5, DrainEventKind.EVICTED, "shop/a", "old-0"), "r1", NOW)
 END: dict[str, Any] = {
     "apiVersion": "eksdoc.io/v1alpha1",
     "kind": "DrainRun",
@@ -261,9 +261,9 @@ END: dict[str, Any] = {
 }
 
 MOMENTS = st.builds(
-    RunMoment,
+    DrainEvent,
     st.floats(0, 10**6),
-    st.sampled_from(Happened),
+    st.sampled_from(DrainEventKind),
     st.text(min_size=1, max_size=8),
     st.text(max_size=8),
     st.text(max_size=8),
@@ -272,11 +272,11 @@ TIMES = st.datetimes(datetime(1971, 1, 1), datetime(2999, 1, 1), timezones=st.ju
 
 
 @given(MOMENTS, TIMES)
-def test_every_event_comes_back(moment: RunMoment, at: datetime) -> None:
+def test_every_event_comes_back(moment: DrainEvent, at: datetime) -> None:
     read = read_events(event_line(moment, "r1", at).encode(), "here")
     at_s = round(moment.at_s, 3)
     told = RunEvent("r1", at.replace(microsecond=0), at_s, moment.what.value, moment.subject, moment.node, moment.why)
-    assert read.told == (told,) and not read.dropped
+    assert read.events == (told,) and not read.dropped
 
 
 FINITE_JSONS = anything(st.floats(allow_nan=False))
@@ -289,8 +289,8 @@ FINITE_JSONS = anything(st.floats(allow_nan=False))
 def test_whatever_a_field_holds(document: dict[str, Any], changed: dict[str, Any]) -> None:
     text = f"{LINE}{json.dumps({**document, **changed})}\n".encode()
     read = read_events(text, "here")
-    assert len(read.told) + len(read.dropped) == 2
-    recording = of_events(read)
+    assert len(read.events) + len(read.dropped) == 2
+    recording = from_events(read)
     assert recording is not None and recording.length_s >= 2.5
 
 
@@ -306,13 +306,13 @@ def test_whatever_a_field_holds(document: dict[str, Any], changed: dict[str, Any
 )
 def test_what_is_wrong_with_an_event_is_said(changed: dict[str, Any], why: str) -> None:
     read = read_events(json.dumps({**json.loads(LINE), **changed}).encode(), "run.jsonl")
-    assert not read.told and len(read.dropped) == 1
+    assert not read.events and len(read.dropped) == 1
     assert read.dropped[0].startswith(f"run.jsonl, line 1: {why}")
 
 
 def test_a_line_that_was_cut_off_and_one_that_is_too_deep() -> None:
     read = read_events(LINE.encode() + LINE.encode()[:50] + b"\n" + b"[" * 100_000, "here")
-    assert len(read.told) == 1
+    assert len(read.events) == 1
     assert [said.split(": ")[1] for said in read.dropped] == [
         "it is truncated, or is not JSON",
         "it is nested too deeply",
@@ -320,15 +320,15 @@ def test_a_line_that_was_cut_off_and_one_that_is_too_deep() -> None:
 
 
 def test_the_end_of_a_run() -> None:
-    (end,) = read_events(json.dumps(END).encode(), "here").told
+    (end,) = read_events(json.dumps(END).encode(), "here").events
     assert (end.run, end.nodes, end.evictions, end.p50_s) == ("r1", (("old-0", 0),), 1, None)  # type: ignore[union-attr]
 
 
 @settings(max_examples=examples(300))
-@given(st.lists(st.binary(max_size=40) | ENTRIES.map(lambda each: line(each).encode()), max_size=6))
+@given(st.lists(st.binary(max_size=40) | ENTRIES.map(lambda each: entry_line(each).encode()), max_size=6))
 def test_garbage_between_takes_no_entry_with_it(parts: list[bytes]) -> None:
     ours = [part for part in parts if part.startswith(b'{"v":1,') and part.endswith(b"}\n")]
-    read = read_lines(b"\n".join(parts), "here")
-    expected = [each for part in ours for each in read_lines(part, "there").entries]
+    read = read_journal(b"\n".join(parts), "here")
+    expected = [each for part in ours for each in read_journal(part, "there").entries]
     assert [each for each in read.entries if each in expected] == expected
-    replay(read)
+    replay_journals(read)

@@ -11,23 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import ApiService, Callee, DefinedVersion, Definition
+from kubectl_eksdoc.model.api_objects import ApiService, ServerTarget, CrdVersion, CustomResourceDefinition
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.placing import (
-    NOWHERE_SPECIAL,
+    ANY_NODE,
     HostPort,
-    NodeDemand,
+    NodeRequirements,
     NodeTerm,
     Placement,
-    PodTerm,
-    Requests,
-    Spread,
+    PodAffinityTerm,
+    ResourceRequests,
+    TopologySpread,
 )
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, CronJob, HostFiles, Job, PodTemplate, RebootLock, Workload
-from kubectl_eksdoc.objects.collector import BadObject, Collector
+from kubectl_eksdoc.objects.collector import InvalidAnswer, FactCollector
 from tests.anything import anything
 from tests.objects.observing import T0, fact, observed
 
@@ -172,9 +172,9 @@ def test_kureds_locks_on_its_daemon_set(written: str, locks: tuple[RebootLock, .
 @pytest.mark.parametrize(
     ("spec", "template"),
     [
-        ({"containers": [{"name": "a"}, {"readinessProbe": {"exec": {}}}]}, PodTemplate(probed=True)),
+        ({"containers": [{"name": "a"}, {"readinessProbe": {"exec": {}}}]}, PodTemplate(has_readiness_check=True)),
         ({"containers": [{"args": ['"readinessProbe": {']}]}, PodTemplate()),
-        ({"readinessGates": [{"conditionType": "x"}]}, PodTemplate(probed=True)),
+        ({"readinessGates": [{"conditionType": "x"}]}, PodTemplate(has_readiness_check=True)),
         ({"topologySpreadConstraints": [{"maxSkew": 1}]}, PodTemplate(spread=True)),
         (
             {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}},
@@ -247,7 +247,7 @@ ANYTHING = anything(keys=st.sampled_from(KEYS))
 def test_whatever_comes_is_read_or_refused(resource: Resource, spec: Any, status: Any) -> None:
     try:
         found = observed(resource, spec=spec, status=status)
-    except BadObject:
+    except InvalidAnswer:
         return
     assert isinstance(found, Cluster)
 
@@ -262,7 +262,7 @@ def test_an_api_service() -> None:
         "x",
         "metrics.k8s.io",
         "v1beta1",
-        Callee("kube-system", "ms"),
+        ServerTarget("kube-system", "ms"),
         "False",
         "MissingEndpoints",
         "no addresses",
@@ -276,12 +276,12 @@ def test_a_definition() -> None:
         "versions": [{"name": "v1alpha1", "served": True}, {"name": "v1", "served": True}, {}],
         "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}},
     }
-    assert fact(kinds.DEFINITIONS, spec=spec, status={"storedVersions": ["v1"]}) == Definition(
+    assert fact(kinds.DEFINITIONS, spec=spec, status={"storedVersions": ["v1"]}) == CustomResourceDefinition(
         "x",
         "Backup",
-        (DefinedVersion("v1alpha1", True), DefinedVersion("v1", True), DefinedVersion("")),
+        (CrdVersion("v1alpha1", True), CrdVersion("v1", True), CrdVersion("")),
         ("v1",),
-        Callee("ops", "hook"),
+        ServerTarget("ops", "hook"),
     )
 
 
@@ -289,11 +289,11 @@ def test_a_definition() -> None:
     ("conversion", "converter"),
     [
         (None, None),
-        ({"strategy": "Webhook"}, Callee()),
-        ({"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://x"}}}, Callee(url="https://x")),
+        ({"strategy": "Webhook"}, ServerTarget()),
+        ({"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://x"}}}, ServerTarget(url="https://x")),
     ],
 )
-def test_who_converts(conversion: object, converter: Callee | None) -> None:
+def test_who_converts(conversion: object, converter: ServerTarget | None) -> None:
     found = fact(kinds.DEFINITIONS, spec={"conversion": conversion})
     assert found.converter == converter
 
@@ -318,28 +318,28 @@ def container(restart: str | None = None, ports: Any = None, **requests: Any) ->
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ({"containers": [container(cpu=1, memory=128974848)]}, Requests(1000, 128974848)),
-        ({"containers": [container(cpu="0.5"), container(cpu="0.4")]}, Requests(900)),
+        ({"containers": [container(cpu=1, memory=128974848)]}, ResourceRequests(1000, 128974848)),
+        ({"containers": [container(cpu="0.5"), container(cpu="0.4")]}, ResourceRequests(900)),
         (
             {"containers": [container(gpu="2", huge="4Mi", storage="1Gi"), container(gpu="1")]},
-            Requests(ephemeral=1 << 30, others=(("hugepages-2Mi", 4 << 20), (GPU, 3))),
+            ResourceRequests(ephemeral=1 << 30, others=(("hugepages-2Mi", 4 << 20), (GPU, 3))),
         ),
-        ({"containers": [container(gpu="0", pods="1", storage="0")]}, Requests()),
+        ({"containers": [container(gpu="0", pods="1", storage="0")]}, ResourceRequests()),
         # An init container alone, more than all containers together; then less.
-        ({"containers": [container(cpu="1")], "initContainers": [container(cpu="3")]}, Requests(3000)),
+        ({"containers": [container(cpu="1")], "initContainers": [container(cpu="3")]}, ResourceRequests(3000)),
         # A sidecar runs beside the containers, and beside the init containers that come after it.
         (
             {"containers": [container(cpu="1")], "initContainers": [container("Always", cpu="2")]},
-            Requests(3000),
+            ResourceRequests(3000),
         ),
         (
             {
                 "containers": [container(cpu="1")],
                 "initContainers": [container(cpu="5"), container("Always", cpu="2"), container(cpu="4")],
             },
-            Requests(6000),
+            ResourceRequests(6000),
         ),
-        ({"containers": [container(cpu="1")], "overhead": {"cpu": "250m", "memory": "1Ki"}}, Requests(1250, 1024)),
+        ({"containers": [container(cpu="1")], "overhead": {"cpu": "250m", "memory": "1Ki"}}, ResourceRequests(1250, 1024)),
         # What the pod asks for as a whole replaces the sum, for the resources it may name.
         (
             {
@@ -347,28 +347,28 @@ def container(restart: str | None = None, ports: Any = None, **requests: Any) ->
                 "resources": {"requests": {"cpu": "2", GPU: "9"}},
                 "overhead": {"cpu": "1"},
             },
-            Requests(3000, 1024, others=((GPU, 1),)),
+            ResourceRequests(3000, 1024, others=((GPU, 1),)),
         ),
     ],
 )
-def test_requests_are_added_as_the_scheduler_adds_them(spec: dict[str, Any], expected: Requests) -> None:
+def test_requests_are_added_as_the_scheduler_adds_them(spec: dict[str, Any], expected: ResourceRequests) -> None:
     assert placement(**spec).requests == expected
 
 
 def test_a_pod_that_asks_for_nothing_is_the_shared_one() -> None:
-    assert placement() is NOWHERE_SPECIAL
-    assert placement(containers=[{"name": "c"}], schedulerName="default-scheduler") is NOWHERE_SPECIAL
+    assert placement() is ANY_NODE
+    assert placement(containers=[{"name": "c"}], schedulerName="default-scheduler") is ANY_NODE
     preferred = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}
     anyway = [{"topologyKey": "z", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}]
-    assert placement(affinity=preferred, topologySpreadConstraints=anyway) is NOWHERE_SPECIAL
+    assert placement(affinity=preferred, topologySpreadConstraints=anyway) is ANY_NODE
 
 
 def test_nothing_stumbles_over_null() -> None:
     names = ("containers", "initContainers", "resources", "overhead", "nodeSelector", "affinity")
     more = ("topologySpreadConstraints", "schedulerName", "schedulingGates", "resourceClaims")
-    assert placement(**dict.fromkeys(names + more)) is NOWHERE_SPECIAL
+    assert placement(**dict.fromkeys(names + more)) is ANY_NODE
     hollow = {"nodeAffinity": {REQUIRED: None}, "podAffinity": {REQUIRED: None}, "podAntiAffinity": None}
-    assert placement(affinity=hollow, containers=[{"ports": None, "resources": None}]) is NOWHERE_SPECIAL
+    assert placement(affinity=hollow, containers=[{"ports": None, "resources": None}]) is ANY_NODE
 
 
 def test_demands_of_nodes() -> None:
@@ -381,9 +381,9 @@ def test_demands_of_nodes() -> None:
         affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term, {}]}}},
     )
     first = NodeTerm((Requirement("zone", "In", ("a", "b")),), (Requirement("metadata.name", "In", ("n",)),))
-    assert found.nodes == NodeDemand((("a", "2"), ("z", "1")), (first, NodeTerm()))
+    assert found.nodes == NodeRequirements((("a", "2"), ("z", "1")), (first, NodeTerm()))
     none = placement(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}})
-    assert none.nodes == NodeDemand((), ())
+    assert none.nodes == NodeRequirements((), ())
 
 
 def test_demands_of_other_pods() -> None:
@@ -396,9 +396,9 @@ def test_demands_of_other_pods() -> None:
         "mismatchLabelKeys": ["team"],
     }
     found = placement(affinity={"podAffinity": {REQUIRED: [full]}, "podAntiAffinity": {REQUIRED: [{}]}})
-    term = PodTerm("zone", from_parts({"app": "x"}), ("a", "b"), EVERYTHING, ("hash",), ("team",))
+    term = PodAffinityTerm("zone", from_parts({"app": "x"}), ("a", "b"), EVERYTHING, ("hash",), ("team",))
     assert found.affinity == (term,)
-    assert found.anti_affinity == (PodTerm("", NOTHING),)
+    assert found.anti_affinity == (PodAffinityTerm("", NOTHING),)
 
 
 def test_spread_constraints_and_their_defaults() -> None:
@@ -412,8 +412,8 @@ def test_spread_constraints_and_their_defaults() -> None:
     }
     found = placement(topologySpreadConstraints=[plain, full, plain | {"whenUnsatisfiable": "ScheduleAnyway"}])
     assert found.spread == (
-        Spread("zone", 2, NOTHING, 1, honours_affinity=True, honours_taints=False),
-        Spread("zone", 2, from_parts({"app": "x"}), 3, False, True, ("hash",)),
+        TopologySpread("zone", 2, NOTHING, 1, honours_affinity=True, honours_taints=False),
+        TopologySpread("zone", 2, from_parts({"app": "x"}), 3, False, True, ("hash",)),
     )
 
 
@@ -431,8 +431,8 @@ def test_ports_of_the_node_are_those_of_containers_and_sidecars() -> None:
 def test_what_is_not_modelled_is_seen() -> None:
     found = placement(schedulerName="mine", schedulingGates=[{"name": "g"}], resourceClaims=[{"name": "gpu"}])
     assert found == Placement(scheduler="mine", gated=True, claims_devices=True)
-    assert len(found.not_modelled) == 3
-    assert placement(schedulingGates=[], resourceClaims=[]).not_modelled == ()
+    assert len(found.unmodeled_constraints) == 3
+    assert placement(schedulingGates=[], resourceClaims=[]).unmodeled_constraints == ()
 
 
 @pytest.mark.parametrize(
@@ -446,21 +446,21 @@ def test_what_is_not_modelled_is_seen() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_with_its_place(spec: dict[str, Any], where: str) -> None:
-    with pytest.raises(BadObject) as error:
+    with pytest.raises(InvalidAnswer) as error:
         placement(**spec)
     assert where in str(error.value)
     assert "shop/x" in str(error.value)
 
 
 def test_an_allocatable_that_cannot_be_is_refused() -> None:
-    with pytest.raises(BadObject, match=r"status\.allocatable\.cpu"):
+    with pytest.raises(InvalidAnswer, match=r"status\.allocatable\.cpu"):
         observed(kinds.NODES, status={"allocatable": {"cpu": "many"}})
     node = fact(kinds.NODES, status={"allocatable": {"cpu": "3920m", "memory": "7Gi", GPU: 4}})
     assert node.allocatable == {"cpu": 3920, "memory": 7 << 30, GPU: 4}
 
 
 def gathered(items: list[dict[str, Any]]) -> list[Placement]:
-    collector = Collector(Source.LIVE)
+    collector = FactCollector(Source.LIVE)
     collector.add_page(kinds.PODS, json.dumps({"kind": "PodList", "items": items}).encode(), "test")
     return [p.placement for p in collector.cluster(Identity(), T0).pods]
 
@@ -473,4 +473,4 @@ def test_replicas_share_one_placement_whatever_else_differs() -> None:
 
     found = gathered([replica(n) for n in range(5)])
     assert {id(p) for p in found} == {id(found[0])}
-    assert found[0].requests == Requests(2000)
+    assert found[0].requests == ResourceRequests(2000)

@@ -22,7 +22,7 @@ from types import TracebackType
 
 from kubectl_eksdoc.imds_probe.probe_result import SCRIPT
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.model.metadata import ProbeReport, report_in
+from kubectl_eksdoc.model.metadata import ProbeReport, parse_report
 from tests.packets.stand_in import V4, V6
 
 PREFIX = "eksdoc"
@@ -179,6 +179,6 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 def _report(process: subprocess.Popen[str]) -> ProbeReport:
     out, err = process.communicate(timeout=60)
-    report = report_in(out)
+    report = parse_report(out)
     assert isinstance(report, ProbeReport), (report, out, err)
     return report

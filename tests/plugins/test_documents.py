@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli.main import tree
-from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, strays, until_dashes
+from kubectl_eksdoc.cli.main import command_parser
+from kubectl_eksdoc.cli.parser import Parser, ShowText, expand_bare_flags, positional_words, split_at_dashes
 from tools import documents, examples
 from tools.registry import ROOT
 
@@ -52,7 +52,7 @@ def words_of(line: str) -> list[str]:
 
 @cache
 def whole_tree() -> Parser:
-    return tree()
+    return command_parser()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -62,10 +62,10 @@ def test_every_command_line_is_one_that_is_taken(page: Path) -> None:
         program, *words = words_of(line)
         if program != "eksdoc":
             words = [program.removeprefix("eksdoc-"), *words]
-        flags, _ = until_dashes(words)
+        flags, _ = split_at_dashes(words)
         try:
-            args, extras = parser.parse_known_args(spelled_out(flags, parser.bare()))
-            strays(extras, args.leaf)
+            args, extras = parser.parse_known_args(expand_bare_flags(flags, parser.flags_without_value()))
+            positional_words(extras, args.leaf)
         except ShowText:
             continue
 
@@ -83,17 +83,17 @@ def command_of(span: str) -> Parser | None:
     """The command that a piece of code in a sentence begins with."""
     parser: Parser | None = whole_tree()
     for word in span.removeprefix("kubectl eksdoc ").split():
-        under = (parser and parser.under()) or {}
+        under = (parser and parser.command_parsers()) or {}
         if word not in under:
             break
         parser = under[word]
-    return None if parser is None or parser is whole_tree() or parser.passes_on else parser
+    return None if parser is None or parser is whole_tree() or parser.accepts_unknown_flags else parser
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_flag_in_a_sentence_is_one_that_is_there(page: Path) -> None:
     """Behind a command it is one of that command."""
-    every = {name for parser in whole_tree()._family() for flag in parser.flags() for name in flag.option_strings}
+    every = {name for parser in whole_tree()._all_parsers() for flag in parser.flags() for name in flag.option_strings}
     for span in _SPAN.findall(_BLOCK.sub("", page.read_text(encoding="utf-8"))):
         command = command_of(span)
         known = every if command is None else {name for flag in command.flags() for name in flag.option_strings}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli.called import COMPLETE, PROG, called_as
-from kubectl_eksdoc.cli.main import tree
+from kubectl_eksdoc.cli.called import COMPLETE, PROG, program_name
+from kubectl_eksdoc.cli.main import command_parser
 from tests import needed
 from tests.reading import yaml_of
 from tools import from_registry
@@ -51,9 +51,9 @@ def test_a_plugin_keeps_the_rules_of_its_kind(plugin: Plugin) -> None:
 @EACH
 def test_what_it_is_called_as_is_a_command(plugin: Plugin) -> None:
     words = (plugin.command,) if plugin.command else ()
-    assert called_as(f"/x/bin/{plugin.binary}").before == words
-    assert called_as(f"/x/bin/{plugin.completer}").before == (COMPLETE, *words)
-    assert not words or plugin.command in tree().commands()
+    assert program_name(f"/x/bin/{plugin.binary}").implied_words == words
+    assert program_name(f"/x/bin/{plugin.completer}").implied_words == (COMPLETE, *words)
+    assert not words or plugin.command in command_parser().commands()
 
 
 def test_no_plugin_hides_a_command_of_kubectl(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_rights_of_all_are_in_the_first() -> None:
     entries = yaml_of(PATH.read_text(encoding="utf-8"))["plugins"]
     whole, *others = ({*entry["rbac"], *entry["rbac_to_change"]} for entry in entries)
     assert set().union(*others) <= whole == {str(each) for held in rights.BY_COMMAND.values() for each in held}
-    asked = {action for each in rights.ASKED_OF_AWS.values() for question in each for action in question.actions}
+    asked = {action for each in rights.AWS_OPERATIONS.values() for question in each for action in question.actions}
     assert {*entries[0]["aws"], *entries[0]["aws_to_change"]} == asked
 
 
@@ -113,4 +113,4 @@ def test_the_snippet_for_k9s_gives_words_and_no_text_of_a_shell() -> None:
     for entry in yaml_of(from_registry.k9s(REGISTRY))["plugins"].values():
         script, _, *words = entry["args"][1:]
         assert entry["command"] == "sh" and "$NAME" not in script and "$CONTEXT" not in script
-        assert words[0] == "eksdoc" and words[1] in tree().commands() and words[-2:] == ["--context", "$CONTEXT"]
+        assert words[0] == "eksdoc" and words[1] in command_parser().commands() and words[-2:] == ["--context", "$CONTEXT"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.validation import ENFORCED
@@ -19,8 +19,8 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.metadata import PROBE_LABEL
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.simulator.kubelets import NEVER, Pulling, every_image
-from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
+from kubectl_eksdoc.simulator.kubelets import NEVER, ImagePull, pull_every_image
+from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests.embedded.clients.worlds import START
 from tests.fakes import kubeconfigs
 
@@ -65,7 +65,7 @@ class Lab:
     nodes: Sequence[Doc] = (a_node("n0"), a_node("n1"))
     services: MetadataServices = MetadataServices()
     level: str = ""
-    pulling: Pulling = every_image
+    pulling: ImagePull = pull_every_image
     users: Mapping[str, ServedUser] = field(default_factory=dict)
     pace: Kubelet = Kubelet()
     objects: Mapping[str, Sequence[Doc]] = field(default_factory=dict)  # more of them, by their resources
@@ -77,12 +77,12 @@ class Lab:
         plane.load("namespaces", [a_namespace("default", self.level), a_namespace("kube-system")])
         for resource, docs in self.objects.items():
             plane.load(resource, docs)
-        plane.start(self.pace, every_controller, pulling=self.pulling)
+        plane.start(self.pace, workload_controllers, image_pull=self.pulling)
         users = {TOKEN: ADMIN, **self.users}
-        api = Api(plane, Setup(TokenUsers(users), logs=PodLogs(self.services.logs)), Scaled(time.monotonic, SPEED))
+        api = Api(plane, ApiSetup(TokenUsers(users), logs=PodLogs(self.services.logs)), ScaledTime(time.monotonic, SPEED))
         with serving(api) as server:
             yield server, api
-        assert list(api.faults) == []
+        assert list(api.internal_errors) == []
 
 
 def connection(server: SimulatedApiServer, folder: Path, token: str = TOKEN) -> Connection:
@@ -97,11 +97,11 @@ def there(api: Api, resource: str) -> list[str]:
         items = plane.store.list(resource)
         return [item.key[1] for item in items if PROBE_LABEL in (item.doc["metadata"].get("labels") or {})]
 
-    return api.now(names)
+    return api.run_locked(names)
 
 
 def nodes_of(api: Api) -> list[Node]:
-    return api.now(lambda plane: [plane.facts.node(item) for item in plane.store.list("nodes")])
+    return api.run_locked(lambda plane: [plane.facts.node(item) for item in plane.store.list("nodes")])
 
 
 class Quick:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ObjectName
-from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
+from kubectl_eksdoc.model.interruption import ReportedChanges, InterruptionEvent
 from kubectl_eksdoc.model.kinds import PODS, REPLICA_SETS, Absent, Resource, Unknown
-from kubectl_eksdoc.model.nodes import Container, LogOf
-from kubectl_eksdoc.session.session import Observed
+from kubectl_eksdoc.model.nodes import Container, LogKey
+from kubectl_eksdoc.session.session import ObservedSession
 from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 from tests.builders import a_cluster
 
 WEB, API = ObjectName("v1", "ConfigMap", "shop", "web"), ObjectName("v1", "ConfigMap", "shop", "api")
-ONE, OTHER = LogOf("shop", "web-0", "web"), LogOf("shop", "web-1", "web")
+ONE, OTHER = LogKey("shop", "web-0", "web"), LogKey("shop", "web-1", "web")
 
 
 class Cluster:
@@ -24,11 +24,11 @@ class Cluster:
     def __init__(self) -> None:
         self.asked: list[object] = []
 
-    def one(self, of: ObjectName) -> dict[str, Any]:
+    def read_object(self, of: ObjectName) -> dict[str, Any]:
         self.asked.append(of)
         return {"of": of.name}
 
-    def logs(self, asked: Collection[LogOf]) -> dict[LogOf, str]:
+    def logs(self, asked: Collection[LogKey]) -> dict[LogKey, str]:
         self.asked += asked
         return {log: f"secret of {log.pod}" for log in asked}
 
@@ -54,9 +54,9 @@ class Keeper:
 def test_nothing_is_asked_twice_and_the_answer_stays_whole() -> None:
     cluster: Any = Cluster()
     keeper: Any = Keeper()
-    recording = SnapshotRecorder(Observed(a_cluster(), Unknown("not asked"), cluster), keeper)  # type: ignore[arg-type]
+    recording = SnapshotRecorder(ObservedSession(a_cluster(), Unknown("not asked"), cluster), keeper)  # type: ignore[arg-type]
     for _ in range(2):
-        assert [recording.one(of) for of in (WEB, API)] == [{"of": "web"}, {"of": "api"}]
+        assert [recording.read_object(of) for of in (WEB, API)] == [{"of": "web"}, {"of": "api"}]
         assert recording.logs([ONE]) == {ONE: "secret of web-0"}
         assert recording.logs([OTHER, ONE]) == {OTHER: "secret of web-1", ONE: "secret of web-0"}
         assert recording.metrics("shop/web-0", 80) == Unknown("nobody may", "get pods/proxy")
@@ -75,10 +75,10 @@ def no(right: str) -> Unknown:
 class Nobody:
     """Answers nothing, and says which right would."""
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
+    def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
         return no("get configmaps")
 
-    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+    def list_history(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         return no("list replicasets.apps")
 
     has_logs = False
@@ -86,13 +86,13 @@ class Nobody:
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         return {}
 
-    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+    def logs(self, asked: Collection[LogKey]) -> Mapping[LogKey, str | Absent | Unknown]:
         return dict.fromkeys(asked, no("get pods/log"))
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
         return no("get pods/proxy")
 
-    def events(self) -> tuple[SpotEvent, ...] | Unknown:
+    def events(self) -> tuple[InterruptionEvent, ...] | Unknown:
         return no("list events")
 
     def requested(self) -> tuple[str, ...] | Unknown:
@@ -104,7 +104,7 @@ class Nobody:
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         return (HelmRelease("shop", "web", 1, "deployed", no("get secrets")),)
 
-    def told(self) -> ReportedChanges:
+    def reported_changes(self) -> ReportedChanges:
         return ReportedChanges({"Deployment": no("list controllerrevisions.apps")}, no("list events"))
 
 
@@ -121,14 +121,14 @@ class KeepsAll:
 
 def test_each_missing_right_is_named_once() -> None:
     nobody = Nobody()
-    recording = SnapshotRecorder(Observed(a_cluster(), Unknown("not asked"), nobody), KeepsAll())
+    recording = SnapshotRecorder(ObservedSession(a_cluster(), Unknown("not asked"), nobody), KeepsAll())
     assert recording.refused() == {}
-    recording.one(ObjectName("v1", "ConfigMap", "kube-system", "coredns"))
-    recording.listed(REPLICA_SETS, "kube-system")
-    recording.logs([LogOf("shop", "web", "app")])
+    recording.read_object(ObjectName("v1", "ConfigMap", "kube-system", "coredns"))
+    recording.list_history(REPLICA_SETS, "kube-system")
+    recording.logs([LogKey("shop", "web", "app")])
     recording.metrics("shop/web", 8080)
     recording.written([PODS])
-    for ask in (recording.events, recording.requested, recording.releases, recording.told):
+    for ask in (recording.events, recording.requested, recording.releases, recording.reported_changes):
         ask()
     assert recording.refused() == dict.fromkeys(
         (

@@ -18,11 +18,11 @@ import pytest
 
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.embedded.faults import ALL
-from kubectl_eksdoc.embedded.stage import USERS, kubeconfig, tokens, write
+from kubectl_eksdoc.embedded.faults import ALL_FAULTS
+from kubectl_eksdoc.embedded.stage import USERS, kubeconfig, new_tokens, write_kubeconfig
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.rehearse.command import SPEED
-from kubectl_eksdoc.wiring.stages import Faults, Serving
+from kubectl_eksdoc.wiring.stages import RequestedFaults, ServeSettings
 from tests.cli.processes import started, until
 from tests.cli.running import Ran, Terminal, called, run_cli
 
@@ -67,9 +67,9 @@ def test_what_does_not_fit_is_said(words: tuple[str, ...], said: str) -> None:
 
 
 def test_serving_prints_the_kubeconfig_first_and_ends_with_an_interrupt() -> None:
-    asked: list[Serving] = []
+    asked: list[ServeSettings] = []
 
-    def serve(source: object, connection: object, progress: object, how: Serving) -> None:
+    def serve(source: object, connection: object, progress: object, how: ServeSettings) -> None:
         asked.append(how)
         how.ready("/tmp/kc", "http://127.0.0.1:1")
         raise KeyboardInterrupt
@@ -77,31 +77,31 @@ def test_serving_prints_the_kubeconfig_first_and_ends_with_an_interrupt() -> Non
     out, err = Terminal(), Terminal()
     around = replace(CommandContext(out, err), serve=serve)
     argv = ["rehearse", "--serve", "--demo", "--speed", "5", "--fault", "throttled=2@5%", "--fault-seed", "7"]
-    assert run(argv, out, err, around=around) == 0
+    assert run(argv, out, err, context=around) == 0
     assert out.getvalue() == "/tmp/kc\n"
     assert "5 times as fast as time" in err.getvalue()
     told = "in another terminal: kubectl eksdoc --kubeconfig /tmp/kc, or kubectl --kubeconfig /tmp/kc get nodes"
     assert told in err.getvalue()
-    assert (asked[0].speed, asked[0].faults) == (5.0, Faults(("throttled=2@5%",), 7))
+    assert (asked[0].speed, asked[0].faults) == (5.0, RequestedFaults(("throttled=2@5%",), 7))
 
 
 def test_a_kubeconfig_has_a_context_for_each_user_and_is_private(tmp_path: Path) -> None:
-    users = tokens()
+    users = new_tokens()
     assert {user.name for user in users.values()} == {user.name for user in USERS} and len(users) == len(USERS)
     text = kubeconfig({user.name: f"http://h/as/{token}" for token, user in users.items()})
     config = json.loads(text)
     assert config["current-context"] == "rehearsal"
     assert {each["name"] for each in config["contexts"]} == {"rehearsal", "rehearsal-viewer", "rehearsal-operator"}
-    path = write(text, str(tmp_path / "kc"))
+    path = write_kubeconfig(text, str(tmp_path / "kc"))
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     with pytest.raises(FileExistsError):
-        write(text, path)
+        write_kubeconfig(text, path)
 
 
 def test_all_faults_are_listed() -> None:
     ran = run_cli("rehearse", "--fault", "list")
     assert ran.code == 0 and not ran.err
-    assert [line.split()[0] for line in ran.out.splitlines()[1:] if line[:1].islower()] == [each.shown for each in ALL]
+    assert [line.split()[0] for line in ran.out.splitlines()[1:] if line[:1].islower()] == [each.syntax for each in ALL_FAULTS]
 
 
 SERVE = ("rehearse", "--serve", "--demo")

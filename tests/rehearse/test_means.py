@@ -9,18 +9,18 @@ import pytest
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
-from kubectl_eksdoc.drain.run.loop import Draining, DrainRunEnd
-from kubectl_eksdoc.drain.run.other_drains import Replanning
+from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay_journals
+from kubectl_eksdoc.drain.run.loop import DrainRunLoop, DrainRunEnd
+from kubectl_eksdoc.drain.run.other_drains import Replanner
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
-from kubectl_eksdoc.drain.run.runner import engine_again
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.drain.run.runner import resumed_engine
+from kubectl_eksdoc.embedded.stage import SimulatedStage
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Delete
-from kubectl_eksdoc.model.api_objects import at, with_value
+from kubectl_eksdoc.model.api_objects import nested_field, with_value
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import IntentOutcome, JournalIntent, Result, Verb
+from kubectl_eksdoc.model.journal import IntentOutcome, IntentEntry, ResultEntry, Verb
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
@@ -40,13 +40,13 @@ def ready_pods(plane: ControlPlane, app: str = "web") -> list[int]:
     def note(change: StoreChange) -> None:
         if change.item.resource != "pods":
             return
-        there = [item for item in plane.store.list("pods") if at(item.doc, "metadata", "labels").get("app") == app]
-        gone = change.item.uid if change.what is StoreChangeKind.DELETED else ""
+        there = [item for item in plane.store.list("pods") if nested_field(item.doc, "metadata", "labels").get("app") == app]
+        gone = change.item.uid if change.change_kind is StoreChangeKind.DELETED else ""
         conditions = [
             (each["type"], each["status"])
             for item in there
-            if not item.leaving and item.uid != gone
-            for each in at(item.doc, "status", "conditions") or ()
+            if not item.deleting and item.uid != gone
+            for each in nested_field(item.doc, "status", "conditions") or ()
         ]
         seen.append(conditions.count(("Ready", "True")))
 
@@ -54,7 +54,7 @@ def ready_pods(plane: ControlPlane, app: str = "web") -> list[int]:
     return seen
 
 
-def subjects(moments: tuple[RunMoment, ...] | list[RunMoment], what: Happened) -> list[str]:
+def subjects(moments: tuple[DrainEvent, ...] | list[DrainEvent], what: DrainEventKind) -> list[str]:
     return [moment.subject for moment in moments if moment.what is what]
 
 
@@ -62,11 +62,11 @@ def test_a_single_replica_moves_and_its_budget_holds_all_the_time() -> None:
     plane, stage = made(*nodes(), *single())
     ready = ready_pods(plane)
     _, rehearsal = rehearse(stage, BLUE, SURGES)
-    assert subjects(rehearsal.moments, Happened.RESTARTED) == ["default/web-5f7-0"]
-    assert subjects(rehearsal.moments, Happened.DONE) == ["old-0"]
-    assert not subjects(rehearsal.moments, Happened.EVICTED) and not rehearsal.refusals and not rehearsal.undone
+    assert subjects(rehearsal.moments, DrainEventKind.RESTARTED) == ["default/web-5f7-0"]
+    assert subjects(rehearsal.moments, DrainEventKind.DONE) == ["old-0"]
+    assert not subjects(rehearsal.moments, DrainEventKind.EVICTED) and not rehearsal.refusals and not rehearsal.undone
     assert min(ready) >= 1, "there is always one that serves"
-    (item,) = [each for each in plane.store.list("pods") if not each.leaving]
+    (item,) = [each for each in plane.store.list("pods") if not each.deleting]
     assert item.doc["spec"]["nodeName"].startswith("new-")
     assert rehearsal.late_s is not None and abs(rehearsal.late_s) <= 5
 
@@ -74,11 +74,11 @@ def test_a_single_replica_moves_and_its_budget_holds_all_the_time() -> None:
 class Run:
     """One run on a stage, with pods that take as long as `pace` says."""
 
-    def __init__(self, stage: EmbeddedStage, policy: DrainPolicy, pace: Steady, dies_at: int = -1) -> None:
+    def __init__(self, stage: SimulatedStage, policy: DrainPolicy, pace: Steady, dies_at: int = -1) -> None:
         self.stage = stage
         self.policy = policy
         self.journal = KeptJournal()
-        self.moments: list[RunMoment] = []
+        self.moments: list[DrainEvent] = []
         self.waits: dict[str, str] = {}  # the last word on each pod
         cluster, self.plan = plan_drain(stage, BLUE, policy)
         stage.start(pace)
@@ -87,27 +87,27 @@ class Run:
         self._draining = self._made(Engine(self.plan, ObservedState(cluster)), scribe, cluster)
 
     def to_the_end(self) -> DrainRunEnd:
-        return self._draining.to_the_end()
+        return self._draining.run()
 
     def go_on(self) -> DrainRunEnd:
         """Somebody else does."""
-        journaled = replay(self.journal.read())
+        journaled = replay_journals(self.journal.read())
         cluster = self.stage.read(kinds.ALL)
-        engine = engine_again(cluster, journaled, self.policy)
-        self.stage.news()
+        engine = resumed_engine(cluster, journaled, self.policy)
+        self.stage.updates()
         self.field = StageField(self.stage, self.journal)
-        return self._made(engine, JournalWriter(journaled.next_number), cluster).to_the_end()
+        return self._made(engine, JournalWriter(journaled.next_number), cluster).run()
 
-    def _made(self, engine: Engine, scribe: JournalWriter, cluster: Cluster) -> Draining:
+    def _made(self, engine: Engine, scribe: JournalWriter, cluster: Cluster) -> DrainRunLoop:
         shown = lambda stands: self.waits.update((each.pod, each.why) for each in stands.waits)  # noqa: E731
-        again = Replanning(engine, cluster)
+        again = Replanner(engine, cluster)
         return a_drain(engine, self.field, self.moments.extend, scribe, show=shown, replanning=again)
 
-    def intents(self, verb: Verb) -> list[JournalIntent]:
-        return [e for e in self.journal.entries if isinstance(e, JournalIntent) and e.verb is verb]
+    def intents(self, verb: Verb) -> list[IntentEntry]:
+        return [e for e in self.journal.entries if isinstance(e, IntentEntry) and e.verb is verb]
 
     def results(self) -> list[IntentOutcome]:
-        return [e.outcome for e in self.journal.entries if isinstance(e, Result)]
+        return [e.outcome for e in self.journal.entries if isinstance(e, ResultEntry)]
 
 
 @pytest.mark.parametrize("dies_at", [1, 2])
@@ -117,7 +117,7 @@ def test_a_run_that_dies_around_a_restart_is_gone_on_with_and_restarts_once(dies
     run = Run(stage, SURGES, Steady(), dies_at=dies_at)
     with pytest.raises(Killed):
         run.to_the_end()
-    assert run.go_on().whole
+    assert run.go_on().is_complete
     assert min(ready) >= 1
     made_sets = [item.key[1] for item in plane.store.list("replicasets.apps")]
     assert len(made_sets) == 2, "the one that was there, and one new one"
@@ -127,17 +127,17 @@ def test_a_new_pod_that_is_never_ready_keeps_the_old_one() -> None:
     plane, stage = made(*nodes(), *single(progressDeadlineSeconds=60))
     run = Run(stage, SURGES, Steady(start=float("inf")))
     ended = run.to_the_end()
-    (kept,) = [moment for moment in run.moments if moment.what is Happened.KEPT]
+    (kept,) = [moment for moment in run.moments if moment.what is DrainEventKind.KEPT]
     assert kept.at_s <= 60 + 30 + 10 and "no new pod is Ready after 1m30s" in kept.why
-    assert dict(ended.undone) == {"old-0": ("default/web-5f7-0",)}
+    assert dict(ended.not_drained) == {"old-0": ("default/web-5f7-0",)}
     assert plane.store.get("pods", ("default", "web-5f7-0")) is not None
 
 
 def test_a_job_that_finishes_is_waited_for() -> None:
     plane, stage = made(*nodes(), *a_job())
     run = Run(stage, WAITS, Steady(run=600.0))
-    assert run.to_the_end().whole
-    (finished,) = [moment for moment in run.moments if moment.what is Happened.FINISHED]
+    assert run.to_the_end().is_complete
+    (finished,) = [moment for moment in run.moments if moment.what is DrainEventKind.FINISHED]
     assert 600 <= finished.at_s <= 610 and finished.subject == "default/etl-x"
     assert not run.intents(Verb.EVICT)
     pod = plane.store.get("pods", ("default", "etl-x"))
@@ -147,11 +147,11 @@ def test_a_job_that_finishes_is_waited_for() -> None:
 def test_a_job_that_does_not_finish_is_evicted_then() -> None:
     _, stage = made(*nodes(), *a_job())
     run = Run(stage, WAITS, Steady(run=9000.0))
-    assert run.to_the_end().whole
-    (evicted,) = [moment for moment in run.moments if moment.what is Happened.EVICTED]
+    assert run.to_the_end().is_complete
+    (evicted,) = [moment for moment in run.moments if moment.what is DrainEventKind.EVICTED]
     assert 1800 <= evicted.at_s <= 1810
     assert run.plan.estimate is not None
-    done = next(moment.at_s for moment in run.moments if moment.what is Happened.DONE)
+    done = next(moment.at_s for moment in run.moments if moment.what is DrainEventKind.DONE)
     assert abs(done - run.plan.estimate.p50_s) <= 15
 
 
@@ -159,13 +159,13 @@ def test_a_job_that_would_fail_is_never_evicted() -> None:
     plane, stage = made(*nodes(), *a_job(backoffLimit=0))
     run = Run(stage, WAITS, Steady(run=9000.0))
     ended = run.to_the_end()
-    assert dict(ended.undone) == {"old-0": ("default/etl-x",)}
+    assert dict(ended.not_drained) == {"old-0": ("default/etl-x",)}
     assert not run.intents(Verb.EVICT)
-    (kept,) = [moment for moment in run.moments if moment.what is Happened.KEPT]
+    (kept,) = [moment for moment in run.moments if moment.what is DrainEventKind.KEPT]
     assert 1800 <= kept.at_s <= 1810 and "would fail" in kept.why
     assert plane.store.get("pods", ("default", "etl-x")) is not None
     _, stage = made(*nodes(), *a_job(backoffLimit=0))
-    assert Run(stage, WAITS, Steady(run=600.0)).to_the_end().whole
+    assert Run(stage, WAITS, Steady(run=600.0)).to_the_end().is_complete
 
 
 NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
@@ -184,13 +184,13 @@ def test_only_the_named_pod_is_deleted_past_its_budget() -> None:
     plane, stage = made(*never())
     run = Run(stage, NAMED, Steady())
     assert [eviction.pod.key for eviction in run.plan.past_budgets] == ["default/web-0"]
-    assert run.to_the_end().whole
+    assert run.to_the_end().is_complete
     (intent,) = run.intents(Verb.DELETE)
     assert (intent.kind, intent.name, intent.uid, intent.grace_s) == ("Pod", "web-0", "uid-web-0", None)
     deletions = [act for act in run.field.done if isinstance(act, Delete)]
     assert [act.pod.uid for act in deletions] == ["uid-web-0"]
     assert not run.intents(Verb.EVICT)
-    assert subjects(run.moments, Happened.DELETED) == ["default/web-0"]
+    assert subjects(run.moments, DrainEventKind.DELETED) == ["default/web-0"]
     assert plane.store.get("pods", ("default", "web-1")) is not None
 
 
@@ -200,5 +200,5 @@ def test_a_run_that_dies_around_a_deletion_is_gone_on_with(dies_at: int) -> None
     run = Run(stage, NAMED, Steady(), dies_at=dies_at)
     with pytest.raises(Killed):
         run.to_the_end()
-    assert run.go_on().whole
+    assert run.go_on().is_complete
     assert {intent.uid for intent in run.intents(Verb.DELETE)} == {"uid-web-0"}

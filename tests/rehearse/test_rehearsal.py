@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.result import Record
 from kubectl_eksdoc.embedded import faults as of_requests
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.embedded.stage import SimulatedStage
+from kubectl_eksdoc.host.dump import DumpReader
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, with_value, without
+from kubectl_eksdoc.model.api_objects import Doc, with_value, without_path
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
 from kubectl_eksdoc.simulator import faults as mishaps
@@ -48,8 +48,8 @@ def test_a_recorded_cluster_is_drained_as_planned(archive: str, evictions: int) 
     drained = {target.node.name for target in rehearsal.plan.targets if target.order}
     estimate = rehearsal.plan.estimate
     assert estimate is not None and rehearsal.late_s is not None
-    assert happened(rehearsal, Happened.EVICTED) == evictions == len(rehearsal.plan.evictions)
-    assert set(subjects(rehearsal, Happened.DONE)) == drained
+    assert happened(rehearsal, DrainEventKind.EVICTED) == evictions == len(rehearsal.plan.evictions)
+    assert set(subjects(rehearsal, DrainEventKind.DONE)) == drained
     assert not rehearsal.undone and not rehearsal.refusals and not rehearsal.re_evicted
     assert min(headroom, default=0) >= 0
     assert abs(rehearsal.late_s) <= 0.1 * estimate.p50_s, "the plan's usual run is what happens"
@@ -66,56 +66,56 @@ def owners_on(plane: ControlPlane, nodes: set[str]) -> set[str]:
 
 def test_a_dump_without_uids_is_rehearsed_alike() -> None:
     raw = RawObjects()
-    observed = SnapshotReader(str(CLUSTERS / "small-traps.tar.gz"), raw=raw).read(kinds.ALL)
+    observed = DumpReader(str(CLUSTERS / "small-traps.tar.gz"), raw=raw).read(kinds.ALL)
     told = []
-    for docs in (list(raw.documents()), [without(doc, ("metadata", "uid")) for doc in raw.documents()]):
+    for docs in (list(raw.documents()), [without_path(doc, ("metadata", "uid")) for doc in raw.documents()]):
         _, stage = staged(docs, observed)
         _, rehearsal = rehearse(stage, BLUE, DrainPolicy())
         told.append(sorted((moment.what, moment.subject, moment.node) for moment in rehearsal.moments))
     assert told[0] == told[1], "but for the times: a pod's luck goes by its uid"
 
 
-def tried(stage: EmbeddedStage, policy: DrainPolicy) -> Record:
+def tried(stage: SimulatedStage, policy: DrainPolicy) -> Record:
     return rehearse(stage, BLUE, policy)[1]
 
 
-def subjects(rehearsal: Record, what: Happened) -> list[str]:
+def subjects(rehearsal: Record, what: DrainEventKind) -> list[str]:
     return [moment.subject for moment in rehearsal.moments if moment.what is what]
 
 
-def happened(rehearsal: Record, what: Happened) -> int:
+def happened(rehearsal: Record, what: DrainEventKind) -> int:
     return len(subjects(rehearsal, what))
 
 
 def test_with_a_surge_each_new_node_makes_room_for_the_next() -> None:
     _, stage = made(*web(3, 3))
     rehearsal = tried(stage, DrainPolicy(surge=1))
-    assert happened(rehearsal, Happened.DONE) == 3 and not rehearsal.undone
-    begun = {moment.subject: moment.at_s for moment in rehearsal.moments if moment.what is Happened.BEGUN}
-    joined = [moment.at_s for moment in rehearsal.moments if moment.what is Happened.JOINED]
+    assert happened(rehearsal, DrainEventKind.DONE) == 3 and not rehearsal.undone
+    begun = {moment.subject: moment.at_s for moment in rehearsal.moments if moment.what is DrainEventKind.BEGUN}
+    joined = [moment.at_s for moment in rehearsal.moments if moment.what is DrainEventKind.JOINED]
     assert sorted(begun.values())[1] >= joined[1] > 0, "the second node waits for the first one's successor"
     assert not rehearsal.pending
 
 
 def test_what_somebody_else_takes_from_a_budget_is_waited_for() -> None:
     plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc())
-    plane.agenda.after(0.0, lambda: mishaps.delete(plane, "default", "web-0"))
+    plane.virtual_time.schedule(0.0, lambda: mishaps.delete_pod(plane, "default", "web-0"))
     headroom = lowest_headroom(plane)
     rehearsal = tried(stage, DrainPolicy())
     assert not rehearsal.undone and min(headroom) >= 0
-    evicted = [moment.at_s for moment in rehearsal.moments if moment.what is Happened.EVICTED]
+    evicted = [moment.at_s for moment in rehearsal.moments if moment.what is DrainEventKind.EVICTED]
     assert evicted and evicted[-1] > 10, "web-1 goes when the pod in the place of web-0 is Ready"
 
 
-def a_troubled(*faults: str, seed: int = 0) -> EmbeddedStage:
+def a_troubled(*faults: str, seed: int = 0) -> SimulatedStage:
     return troubled(recorded("small-traps.tar.gz"), *faults, seed=seed)
 
 
-def troubled(cluster: tuple[ControlPlane, EmbeddedStage], *faults: str, seed: int = 0) -> EmbeddedStage:
+def troubled(cluster: tuple[ControlPlane, SimulatedStage], *faults: str, seed: int = 0) -> SimulatedStage:
     """With what is to go wrong in it."""
     plane, stage = cluster
-    chosen = of_requests.made([of_requests.parse(text) for text in faults], seed)
-    return EmbeddedStage(plane, stage.read(kinds.ALL), chosen.cluster, seed)
+    chosen = of_requests.build_faults([of_requests.parse_fault(text) for text in faults], seed)
+    return SimulatedStage(plane, stage.read(kinds.ALL), chosen.cluster, seed)
 
 
 @pytest.mark.parametrize("faults", [("pod-deleted=default/web-1@1s",), ("node-gone=old-1@1s", "endless-pulls")])
@@ -124,19 +124,19 @@ def test_who_goes_by_another_hand_is_not_evicted(faults: tuple[str, ...]) -> Non
     docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc()]
     stage = troubled(made(*docs), *faults)
     rehearsal = tried(stage, DrainPolicy())
-    assert subjects(rehearsal, Happened.EVICTED) == ["default/web-0"]
-    assert set(subjects(rehearsal, Happened.GONE)) == {"default/web-0", "default/web-1"}
-    ended = subjects(rehearsal, Happened.DONE) + subjects(rehearsal, Happened.LOST)
+    assert subjects(rehearsal, DrainEventKind.EVICTED) == ["default/web-0"]
+    assert set(subjects(rehearsal, DrainEventKind.GONE)) == {"default/web-0", "default/web-1"}
+    ended = subjects(rehearsal, DrainEventKind.DONE) + subjects(rehearsal, DrainEventKind.LOST)
     assert sorted(ended) == ["old-0", "old-1"] and not rehearsal.undone
     assert not rehearsal.refusals, "nobody is asked to evict it"
-    (befallen,) = (moment for moment in rehearsal.moments if moment.what is Happened.BEFALLEN)
+    (befallen,) = (moment for moment in rehearsal.moments if moment.what is DrainEventKind.BEFALLEN)
     assert befallen.at_s == 1.0 and befallen.subject in faults[0] and befallen.why
 
 
 def test_an_autoscaler_that_adds_nothing_leaves_what_waits_for_it() -> None:
     policy = DrainPolicy(surge=1)
     _, rehearsal = rehearse(a_troubled("no-new-nodes"), BLUE, policy)
-    assert happened(rehearsal, Happened.MISSING) and not happened(rehearsal, Happened.JOINED)
+    assert happened(rehearsal, DrainEventKind.MISSING) and not happened(rehearsal, DrainEventKind.JOINED)
     needing = {target.node.name for target in rehearsal.plan.targets if target.order and target.needs}
     assert needing <= set(rehearsal.undone)
 
@@ -185,7 +185,7 @@ def with_volume() -> list[Doc]:
 def test_they_are_off_the_node_when_it_is_done() -> None:
     plane, stage = made(*with_volume())
     _, rehearsal = rehearse(stage, BLUE, DrainPolicy())
-    assert not rehearsal.undone and not [m for m in rehearsal.moments if m.what is Happened.WARNED]
+    assert not rehearsal.undone and not [m for m in rehearsal.moments if m.what is DrainEventKind.WARNED]
     assert not list(plane.store.list(kinds.VOLUME_ATTACHMENTS.full_name))
-    done = {moment.subject: moment.at_s for moment in rehearsal.moments if moment.what is Happened.DONE}
+    done = {moment.subject: moment.at_s for moment in rehearsal.moments if moment.what is DrainEventKind.DONE}
     assert done["old-0"] - done["old-1"] < 60

@@ -12,13 +12,13 @@ from typing import Any
 import jsonschema
 
 import kubectl_eksdoc.report.schemas as schemas
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 
 TABLES = {
-    "table-120.txt": ("table", Look(120)),
-    "table-80.txt": ("table", Look(80)),
-    "table-ascii.txt": ("table", Look(100, ascii=True)),
-    "wide.txt": ("wide", Look(120)),
+    "table-120.txt": ("table", Appearance(120)),
+    "table-80.txt": ("table", Appearance(80)),
+    "table-ascii.txt": ("table", Appearance(100, ascii=True)),
+    "wide.txt": ("wide", Appearance(120)),
 }
 
 
@@ -31,7 +31,7 @@ def check_golden(path: Path, got: str) -> None:
 
 @cache
 def judge(kind: str) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(schemas.load(kind))
+    return jsonschema.Draft202012Validator(schemas.load_schema(kind))
 
 
 def complaints(document: Any) -> list[str]:
@@ -49,7 +49,7 @@ class AnswerFormats:
 
     folder: Path
     views: Mapping[str, Callable[[], Any]]
-    goldens: Mapping[str, tuple[str, Look] | tuple[str, Look, str]]
+    goldens: Mapping[str, tuple[str, Appearance] | tuple[str, Appearance, str]]
     loose: Collection[str] = ()
     free: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()

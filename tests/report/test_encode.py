@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.report.encode import plain_value, to_json, to_yaml
 from kubectl_eksdoc.report.events import NUMBER
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.drain.report.plans import a_view
 from tests.reading import yaml_of
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_yaml_is_the_same_without_libyaml() -> None:
     """A PyYAML built without libyaml has only the emitter in Python."""
-    text = render(a_view(), "yaml", Look())
+    text = render(a_view(), "yaml", Appearance())
     slow = yaml.dump(
         yaml_of(text),
         Dumper=yaml.SafeDumper,

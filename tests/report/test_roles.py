@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.in_cluster.roles import (
-    RoleManifests,
-    RoleStep,
-    logs,
-    roles,
+    ManifestReport,
+    ManifestStep,
+    logs_command,
+    missing_rights_yaml,
     starter_budgets,
-    taken_away,
+    delete_command,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.selectors import Requirement, Selector, from_parts
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.in_cluster.errands import an_errand
 from tests.reading import yaml_documents
 
@@ -29,7 +29,7 @@ CONFIG_MAPS = Resource("ConfigMap", "configmaps")
 
 
 def test_rights_of_a_group_with_the_same_verbs_are_one_rule() -> None:
-    text = roles(
+    text = missing_rights_yaml(
         "eksdoc",
         [
             Permission("list", kinds.NODES),
@@ -53,7 +53,7 @@ def test_rights_of_a_group_with_the_same_verbs_are_one_rule() -> None:
 
 
 def test_nothing_that_is_missing_is_no_object() -> None:
-    assert roles("eksdoc", []) == ""
+    assert missing_rights_yaml("eksdoc", []) == ""
 
 
 # Objects as they are printed: words above them that nothing in them can break out of, and the same objects below.
@@ -63,9 +63,9 @@ DOCS: tuple[dict[str, Any], ...] = ({"kind": "A", "n": 1, "text": "yes"}, {"kind
 
 
 def test_words_then_documents() -> None:
-    text = RoleManifests(
-        ("What it is.",), (RoleStep("do:", "kubectl a"), RoleStep("undo it:", "kubectl b")), DOCS
-    ).render("yaml", Look())
+    text = ManifestReport(
+        ("What it is.",), (ManifestStep("do:", "kubectl a"), ManifestStep("undo it:", "kubectl b")), DOCS
+    ).render("yaml", Appearance())
     assert text.splitlines()[:6] == [
         "# What it is.",
         "#",
@@ -78,22 +78,22 @@ def test_words_then_documents() -> None:
 
 
 def test_json_is_a_list() -> None:
-    assert json.loads(RoleManifests(("x",), (), DOCS).render("json", Look()))["items"] == list(DOCS)
+    assert json.loads(ManifestReport(("x",), (), DOCS).render("json", Appearance()))["items"] == list(DOCS)
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_word_becomes_a_document(about: str, command: str) -> None:
-    text = RoleManifests((about,), (RoleStep("do:", command),), DOCS).render("yaml", Look())
+    text = ManifestReport((about,), (ManifestStep("do:", command),), DOCS).render("yaml", Appearance())
     assert tuple(yaml_documents(text)) == DOCS and "\x1b" not in text
 
 
 def test_commands_name_what_was_made_and_nothing_else() -> None:
     errand = an_errand()
-    away = taken_away(errand, ("--context", "my cluster"))
+    away = delete_command(errand, ("--context", "my cluster"))
     assert away.startswith("kubectl delete cronjobs.batch,jobs.batch,configmaps,")
     assert away.endswith(f" -A -l {errand.selector} --context 'my cluster'")
-    assert f"-l {errand.selector} -f" in logs(errand, (), follow=True)
-    assert f"-l {errand.selector} --prefix" in logs(errand, (), follow=False)
+    assert f"-l {errand.selector} -f" in logs_command(errand, (), follow=True)
+    assert f"-l {errand.selector} --prefix" in logs_command(errand, (), follow=False)
 
 
 # Budgets to begin with: the workload's own selector, exactly, and never the name of one that is there.

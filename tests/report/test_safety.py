@@ -20,8 +20,8 @@ from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Code, Remedy, Status, Subject, When
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.report.identity import identity_line
-from kubectl_eksdoc.report.markdown import code, escape, table
-from kubectl_eksdoc.report.text import Column, Look
+from kubectl_eksdoc.report.markdown import code_span, escape_markdown, markdown_table
+from kubectl_eksdoc.report.text import Column, Appearance
 from tests.builders import NOW, a_node, a_pod
 from tests.drain.report.plans import (
     BUDGETS,
@@ -105,7 +105,7 @@ def unsafe_signs(text: str) -> set[str]:
     return {c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
 
 
-def check(text: str, fmt: str, look: Look) -> None:
+def check(text: str, fmt: str, look: Appearance) -> None:
     out = render(a_hostile_view(text), fmt, look)
     if look.colour:
         out = PAINT.sub("", out)
@@ -113,21 +113,21 @@ def check(text: str, fmt: str, look: Look) -> None:
     assert out.encode("ascii" if look.ascii else "utf-8")
 
 
-LOOKS = (Look(), Look(colour=True), Look(ascii=True))
+LOOKS = (Appearance(), Appearance(colour=True), Appearance(ascii=True))
 
 
 @given(hostile, st.sampled_from(sorted(DrainReport.formats)), st.booleans(), st.booleans())
 def test_no_text_of_a_cluster_reaches_the_screen_raw(text: str, fmt: str, colour: bool, ascii_only: bool) -> None:
-    check(text, fmt, Look(colour=colour, ascii=ascii_only))
+    check(text, fmt, Appearance(colour=colour, ascii=ascii_only))
 
 
 @given(hostile)
 def test_json_and_yaml_give_back_what_was_written(text: str) -> None:
     view = a_hostile_view(text)
-    doc: Any = json.loads(render(view, "json", Look()))
+    doc: Any = json.loads(render(view, "json", Appearance()))
     assert doc["metadata"]["cluster"]["context"] == text
     if "\ud800" not in text:  # YAML has no form for half a sign
-        assert yaml_of(render(view, "yaml", Look())) == doc
+        assert yaml_of(render(view, "yaml", Appearance())) == doc
 
 
 @settings(max_examples=examples(30))
@@ -138,10 +138,10 @@ def test_the_identity_stays_one_clean_line(text: str) -> None:
 
 
 def test_a_line_end_in_a_command_does_not_become_a_second_command() -> None:
-    out = render(a_hostile_view("cat /x\nrm -rf /"), "table", Look())
+    out = render(a_hostile_view("cat /x\nrm -rf /"), "table", Appearance())
     assert "        cat /x\\nrm -rf /\n" in out
     assert "\nrm" not in out
-    ticket = render(a_hostile_view("cat /x\nrm -rf /"), "markdown", Look())
+    ticket = render(a_hostile_view("cat /x\nrm -rf /"), "markdown", Appearance())
     assert "\nrm" not in ticket and "    rm" not in ticket
 
 
@@ -190,9 +190,9 @@ def text_of(markup: str) -> tuple[str, set[str]]:
 
 @pytest.mark.parametrize("text", TRICKS)
 def test_escaped_text_shows_as_itself(text: str) -> None:
-    shown, kinds = text_of(escape(text))
+    shown, kinds = text_of(escape_markdown(text))
     assert (shown.strip(), kinds) == (text.strip(), set())
-    shown, kinds = text_of(code(text))
+    shown, kinds = text_of(code_span(text))
     assert (shown, kinds) == (text, {"code_inline"})
 
 
@@ -201,18 +201,18 @@ markup = st.text(st.sampled_from("ab1 |`<>&*_[]()!~#@$\\-.:/\n"), max_size=30)
 
 @given(markup)
 def test_any_text_shows_as_itself(text: str) -> None:
-    shown, kinds = text_of(escape(text))
+    shown, kinds = text_of(escape_markdown(text))
     assert (shown.strip(), kinds) == (text.replace("\n", "\\n").strip(), set())
 
 
 @given(markup.filter(lambda t: t.strip()))
 def test_any_name_shows_as_code(text: str) -> None:
-    shown, kinds = text_of(code(text))
+    shown, kinds = text_of(code_span(text))
     assert (shown, kinds) == (text.replace("\n", "\\n"), {"code_inline"})
 
 
 def blocks(text: str) -> list[str]:
-    tokens = MARKDOWN.parse(render(a_hostile_view(text), "markdown", Look()))
+    tokens = MARKDOWN.parse(render(a_hostile_view(text), "markdown", Appearance()))
     html = "".join(t.content for t in tokens if t.type == "html_block")
     assert set(re.findall(r"<[^>]*>", html)) <= {"<details>", "</details>", "<summary>", "</summary>", "<!-- -->"}
     return [token.type for token in tokens]
@@ -232,11 +232,11 @@ def test_a_ticket_has_the_same_structure_whatever_a_cluster_says(text: str) -> N
 
 @given(markup.filter(lambda t: t.strip()), markup)
 def test_a_cell_of_a_table_stays_one_cell(name: str, text: str) -> None:
-    lines = table([Column("NODE"), Column("WHY"), Column("LAST")], [[f"n{name}n", f"w{text}w", "last"]], {"NODE"})
+    lines = markdown_table([Column("NODE"), Column("WHY"), Column("LAST")], [[f"n{name}n", f"w{text}w", "last"]], {"NODE"})
     cells = [t.children or [] for t in MARKDOWN.parse("\n".join(lines)) if t.type == "inline"][3:]
     shown = ["".join(t.content for t in cell if t.type in ("text", "code_inline", "text_special")) for cell in cells]
     assert shown == [f"n{name}n".replace("\n", "\\n"), f"w{text}w".replace("\n", "\\n"), "last"]
 
 
 def test_nobody_is_mentioned_and_no_issue_is_referenced() -> None:
-    assert re.search(r"[@#]\w", escape("ask @on-call about #12 and a@b")) is None
+    assert re.search(r"[@#]\w", escape_markdown("ask @on-call about #12 and a@b")) is None

@@ -11,7 +11,7 @@ import pytest
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.drain.report.result import PlanResult
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.drain.report.plans import CLUSTER, PLAN, a_view
 from tests.reading import printed
 
@@ -66,7 +66,7 @@ def test_lists_are_sorted_and_the_order_of_the_facts_changes_nothing() -> None:
         handoffs=PLAN.handoffs[::-1],
     )
     cluster = replace(CLUSTER, reads=CLUSTER.reads[::-1])
-    assert render(a_view(turned, cluster), "json", Look()) == render(a_view(), "json", Look())
+    assert render(a_view(turned, cluster), "json", Appearance()) == render(a_view(), "json", Appearance())
 
 
 def test_the_grace_period_given_replaces_each_pods_own() -> None:

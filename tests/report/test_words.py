@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.report.findings import grouped
-from kubectl_eksdoc.drain.report.verdict import verdict
-from kubectl_eksdoc.model.cluster import NO_TIME, Identity, Source
+from kubectl_eksdoc.drain.report.verdict import plan_summary
+from kubectl_eksdoc.model.cluster import UNKNOWN_TIME, Identity, Source
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.identity import identity_line
 from kubectl_eksdoc.report.text import (
-    Look,
-    age,
+    Appearance,
+    format_age,
     clean,
-    counted,
-    cut,
-    joined,
-    listing,
+    pluralize,
+    truncate,
+    join_words,
+    list_names,
     rfc3339,
-    sentences,
+    join_sentences,
     wrap,
 )
 from tests.builders import NOW, a_cluster, a_pod, a_workload
@@ -38,12 +38,12 @@ from tests.drain.report.plans import a_finding, a_view, an_empty_plan
     [(-5, "0s"), (119, "119s"), (120, "2m"), (7199, "119m"), (172799, "47h"), (172800, "2d")],
 )
 def test_age(seconds: int, said: str) -> None:
-    assert age(timedelta(seconds=seconds)) == said
+    assert format_age(timedelta(seconds=seconds)) == said
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0, "0s"), (287, "4m47s"), (7500, "2h05m00s"), (59.6, "1m00s")])
 def test_duration(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
+    assert format_duration(seconds) == said
 
 
 def test_moments_are_utc_in_whole_seconds() -> None:
@@ -62,20 +62,20 @@ def test_wrapped_text_loses_nothing_and_fits(text: str, room: int) -> None:
 
 @given(st.text(max_size=40), st.integers(0, 40), st.booleans(), st.booleans())
 def test_cut_text_fits(text: str, room: int, middle: bool, ascii_only: bool) -> None:
-    look = Look(ascii=ascii_only)
-    assert len(cut(text, room, look, middle)) <= max(room, 0)
-    assert len(text) > room or cut(text, room, look, middle) == text
+    look = Appearance(ascii=ascii_only)
+    assert len(truncate(text, room, look, middle)) <= max(room, 0)
+    assert len(text) > room or truncate(text, room, look, middle) == text
 
 
 def test_cut_in_the_middle_shows_both_ends() -> None:
-    assert cut("ip-10-0-30-244.internal", 11, Look(), middle=True) == "ip-10…ernal"
+    assert truncate("ip-10-0-30-244.internal", 11, Appearance(), in_middle=True) == "ip-10…ernal"
 
 
 def test_lists_of_names() -> None:
-    assert listing("abc", 2, Look()) == "a, b, c"
-    assert listing("abcd", 2, Look()) == "a, b … and 2 more"
-    assert joined(["a"]) == "a" and joined(["a", "b", "c"]) == "a, b and c" and joined([]) == ""
-    assert counted(1, "node") == "1 node" and counted(0, "node") == "0 nodes"
+    assert list_names("abc", 2, Appearance()) == "a, b, c"
+    assert list_names("abcd", 2, Appearance()) == "a, b … and 2 more"
+    assert join_words(["a"]) == "a" and join_words(["a", "b", "c"]) == "a, b and c" and join_words([]) == ""
+    assert pluralize(1, "node") == "1 node" and pluralize(0, "node") == "0 nodes"
 
 
 def identified(source: Source, **more: str) -> str:
@@ -97,7 +97,7 @@ def test_identity_calls_the_unknown_unknown() -> None:
 
 
 def test_a_dump_without_a_time_has_no_age() -> None:
-    assert identity_line(replace(a_cluster(), observed_at=NO_TIME), NOW).endswith(" · snapshot without a time")
+    assert identity_line(replace(a_cluster(), observed_at=UNKNOWN_TIME), NOW).endswith(" · snapshot without a time")
 
 
 def test_identity_of_data_from_the_future_says_so() -> None:
@@ -124,7 +124,7 @@ def test_pods_of_one_app_are_one_group() -> None:
     view = pods_view(*(emptydir(n) for n in range(34)))
     (group,) = grouped(view.blockers, view)  # type: ignore[attr-defined]
     assert group.about == "34 pods of Deployment shop/web"
-    assert group.short == "shop/web"
+    assert group.short_name == "shop/web"
     assert group.messages == ("the data of shop/web-5f7-0 goes",)
     assert group.nodes == ("old-0", "old-1", "old-2")
     ((remedy, commands),) = group.remedies
@@ -183,7 +183,7 @@ def test_a_plan_that_assumes_something_says_it_first() -> None:
     """In words of the field: what a budget allows, and which findings count as fixed."""
     plan = an_empty_plan()
     policy = replace(plan.policy, assume_budgets=(("shop/cart", 2),), assume_fixed=frozenset(("pod-emptydir",)))
-    said = verdict(a_view(replace(plan, policy=policy)))
+    said = plan_summary(a_view(replace(plan, policy=policy)))
     assert said.startswith(
         "Assuming that budget shop/cart allows 2 disruptions and every finding pod-emptydir is fixed: "
     )
@@ -196,7 +196,7 @@ def test_the_time_of_new_nodes_is_said_to_be_in_the_figure() -> None:
     def said(status: Status, lands_on: str = "") -> str:
         evictions = (Eviction(1, 1, a_pod("web-1"), "old-1", "", "", lands_on),)
         found = (a_finding(Code.of("needs-nodes"), status, Subject("Cluster", "cluster"), "1 new node needed"),)
-        return verdict(a_view(an_empty_plan(evictions=evictions, findings=found, estimate=run)))
+        return plan_summary(a_view(an_empty_plan(evictions=evictions, findings=found, estimate=run)))
 
     figure = "1 eviction in 1 round, about 2m32s (p95 6m32s)"
     assert f"{figure}, including 2m for new nodes (assumed). " in said(Status.PASS)
@@ -206,6 +206,6 @@ def test_the_time_of_new_nodes_is_said_to_be_in_the_figure() -> None:
 
 @given(st.lists(st.text(max_size=6)))
 def test_sentences_end_with_one_stop(texts: list[str]) -> None:
-    said = sentences(*texts)
-    assert sentences(said) == said and (not said or said[-1] in ".!?…")
-    assert sentences("it was refused.", "", "no answer", "Why?") == "it was refused. no answer. Why?"
+    said = join_sentences(*texts)
+    assert join_sentences(said) == said and (not said or said[-1] in ".!?…")
+    assert join_sentences("it was refused.", "", "no answer", "Why?") == "it was refused. no answer. Why?"

@@ -10,8 +10,8 @@ import pytest
 
 from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model.cluster import Identity
-from kubectl_eksdoc.model.connection import UNNAMED, CommandTarget, Connection
-from kubectl_eksdoc.session.aws import naming
+from kubectl_eksdoc.model.connection import CLUSTER_PLACEHOLDER, CommandTarget, Connection
+from kubectl_eksdoc.session.aws import identifying_flags
 
 HERE = Identity("here", region="eu-west-1")
 EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "aws", "interactiveMode": "IfAvailable"}
@@ -38,21 +38,21 @@ def connection(folder: Path, user: dict[str, Any]) -> Connection:
 def test_a_kubeconfig_that_names_no_cluster_of_eks(tmp_path: Path) -> None:
     """After ``check --no-aws`` the proposed ``coredns-lameduck --apply`` exited with 2: nothing said which region."""
     plain = connection(tmp_path, {})
-    assert naming(plain, AwsRequest(), HERE) == ("--cluster-name", UNNAMED, "--region", "eu-west-1")
-    assert naming(plain, AwsRequest("prod", "eu-west-1"), HERE) == ()
+    assert identifying_flags(plain, AwsRequest(), HERE) == ("--cluster-name", CLUSTER_PLACEHOLDER, "--region", "eu-west-1")
+    assert identifying_flags(plain, AwsRequest("prod", "eu-west-1"), HERE) == ()
 
 
 def test_a_kubeconfig_of_eks_needs_no_flags(tmp_path: Path) -> None:
-    assert naming(connection(tmp_path, OF_EKS), AwsRequest(), HERE) == ()
+    assert identifying_flags(connection(tmp_path, OF_EKS), AwsRequest(), HERE) == ()
 
 
 def test_without_a_kubeconfig_nothing_is_added(tmp_path: Path) -> None:
-    assert naming(Connection(kubeconfig=str(tmp_path / "none")), AwsRequest(), HERE) == ()
+    assert identifying_flags(Connection(kubeconfig=str(tmp_path / "none")), AwsRequest(), HERE) == ()
 
 
 def test_commands_that_ask_aws_have_them_and_others_do_not() -> None:
-    target = CommandTarget(("--context", "here"), naming=("--region", "eu-west-1"))
+    target = CommandTarget(("--context", "here"), aws_names=("--region", "eu-west-1"))
     for command in ("kubectl eksdoc addon-diff coredns", "kubectl eksdoc coredns-lameduck --place on-demand --apply"):
-        assert target.of(command).endswith(" --region eu-west-1")
+        assert target.add_to(command).endswith(" --region eu-west-1")
     for command in ("kubectl eksdoc coredns-lameduck --measure=rollout", "kubectl get pods"):
-        assert "--region" not in target.of(command)
+        assert "--region" not in target.add_to(command)

@@ -17,13 +17,13 @@ from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import Absent, NoAws, NotHeld, Unknown
+from kubectl_eksdoc.model.kinds import Absent, AwsUnavailable, NotInSnapshot, Unknown
 from kubectl_eksdoc.session.session import (
-    LEFT_OUT,
-    AwsUse,
+    AWS_DISABLED,
+    AwsRequirement,
     ClusterNeeds,
     ClusterSession,
-    ReadOnce,
+    CachedObjectReader,
     SessionRequest,
     open_session,
 )
@@ -34,9 +34,9 @@ PODS = ClusterNeeds("imds-probe", (kinds.NODES, kinds.PODS))
 CONFIG = ObjectName("v1", "ConfigMap", "kube-system", "coredns")
 
 
-def live(use: AwsUse, believe: Callable[..., VerifiedCluster]) -> ClusterSession:
+def live(use: AwsRequirement, believe: Callable[..., VerifiedCluster]) -> ClusterSession:
     needs = replace(PODS, aws=use)
-    return open_session(SessionRequest(SourceChoice(), Connection(), AwsRequest(), needs, believe=believe))
+    return open_session(SessionRequest(SourceChoice(), Connection(), AwsRequest(), needs, verify=believe))
 
 
 def refusing(error: Exception) -> Callable[..., VerifiedCluster]:
@@ -53,9 +53,9 @@ def test_aws_is_asked_when_it_is_used_and_once() -> None:
         asked.append(1)
         return sees()
 
-    session = live(AwsUse.OPTIONAL, believe)
+    session = live(AwsRequirement.OPTIONAL, believe)
     assert asked == []
-    assert session.eks == EKS and session.recognised == "by its endpoint" and session.denied == ()
+    assert session.eks == EKS and session.recognised == "by its endpoint" and session.denied_actions == ()
     assert session.ask(lambda aws, name: (aws.cluster.name, name), "x") == ("prod", "x") and asked == [1]
     assert session.reobserve().eks == EKS and asked == [1, 1], "a new observation asks again"
 
@@ -71,22 +71,22 @@ DENIED, NOWHERE, LOGIN = (
     ("use", "error", "found"),
     [
         (
-            AwsUse.OPTIONAL,
+            AwsRequirement.OPTIONAL,
             DENIED,
-            NoAws("nothing that AWS says can be believed: IAM does not allow it", DENIED.missing),
+            AwsUnavailable("nothing that AWS says can be believed: IAM does not allow it", DENIED.missing),
         ),
-        (AwsUse.OPTIONAL, NOWHERE, NoAws("AWS was not asked: no region")),
-        (AwsUse.OPTIONAL, LOGIN, None),
-        (AwsUse.OPTIONAL, AwsOtherCluster("another"), None),
-        (AwsUse.WITHOUT_LOGIN, LOGIN, NoAws("AWS was not asked: no keys (Log in)")),
-        (AwsUse.WITHOUT_LOGIN, AwsOtherCluster("another"), None),
-        (AwsUse.REQUIRED, DENIED, None),
-        (AwsUse.REQUIRED, NOWHERE, None),
-        (AwsUse.LEFT_OUT, LOGIN, LEFT_OUT),
+        (AwsRequirement.OPTIONAL, NOWHERE, AwsUnavailable("AWS was not asked: no region")),
+        (AwsRequirement.OPTIONAL, LOGIN, None),
+        (AwsRequirement.OPTIONAL, AwsOtherCluster("another"), None),
+        (AwsRequirement.WITHOUT_LOGIN, LOGIN, AwsUnavailable("AWS was not asked: no keys (Log in)")),
+        (AwsRequirement.WITHOUT_LOGIN, AwsOtherCluster("another"), None),
+        (AwsRequirement.REQUIRED, DENIED, None),
+        (AwsRequirement.REQUIRED, NOWHERE, None),
+        (AwsRequirement.LEFT_OUT, LOGIN, AWS_DISABLED),
     ],
 )
 def test_where_aws_cannot_be_believed_the_needs_say_what_follows(
-    use: AwsUse, error: Any, found: Unknown | None
+    use: AwsRequirement, error: Any, found: Unknown | None
 ) -> None:
     session = live(use, refusing(error))
     if found is None:
@@ -94,10 +94,10 @@ def test_where_aws_cannot_be_believed_the_needs_say_what_follows(
             _ = session.aws
         return
     assert session.aws == session.eks == session.ask(lambda aws: aws.cluster) == found
-    assert session.recognised == session.calls == session.profile == ""
-    assert (session.login is error) is (use is AwsUse.WITHOUT_LOGIN)
+    assert session.recognised == session.aws_calls == session.profile == ""
+    assert (session.login is error) is (use is AwsRequirement.WITHOUT_LOGIN)
     with pytest.raises(AwsDenied, match="nothing can be changed"):
-        _ = session.believed
+        _ = session.verified_aws
 
 
 class Counting:
@@ -106,15 +106,15 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[ObjectName] = []
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
+    def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
         self.asked.append(of)
         return Unknown("forbidden", "get configmaps")
 
 
 def test_a_single_object_is_asked_for_once_whatever_was_answered() -> None:
     objects = Counting()
-    once = ReadOnce(objects)
-    assert once.one(CONFIG) == once.one(CONFIG) == Unknown("forbidden", "get configmaps")
+    once = CachedObjectReader(objects)
+    assert once.read_object(CONFIG) == once.read_object(CONFIG) == Unknown("forbidden", "get configmaps")
     assert objects.asked == [CONFIG]
 
 
@@ -149,23 +149,23 @@ def of_dump(path: str, needs: ClusterNeeds) -> ClusterSession:
 
 def test_what_is_asked_of_a_dump_before_its_lists_is_not_missing_for_that(tmp_path: Path) -> None:
     session = of_dump(dump(tmp_path, config_map()), replace(PODS, objects=(CONFIG,)))
-    assert isinstance(session.objects.one(CONFIG), dict)
-    assert session.aws == NoAws(f"the snapshot {tmp_path} holds no answers of AWS")
+    assert isinstance(session.objects.read_object(CONFIG), dict)
+    assert session.aws == AwsUnavailable(f"the snapshot {tmp_path} holds no answers of AWS")
     with pytest.raises(SnapshotError, match="cannot be judged without them"):
-        _ = session.believed
+        _ = session.verified_aws
 
 
 def test_what_was_not_declared_is_not_said_to_be_missing_in_a_dump(tmp_path: Path) -> None:
     session = of_dump(dump(tmp_path, config_map()), PODS)
-    for ask in (lambda: session.signs, lambda: session.usage, lambda: session.past):
+    for ask in (lambda: session.interruption_reader, lambda: session.api_usage, lambda: session.change_reader):
         with pytest.raises(AssertionError, match="declare"):
             ask()
-    declared = session.reobserve(replace(PODS, signs=True))
-    assert declared.signs.events() == NotHeld(f"the snapshot {tmp_path} holds no Events")
+    declared = session.reobserve(replace(PODS, interruptions=True))
+    assert declared.interruption_reader.events() == NotInSnapshot(f"the snapshot {tmp_path} holds no Events")
 
 
 def test_what_aws_requires_is_told_before_a_dump_is_read(tmp_path: Path) -> None:
-    session = of_dump(dump(tmp_path), replace(PODS, aws=AwsUse.REQUIRED))
+    session = of_dump(dump(tmp_path), replace(PODS, aws=AwsRequirement.REQUIRED))
     with pytest.raises(SnapshotError, match="cannot be judged without them"):
         _ = session.cluster
 

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.controllers import Controller
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
@@ -99,5 +99,5 @@ def doc_of(plane: ControlPlane, resource: str, name: str, namespace: str = "defa
 
 
 def condition(doc: Doc, of_type: str) -> Doc:
-    found = [each for each in at(doc, "status", "conditions") or () if each["type"] == of_type]
+    found = [each for each in nested_field(doc, "status", "conditions") or () if each["type"] == of_type]
     return found[0] if found else {}

@@ -13,7 +13,7 @@ from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlaneLags, every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlaneLags, workload_controllers
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.examples import examples
 from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_plane, condition
@@ -57,14 +57,14 @@ class Guarded:
             self.plane.registry.create(f"{kind.lower()}s.apps", a_workload(kind, name, replicas, **spec), "default")
             guarding = a_budget_doc(name, app=name, **{limit: amount})
             self.plane.registry.create(BUDGETS, guarding, "default")
-        self.plane.start(Paced(*seconds), every_controller, lags)
+        self.plane.start(Paced(*seconds), workload_controllers, lags)
         self.pass_s(60)
         self.evicted: set[str] = set()
         self.gone: set[str] = set()
         self.plane.store.listen(self._look)
 
     def pass_s(self, seconds: float) -> None:
-        self.plane.agenda.run_until(self.plane.agenda.seconds + seconds)
+        self.plane.virtual_time.run_until(self.plane.virtual_time.seconds + seconds)
 
     def evict(self, place: int) -> bool:
         """Whether it was granted; not, if there is no pod to ask for."""
@@ -92,10 +92,10 @@ class Guarded:
         if change.item.resource == BUDGETS:
             assert change.item.doc["status"]["disruptionsAllowed"] >= 0
         if change.item.resource == "pods":
-            if change.what is StoreChangeKind.DELETED:
+            if change.change_kind is StoreChangeKind.DELETED:
                 self.gone.add(change.item.uid)
             app = change.item.doc["metadata"]["labels"]["app"]
-            if change.what is not StoreChangeKind.ADDED and change.before is not None and _ready(change.before.doc):
+            if change.change_kind is not StoreChangeKind.ADDED and change.before is not None and _ready(change.before.doc):
                 assert self.healthy(app) >= min(self.desired(app), self.apps[app][1]), f"{app} is below its budget"
 
     def _pods(self, app: str) -> Iterator[Any]:

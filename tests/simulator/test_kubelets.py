@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import DeleteOptions
 from tests.simulator.planes import NODES, PODS, Steady, a_node_doc, a_plane, a_pod_doc, condition, doc_of
@@ -14,16 +14,16 @@ from tests.simulator.planes import NODES, PODS, Steady, a_node_doc, a_plane, a_p
 
 def test_a_pod_is_ready_when_its_start_is_over_and_ends_when_it_has_run() -> None:
     plane = a_plane([a_node_doc("a"), a_pod_doc("new", restartPolicy="Never")], Steady(start=20, run=60))
-    plane.agenda.run_until(19)
+    plane.virtual_time.run_until(19)
     assert doc_of(plane, PODS, "new")["status"]["phase"] == "Pending"
-    plane.agenda.run_until(21)
+    plane.virtual_time.run_until(21)
     new = doc_of(plane, PODS, "new")
     assert condition(new, "Ready")["status"] == "True"
     assert [each["name"] for each in new["status"]["containerStatuses"]] == ["app"]
     assert new["status"]["startTime"] == "2026-11-20T08:00:20Z"
-    plane.agenda.run_until(79)
+    plane.virtual_time.run_until(79)
     assert doc_of(plane, PODS, "new")["status"]["phase"] == "Running"
-    plane.agenda.run_until(81)
+    plane.virtual_time.run_until(81)
     assert doc_of(plane, PODS, "new")["status"]["phase"] == "Succeeded"
 
 
@@ -33,12 +33,12 @@ def test_a_pod_stops_when_it_can_and_at_the_latest_when_its_grace_period_is_over
 ) -> None:
     plane = a_plane([a_node_doc("a"), a_pod_doc("old", "a")], Steady(stop=stop))
     deleted = plane.registry.delete(plane.registry.get(PODS, ("default", "old")), DeleteOptions(grace_s=grace))
-    assert not deleted.gone
+    assert not deleted.is_gone
     if grace > 30:  # a second deletion with less time is minded
         plane.registry.delete(plane.registry.get(PODS, ("default", "old")), DeleteOptions(grace_s=2))
-    plane.agenda.run_until(gone_s - 0.5)
+    plane.virtual_time.run_until(gone_s - 0.5)
     assert plane.store.get(PODS, ("default", "old")) is not None
-    plane.agenda.run_until(gone_s + 0.5)
+    plane.virtual_time.run_until(gone_s + 0.5)
     assert plane.store.get(PODS, ("default", "old")) is None
 
 
@@ -46,18 +46,18 @@ def test_a_pod_that_was_not_ready_in_the_dump_stays_so_and_without_its_node_noth
     plane = a_plane([a_node_doc("a"), a_pod_doc("crashing", "a", ready=False), a_pod_doc("lost", "gone")])
     before = doc_of(plane, PODS, "crashing")
     plane.registry.delete(plane.registry.get(PODS, ("default", "lost")))
-    plane.rest(600)
+    plane.run_until_idle(600)
     assert doc_of(plane, PODS, "crashing") is before
     assert plane.store.get(PODS, ("default", "lost")) is not None, "nobody stops it: pod garbage collection does"
 
 
 def node_of(plane: ControlPlane, name: str) -> str:
-    return str(at(doc_of(plane, PODS, name), "spec", "nodeName") or "")
+    return str(nested_field(doc_of(plane, PODS, name), "spec", "nodeName") or "")
 
 
 def test_pods_take_what_others_left() -> None:
     plane = a_plane([a_node_doc("a"), a_node_doc("b"), *(a_pod_doc(f"p{i}", cpu="1500m") for i in range(5))])
-    plane.rest(60)
+    plane.run_until_idle(60)
     nodes = [node_of(plane, f"p{i}") for i in range(5)]
     assert sorted(filter(None, nodes)) == ["a", "a", "b", "b"], "four fit, and the fifth waits"
     waiting = condition(doc_of(plane, PODS, f"p{nodes.index('')}"), "PodScheduled")
@@ -80,7 +80,7 @@ def test_pods_of_one_controller_are_spread() -> None:
     leaving["metadata"] |= {"deletionTimestamp": "2026-11-20T09:00:00Z", "deletionGracePeriodSeconds": 3600}
     pods = [owned(f"web-{i}") for i in range(6)]
     plane = a_plane([*map(a_node_doc, "abc"), *busy, leaving, *pods], Steady(stop=3600))
-    plane.rest(60)
+    plane.run_until_idle(60)
     assert Counter(node_of(plane, f"web-{i}") for i in range(6)) == {"a": 3, "b": 2, "c": 1}
 
 
@@ -90,7 +90,7 @@ def test_what_found_no_place_is_tried_again_when_something_changes(helps: str) -
     other = a_node_doc("b", unschedulable=helps == "a node is uncordoned")
     there = [] if helps in ("a pod goes", "a node comes") else [other]
     plane = a_plane([a_node_doc("a"), *there, a_pod_doc("full", "a", cpu="4"), a_pod_doc("waits", **picks)])
-    plane.rest(60)
+    plane.run_until_idle(60)
     assert not node_of(plane, "waits")
     if helps == "a pod goes":
         plane.registry.delete(plane.registry.get(PODS, ("default", "full")))
@@ -99,12 +99,12 @@ def test_what_found_no_place_is_tried_again_when_something_changes(helps: str) -
     else:
         item = plane.registry.get(NODES, ("", "b"))
         plane.registry.update(item, with_value({**item.doc, "spec": {}}, ("metadata", "labels", "disk"), "fast"))
-    plane.rest(120)
+    plane.run_until_idle(120)
     assert node_of(plane, "waits") == ("a" if helps == "a pod goes" else "b")
 
 
 def test_other_schedulers_pods_gated_ones_and_those_that_leave_are_left_alone() -> None:
     gated = a_pod_doc("gated", schedulingGates=[{"name": "wait"}])
     plane = a_plane([a_node_doc("a"), gated, a_pod_doc("others", schedulerName="volcano")])
-    plane.rest(60)
+    plane.run_until_idle(60)
     assert node_of(plane, "gated") == node_of(plane, "others") == ""

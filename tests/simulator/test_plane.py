@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.controllers import ControllerLimits, Loop, VirtualTime, WorkBudget
-from kubectl_eksdoc.simulator.disruptions import disrupted
+from kubectl_eksdoc.simulator.controllers import ControllerLimits, ControllerLoop, VirtualTime, WorkBudget
+from kubectl_eksdoc.simulator.disruptions import with_disruption_target
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoredItem
+from kubectl_eksdoc.simulator.store import ObjectKey, Store, StoreChange, StoredItem
 from tests.simulator.planes import (
     BUDGETS,
     NODES,
@@ -46,10 +46,10 @@ class Looks:
         self._refused = refused
         self.seen: list[tuple[float, str]] = []
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         return (change.item.key,)
 
-    def reconcile(self, key: Key) -> float | None:
+    def reconcile(self, key: ObjectKey) -> float | None:
         self.seen.append((self._agenda.seconds, key[1]))
         if self._refused:
             self._refused -= 1
@@ -84,7 +84,7 @@ def test_when_a_loop_looks_at_what(
     store, agenda = Store(), VirtualTime(START)
     add(store, *before)
     looks = Looks(store, agenda, **does)
-    Loop(looks, store, agenda, **how)  # type: ignore[arg-type]
+    ControllerLoop(looks, store, agenda, **how)  # type: ignore[arg-type]
     add(store, *names)
     for name in names:  # of several changes it sees the last
         item = store.get(THINGS, ("", name))
@@ -107,10 +107,10 @@ class Restless:
         self._every_s, self._changes = every_s, changes
         self._made = 0
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         return () if self._made else (change.item.key,)
 
-    def reconcile(self, key: Key) -> float | None:
+    def reconcile(self, key: ObjectKey) -> float | None:
         assert self.plane is not None
         self._made += 1
         store, item = self.plane.store, self.plane.store.get("pods", key)
@@ -128,21 +128,21 @@ def restless(every_s: float, changes: bool = False) -> ControlPlane:
     controller = Restless(every_s, changes)
     plane = a_plane([a_pod_doc("first")], workloads=[controller])
     controller.plane = plane
-    WorkBudget(plane.store, plane.agenda, ControllerLimits(created=20, created_each=5, changed=50, changed_each=10))
+    WorkBudget(plane.store, plane.virtual_time, ControllerLimits(created=20, created_per_object=5, changed=50, changed_per_object=10))
     return plane
 
 
 def test_one_that_makes_objects_without_an_end_is_stopped() -> None:
     plane = restless(0.1)
     with pytest.raises(UsageError) as caught:
-        plane.rest(3600)
+        plane.run_until_idle(3600)
     said = "the simulated cluster does not come to rest: objects of ReplicaSet default/web were created"
     assert caught.value.message.startswith(said) and "Rehearse without ReplicaSet default/web" in caught.value.hint
     assert plane.store.count("pods") < 100
     with pytest.raises(UsageError, match="objects of Pod default/first were changed"):
-        restless(0.1, changes=True).rest(3600)
+        restless(0.1, changes=True).run_until_idle(3600)
     plane = restless(200.0)  # the budget is one of an hour
-    plane.rest(10_000)
+    plane.run_until_idle(10_000)
     assert doc_of(plane, "pods", "web-45")
 
 
@@ -175,15 +175,15 @@ def test_it_is_what_asking_everybody_would_say(steps: list[tuple[str, str, str |
     budgets = [facts.budget(item) for item in store.list(BUDGETS)]
     for name in {name for _, name, _ in steps}:
         key = ("default", name)
-        there = [plane.roster.pod(key) is not None, plane.roster.budget(key) is not None]
+        there = [plane.budget_index.pod(key) is not None, plane.budget_index.budget(key) is not None]
         assert there == [store.get(resource, key) is not None for resource in (PODS, BUDGETS)]
     for budget in budgets:
         wanted = {pod.name for pod in pods if budget.selector.matches(pod.labels)}
-        assert {pod.name for pod in plane.roster.selected(budget)} == wanted
+        assert {pod.name for pod in plane.budget_index.selected_pods(budget)} == wanted
     for pod in pods:
-        said = [budget.name for budget in plane.roster.guards("default", pod.labels)]
+        said = [budget.name for budget in plane.budget_index.budgets_for("default", pod.labels)]
         assert said == sorted(b.name for b in budgets if b.selector.matches(pod.labels))
-        assert plane.roster.pod(("default", pod.name)) == pod
+        assert plane.budget_index.pod(("default", pod.name)) == pod
 
 
 WEB = [a_node_doc("a"), a_pod_doc("web-0", "a"), a_pod_doc("web-1", "a"), a_budget_doc()]
@@ -197,9 +197,9 @@ def status(plane: ControlPlane, name: str = "web") -> Doc:
 def test_a_granted_eviction_that_is_not_seen_is_forgotten_after_two_minutes() -> None:
     budget = with_value(a_budget_doc(allowed=0), ("status", "disruptedPods"), {"web-0": "2026-11-20T07:59:00Z"})
     plane = a_plane([*WEB[:3], with_value(budget, ("spec", "minAvailable"), 1)])
-    plane.agenda.run_until(50)
+    plane.virtual_time.run_until(50)
     assert (status(plane)["currentHealthy"], status(plane)["disruptionsAllowed"]) == (1, 0)
-    plane.agenda.run_until(70)
+    plane.virtual_time.run_until(70)
     assert (status(plane)["currentHealthy"], status(plane)["disruptionsAllowed"]) == (2, 1)
     assert "disruptedPods" not in status(plane)
 
@@ -207,23 +207,23 @@ def test_a_granted_eviction_that_is_not_seen_is_forgotten_after_two_minutes() ->
 def test_a_stale_status_of_a_dump_stays_until_something_changes() -> None:
     """Of a pod under two budgets the controller computes one: a dump may show the other one wrong."""
     plane = a_plane([*WEB[:3], with_value(a_budget_doc(), ("status", "currentHealthy"), 0)])
-    plane.rest(600)
+    plane.run_until_idle(600)
     assert status(plane)["currentHealthy"] == 0
     pod = plane.registry.get(PODS, ("default", "web-1"))
     plane.registry.update(pod, with_value(pod.doc, ("metadata", "annotations"), {"touched": "yes"}))
-    plane.rest(10)
+    plane.run_until_idle(10)
     assert status(plane)["currentHealthy"] == 2
 
 
 def test_a_pod_that_was_marked_and_not_deleted_loses_the_mark_after_two_minutes() -> None:
     stored = [StoredItem(PODS, ("default", name), 1, a_pod_doc(name, "a")) for name in ("web-0", "web-1")]
     since = "2026-11-20T08:00:00Z"
-    marked = disrupted(stored[0], "EvictionByEvictionAPI", "Eviction API: evicting", since)
-    by_kubelet = disrupted(stored[1], "TerminationByKubelet", "", since)
+    marked = with_disruption_target(stored[0], "EvictionByEvictionAPI", "Eviction API: evicting", since)
+    by_kubelet = with_disruption_target(stored[1], "TerminationByKubelet", "", since)
     plane = a_plane([a_node_doc("a"), marked, by_kubelet])
-    plane.agenda.run_until(119)
+    plane.virtual_time.run_until(119)
     assert condition(doc_of(plane, PODS, "web-0"), "DisruptionTarget")["status"] == "True"
-    plane.agenda.run_until(121)
+    plane.virtual_time.run_until(121)
     target = condition(doc_of(plane, PODS, "web-0"), "DisruptionTarget")
     assert (target["status"], target["lastTransitionTime"]) == ("False", "2026-11-20T08:02:00Z")
     assert "reason" not in target
@@ -232,9 +232,9 @@ def test_a_pod_that_was_marked_and_not_deleted_loses_the_mark_after_two_minutes(
 
 def test_a_node_that_joins_takes_what_waited() -> None:
     plane = a_plane([a_node_doc("a", unschedulable=True), a_pod_doc("waits")])
-    plane.agenda.after(10, lambda: mishaps.join(plane, doc_of(plane, NODES, "a"), "b"))
-    plane.rest(60)
-    assert at(doc_of(plane, PODS, "waits"), "spec", "nodeName") == "b"
+    plane.virtual_time.schedule(10, lambda: mishaps.join_node(plane, doc_of(plane, NODES, "a"), "b"))
+    plane.run_until_idle(60)
+    assert nested_field(doc_of(plane, PODS, "waits"), "spec", "nodeName") == "b"
     new = doc_of(plane, NODES, "b")
-    assert not at(new, "spec", "unschedulable")
+    assert not nested_field(new, "spec", "unschedulable")
     assert new["metadata"]["creationTimestamp"] == START.strftime("%Y-%m-%dT%H:%M:10Z")

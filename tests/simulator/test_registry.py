@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
-from kubectl_eksdoc.model.api_objects import Doc, with_value, without
+from kubectl_eksdoc.model.api_objects import Doc, with_value, without_path
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
-from kubectl_eksdoc.simulator.store import Names, Store, StoredItem, rfc3339
+from kubectl_eksdoc.simulator.store import NameGenerator, Store, StoredItem, rfc3339
 
 START = datetime(2026, 11, 20, 8, 0, 0, 500_000, tzinfo=timezone.utc)
 FINALIZERS = st.lists(st.sampled_from(["a/x", "b/y"]), unique=True)
@@ -25,7 +25,7 @@ PODS = st.fixed_dictionaries(
 
 
 def registry() -> Registry:
-    made = Registry(Store(), VirtualTime(START), Names(1))
+    made = Registry(Store(), VirtualTime(START), NameGenerator(1))
     meta = {"name": "shop", "uid": "shop"}
     made.store.add("namespaces", ("", "shop"), {"kind": "Namespace", "apiVersion": "v1", "metadata": meta})
     return made
@@ -56,10 +56,10 @@ def test_a_pod_goes_when_nobody_has_to_stop_or_release_it(of: Doc, asked: int | 
     assert into.get("pods", made.key) is made
     deleted = into.delete(made, DeleteOptions(asked))
     number = ("metadata", "resourceVersion")
-    assert (dry.gone, without(dry.item.doc, number)) == (deleted.gone, without(deleted.item.doc, number))
+    assert (dry.is_gone, without_path(dry.item.doc, number)) == (deleted.is_gone, without_path(deleted.item.doc, number))
     grace_s = seconds_to_stop(of, asked)
-    assert deleted.gone is (grace_s == 0 and not of["finalizers"])
-    assert (into.store.get("pods", made.key) is None) is deleted.gone
+    assert deleted.is_gone is (grace_s == 0 and not of["finalizers"])
+    assert (into.store.get("pods", made.key) is None) is deleted.is_gone
     meta = deleted.item.doc["metadata"]
     assert (meta["uid"], meta["deletionGracePeriodSeconds"], meta["generation"]) == (made.uid, grace_s, 2)
     assert meta["deletionTimestamp"] == rfc3339(START.replace(microsecond=0) + timedelta(seconds=grace_s))
@@ -109,7 +109,7 @@ def test_what_the_server_sets_nobody_else_does(said: str, replicas: int) -> None
     assert made.doc["metadata"]["generation"] == 1
     assert made.doc["metadata"]["resourceVersion"] == str(into.store.version)
     assert made.uid not in ("", said)
-    assert not made.leaving
+    assert not made.deleting
     changed = into.update(made, with_value(made.doc, ("spec", "replicas"), replicas))
     assert changed.doc["metadata"]["generation"] == (1 if replicas == 1 else 2)
     assert (changed is made) is (replicas == 1)

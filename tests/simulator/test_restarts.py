@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests.examples import examples
 from tests.simulator.planes import BUDGETS, Steady, a_budget_doc, a_node_doc, a_plane
 from tests.simulator.workloads.world import a_template, a_workload
@@ -26,7 +26,7 @@ STABLE = {"restartPolicy": "Always", "terminationGracePeriodSeconds": 30}
 
 def a_world() -> ControlPlane:
     plane = a_plane(NODES, started=False)
-    plane.start(PACE, every_controller)
+    plane.start(PACE, workload_controllers)
     for resource, doc in WORKLOADS:
         plane.registry.create(resource, doc, "default")
     return plane
@@ -55,14 +55,14 @@ def write(resource: str, name: str, *path: str, to: Any) -> Callable[[ControlPla
 
 
 ACTS: dict[str, Callable[[ControlPlane], object]] = {
-    "drain n1": lambda plane: mishaps.drain(plane, "n1"),
-    "drain n2": lambda plane: mishaps.drain(plane, "n2"),
+    "drain n1": lambda plane: mishaps.drain_node(plane, "n1"),
+    "drain n2": lambda plane: mishaps.drain_node(plane, "n2"),
     "uncordon n1": lambda plane: mishaps.uncordon(plane, "n1"),
-    "lose n2": lambda plane: mishaps.disappear(plane, "n2"),
+    "lose n2": lambda plane: mishaps.delete_node(plane, "n2"),
     "more": write("deployments.apps", "web", "spec", "replicas", to=7),
     "fewer": write("statefulsets.apps", "db", "spec", "replicas", to=1),
     "roll out": write("deployments.apps", "web", "spec", "template", "metadata", "annotations", to={"at": "2"}),
-    "delete": lambda plane: mishaps.delete(plane, "default", "db-0"),
+    "delete": lambda plane: mishaps.delete_pod(plane, "default", "db-0"),
 }
 MOMENTS = st.floats(0.0, LAST_S, allow_nan=False).map(lambda moment: round(moment, 3))
 SCRIPTS = st.lists(st.tuples(st.integers(1, int(LAST_S)).map(float), st.sampled_from(sorted(ACTS))), max_size=5)
@@ -71,10 +71,10 @@ SCRIPTS = st.lists(st.tuples(st.integers(1, int(LAST_S)).map(float), st.sampled_
 def ended(script: list[tuple[float, str]], restarts: list[float]) -> Doc:
     plane = a_world()
     for moment, act in script:
-        plane.agenda.after(moment, lambda act=act: ACTS[act](plane))  # type: ignore[misc]
+        plane.virtual_time.schedule(moment, lambda act=act: ACTS[act](plane))  # type: ignore[misc]
     for moment in restarts:
-        plane.agenda.after(moment, plane.restart)
-    plane.agenda.run_until(END_S)
+        plane.virtual_time.schedule(moment, plane.restart)
+    plane.virtual_time.run_until(END_S)
     return shape(plane)
 
 
@@ -82,7 +82,7 @@ def shape(plane: ControlPlane) -> Doc:
     """What does not depend on chance: how many there are of what, and what controllers say of it."""
     docs = {resource: [item.doc for item in plane.store.list(resource)] for resource in plane.store.resources()}
     pods = Counter(
-        (doc["metadata"]["labels"]["app"], at(doc, "status", "phase"), "deletionTimestamp" in doc["metadata"])
+        (doc["metadata"]["labels"]["app"], nested_field(doc, "status", "phase"), "deletionTimestamp" in doc["metadata"])
         for doc in docs["pods"]
         if doc["metadata"]["labels"]["app"] != "job"
     )

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.simulator.store import Key, ResourceVersionExpired, Stale, Store, StoreChange, StoreChangeKind
+from kubectl_eksdoc.simulator.store import ObjectKey, ResourceVersionExpired, StaleItem, Store, StoreChange, StoreChangeKind
 
 RESOURCES = ("pods", "leases.coordination.k8s.io")
-KEYS: list[Key] = [(namespace, name) for namespace in ("a", "a-b", "a0", "") for name in ("x", "x-y", "x.y", "z")]
+KEYS: list[ObjectKey] = [(namespace, name) for namespace in ("a", "a-b", "a0", "") for name in ("x", "x-y", "x.y", "z")]
 """Names that etcd sorts as text with the slash in it: ``a-b/x`` is before ``a/x``."""
 
 DEEDS = st.lists(
@@ -20,27 +20,27 @@ DEEDS = st.lists(
               st.sampled_from(KEYS), st.integers(0, 2)),
     max_size=40,
 )  # fmt: skip
-Objects = dict[Key, dict[str, Any]]
+Objects = dict[ObjectKey, dict[str, Any]]
 
 
 class Plain:
     """What was there after each version, and every change, next to a store that all of it is done to."""
 
     def __init__(self, kept: int) -> None:
-        self.store = Store(kept=kept)
+        self.store = Store(max_changes=kept)
         self.kept = kept
         self.after: list[dict[str, Objects]] = [{resource: {} for resource in RESOURCES}]
-        self.changes: list[tuple[int, str, StoreChangeKind, Key]] = []
+        self.changes: list[tuple[int, str, StoreChangeKind, ObjectKey]] = []
         self.oldest = dict.fromkeys(RESOURCES, 0)
 
-    def do(self, what: str, resource: str, key: Key, value: int) -> None:
+    def do(self, what: str, resource: str, key: ObjectKey, value: int) -> None:
         if what == "forget":
-            self.store.forget()
+            self.store.drop_changes()
             self.oldest = dict.fromkeys(RESOURCES, self.store.version)
         else:
             self._write(what, resource, key, value)
 
-    def _write(self, what: str, resource: str, key: Key, value: int) -> None:
+    def _write(self, what: str, resource: str, key: ObjectKey, value: int) -> None:
         there = self.store.get(resource, key)
         doc = {"metadata": {"name": key[1]}, "value": value}
         if what == "remove":
@@ -56,7 +56,7 @@ class Plain:
         else:
             assert self.store.replace(there, there.doc) is there, "the same is not written again"
 
-    def _note(self, resource: str, what: StoreChangeKind, key: Key, doc: dict[str, Any] | None) -> None:
+    def _note(self, resource: str, what: StoreChangeKind, key: ObjectKey, doc: dict[str, Any] | None) -> None:
         state = copy.deepcopy(self.after[-1])
         if doc is None:
             del state[resource][key]
@@ -88,24 +88,24 @@ def test_lists_versions_and_changes_are_those_of_the_plainest_store(deeds: list[
             assert keys == [key for key in listed if key[0] == namespace]
         for version, state in enumerate(plain.after):
             if version < plain.oldest[resource]:
-                for ask in (plain.store.as_of, plain.store.since):
+                for ask in (plain.store.items_as_of, plain.store.changes_since):
                     with pytest.raises(ResourceVersionExpired):
                         ask(resource, version)
                 continue
-            assert {key: each.doc for key, each in plain.store.as_of(resource, version).items()} == state[resource]
-            told = [(c.version, c.item.resource, c.what, c.item.key) for c in plain.store.since(resource, version)]
+            assert {key: each.doc for key, each in plain.store.items_as_of(resource, version).items()} == state[resource]
+            told = [(c.version, c.item.resource, c.change_kind, c.item.key) for c in plain.store.changes_since(resource, version)]
             assert told == [change for change in plain.changes if change[0] > version and change[1] == resource]
 
 
 @given(st.sampled_from(RESOURCES), st.sampled_from(KEYS))
-def test_what_is_not_there_any_more_is_not_written_over(resource: str, key: Key) -> None:
+def test_what_is_not_there_any_more_is_not_written_over(resource: str, key: ObjectKey) -> None:
     plain = Plain(1000)
     old = plain.store.add(resource, key, {"metadata": {"name": key[1]}, "value": 9})
     new = plain.store.replace(old, {"metadata": {"name": key[1]}, "value": 8})
-    with pytest.raises(Stale):
+    with pytest.raises(StaleItem):
         plain.store.replace(old, new.doc)
-    with pytest.raises(Stale):
+    with pytest.raises(StaleItem):
         plain.store.remove(old)
-    with pytest.raises(Stale):
+    with pytest.raises(StaleItem):
         plain.store.add(resource, key, old.doc)
     assert plain.store.get(resource, key) is new

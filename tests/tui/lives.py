@@ -12,14 +12,14 @@ from queue import Empty, SimpleQueue
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.kubernetes.news import News
-from kubectl_eksdoc.model.actions import Errand
+from kubectl_eksdoc.kubernetes.news import RunUpdate
+from kubectl_eksdoc.model.actions import RunCommand
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import ClusterAddress
 from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.snapshots import LastView, last_view_of
-from kubectl_eksdoc.ports import Field
+from kubectl_eksdoc.ports import RunBackend
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening, Progress
 from tests.tui.pilots import NOW, read_demo
 
@@ -43,10 +43,10 @@ class FakeField:
     """Tells what is put into it; an error is raised once what was put before it is told."""
 
     def __init__(self) -> None:
-        self.told: SimpleQueue[News | EksdocError] = SimpleQueue()
+        self.told: SimpleQueue[RunUpdate | EksdocError] = SimpleQueue()
         self.closed = threading.Event()
 
-    def news(self, wait_s: float) -> Sequence[News]:
+    def updates(self, wait_s: float) -> Sequence[RunUpdate]:
         try:
             news = self.told.get(timeout=min(wait_s, 0.02))
         except Empty:
@@ -55,10 +55,10 @@ class FakeField:
             raise news
         return (news,)
 
-    def do(self, act: Errand) -> None:
+    def do(self, act: RunCommand) -> None:
         raise AssertionError("nothing is done from where it is only watched")
 
-    def renew(self) -> None:
+    def restart_watches(self) -> None:
         raise AssertionError("it was never lost")
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class LiveCluster:
         return answer
 
     @contextmanager
-    def watch(self) -> Iterator[Field]:
+    def watch(self) -> Iterator[RunBackend]:
         self.watches.append(FakeField())
         yield self.watches[-1]
 
@@ -113,14 +113,14 @@ class LiveCluster:
 
     def opening(self, ascii: bool = False) -> Opening:
         live = LiveClusterAccess(
-            where=lambda: ClusterAddress(self.context, self.server, "0" * 20),
+            address=lambda: ClusterAddress(self.context, self.server, "0" * 20),
             last_view=lambda: self.last,
             remember=lambda cluster: self.kept.append(last_view_of(cluster)),
             watch=self.watch,
             contexts=lambda: self.others,
-            at=self.at,
+            open_context=self.at,
             pod_report=self.pod_report,
-            denied=lambda asked: tuple(each for each in asked if each in self.denied),
+            denied_rights=lambda asked: tuple(each for each in asked if each in self.denied),
         )
         return Opening(
             self.read,
@@ -129,5 +129,5 @@ class LiveCluster:
             self.clock,
             ascii=ascii,
             live=live,
-            needs=lambda: rights.needs("kube-system"),
+            required_rights=lambda: rights.plan_permissions("kube-system"),
         )

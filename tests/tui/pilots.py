@@ -23,7 +23,7 @@ from kubectl_eksdoc.tui.opening import Opening, Progress
 from kubectl_eksdoc.tui.pages import PageOf
 from kubectl_eksdoc.tui.panel import AskLine
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.tables.pods import EMPTY
+from kubectl_eksdoc.tui.tables.pods import EMPTY_SHEET
 from tests.tui.shared import SharedApp, Work, with_own, with_shared
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
@@ -99,9 +99,9 @@ def with_opening(opening: Opening, size: tuple[int, int], work: Work) -> EksdocA
 
 
 def forget_run(app: EksdocApp) -> None:
-    if app._following is not None and app._following._timer is not None:
-        app._following._timer.stop()
-    app._following = None
+    if app._followed_run is not None and app._followed_run._timer is not None:
+        app._followed_run._timer.stop()
+    app._followed_run = None
 
 
 async def _tidy(pilot: Pilot[Any], size: tuple[int, int]) -> None:
@@ -133,18 +133,18 @@ async def as_first(pilot: Pilot[Any], size: tuple[int, int], model: Model) -> No
     while app.screen is not screen:
         app.pop_screen()
     await _tidy(pilot, size)
-    screen._marking, screen._range_from = False, None
+    screen._is_marking, screen._range_from = False, None
     for line in screen.query(AskLine):
         line.display = False
     for table in screen.query(LineTable):
-        table._across = table._cursor = 0
-        table.show(EMPTY)
+        table._scrolled_columns = table._cursor_row = 0
+        table.show(EMPTY_SHEET)
     for page in screen.query(PageOf):
-        page._made_from = ()
+        page._shown_inputs = ()
     screen.model = model
     screen._show_place(ScreenPlace(ScreenPage.PLAN))
-    screen.before.clear()
-    screen.after.clear()
+    screen.back_stack.clear()
+    screen.forward_stack.clear()
     await pilot.pause()
 
 
@@ -156,7 +156,7 @@ async def planned(pilot: Pilot[Any]) -> None:
     """Until the cluster is read, or cannot be, and nothing is being planned."""
     for _ in range(2400):
         model = main_screen(pilot.app).model
-        if (model.facts is not None or model.trouble) and (not model.stale or model.trouble):
+        if (model.facts is not None or model.error) and (not model.is_stale or model.error):
             return
         await asyncio.sleep(0.005)
         await pilot.pause()

@@ -11,8 +11,8 @@ from textual.app import App
 from kubectl_eksdoc.drain.command.screen_ports import RunKind
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.drain.report.plan import DrainView
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.drain.run.runner import DryRunResult, _Refused
+from kubectl_eksdoc.drain.run.events import DrainEventKind
+from kubectl_eksdoc.drain.run.runner import DryRunResult, _RefusedRequest
 from kubectl_eksdoc.errors import Drifted, Forbidden, Unreachable
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.tui.offline import OfflineScreen
@@ -101,7 +101,7 @@ def of_live(
                 if key.startswith("+"):
                     made.may_answer.clear()  # it is not read meanwhile
                     made.clock.pass_s(float(key))
-                    await until(pilot, lambda: screen.model.reads.begun is not None)
+                    await until(pilot, lambda: screen.model.reads.started_at is not None)
                     screen.show()
                 else:
                     await pilot.press(key)
@@ -119,11 +119,11 @@ def _is_offline(pilot: Drives, screen: PlanScreen) -> bool:
 
 
 def _guarded(cluster: LiveCluster) -> Opening:
-    return replace(cluster.opening(), production="blue|shop", no_desk="EKSDOC_READ_ONLY is set")
+    return replace(cluster.opening(), production_pattern="blue|shop", read_only_reason="EKSDOC_READ_ONLY is set")
 
 
 def _left_in_the_middle(cluster: LiveCluster) -> Opening:
-    return replace(cluster.opening(), production="blue|shop", desk=ScriptedDesk(runs=SUMMARIES))
+    return replace(cluster.opening(), production_pattern="blue|shop", run_controller=ScriptedDesk(runs=SUMMARIES))
 
 
 def _has_unfinished(pilot: Drives, screen: PlanScreen) -> bool:
@@ -145,7 +145,7 @@ LIVES: dict[str, Scene] = {
     "stale": of_live(lambda: LiveCluster([DEMO, GONE], targeting=BLUE), "ctrl+r", "+48"),
     "reading": of_live(LiveCluster, until_it=lambda pilot, screen: True, ready=False),
     "old-view": of_live(
-        lambda: LiveCluster(last=old_view()), "j", "space", until_it=lambda pilot, screen: screen.model.old, ready=False
+        lambda: LiveCluster(last=old_view()), "j", "space", until_it=lambda pilot, screen: screen.model.is_old, ready=False
     ),
     "offline": of_live(lambda: LiveCluster([GONE], last=old_view(), server=AT), until_it=_is_offline),
     "forbidden": of_live(lambda: LiveCluster([NO_LIST]), until_it=_is_offline),
@@ -175,7 +175,7 @@ def of_run(happens: Callable[[Show, ScriptedLive], Awaitable[None]], *keys: str,
 
 async def _refused(shown: Show, live: ScriptedLive) -> None:
     await of_runs.running(shown, live)
-    live.happens(Happened.REFUSED, "shop/web-1", "blue-1", WHY)
+    live.happens(DrainEventKind.REFUSED, "shop/web-1", "blue-1", WHY)
     await shown.looks()
 
 
@@ -186,7 +186,7 @@ async def _stopping(show: Show, live: ScriptedLive) -> None:
 
 async def _held(shown: Show, live: ScriptedLive) -> None:
     await of_runs.running(shown, live)
-    live.happens(Happened.HELD, why="the API server does not answer: connection refused")
+    live.happens(DrainEventKind.HELD, why="the API server does not answer: connection refused")
     live.stands(held="the API server does not answer: connection refused", left_s=None)
     await shown.looks()
 
@@ -208,7 +208,7 @@ RUNS: dict[str, Scene] = {
     "run-filter": of_run(of_runs.running, "6", "slash", *"kafka"),
     "run-problems": of_run(_refused, "6", "v"),
     "run-below": of_run(of_runs.running, "1"),
-    "run-giving-back": of_run(_begins, kind=RunKind.GIVE_BACK),
+    "run-giving-back": of_run(_begins, kind=RunKind.ROLLBACK),
 }
 
 
@@ -228,15 +228,15 @@ def of_desk(desk: Callable[[], ScriptedDesk], sees: str, *keys: str, types: str 
 
 
 class DryRunDesk(ScriptedDesk):
-    def __init__(self, *refused: _Refused) -> None:
+    def __init__(self, *refused: _RefusedRequest) -> None:
         super().__init__()
         self._refused = refused
 
-    def try_first(self, shown: DrainView) -> DryRunResult:
+    def dry_run_first_round(self, shown: DrainView) -> DryRunResult:
         return DryRunResult(14, self._refused)
 
 
-FORBIDDEN = _Refused("cordon blue-3", 'nodes "blue-3" is forbidden: User "ann" cannot patch resource "nodes"')
+FORBIDDEN = _RefusedRequest("cordon blue-3", 'nodes "blue-3" is forbidden: User "ann" cannot patch resource "nodes"')
 CHANGED = Drifted("the cluster has changed since this plan was made: 7 pods are on other nodes", "Press ctrl+r, then r")
 SUMMARIES = (
     RunSummary("20261120-085000-7f3a", BEGAN, "STOPPED", "ann@laptop/1", BEGAN, "3 of 5 nodes drained; ann stopped it"),

@@ -14,8 +14,8 @@ from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import ConfigError, Forbidden
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
-from kubectl_eksdoc.tui.command.main import Pinned, at
+from kubectl_eksdoc.model.journal import JournalEntries, NoteKind, NoteEntry
+from kubectl_eksdoc.tui.command.main import PinnedConnection, with_kube_context
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
 from tests.builders import NOW
 from tests.cli.running import FakeRuns, FakeSource, Terminal
@@ -42,7 +42,7 @@ def opened(
     around = CommandContext(Terminal(), Terminal(), environ, stdin=Terminal(), open_screens=screens)
     around = around if source is None else replace(around, open_reader=source.open)
     around = around if runs is None else replace(around, run_edges=DrainRunEdges(open_runs=runs.open))
-    assert run(["--kubeconfig", config], around.stdout, around.stderr, around=around) == 0
+    assert run(["--kubeconfig", config], around.stdout, around.stderr, context=around) == 0
     (opening,) = screens.openings
     assert opening.live is not None
     return opening, opening.live
@@ -58,22 +58,22 @@ def test_what_is_read_is_remembered_for_this_context_and_no_other(tmp_path: Path
         contexts = {"blue": ("lab", "me"), "green": ("lab", "me")}
         config = kubeconfigs.many(tmp_path / "config", {"lab": there}, {"me": {}}, contexts, "blue")
         opening, live = opened(config, tmp_path)
-        assert live.contexts() == ("blue", "green") and live.where().context == "blue"
+        assert live.contexts() == ("blue", "green") and live.address().context == "blue"
         assert live.last_view() is None
         cluster = opening.read(unheard)
         live.remember(cluster)
         view = live.last_view()
         assert view is not None and {node.name for node in view.nodes} == {node.name for node in cluster.nodes}
-        other = live.at("green")
+        other = live.open_context("green")
         assert other.context == "green" and other.live is not None
-        assert other.live.where().context == "green" and other.live.last_view() is None
+        assert other.live.address().context == "green" and other.live.last_view() is None
         assert other.read(unheard).identity.context == "green"
-        assert live.where().context == "blue", "the one before is as it was"
+        assert live.address().context == "blue", "the one before is as it was"
 
 
 def test_the_context_stays_whatever_is_chosen_in_the_kubeconfig_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "config"
-    pinned = Pinned(Connection(kubeconfig=str(path)))
+    pinned = PinnedConnection(Connection(kubeconfig=str(path)))
     with pytest.raises(ConfigError):
         pinned()
     clusters = {"a": {"server": "https://a"}, "b": {"server": "https://b"}}
@@ -102,12 +102,12 @@ def test_another_context_is_not_reached_by_what_was_said_of_this_one() -> None:
         page_size=100,
     )
     wanted = Connection(kubeconfig="/k", context="green", impersonate_user="jane", request_timeout=7.0, page_size=100)
-    assert at(given, "green") == wanted
+    assert with_kube_context(given, "green") == wanted
 
 
 def test_stop_times_are_those_of_the_journals_and_why_not_is_a_note_of_the_cluster(tmp_path: Path) -> None:
     config = kubeconfigs.one(tmp_path / "config", "https://a")
-    stopped = Entries((Note(1, NOW, JournalNote.STOPPED, "default/ReplicaSet/web", "3.0"),))
+    stopped = JournalEntries((NoteEntry(1, NOW, NoteKind.STOPPED, "default/ReplicaSet/web", "3.0"),))
     opening, _ = opened(config, tmp_path, FakeSource(), FakeRuns({"20261120-0800-4f2a": stopped}))
     cluster = opening.read(unheard)
     assert (cluster.stops, cluster.notes) == ((("default/ReplicaSet/web", 3.0),), ())
@@ -129,8 +129,8 @@ def test_a_right_without_which_nothing_can_be_said_is_explained(tmp_path: Path) 
 def test_the_rights_of_a_plan_are_those_of_all_that_it_reads(tmp_path: Path) -> None:
     config = kubeconfigs.one(tmp_path / "config", "https://nowhere")
     opening, _ = opened(config, tmp_path)
-    assert opening.needs is not None
-    needs = opening.needs()
+    assert opening.required_rights is not None
+    needs = opening.required_rights()
     assert [need.permission.resource for need in needs.plan] == list(kinds.ALL)
     assert not {need.permission for need in needs.plan} & {need.permission for need in needs.run}
     assert ("create", "eviction") in {(n.permission.verb, n.permission.subresource) for n in needs.run}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.tui import keymap
-from kubectl_eksdoc.tui.keymap import COMMANDS, KEYS, ScreenPage, Typed
+from kubectl_eksdoc.tui.keymap import PROMPT_COMMANDS, PLAN_KEYS, ScreenPage, TypedCommand
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.pilots import Drives, drive, press
 
@@ -24,14 +24,14 @@ from tests.tui.pilots import Drives, drive, press
     ],
 )
 def test_a_page_is_found_by_its_name_and_by_how_it_begins(typed: str, meant: str) -> None:
-    found = keymap.read_command(typed)
-    assert isinstance(found, Typed) and found.command.names[0] == meant
+    found = keymap.parse_command(typed)
+    assert isinstance(found, TypedCommand) and found.command.names[0] == meant
 
 
 def test_what_stands_behind_it_may_be_cut_short_too() -> None:
-    found = keymap.read_command("theme li")
-    assert isinstance(found, Typed) and found.value == "light"
-    assert keymap.read_command("theme") == keymap.read_command("theme x") == "write :theme dark or light"
+    found = keymap.parse_command("theme li")
+    assert isinstance(found, TypedCommand) and found.value == "light"
+    assert keymap.parse_command("theme") == keymap.parse_command("theme x") == "write :theme dark or light"
 
 
 @pytest.mark.parametrize(
@@ -45,20 +45,20 @@ def test_what_stands_behind_it_may_be_cut_short_too() -> None:
     ],
 )
 def test_what_is_not_meant_by_one_of_them_is_said(typed: str, said: str) -> None:
-    assert str(keymap.read_command(typed)).startswith(said)
+    assert str(keymap.parse_command(typed)).startswith(said)
 
 
 def test_no_name_is_of_two_commands_and_every_key_is_one() -> None:
-    names = [name for each in COMMANDS for name in each.names]
+    names = [name for each in PROMPT_COMMANDS for name in each.names]
     assert len(names) == len(set(names))
-    assert {each.key for each in COMMANDS} - {""} <= {key.id for key in KEYS}
+    assert {each.key for each in PROMPT_COMMANDS} - {""} <= {key.id for key in PLAN_KEYS}
 
 
 @given(st.text(max_size=10))
 def test_whatever_is_typed_there_is_an_answer(typed: str) -> None:
-    found = keymap.read_command(typed)
-    assert isinstance(found, Typed) or found
-    assert set(keymap.begins(typed)) <= {each.names[0] for each in COMMANDS}
+    found = keymap.parse_command(typed)
+    assert isinstance(found, TypedCommand) or found
+    assert set(keymap.command_candidates(typed)) <= {each.names[0] for each in PROMPT_COMMANDS}
 
 
 def test_a_page_is_opened_by_its_name() -> None:
@@ -66,6 +66,6 @@ def test_a_page_is_opened_by_its_name() -> None:
         await press(pilot, "colon", *"block", "enter")
         assert screen.page is ScreenPage.BLOCKERS
         await press(pilot, "colon", *"no", "enter")
-        assert screen.page is ScreenPage.PLAN and screen._of(ScreenPage.PLAN).table.has_focus
+        assert screen.page is ScreenPage.PLAN and screen._page_widget(ScreenPage.PLAN).table.has_focus
 
     drive(type_it)

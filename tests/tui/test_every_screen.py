@@ -15,7 +15,7 @@ from textual.app import App
 from textual.widgets import Input
 
 from kubectl_eksdoc.tui import base_app as framed
-from kubectl_eksdoc.tui.keymap import FootBar, HeadLine, named
+from kubectl_eksdoc.tui.keymap import FootBar, HeadLine, textual_key_name
 from tests.examples import one_in
 from tests.report.golden import check_golden
 from tests.tui.pilots import Drives
@@ -96,7 +96,7 @@ def dead_keys(app: App[int]) -> list[str]:
         called = [ids[found[1]] for action in hint.actions if (found := _DOES.match(action)) and found[1] in ids]
         dead += [f"{key.shown}: {refusal(key)}" for key in called if refusal(key)]
         if not called and not hint.actions and hint.words:
-            dead += [each for each in hint.key.split() if named(_LONG.get(each, each)) not in screen.active_bindings]
+            dead += [each for each in hint.key.split() if textual_key_name(_LONG.get(each, each)) not in screen.active_bindings]
     return dead
 
 

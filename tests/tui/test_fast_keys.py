@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.events import Key
 
-from kubectl_eksdoc.tui.base_app import MOST_WAITING, TerminalDriver
+from kubectl_eksdoc.tui.base_app import MAX_QUEUED_KEYS, TerminalDriver
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.pages import PageOf
 from kubectl_eksdoc.tui.rights import RightsScreen
@@ -39,13 +39,13 @@ def test_a_burst_marks_what_slow_typing_marks(keys: str) -> None:
             burst(pilot, key)
             await pilot.pause()
         await planned(pilot)
-        seen.append((screen.model.choice.ask.marked, screen._node))
+        seen.append((screen.model.choice.plan_input.marked, screen._cursor_node))
 
     async def at_once(pilot: Drives, screen: PlanScreen) -> None:
         burst(pilot, keys)
         await pilot.pause(0.1)
         await planned(pilot)
-        seen.append((screen.model.choice.ask.marked, screen._node))
+        seen.append((screen.model.choice.plan_input.marked, screen._cursor_node))
 
     drive(slowly)
     drive(at_once)
@@ -69,9 +69,9 @@ def test_the_key_behind_m_never_does_what_it_does_alone_while_nothing_is_read() 
         await planned(pilot)
         burst(pilot, "o")
         await pilot.pause(0.1)
-        assert pilot.app.screen is screen and len(screen.model.choice.ask.marked) == 9
+        assert pilot.app.screen is screen and len(screen.model.choice.plan_input.marked) == 9
 
-    opening = replace(cluster.opening(), desk=ScriptedDesk())
+    opening = replace(cluster.opening(), run_controller=ScriptedDesk())
     drive(too_early, opening, ready=False)
 
 
@@ -137,7 +137,7 @@ class Slow:
 
 def a_driver(app: Slow) -> TerminalDriver:
     driver: Any = TerminalDriver.__new__(TerminalDriver)
-    driver._app, driver._loop, driver._posting = app, asyncio.get_running_loop(), []
+    driver._app, driver._loop, driver._pending_messages = app, asyncio.get_running_loop(), []
     driver.exit_event = threading.Event()
     return driver
 
@@ -157,7 +157,7 @@ def test_few_keys_wait_in_the_app_and_none_is_lost_or_overtaken() -> None:
             if app.waiting:
                 came.append(app.waiting.pop(0))
         await handing
-        assert came == [key.key for key in sent] and most <= MOST_WAITING
+        assert came == [key.key for key in sent] and most <= MAX_QUEUED_KEYS
 
     asyncio.run(hundreds())
 
@@ -167,7 +167,7 @@ def test_what_waits_in_the_terminal_holds_up_no_exit() -> None:
         app = Slow()
         driver = a_driver(app)
         handing = asyncio.create_task(asyncio.to_thread(lambda: [*map(driver.send_message, keys(100))]))
-        while app.message_queue_size < MOST_WAITING and not handing.done():
+        while app.message_queue_size < MAX_QUEUED_KEYS and not handing.done():
             await asyncio.sleep(0)
         driver.exit_event.set()
         await handing
@@ -182,7 +182,7 @@ def test_turning_pages_back_makes_no_page_anew() -> None:
         await press(pilot, "1", "2", "1")
         assert all(page.table.sheet is sheet for page, sheet in zip(screen.query(PageOf), sheets, strict=True))
         await press(pilot, "space")
-        assert screen._of(ScreenPage.PLAN).table.sheet is not sheets[0]
+        assert screen._page_widget(ScreenPage.PLAN).table.sheet is not sheets[0]
 
     drive(there_and_back)
 
@@ -221,10 +221,10 @@ def test_a_key_that_is_bound_to_nothing_does_nothing_on_the_screen_that_the_next
 def test_a_page_down_behind_the_key_that_shows_the_table_goes_as_far_as_alone() -> None:
     async def down(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "g", "ctrl+f")
-        alone = screen._node
+        alone = screen._cursor_node
         await press(pilot, "g")
-        assert screen._node != alone
+        assert screen._cursor_node != alone
         await at_once(pilot, "3", "1", "ctrl+f")
-        assert screen._node == alone
+        assert screen._cursor_node == alone
 
     drive(down)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.tui.keymap import FootBar, Hint, ScreenPage, fitting
-from kubectl_eksdoc.tui.panel import hanging
+from kubectl_eksdoc.tui.keymap import FootBar, Hint, ScreenPage, fit_hints
+from kubectl_eksdoc.tui.panel import hang_lines
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.tables.pods import cells
+from kubectl_eksdoc.tui.tables.pods import cell_width
 from tests.tui.pilots import Drives, drive, lines, page_text, planned, press
 
 HINTS = (Hint("space", "mark"), Hint("r", "run…"), Hint("?", "help"), Hint("1 2", "pages"), Hint("z", "undo"))
@@ -26,7 +26,7 @@ HINTS = (Hint("space", "mark"), Hint("r", "run…"), Hint("?", "help"), Hint("1 
     ],
 )
 def test_what_does_not_fit_is_left_out_from_the_end_and_that_is_said(room: int, kept: list[str]) -> None:
-    assert [hint.key for hint in fitting(HINTS, room, "…")] == kept
+    assert [hint.key for hint in fit_hints(HINTS, room, "…")] == kept
 
 
 def test_page_2_shows_the_fixes_of_a_blocked_budget_and_y_copies_the_first() -> None:
@@ -55,12 +55,12 @@ def test_a_click_on_a_key_is_a_press() -> None:
         assert screen.page is ScreenPage.HEADROOM
         await press(pilot, "1")
         await click(pilot, "space mark", 7)
-        assert "blue-1" not in screen.model.choice.ask.marked
+        assert "blue-1" not in screen.model.choice.plan_input.marked
         await click(pilot, "m mark…")
         await click(pilot, "n none")
-        assert not screen.model.choice.ask.marked
+        assert not screen.model.choice.plan_input.marked
         await click(pilot, "z undo", 3)
-        assert screen.model.choice.ask.marked
+        assert screen.model.choice.plan_input.marked
 
     drive(look)
 
@@ -78,16 +78,16 @@ def test_a_click_on_a_key_is_a_press() -> None:
     ],
 )
 def test_what_is_wrapped_stands_under_the_words(line: str, expected: list[str]) -> None:
-    assert hanging(line, 28) == expected
+    assert hang_lines(line, 28) == expected
 
 
 def test_a_label_that_leaves_no_room_is_words_like_others() -> None:
-    assert hanging("a very long label  and text", 20) == ["a very long label ", "and text"]
+    assert hang_lines("a very long label  and text", 20) == ["a very long label ", "and text"]
 
 
 @given(st.text(alphabet="ab 가✗"), st.integers(4, 40))
 @example("aaaaaaaa가  a가가가가가", 22)
 def test_no_line_is_wider_than_there_is_room_and_no_sign_is_lost(line: str, room: int) -> None:
-    parts = hanging(line, room)
-    assert all(cells(part) <= room for part in parts)
+    parts = hang_lines(line, room)
+    assert all(cell_width(part) <= room for part in parts)
     assert "".join(parts).replace(" ", "") == line.replace(" ", "")

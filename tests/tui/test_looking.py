@@ -9,12 +9,12 @@ import pytest
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.line_table import LineTable
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.tables.pods import text_of
+from kubectl_eksdoc.tui.tables.pods import text_of_cell
 from tests.tui.pilots import NARROW, Drives, drive, lines, page_text, press
 
 
 def rows(screen: PlanScreen) -> list[str]:
-    return list(screen._of(ScreenPage.PLAN).table.sheet.keys)
+    return list(screen._page_widget(ScreenPage.PLAN).table.sheet.keys)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_nodes_are_sorted_by_shifted_letters(keys: str, title: str, first: str |
         assert title in page_text(pilot), page_text(pilot)
         assert sorted(rows(screen)) == sorted(before)
         assert first is None or rows(screen)[0] == first
-        assert screen._of(ScreenPage.PLAN).node == "blue-1", "the cursor stays on its node"
+        assert screen._page_widget(ScreenPage.PLAN).node == "blue-1", "the cursor stays on its node"
 
     drive(sort)
 
@@ -69,15 +69,15 @@ def test_only_what_is_at_fault_and_all_again() -> None:
 def test_wide_shows_every_column_in_full_and_goes_sideways() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "ctrl+w")
-        table = screen._of(screen.page).table
+        table = screen._page_widget(screen.page).table
         narrow = lines(pilot.app)
         assert any("wide, h l sideways" in line for line in narrow)
-        longest = max((text_of(cell) for cell in table.sheet.cells(table.key or "")), key=len)
+        longest = max((text_of_cell(cell) for cell in table.sheet.cells(table.key or "")), key=len)
         seen = []
         for _ in range(60):
             seen.append(page_text(pilot))
             await pilot.press("l")
-        name = text_of(table.sheet.cells(table.key or "")[0])
+        name = text_of_cell(table.sheet.cells(table.key or "")[0])
         assert all(name in text for text in seen), "the first column stays"
         assert longest in "".join(seen) or any(longest[-12:] in text for text in seen)
         for _ in range(60):
@@ -123,7 +123,7 @@ def test_a_click_moves_the_cursor_to_that_row_and_a_double_click_opens_it() -> N
         await pilot.click(offset=(9, row))
         assert budgets.key == last_but_one and screen.page is ScreenPage.PLAN
         await pilot.click(offset=(9, row), times=2)
-        assert screen.page is ScreenPage.HEADROOM and screen._of(screen.page).table.key == last_but_one
+        assert screen.page is ScreenPage.HEADROOM and screen._page_widget(screen.page).table.key == last_but_one
         assert not screen.selections
 
     drive(look)

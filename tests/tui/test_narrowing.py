@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.nodes import natural_key
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.tui.tables import nodes as narrowing
-from kubectl_eksdoc.tui.tables.nodes import COLUMNS, SortOrder, facts_of, in_order
+from kubectl_eksdoc.tui.tables.nodes import NODE_TABLE_COLUMNS, SortOrder, node_facts, sort_nodes
 from tests.builders import a_node
 from tests.tui.pilots import read_demo
 
 CLUSTER = read_demo(lambda kind, count: None)
-FACTS = facts_of(CLUSTER)
+FACTS = node_facts(CLUSTER)
 ALL = tuple(FACTS.texts)
 SPOT = ("spot-1", "spot-2")
 
@@ -42,7 +42,7 @@ SPOT = ("spot-1", "spot-2")
     ],
 )
 def test_nodes_are_found_by_text_and_by_labels(typed: str, names: tuple[str, ...] | None) -> None:
-    found = narrowing.like(FACTS, typed)
+    found = narrowing.matching_nodes(FACTS, typed)
     if names is None:
         labels = [FACTS.nodes[name].labels for name in found]
         assert found and all("karpenter.sh/nodepool" not in each for each in labels)
@@ -53,11 +53,11 @@ def test_nodes_are_found_by_text_and_by_labels(typed: str, names: tuple[str, ...
 
 @given(st.text(max_size=12))
 def test_whatever_is_typed_is_no_error_and_the_inverse_is_the_rest(typed: str) -> None:
-    found = narrowing.like(FACTS, typed)
+    found = narrowing.matching_nodes(FACTS, typed)
     assert set(found) <= set(ALL)
-    assert found or narrowing.why_none(FACTS, typed, faults=False)
+    assert found or narrowing.empty_text(FACTS, typed, faults=False)
     if typed.strip() and not typed.strip().startswith(("!", "-l")):
-        assert set(narrowing.like(FACTS, f"!{typed.strip()}")) == set(ALL) - set(found)
+        assert set(narrowing.matching_nodes(FACTS, f"!{typed.strip()}")) == set(ALL) - set(found)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_whatever_is_typed_is_no_error_and_the_inverse_is_the_rest(typed: str) -
     ],
 )
 def test_where_nothing_is_like_it_the_nearest_is_named_and_the_way_back(typed: str, said: str) -> None:
-    told = narrowing.why_none(FACTS, typed, faults=False).replace(f"of {len(ALL)} ", "of 12 ")
+    told = narrowing.empty_text(FACTS, typed, faults=False).replace(f"of {len(ALL)} ", "of 12 ")
     assert said in told and told.endswith("esc takes the filter away.")
 
 
@@ -87,20 +87,20 @@ def test_faults_are_what_is_not_ready_and_what_the_plan_leaves_out() -> None:
         replace(a_node("c"), ready="Unknown"),
         replace(a_node("d"), ready="False"),
     )
-    facts = facts_of(replace(CLUSTER, nodes=nodes, pods=()))
-    assert narrowing.faulty("abcd", facts, None) == ("b", "c", "d")
+    facts = node_facts(replace(CLUSTER, nodes=nodes, pods=()))
+    assert narrowing.faulty_nodes("abcd", facts, None) == ("b", "c", "d")
     blue = [node for node in CLUSTER.nodes if node.group == "blue"]
-    view = DrainView(make_plan(CLUSTER, blue, DrainPolicy()), CLUSTER)
+    view = DrainView(build_plan(CLUSTER, blue, DrainPolicy()), CLUSTER)
     left_out = {target.node.name for target in view.targets if not target.order}
-    assert left_out and left_out <= set(narrowing.faulty(ALL, FACTS, view))
-    assert "Nothing is the matter" in narrowing.why_none(facts, "", faults=True)
+    assert left_out and left_out <= set(narrowing.faulty_nodes(ALL, FACTS, view))
+    assert "Nothing is the matter" in narrowing.empty_text(facts, "", faults=True)
 
 
 # The order of the nodes: by every column, forth and back, and what is not known last.
 
 
 NOW = CLUSTER.observed_at
-TITLES = [column.title for column in COLUMNS]
+TITLES = [column.title for column in NODE_TABLE_COLUMNS]
 
 
 def of(*nodes: Node) -> Cluster:
@@ -109,8 +109,8 @@ def of(*nodes: Node) -> Cluster:
 
 def ordered(order: SortOrder, *nodes: Node) -> str:
     """The names, which are of one letter."""
-    facts = facts_of(of(*nodes))
-    return "".join(in_order(facts.texts, order, facts, None))
+    facts = node_facts(of(*nodes))
+    return "".join(sort_nodes(facts.texts, order, facts, None))
 
 
 def test_versions_are_compared_as_versions() -> None:
@@ -131,11 +131,11 @@ def test_by_status_what_is_the_matter_comes_first() -> None:
 
 def test_what_a_plan_does_not_drain_has_no_wave_and_stands_last() -> None:
     blue = [node for node in CLUSTER.nodes if node.group == "blue"]
-    view = DrainView(make_plan(CLUSTER, blue, DrainPolicy(pins=(("blue-2", 2),))), CLUSTER)
-    facts = facts_of(CLUSTER)
-    names = in_order(facts.texts, SortOrder("WAVE", back=True), facts, view)
+    view = DrainView(build_plan(CLUSTER, blue, DrainPolicy(pins=(("blue-2", 2),))), CLUSTER)
+    facts = node_facts(CLUSTER)
+    names = sort_nodes(facts.texts, SortOrder("WAVE", is_descending=True), facts, view)
     assert names[0] == "blue-2" and set(names[: len(view.wave_of)]) == set(view.wave_of)
-    assert in_order(facts.texts, SortOrder("STATUS"), facts, view)[0] in {row.node for row in view.left}
+    assert sort_nodes(facts.texts, SortOrder("STATUS"), facts, view)[0] in {row.node for row in view.left}
 
 
 @given(
@@ -151,15 +151,15 @@ def test_every_node_stays_and_those_that_are_alike_stand_by_name(
         replace(a_node(f"n-{number}"), labels={"eks.amazonaws.com/nodegroup": group} if group else {})
         for number, group in zip(numbers, groups, strict=False)
     ]
-    facts = facts_of(of(*nodes))
-    names = in_order(facts.texts, SortOrder(column, back), facts, None)
+    facts = node_facts(of(*nodes))
+    names = sort_nodes(facts.texts, SortOrder(column, back), facts, None)
     assert sorted(names) == sorted(facts.texts)
     if column == "NODE":
-        assert list(names) == sorted(names, key=natural, reverse=back)
+        assert list(names) == sorted(names, key=natural_key, reverse=back)
     if column == "GROUP":
         for group in set(groups):
             alike = [name for name in names if facts.nodes[name].group == group]
-            assert alike == sorted(alike, key=natural)
+            assert alike == sorted(alike, key=natural_key)
         without = [name for name in names if not facts.nodes[name].group]
         assert list(names[len(names) - len(without) :]) == without
 
@@ -171,4 +171,4 @@ def test_by_age_the_youngest_is_first_and_what_is_not_known_last_either_way() ->
         replace(a_node("c"), created_at=NOW - timedelta(hours=1)),
     ]
     assert ordered(SortOrder("AGE"), *nodes) == "cab"
-    assert ordered(SortOrder("AGE", back=True), *nodes) == "acb"
+    assert ordered(SortOrder("AGE", is_descending=True), *nodes) == "acb"

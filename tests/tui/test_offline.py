@@ -72,7 +72,7 @@ def test_it_says_what_is_wrong_counts_down_and_goes_when_the_cluster_answers() -
         await pilot.press("t")
         await until(pilot, lambda: pilot.app.screen is screen)
         await planned(pilot)
-        assert "green-1" in page_text(pilot) and not screen.model.trouble
+        assert "green-1" in page_text(pilot) and not screen.model.error
 
     drive(look, cluster.opening())
 
@@ -112,7 +112,7 @@ def test_the_last_view_can_be_looked_at_meanwhile() -> None:
         await pilot.press("ctrl+r")
         await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
         await pilot.press("escape", "ctrl+r")
-        await until(pilot, lambda: not screen.model.old)
+        await until(pilot, lambda: not screen.model.is_old)
 
     drive(look, cluster.opening())
 
@@ -138,7 +138,7 @@ def test_another_context_is_another_cluster_from_the_beginning(first: Cluster | 
         await until(pilot, lambda: "green-shop" in lines(pilot.app)[0])
         (now,) = [each for each in pilot.app.screen_stack if isinstance(each, PlanScreen)]
         assert now is not screen and pilot.app.screen is now
-        assert not now.model.choice.ask.marked and not now.model.choice.past
+        assert not now.model.choice.plan_input.marked and not now.model.choice.past
         assert "(context green)" in lines(pilot.app)[0]
         await until(pilot, lambda: bool(other.watches))
         assert not other.watches[0].closed.is_set()
@@ -153,7 +153,7 @@ def test_what_the_cluster_before_tells_late_is_not_heard() -> None:
     cluster.may_answer.clear()
 
     async def choose(pilot: Drives, screen: PlanScreen) -> None:
-        await until(pilot, lambda: screen.model.old)
+        await until(pilot, lambda: screen.model.is_old)
         await pilot.press("x")
         await until(pilot, lambda: "» blue" in page_text(pilot))
         await pilot.press("down", "enter")

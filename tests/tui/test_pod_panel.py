@@ -9,9 +9,9 @@ import pytest
 from kubectl_eksdoc.drain.report.pod import pod_lines
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.interruption import PodReport, ReportedEvent
+from kubectl_eksdoc.model.interruption import PodReport, KubernetesEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogOf
+from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogKey
 from kubectl_eksdoc.tui.details import PodPanel
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import LiveCluster
@@ -26,8 +26,8 @@ FULL = PodReport(
         ),
         Container("fetch", runs=ContainerRunState.ENDED, init=True),
     ),
-    (ReportedEvent(NOW - timedelta(minutes=3), "BackOff", ABOUT, "restarting", warning=True, count=9),),
-    {LogOf("shop", "web-0", "app"): "ready\nAWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n"},
+    (KubernetesEvent(NOW - timedelta(minutes=3), "BackOff", ABOUT, "restarting", warning=True, count=9),),
+    {LogKey("shop", "web-0", "app"): "ready\nAWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n"},
 )
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.nodes import natural_key
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.model import kinds
@@ -15,21 +15,21 @@ from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.tables import pods
-from kubectl_eksdoc.tui.tables.pods import text_of
+from kubectl_eksdoc.tui.tables.pods import text_of_cell
 from tests.tui.pilots import NARROW, Drives, drive, page_text, press, read_demo
 
 CLUSTER = read_demo(lambda kind, count: None)
-BLUE = sorted((node for node in CLUSTER.nodes if node.group == "blue"), key=lambda node: natural(node.name))
-VIEW = DrainView(make_plan(CLUSTER, BLUE, DrainPolicy()), CLUSTER)
+BLUE = sorted((node for node in CLUSTER.nodes if node.group == "blue"), key=lambda node: natural_key(node.name))
+VIEW = DrainView(build_plan(CLUSTER, BLUE, DrainPolicy()), CLUSTER)
 
 
-def texts(listed: pods.Listed) -> list[list[str]]:
-    return [[text_of(cell) for cell in listed.sheet.cells(key)] for key in listed.sheet.keys]
+def texts(listed: pods.PodList) -> list[list[str]]:
+    return [[text_of_cell(cell) for cell in listed.sheet.cells(key)] for key in listed.sheet.keys]
 
 
 @pytest.mark.parametrize("node", [node.name for node in BLUE])
 def test_every_pod_of_a_node_has_a_row_the_evictions_first_and_in_their_order(node: str) -> None:
-    listed = pods.of_node(node, CLUSTER, VIEW, marked=True)
+    listed = pods.pods_of_node(node, CLUSTER, VIEW, is_marked=True)
     assert set(listed.sheet.keys) == {pod.uid for pod in CLUSTER.pods if pod.node == node}
     going = [each for each in VIEW.evictions if each.node == node]
     assert list(listed.sheet.keys)[: len(going)] == [each.pod.uid for each in going]
@@ -39,9 +39,9 @@ def test_every_pod_of_a_node_has_a_row_the_evictions_first_and_in_their_order(no
 
 
 def test_of_a_node_that_is_not_marked_nothing_is_said_to_go() -> None:
-    listed = pods.of_node("green-1", CLUSTER, VIEW, marked=False)
+    listed = pods.pods_of_node("green-1", CLUSTER, VIEW, is_marked=False)
     assert {cells[-2] for cells in texts(listed)} == {"·"} and "not marked" in listed.title
-    early = pods.of_node("green-1", CLUSTER, None, marked=True)
+    early = pods.pods_of_node("green-1", CLUSTER, None, is_marked=True)
     assert {cells[-2] for cells in texts(early)} == {"?"} and "not planned yet" in early.title
 
 
@@ -50,16 +50,16 @@ def test_where_budgets_were_not_read_that_is_not_none() -> None:
         replace(read, state=ReadState.FORBIDDEN, detail="403") if read.resource in (kinds.BUDGETS, kinds.PODS) else read
         for read in CLUSTER.reads
     )
-    listed = pods.of_node("blue-1", replace(CLUSTER, reads=reads, budgets=()), None, marked=False)
+    listed = pods.pods_of_node("blue-1", replace(CLUSTER, reads=reads, budgets=()), None, is_marked=False)
     assert {cells[6] for cells in texts(listed)} == {"?"}
-    nothing = pods.of_node("blue-1", replace(CLUSTER, reads=reads, pods=()), None, marked=False)
-    assert nothing.sheet.empty == "Pods could not be read: 403"
+    nothing = pods.pods_of_node("blue-1", replace(CLUSTER, reads=reads, pods=()), None, is_marked=False)
+    assert nothing.sheet.empty_text == "Pods could not be read: 403"
 
 
 @pytest.mark.parametrize("budget", [headroom.budget for headroom in VIEW.budgets], ids=lambda budget: budget.key)
 def test_a_budget_has_all_its_pods_wherever_they_are(budget: object) -> None:
     key = budget.key  # type: ignore[attr-defined]
-    listed = pods.of_budget(key, CLUSTER, VIEW)
+    listed = pods.pods_of_budget(key, CLUSTER, VIEW)
     found = {pod.uid: pod for pod in CLUSTER.pods if pod.uid in listed.sheet.keys}
     assert found and all(f"{pod.namespace}/" == key[: len(pod.namespace) + 1] for pod in found.values())
     for uid, cells in zip(listed.sheet.keys, texts(listed), strict=True):
@@ -69,8 +69,8 @@ def test_a_budget_has_all_its_pods_wherever_they_are(budget: object) -> None:
 
 
 def test_what_is_gone_is_said_to_be() -> None:
-    assert pods.of_budget("shop/gone", CLUSTER, VIEW).sheet.empty == "It is not there any more."
-    assert pods.of_node("gone", CLUSTER, VIEW, marked=False).sheet.empty.startswith("It is not there any more.")
+    assert pods.pods_of_budget("shop/gone", CLUSTER, VIEW).sheet.empty_text == "It is not there any more."
+    assert pods.pods_of_node("gone", CLUSTER, VIEW, is_marked=False).sheet.empty_text.startswith("It is not there any more.")
 
 
 @pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
@@ -78,15 +78,15 @@ def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int])
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         before = screen.model.choice
         await press(pilot, "j", "enter")
-        assert screen.page is ScreenPage.PODS and screen._of(ScreenPage.PODS).node == "blue-2"
+        assert screen.page is ScreenPage.PODS and screen._page_widget(ScreenPage.PODS).node == "blue-2"
         text = page_text(pilot)
         assert "blue-2 · marked, wave 1 · 11 pods" in text and "VERDICT" in text
         assert screen.model.choice == before
         await press(pilot, "space")
-        assert "blue-2" not in screen.model.choice.ask.marked
+        assert "blue-2" not in screen.model.choice.plan_input.marked
         assert "blue-2 · not marked" in page_text(pilot)
         await press(pilot, "escape")
-        assert screen.page is ScreenPage.PLAN and screen._of(ScreenPage.PLAN).node == "blue-2"
+        assert screen.page is ScreenPage.PLAN and screen._page_widget(ScreenPage.PLAN).node == "blue-2"
 
     drive(look, size=size)
 
@@ -95,9 +95,9 @@ def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int])
 def test_one_goes_back_and_forth_through_what_was_visited() -> None:
     async def visit(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "enter", "escape", "j", "enter", "3")
-        assert [place.about for place in screen.before] == ["", "blue-2"]
+        assert [place.subject for place in screen.back_stack] == ["", "blue-2"]
         await press(pilot, "left_square_bracket")
-        assert (screen.page, screen.model.about) == (ScreenPage.PODS, "blue-2")
+        assert (screen.page, screen.model.subject) == (ScreenPage.PODS, "blue-2")
         await press(pilot, "left_square_bracket", "left_square_bracket")
         assert screen.page is ScreenPage.PLAN, "before the first there is none"
         await press(pilot, "right_square_bracket", "right_square_bracket")

@@ -15,14 +15,14 @@ from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.tui.rights import RightsScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.tables import budgets
-from kubectl_eksdoc.tui.tables.pods import text_of
+from kubectl_eksdoc.tui.tables.pods import text_of_cell
 from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import drive, lines, page_text
 from tests.tui.test_live import Drives, until
 from tests.tui.test_offline import said
 
-NEEDS = of_commands.needs("kube-system")
+NEEDS = of_commands.plan_permissions("kube-system")
 EVICT = Permission("create", kinds.PODS, "eviction")
 
 
@@ -40,9 +40,9 @@ def without(cluster: Cluster, *resources: Resource, state: ReadState = ReadState
 HIDDEN = without(DEMO, kinds.BUDGETS, kinds.LEASES)
 
 
-def first_column(cluster: Cluster, denied: budgets.Denied) -> list[str]:
+def first_column(cluster: Cluster, denied: budgets.DeniedRights) -> list[str]:
     sheet = budgets.rights_sheet(cluster, NEEDS, denied)
-    return [" ".join(text_of(cell) for cell in sheet.cells(key)[:2]) for key in sheet.keys]
+    return [" ".join(text_of_cell(cell) for cell in sheet.cells(key)[:2]) for key in sheet.keys]
 
 
 def test_what_is_missing_comes_first_and_what_was_not_asked_is_not_called_allowed() -> None:
@@ -58,8 +58,8 @@ def test_what_is_missing_comes_first_and_what_was_not_asked_is_not_called_allowe
 
 def test_only_what_a_right_would_bring_is_missing() -> None:
     not_served = without(DEMO, kinds.AUTOSCALERS, state=ReadState.NOT_SERVED)
-    assert budgets.missing(not_served, NEEDS, None) == ()
-    assert budgets.missing(HIDDEN, NEEDS, [EVICT]) == (
+    assert budgets.missing_rights(not_served, NEEDS, None) == ()
+    assert budgets.missing_rights(HIDDEN, NEEDS, [EVICT]) == (
         Permission("list", kinds.BUDGETS),
         Permission("list", kinds.LEASES),
         EVICT,

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Unreachable
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui import edits
-from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
+from kubectl_eksdoc.tui.keymap import PLAN_KEYS, ScreenPage
 from kubectl_eksdoc.tui.opening import Progress
-from kubectl_eksdoc.tui.rights import why_not
+from kubectl_eksdoc.tui.rights import unavailable_reason
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.pilots import Drives, a_demo, drive, lines, notes_of, planned, press, read_demo
@@ -25,9 +25,9 @@ def test_what_is_shown_is_the_plan_that_the_command_line_makes() -> None:
         view = screen.model.view
         assert view is not None
         cluster = read_demo(lambda kind, count: None)
-        targets = [target.node for target in make_plan(cluster, view_targets(cluster), view.plan.policy).targets]
+        targets = [target.node for target in build_plan(cluster, view_targets(cluster), view.plan.policy).targets]
         assert [target.node.name for target in view.plan.targets] == [node.name for node in targets]
-        assert view.plan == make_plan(cluster, view_targets(cluster), view.plan.policy)
+        assert view.plan == build_plan(cluster, view_targets(cluster), view.plan.policy)
 
     def view_targets(cluster: Cluster) -> list[Any]:
         return [node for node in cluster.nodes if node.group == "blue"]
@@ -52,7 +52,7 @@ def test_what_is_shown_is_the_plan_that_the_command_line_makes() -> None:
 def test_groups_of_nodes_are_marked(keys: tuple[str, ...], marked: set[str]) -> None:
     async def mark(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, *keys)
-        assert screen.model.choice.ask.marked == marked
+        assert screen.model.choice.plan_input.marked == marked
 
     drive(mark)
 
@@ -74,13 +74,13 @@ def test_knobs_are_turned_planned_and_copied_as_a_command() -> None:
 def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
     async def move(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "J")
-        assert dict(screen.model.choice.ask.policy.pins) == {"blue-1": 2}
+        assert dict(screen.model.choice.plan_input.policy.pins) == {"blue-1": 2}
         view = screen.model.view
         assert view is not None and view.wave_of["blue-1"] == 2
         await press(pilot, "K")
-        assert dict(screen.model.choice.ask.policy.pins) == {"blue-1": 1}
+        assert dict(screen.model.choice.plan_input.policy.pins) == {"blue-1": 1}
         await press(pilot, "p")
-        assert not screen.model.choice.ask.policy.pins
+        assert not screen.model.choice.plan_input.policy.pins
         await press(pilot, "P")
         view = screen.model.view
         assert view is not None and view.wave_of["blue-1"] == max(view.wave_of.values()) == 2
@@ -91,13 +91,13 @@ def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
 @pytest.mark.long
 def test_no_key_fails_before_anything_is_read() -> None:
     async def press_all(pilot: Drives, screen: PlanScreen) -> None:
-        for key in KEYS:
+        for key in PLAN_KEYS:
             for each in key.keys.split(","):
                 if key.action != "leave":
                     await pilot.press(each)
                     await pilot.press("escape")
         await pilot.pause()
-        assert screen.model.trouble == "the server gave no answer"
+        assert screen.model.error == "the server gave no answer"
 
     def never(progress: Progress) -> Cluster:
         raise Unreachable("the server gave no answer", "Is the VPN up?")
@@ -107,11 +107,11 @@ def test_no_key_fails_before_anything_is_read() -> None:
 
 def test_a_key_that_does_nothing_says_why() -> None:
     async def ask(pilot: Drives, screen: PlanScreen) -> None:
-        keys = {key.id: key for key in KEYS}
-        assert why_not(keys["undo"], screen.model, ScreenPage.PLAN) == "there is nothing to undo"
-        assert why_not(keys["copy"], screen.model, ScreenPage.PLAN) == "on [2] and [4] only (copy the fix)"
+        keys = {key.id: key for key in PLAN_KEYS}
+        assert unavailable_reason(keys["undo"], screen.model, ScreenPage.PLAN) == "there is nothing to undo"
+        assert unavailable_reason(keys["copy"], screen.model, ScreenPage.PLAN) == "on [2] and [4] only (copy the fix)"
         await press(pilot, "m", "n")
-        assert why_not(keys["pin"], screen.model, ScreenPage.PLAN) == "there is no plan yet: mark nodes first"
+        assert unavailable_reason(keys["pin"], screen.model, ScreenPage.PLAN) == "there is no plan yet: mark nodes first"
         await press(pilot, "ctrl+k")
         assert any(told.startswith("ctrl+k: k9s kills with it") for told in notes_of(pilot))
         await press(pilot, "Z")
@@ -134,7 +134,7 @@ def test_what_is_told_once_more_takes_the_place_of_what_was_told() -> None:
 @pytest.mark.long
 def test_what_was_named_and_is_not_there_is_said() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
-        assert not screen.model.choice.ask.marked
+        assert not screen.model.choice.plan_input.marked
         assert any(text.startswith("node not found: gone") for text in notes_of(pilot))
 
     drive(look, a_demo(targeting=Targeting(names=("gone",))))
@@ -155,10 +155,10 @@ def test_marks_of_nodes_that_are_gone_go_with_them() -> None:
         await pilot.press("ctrl+r")
         for _ in range(200):
             await pilot.pause(0.02)
-            if "blue-3" not in screen.model.choice.ask.marked:
+            if "blue-3" not in screen.model.choice.plan_input.marked:
                 break
         await planned(pilot)
-        assert screen.model.choice.ask.marked == {f"blue-{n}" for n in (1, 2, 4, 5, 6, 7, 8)}
+        assert screen.model.choice.plan_input.marked == {f"blue-{n}" for n in (1, 2, 4, 5, 6, 7, 8)}
 
     drive(look, a_demo(read))
 
@@ -168,7 +168,7 @@ def test_q_goes_back_and_then_leaves() -> None:
         await press(pilot, "2", "q")
         assert screen.page is ScreenPage.PLAN
         await press(pilot, "2", "3", "4", "1")
-        assert screen.before, "esc would lead through all of them"
+        assert screen.back_stack, "esc would lead through all of them"
         await pilot.press("q")
 
     assert drive(leave).return_value == 0
@@ -181,8 +181,8 @@ def test_old_kubelets_and_old_images() -> None:
         facts = screen.model.facts
         assert facts is not None
         old = {name for name, node in facts.nodes.nodes.items() if node.kubelet and node.kubelet.minor < 33}
-        assert screen.model.choice.ask.marked == old
-        assert "AMI" in str(edits.marked_group("a", screen.model, None)), (
+        assert screen.model.choice.plan_input.marked == old
+        assert "AMI" in str(edits.mark_group("a", screen.model, None)), (
             "every node of the demo has its group's newest"
         )
 

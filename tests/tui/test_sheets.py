@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import Span
-from kubectl_eksdoc.drain.nodes import behind, natural, older_images
+from kubectl_eksdoc.drain.course import NodeSpan
+from kubectl_eksdoc.drain.nodes import older_kubelets, natural_key, older_images
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report import plan
 from kubectl_eksdoc.drain.report.plan import DrainView
@@ -22,15 +22,15 @@ from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.report.text import Cell, Tone
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.tables import budgets, nodes, waves
-from kubectl_eksdoc.tui.tables.pods import text_of
+from kubectl_eksdoc.tui.tables.pods import text_of_cell
 from tests.builders import a_node
 from tests.tui.lives import DEMO
 from tests.tui.pilots import read_demo
 from tests.tui.test_rights import without
 
 CLUSTER = read_demo(lambda kind, count: None)
-BLUE = sorted((node for node in CLUSTER.nodes if node.group == "blue"), key=lambda node: natural(node.name))
-VIEW = DrainView(make_plan(CLUSTER, BLUE, DrainPolicy()), CLUSTER)
+BLUE = sorted((node for node in CLUSTER.nodes if node.group == "blue"), key=lambda node: natural_key(node.name))
+VIEW = DrainView(build_plan(CLUSTER, BLUE, DrainPolicy()), CLUSTER)
 
 
 @given(
@@ -42,7 +42,7 @@ def test_a_bar_shows_every_kind_of_pod_that_there_is(numbers: tuple[int, int, in
     healthy, needed, expected = numbers
     (headroom, *_) = VIEW.budgets
     status = BudgetStatus(max(healthy - needed, 0), healthy, needed, expected)
-    drawn = budgets.bar(replace(headroom.budget, status=status))
+    drawn = budgets.budget_bar(replace(headroom.budget, status=status))
     assert ("█" in drawn) is (min(healthy, needed) > 0)
     assert ("▒" in drawn) is (healthy > needed)
     assert ("░" in drawn) is (expected > healthy)
@@ -57,7 +57,7 @@ def test_a_bar_shows_every_kind_of_pod_that_there_is(numbers: tuple[int, int, in
 def test_a_gantt_stays_in_its_room(times: list[float], room: int, beyond: float) -> None:
     start, empty, done = times
     end = max(done + beyond, 1.0)
-    drawn = waves.gantt(Span("n", start, empty, done), end, room, 1)
+    drawn = waves.gantt_bar(NodeSpan("n", start, empty, done), end, room, 1)
     assert len(drawn) <= room + 1
     assert drawn.strip()
 
@@ -72,19 +72,19 @@ def test_a_gantt_stays_in_its_room(times: list[float], room: int, beyond: float)
     ],
 )
 def test_a_node_without_a_plan_says_what_it_is(more: dict[str, object], said: str, tone: Tone) -> None:
-    assert nodes.status(replace(a_node("n"), **more), None, None) == Cell(said, tone)
+    assert nodes.status_cell(replace(a_node("n"), **more), None, None) == Cell(said, tone)
 
 
 def test_worse_is_marked_by_a_sign_and_not_by_colour_alone() -> None:
-    fewer = DrainView(make_plan(CLUSTER, BLUE[:2], DrainPolicy()), CLUSTER)
+    fewer = DrainView(build_plan(CLUSTER, BLUE[:2], DrainPolicy()), CLUSTER)
     change = waves.what_if_sheet(VIEW, fewer).cells("nodes drained")[-1]
     assert isinstance(change, Cell) and change.text.startswith("! -") and change.tone is Tone.WARN
 
 
 def test_the_waves_in_full_say_from_which_budgets_a_node_takes() -> None:
-    sheet = waves.sheet(VIEW, full=True)
+    sheet = waves.waves_sheet(VIEW, full=True)
     at = [column.title for column in sheet.columns].index("TAKES FROM")
-    taken = {key: text_of(sheet.cells(key)[at]) for key in sheet.keys}
+    taken = {key: text_of_cell(sheet.cells(key)[at]) for key in sheet.keys}
     drained = next(target for target in VIEW.targets if target.order)
     by_budget = {each.budget for each in VIEW.evictions if each.node == drained.node.name and each.budget}
     first, *_, more = taken[drained.node.name].split()
@@ -93,32 +93,32 @@ def test_the_waves_in_full_say_from_which_budgets_a_node_takes() -> None:
 
 
 def test_a_node_says_whether_there_is_room_elsewhere_for_its_pods() -> None:
-    told = details.of_node("blue-1", VIEW)
+    told = details.node_lines("blue-1", VIEW)
     going = [each for each in VIEW.evictions if each.node == "blue-1"]
     (line,) = (each for each in told if isinstance(each, str) and each.startswith("Room elsewhere: "))
     assert sum(map(int, re.findall(r"(\d+) on ", line))) == len(going) and "no place" not in line
     nowhere = tuple(each._replace(lands_on="") for each in VIEW.plan.evictions)
     full = DrainView(replace(VIEW.plan, evictions=nowhere), CLUSTER)
-    warned = [each for each in details.of_node("blue-1", full) if isinstance(each, tuple) and each[1] is Tone.WARN]
+    warned = [each for each in details.node_lines("blue-1", full) if isinstance(each, tuple) and each[1] is Tone.WARN]
     assert warned == [(f"! Room elsewhere: no place is reserved for {len(going)} pods", Tone.WARN)]
 
 
 # What leads the eye: words in the place of codes, old versions in colour, and what is in the way before any mark.
 
 
-FACTS = nodes.facts_of(DEMO)
+FACTS = nodes.node_facts(DEMO)
 
 
 def test_a_code_without_words_is_shown_as_it_is() -> None:
-    assert plan.in_brief("pod-emptydir") == "emptyDir data" and plan.in_brief("release-note") == "release-note"
-    assert plan.in_brief("no-such-code") == "no-such-code"
+    assert plan.short_code("pod-emptydir") == "emptyDir data" and plan.short_code("release-note") == "release-note"
+    assert plan.short_code("no-such-code") == "no-such-code"
     assert set(plan._BUDGET_WORDS) == set(BudgetVerdict)
 
 
 def test_a_kubelet_behind_the_control_plane_and_an_ami_that_is_not_the_newest_of_its_group_are_in_colour() -> None:
-    cells = nodes.sheet(FACTS, tuple(FACTS.texts), None).cells
+    cells = nodes.nodes_sheet(FACTS, tuple(FACTS.texts), None).cells
     assert cells("blue-1")[4] == Cell("v1.32.3!", Tone.WARN) and cells("green-1")[4] == "v1.33.1"
-    assert behind(DEMO.nodes, "") == frozenset(), "not known is not old"
+    assert older_kubelets(DEMO.nodes, "") == frozenset(), "not known is not old"
     when = DEMO.observed_at
     image = "eks.amazonaws.com/nodegroup-image"
     made = [
@@ -126,8 +126,8 @@ def test_a_kubelet_behind_the_control_plane_and_an_ami_that_is_not_the_newest_of
         for at, of in ((1, "old"), (2, "new"), (3, "new"))
     ]
     assert older_images(made) == {"n-1"} and older_images(made[1:]) == frozenset()
-    old = nodes.facts_of(replace(DEMO, nodes=tuple(made)))
-    assert nodes.sheet(old, ("n-1",), None).cells("n-1")[5] == Cell("…mi-old!", Tone.WARN)
+    old = nodes.node_facts(replace(DEMO, nodes=tuple(made)))
+    assert nodes.nodes_sheet(old, ("n-1",), None).cells("n-1")[5] == Cell("…mi-old!", Tone.WARN)
     twins = [
         a_node(f"n-{minor}", created_at=when, version=f"v1.{minor}.1", labels={image: f"ami-{minor}"})
         for minor in (32, 33)
@@ -137,10 +137,10 @@ def test_a_kubelet_behind_the_control_plane_and_an_ami_that_is_not_the_newest_of
 
 @pytest.mark.parametrize("state", [ReadState.FORBIDDEN, ReadState.FAILED])
 def test_budgets_that_were_not_read_are_not_called_open(state: ReadState) -> None:
-    sheet = budgets.closed_sheet(without(DEMO, kinds.BUDGETS, state=state))
-    assert sheet is not None and "could not be read" in sheet.empty
+    sheet = budgets.closed_budgets_sheet(without(DEMO, kinds.BUDGETS, state=state))
+    assert sheet is not None and "could not be read" in sheet.empty_text
     opened = replace(DEMO, budgets=tuple(b for b in DEMO.budgets if b.status.allowed))
-    assert budgets.closed_sheet(opened) is None
+    assert budgets.closed_budgets_sheet(opened) is None
     never = replace(DEMO, budgets=(replace(DEMO.budgets[0], generation=1, observed_generation=0),))
-    sheet = budgets.closed_sheet(never)
-    assert sheet is not None and [text_of(cell)[:1] for cell in sheet.cells(DEMO.budgets[0].key)[2:]] == ["?", "?"]
+    sheet = budgets.closed_budgets_sheet(never)
+    assert sheet is not None and [text_of_cell(cell)[:1] for cell in sheet.cells(DEMO.budgets[0].key)[2:]] == ["?", "?"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.model import kinds
@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.selectors import NOTHING
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.tables import budgets as unguarded
-from kubectl_eksdoc.tui.tables.pods import text_of
+from kubectl_eksdoc.tui.tables.pods import text_of_cell
 from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import drive, page_text, planned
@@ -29,35 +29,35 @@ BARE = replace(DEMO, budgets=())
 
 def view_of(cluster: Cluster) -> DrainView:
     nodes = [node for node in cluster.nodes if node.group == "blue"]
-    return DrainView(make_plan(cluster, nodes, DrainPolicy()), cluster)
+    return DrainView(build_plan(cluster, nodes, DrainPolicy()), cluster)
 
 
 VIEW = view_of(BARE)
-FOUND = unguarded.unguarded(VIEW)
+FOUND = unguarded.unguarded_workloads(VIEW)
 
 
 def test_every_pod_that_goes_without_a_budget_is_counted_once() -> None:
     going = [each for each in VIEW.plan.evictions if not each.budget and VIEW.app(each.pod)]
     jobs = [each for each in going if VIEW.app(each.pod).startswith("Job/")]
-    assert FOUND and sum(each.going for each in FOUND) == len(going) - len(jobs)
+    assert FOUND and sum(each.evicted for each in FOUND) == len(going) - len(jobs)
     for each in FOUND:
         own = [e for e in going if (e.pod.namespace, VIEW.app(e.pod)) == (each.namespace, f"{each.kind}/{each.name}")]
-        assert each.at_once == max(Counter(e.round for e in own).values()) <= each.going
+        assert each.at_once == max(Counter(e.round for e in own).values()) <= each.evicted
 
 
 def test_the_worst_comes_first_and_says_so_in_words() -> None:
     sheet = unguarded.unguarded_sheet(FOUND)
-    told = [text_of(sheet.cells(key)[-1]) for key in sheet.keys]
+    told = [text_of_cell(sheet.cells(key)[-1]) for key in sheet.keys]
     assert told == sorted(told, key=lambda text: "✗!?·".index(text[0]) if text[0] != "?" else 2)
     assert any(text.startswith("✗ all of it goes at once") for text in told)
 
 
 def test_what_is_guarded_is_not_among_them() -> None:
-    assert {each.key for each in unguarded.unguarded(view_of(DEMO))} < {each.key for each in FOUND}
+    assert {each.key for each in unguarded.unguarded_workloads(view_of(DEMO))} < {each.key for each in FOUND}
 
 
 def test_a_budget_is_begun_only_where_it_guards_this_workload_alone() -> None:
-    begun = unguarded.starters(VIEW)
+    begun = unguarded.workloads_to_guard(VIEW)
     assert begun and all(each.replicas > 1 and each.selector.matches(each.template_labels) for each in begun)
     first = begun[0]
     twin = replace(first, name="twin", uid="twin")
@@ -66,12 +66,12 @@ def test_a_budget_is_begun_only_where_it_guards_this_workload_alone() -> None:
         tuple(replace(each, selector=NOTHING) if each.uid == first.uid else each for each in BARE.workloads),
     ):
         view = view_of(replace(BARE, workloads=changed))
-        assert first.key not in {each.key for each in unguarded.starters(view)}
+        assert first.key not in {each.key for each in unguarded.workloads_to_guard(view)}
 
 
 def test_budgets_that_could_not_be_read_are_not_called_absent() -> None:
     view = view_of(without(DEMO, kinds.BUDGETS))
-    told = unguarded.about(view)
+    told = unguarded.unguarded_lines(view)
     assert told[0][0].startswith("? Budgets could not be read")
 
 

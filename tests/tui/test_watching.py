@@ -17,19 +17,19 @@ from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
-    BudgetGone,
-    BudgetIs,
-    News,
-    NodeGone,
-    NodeIs,
-    PodGone,
-    PodIs,
+    BudgetRemoved,
+    BudgetChanged,
+    RunUpdate,
+    NodeRemoved,
+    NodeChanged,
+    PodRemoved,
+    PodChanged,
     WatchInterrupted,
     WatchRestored,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.ports import Field
+from kubectl_eksdoc.ports import RunBackend
 from kubectl_eksdoc.tui.reader import (
     ClusterChanged,
     ClusterWatcher,
@@ -55,42 +55,42 @@ OTHER_POD = a_pod("web-1")
 @pytest.mark.parametrize(
     "same",
     [
-        PodIs(POD, 1),
-        BudgetIs(BUDGET, 1),
-        NodeIs(NODE),
+        PodChanged(POD, 1),
+        BudgetChanged(BUDGET, 1),
+        NodeChanged(NODE),
         AllPods(((POD, 1),), 1),
         AllBudgets(((BUDGET, 1),), 1),
         AllNodes((NODE,)),
-        PodGone("another", 1),
-        BudgetGone("default/another"),
-        NodeGone("another"),
+        PodRemoved("another", 1),
+        BudgetRemoved("default/another"),
+        NodeRemoved("another"),
         WatchRestored(),
     ],
 )
-def test_what_was_known_is_no_news(same: News) -> None:
-    assert not KnownObjects(CLUSTER).take(same)
+def test_what_was_known_is_no_news(same: RunUpdate) -> None:
+    assert not KnownObjects(CLUSTER).apply(same)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        PodIs(replace(POD, ready=False), 2),
-        PodIs(OTHER_POD, 2),
-        PodGone(POD.uid, 2),
-        BudgetIs(replace(BUDGET, generation=9), 2),
-        BudgetGone(BUDGET.key),
-        NodeIs(replace(NODE, unschedulable=True)),
-        NodeGone("old-0"),
+        PodChanged(replace(POD, ready=False), 2),
+        PodChanged(OTHER_POD, 2),
+        PodRemoved(POD.uid, 2),
+        BudgetChanged(replace(BUDGET, generation=9), 2),
+        BudgetRemoved(BUDGET.key),
+        NodeChanged(replace(NODE, unschedulable=True)),
+        NodeRemoved("old-0"),
         AllPods((), 2),
         AllPods(((POD, 1), (OTHER_POD, 2)), 2),
         AllBudgets((), 2),
         AllNodes(()),
     ],
 )
-def test_a_change_is_news_once(change: News) -> None:
+def test_a_change_is_news_once(change: RunUpdate) -> None:
     known = KnownObjects(CLUSTER)
-    assert known.take(change)
-    assert not known.take(change)
+    assert known.apply(change)
+    assert not known.apply(change)
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def watching(field: FakeField) -> Iterator[list[Notice]]:
     told: list[Notice] = []
 
     @contextmanager
-    def opened() -> Iterator[Field]:
+    def opened() -> Iterator[RunBackend]:
         try:
             yield field
         finally:
@@ -115,10 +115,10 @@ def test_it_tells_what_becomes_of_the_watch() -> None:
     with watching(field) as told:
         for news in (
             AllNodes((NODE,)),
-            PodIs(POD, 1),
+            PodChanged(POD, 1),
             WatchInterrupted("nobody answers"),
             WatchRestored(),
-            PodGone(POD.uid, 2),
+            PodRemoved(POD.uid, 2),
         ):
             field.told.put(news)
         wait_until(lambda: len(told) >= 4)
@@ -138,14 +138,14 @@ def test_a_bug_is_told_as_one() -> None:
     told: list[Notice] = []
     done = threading.Event()
 
-    def opened() -> AbstractContextManager[Field]:
+    def opened() -> AbstractContextManager[RunBackend]:
         done.set()
         raise ZeroDivisionError("oh")
 
     ClusterWatcher(opened, CLUSTER, told.append)
     assert done.wait(10)
     wait_until(lambda: bool(told))
-    assert isinstance(told[0], WatchEnded) and "bug" in told[0].said and told[0].forbidden
+    assert isinstance(told[0], WatchEnded) and "bug" in told[0].message and told[0].forbidden
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.tables.pods import cells, padded, wrapped
+from kubectl_eksdoc.tui.tables.pods import cell_width, pad, wrap_cells
 from tests.tui.pilots import NARROW, WIDE, Drives, a_demo, drive, press, read_demo
 
 GROUP = "결제-서비스-노드그룹"
@@ -88,7 +88,7 @@ def test_what_stands_behind_a_wide_cell_is_below_its_title() -> None:
 
 @given(st.text(st.sampled_from("ab 가나다漢字"), max_size=60), st.integers(2, 30))
 def test_text_is_wrapped_to_its_room_and_nothing_is_lost(text: str, room: int) -> None:
-    lines = wrapped(text, room)
-    assert all(cells(line) <= room for line in lines)
+    lines = wrap_cells(text, room)
+    assert all(cell_width(line) <= room for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-    assert cells(padded(text, room)) == max(cells(text), room)
+    assert cell_width(pad(text, room)) == max(cell_width(text), room)

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import VerifiedCluster, believed, cluster_named
-from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
+from kubectl_eksdoc.aws.asking import VerifiedCluster, verify_cluster, describe_cluster
+from kubectl_eksdoc.aws.recorded import RecordingInfo, Recorder
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, SnapshotError
-from kubectl_eksdoc.host.dump import STEM, SnapshotReader
+from kubectl_eksdoc.host.dump import AWS_ANSWERS_STEM, DumpReader
 from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Absent
 from kubectl_eksdoc.session.aws import DemoAnswers
-from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, SessionRequest, open_session
+from kubectl_eksdoc.session.session import AwsRequirement, ClusterNeeds, SessionRequest, open_session
 from kubectl_eksdoc.session.sources import SourceChoice
 
 NAME = "demo-shop"
@@ -30,7 +30,7 @@ LIST = b'{"apiVersion": "v1", "kind": "List", "items": []}'
 
 
 def opened(**source: Any) -> Any:
-    needs = ClusterNeeds("addon-diff", (), aws=AwsUse.REQUIRED)
+    needs = ClusterNeeds("addon-diff", (), aws=AwsRequirement.REQUIRED)
     return open_session(SessionRequest(SourceChoice(**source), Connection(), AwsRequest(), needs)).aws
 
 
@@ -59,39 +59,39 @@ def test_the_demo_has_an_aws_side() -> None:
 
 def test_what_the_demo_does_not_have_is_refused_as_aws_does() -> None:
     with pytest.raises(AwsMissing, match="other"):
-        cluster_named(DemoAnswers(), "other")
+        describe_cluster(DemoAnswers(), "other")
 
 
 def test_a_snapshot_answers_as_when_it_was_made(tmp_path: Path) -> None:
     recorder = Recorder(DemoAnswers())
-    seen = believed(recorder, DemoAnswers().access)
+    seen = verify_cluster(recorder, DemoAnswers().access)
     told = facts(seen)
-    of = RecordedOf(NAME, seen.cluster.region, seen.cluster.account, seen.cluster.endpoint, seen.caller.arn, NOW)
+    of = RecordingInfo(NAME, seen.cluster.region, seen.cluster.account, seen.cluster.endpoint, seen.caller.arn, NOW)
     folder = tmp_path / "snapshot"
     folder.mkdir()
-    (folder / f"{STEM}.json").write_bytes(recorder.written(of))
+    (folder / f"{AWS_ANSWERS_STEM}.json").write_bytes(recorder.to_bytes(of))
     (folder / "nodes.json").write_bytes(LIST.replace(b'"List"', b'"NodeList"'))
     path = tmp_path / "snapshot.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
         archive.add(folder, "snapshot")
     assert facts(opened(snapshot=str(path))) == told
-    read = SnapshotReader(str(path)).read((kinds.NODES,))
-    assert not [note for note in read.notes if STEM in note], "who reads the cluster passes it by"
+    read = DumpReader(str(path)).read((kinds.NODES,))
+    assert not [note for note in read.notes if AWS_ANSWERS_STEM in note], "who reads the cluster passes it by"
 
 
 def test_a_snapshot_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match="cannot open the snapshot"):
         opened(snapshot=str(tmp_path / "nowhere"))
-    (tmp_path / f"{STEM}.json").write_bytes(b"[")
+    (tmp_path / f"{AWS_ANSWERS_STEM}.json").write_bytes(b"[")
     with pytest.raises(SnapshotError, match="no answers of AWS"):
         opened(snapshot=str(tmp_path))
 
 
 def test_a_snapshot_whose_answers_are_of_another_cluster_is_not_believed(tmp_path: Path) -> None:
     recorder = Recorder(DemoAnswers())
-    seen = believed(recorder, DemoAnswers().access)
-    whose = RecordedOf(NAME, seen.cluster.region, seen.cluster.account, seen.cluster.endpoint, seen.caller.arn, NOW)
+    seen = verify_cluster(recorder, DemoAnswers().access)
+    whose = RecordingInfo(NAME, seen.cluster.region, seen.cluster.account, seen.cluster.endpoint, seen.caller.arn, NOW)
     for other in (replace(whose, account="999988887777"), replace(whose, server="https://10.0.0.1")):
-        (tmp_path / f"{STEM}.json").write_bytes(recorder.written(other))
+        (tmp_path / f"{AWS_ANSWERS_STEM}.json").write_bytes(recorder.to_bytes(other))
         with pytest.raises(AwsOtherCluster):
             opened(snapshot=str(tmp_path))

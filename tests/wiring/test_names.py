@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.completion_names import OFFLINE, BackgroundReads, NameQuery, changes_here, names_of, runs_here
-from kubectl_eksdoc.host.cache import KnownNames, content_of, known_in
+from kubectl_eksdoc.cli.completion_names import OFFLINE_VARIABLE, BackgroundReads, NameQuery, local_changes, cached_names, local_runs
+from kubectl_eksdoc.host.cache import NameCache, encode_names, decode_names
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.names import Name, NameKind
+from kubectl_eksdoc.model.names import CompletionName, NameKind
 from kubectl_eksdoc.session.sources import SourceChoice
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, json_reply
 
-NODES = (Name("n-0"), Name("n-1"))
+NODES = (CompletionName("n-0"), CompletionName("n-1"))
 
 
 @dataclass
@@ -40,16 +40,16 @@ class Desk:
         if not self.late:
             work()
 
-    def asks(self, kind: NameKind = NameKind.NODES, **connection: str) -> tuple[Name, ...]:
+    def asks(self, kind: NameKind = NameKind.NODES, **connection: str) -> tuple[CompletionName, ...]:
         asked = NameQuery(kind, SourceChoice(), Connection(**connection))  # type: ignore[arg-type]
-        return names_of(asked, self.environ, str(self.home), BackgroundReads(self.begin, 0.1))
+        return cached_names(asked, self.environ, str(self.home), BackgroundReads(self.begin, 0.1))
 
     def aged(self, asked_s: float, seen_s: float) -> None:
         """What is remembered is that much older."""
         for path in (self.home / ".cache" / "eksdoc").glob("*.names"):
-            known = known_in(path.read_bytes())
+            known = decode_names(path.read_bytes())
             assert known is not None
-            path.write_bytes(content_of(replace(known, asked=known.asked - asked_s, seen=known.seen - seen_s)))
+            path.write_bytes(encode_names(replace(known, requested_at=known.requested_at - asked_s, received_at=known.received_at - seen_s)))
         for path in (self.home / ".cache" / "eksdoc").glob("*.asking"):
             path.unlink()
 
@@ -124,12 +124,12 @@ def test_a_failure_is_remembered_for_some_seconds(desk: Desk, older_s: int) -> N
 
 
 def test_offline_what_is_remembered_is_offered(desk: Desk) -> None:
-    desk.environ[OFFLINE] = "1"
+    desk.environ[OFFLINE_VARIABLE] = "1"
     assert desk.asks() == () and desk.begun == []
-    del desk.environ[OFFLINE]
+    del desk.environ[OFFLINE_VARIABLE]
     assert desk.asks() == NODES
     desk.aged(61, 61)
-    desk.environ[OFFLINE] = "1"
+    desk.environ[OFFLINE_VARIABLE] = "1"
     assert desk.asks() == NODES and len(desk.begun) == 1
 
 
@@ -138,7 +138,7 @@ def test_what_may_break(desk: Desk) -> None:
     assert desk.asks() == () == desk.asks(kubeconfig="/nowhere") == desk.asks(context="none")
     desk.aged(61, 61)
     assert desk.asks() == (), "that is no list"
-    assert KnownNames(Path("/proc/nowhere")).of("ab" * 20) is None
+    assert NameCache(Path("/proc/nowhere")).read("ab" * 20) is None
 
 
 DEMO = SourceChoice(demo=True)
@@ -150,15 +150,15 @@ def nobody(work: Callable[[], object], wait_s: float, longest_s: float) -> None:
 
 @pytest.mark.parametrize("kind", list(NameKind))
 def test_the_demo(kind: NameKind, tmp_path: Path) -> None:
-    found = names_of(NameQuery(kind, DEMO, Connection(), "shop"), {}, str(tmp_path), BackgroundReads(nobody))
+    found = cached_names(NameQuery(kind, DEMO, Connection(), "shop"), {}, str(tmp_path), BackgroundReads(nobody))
     assert bool(found) is (kind is not NameKind.RUNS), "it has no journal"
     assert list(tmp_path.iterdir()) == [], "nothing is written for it"
 
 
 def test_what_was_begun_on_this_machine(tmp_path: Path) -> None:
     for folder, read in (
-        ("runs", runs_here),
-        ("changes", changes_here),
+        ("runs", local_runs),
+        ("changes", local_changes),
     ):
         assert read({}, str(tmp_path)) == () == read({}, "")
         there = tmp_path / ".local" / "state" / "eksdoc" / folder

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo.reader import key_of
+from kubectl_eksdoc.embedded.demo.reader import response_key
 from tools.demo.aws import catalogue, images, queues, quotas, roles
 from tools.demo.aws.demo_aws import DemoAws
 from tools.demo.aws.pools import DEMO, NEWEST, Estate
@@ -189,7 +189,7 @@ def answers(estate: Estate) -> dict[str, dict[str, Json]]:
         made[listing.name] = {_key(listing, item, number): item for number, item in enumerate(items)}
     for lookup in LOOKUPS:
         asked = [{**(lookup.always or {}), **params} for params in _parameters(aws, lookup)]
-        told = {key_of(lookup.by, params): aws.ask(lookup.service, lookup.operation, params) for params in asked}
+        told = {response_key(lookup.by, params): aws.ask(lookup.service, lookup.operation, params) for params in asked}
         made[lookup.name] = told
     return dict(sorted((name, each) for name, each in made.items() if each))
 

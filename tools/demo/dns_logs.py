@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from kubectl_eksdoc.model.coredns import NAME, is_coredns
-from kubectl_eksdoc.model.nodes import LogOf
+from kubectl_eksdoc.model.nodes import LogKey
 from tools.demo.incidents import COREFILE
 from tools.demo.meta import Json
 
@@ -18,8 +18,8 @@ linux/amd64, go1.23.8,
 """
 
 
-def logs(pods: Iterable[Json]) -> Mapping[LogOf, str]:
+def logs(pods: Iterable[Json]) -> Mapping[LogKey, str]:
     """The log of each of its `pods`."""
     described = (pod["metadata"] for pod in pods)
     own = (each for each in described if is_coredns(each["namespace"], each["labels"]))
-    return {LogOf(each["namespace"], each["name"], NAME): _STARTED for each in own}
+    return {LogKey(each["namespace"], each["name"], NAME): _STARTED for each in own}

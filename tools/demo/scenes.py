@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.nodes import LogOf
+from kubectl_eksdoc.model.nodes import LogKey
 from tools.demo import dns_logs, incidents, objects
 from tools.demo.aws.pools import DEMO, Estate
 from tools.demo.interruption import cluster as interruption
@@ -25,7 +25,7 @@ class Maker:
     """`logs`: of pods; `metrics`: of the API server; `estate`: the machines of the account."""
 
     extend: Extend = lambda held, others: None
-    logs: Callable[[Sequence[Json]], Mapping[LogOf, str]] = dns_logs.logs
+    logs: Callable[[Sequence[Json]], Mapping[LogKey, str]] = dns_logs.logs
     metrics: str = ""
     estate: Estate = DEMO
 
@@ -52,7 +52,7 @@ def objects_of(scene: str) -> list[Json]:
     return [*(each for several in found.values() for each in several), *others]
 
 
-def logs_of(scene: str) -> Mapping[LogOf, str]:
+def logs_of(scene: str) -> Mapping[LogKey, str]:
     return MAKERS[scene].logs(held(scene)[0][kinds.PODS])
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo.reader import PLAIN, SCENES, folder
+from kubectl_eksdoc.embedded.demo.reader import PLAIN, SCENES, scene_folder
 from tools.demo import account, scenes
 from tools.demo.aws import clusters
 
@@ -32,7 +32,7 @@ def files(data: Path) -> dict[Path, str]:
         for scene in SCENES:
             added = plain if scene == PLAIN else added_to(plain, of_scene(scene))
             if added:
-                made[data / folder(scene) / f"{what}.json"] = _text(added)
+                made[data / scene_folder(scene) / f"{what}.json"] = _text(added)
     return made
 
 

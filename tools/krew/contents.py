@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from kubectl_eksdoc.aws.sessions import BY_CREDENTIALS
+from kubectl_eksdoc.aws.sessions import CREDENTIAL_SERVICES
 from kubectl_eksdoc.model import aws_operations as questions
 from tools.krew.pins import Pin
 from tools.krew.wheels import COMPILED, EITHER_WAY
 
-SERVICES: frozenset[str] = frozenset(each.service for each in questions.ALL) | BY_CREDENTIALS
+SERVICES: frozenset[str] = frozenset(each.service for each in questions.ALL) | CREDENTIAL_SERVICES
 """AWS services: those that the tool calls, and those that provide credentials."""
 
 _COMPILED = re.compile(r"\.(so|pyd|dylib|dll|a|o)(\.[0-9.]+)?$")

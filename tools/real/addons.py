@@ -27,17 +27,17 @@ from typing import Any
 
 from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import MISSING, Usage, value_at
-from kubectl_eksdoc.addon_diff.manifests import NearestManifest, all_known, built, manifests, may_be, objects_of
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest, known_manifests, build_document, addon_manifests, is_possibly_same_image, objects_of
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion, differing
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, AddonVersionFacts, changed_paths
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.kube.single_objects import READ
+from kubectl_eksdoc.kube.single_objects import GETTABLE
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
-from kubectl_eksdoc.kubernetes.document_diff import FieldSet, step_of, tree_of
+from kubectl_eksdoc.kubernetes.document_diff import FieldSet, item_step, path_tree
 from kubectl_eksdoc.kubernetes.document_diff import Path as FieldPath
-from kubectl_eksdoc.kubernetes.field_paths import shown
-from kubectl_eksdoc.kubernetes.managed_fields import read, without_entries
-from kubectl_eksdoc.kubernetes.server_side_apply import merged, removed
+from kubectl_eksdoc.kubernetes.field_paths import format_step
+from kubectl_eksdoc.kubernetes.managed_fields import read_entries, without_entries
+from kubectl_eksdoc.kubernetes.server_side_apply import merge, remove_fields
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.eks import EksCluster
@@ -109,7 +109,7 @@ class Eks:
 
     def __call__(self, method: str, of: ObjectName, query: str = "", body: Doc | None = None) -> tuple[int, Doc]:
         kind = "application/apply-patch+yaml" if body is not None else "application/json"
-        path = f"{READ[of.kind].path_in(of.namespace)}/{of.name}{query}"
+        path = f"{GETTABLE[of.kind].path_in(of.namespace)}/{of.name}{query}"
         self._connection.request(method, path, json.dumps(body) if body is not None else None, {"Content-Type": kind})
         answer = self._connection.getresponse()
         doc: Doc = json.loads(answer.read())
@@ -129,7 +129,7 @@ def _eks(kubeconfig: str, context: str) -> Iterator[Eks]:
 
 def _pair(chance: random.Random, addon: str) -> tuple[str, str]:
     """Versions whose name in EKS is known, the newer one up to three steps further."""
-    versions = [each.version for each in all_known(addon) if each.version not in _UNLIKE]
+    versions = [each.version for each in known_manifests(addon) if each.version not in _UNLIKE]
     at = chance.randrange(len(versions))
     pair = versions[at], versions[min(at + chance.randint(1, 3), len(versions) - 1)]
     now, target = (each if "eksbuild" in each else f"{each}-eksbuild.1" for each in pair)
@@ -139,26 +139,26 @@ def _pair(chance: random.Random, addon: str) -> tuple[str, str]:
 def _history(machine: Machine, eks: Eks, chance: random.Random, score: Score, name: str) -> None:
     addon = chance.choice(_ADDONS)
     now, target = _pair(chance, addon)
-    known = manifests(addon, now, target, True)
+    known = addon_manifests(addon, now, target, True)
     assert known is not None
     live: dict[ObjectName, Doc] = {}
     for of in objects_of(addon):
         eks("DELETE", of)
-        if known.now.of(of):
-            status, said = eks("PATCH", of, "?fieldManager=eks&force=true", _doc(of, known.now))
+        if known.current.fields_of(of):
+            status, said = eks("PATCH", of, "?fieldManager=eks&force=true", _doc(of, known.current))
             assert status < 300, said
             live[of] = {}
     for _ in range(chance.randint(1, 6)):
         of = chance.choice(list(live))
-        _write(machine, chance, of, known.now, eks("GET", of)[1])
+        _write(machine, chance, of, known.current, eks("GET", of)[1])
     for of in live:
         live[of] = eks("GET", of)[1]
-    sides = [OfVersion(each, chart_defaults(addon, each), _UNKNOWN) for each in (now, target)]
+    sides = [AddonVersionFacts(each, chart_defaults(addon, each), _UNKNOWN) for each in (now, target)]
     facts = AddonFacts(
         _CLUSTER, Addon(addon, now, "ACTIVE"), sides[0], sides[1], {}, tuple(live.values()), (), Usage(())
     )
     answers = {
-        mode: {of: _applied(eks, of, _doc(of, known.target), mode) for of in live if known.target.of(of)}
+        mode: {of: _applied(eks, of, _doc(of, known.target), mode) for of in live if known.target.fields_of(of)}
         for mode in Mode
     }
     for mode in Mode:
@@ -169,11 +169,11 @@ def _history(machine: Machine, eks: Eks, chance: random.Random, score: Score, na
 
 def _doc(of: ObjectName, known: NearestManifest) -> Doc:
     place = schema_of(of.api_version, of.kind).root
-    made = merged(_identity(of), built(known.of(of)), place)
+    made = merge(_identity(of), build_document(known.fields_of(of)), place)
     if of.kind != "DaemonSet" or of.name != "kube-proxy":
         return made
     image = {"name": of.name, "image": f"602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/kube-proxy:{known.version}"}
-    return merged(made, {"spec": {"template": {"spec": {"containers": [image]}}}}, place)
+    return merge(made, {"spec": {"template": {"spec": {"containers": [image]}}}}, place)
 
 
 def _identity(of: ObjectName) -> Doc:
@@ -213,12 +213,12 @@ def _applied(eks: Eks, of: ObjectName, doc: Doc, mode: Mode) -> _Answer:
     if not paths:
         return _Answer(None, found)
     for path in paths:
-        doc = removed(doc, FieldSet(tree_of(path)), schema.root)
+        doc = remove_fields(doc, FieldSet(path_tree(path)), schema.root)
     return _applied(eks, of, doc, mode)
 
 
 def _shown(path: FieldPath) -> str:
-    return "".join(shown(step) for step in path)
+    return "".join(format_step(step) for step in path)
 
 
 def _plain(doc: Doc) -> Doc:
@@ -236,9 +236,9 @@ def _compared(
     answers: dict[ObjectName, _Answer],
     score: Score,
 ) -> None:
-    mode, loses = plan.asked.mode, False
+    mode, loses = plan.request.mode, False
     for prediction in plan.predictions:
-        of = prediction.of
+        of = prediction.object_ref
         answer = answers.get(of)
         if answer is None:
             continue
@@ -265,7 +265,7 @@ def _compared(
             score.wrong.append(f"{name} {of}: taken, and foretold as refused")
             continue
         before, after = _plain(live[of]), _plain(answer.doc)
-        changed = set(differing(before, after, schema))
+        changed = set(changed_paths(before, after, schema))
         for path in {*changed, *(path for path, each in told.items() if each.at_risk)}:
             there = value_at(after, path, schema.root)
             loses |= path in changed and path in users
@@ -278,7 +278,7 @@ def _compared(
                 _count(score, expected, False, f"{name} {of} {_shown(path)}: changed, not foretold")
                 continue
             foretold = change.by_mode[mode]
-            right = foretold.value == there or may_be(there, foretold.value)
+            right = foretold.value == there or is_possibly_same_image(there, foretold.value)
             right = right or (foretold.value is MISSING and there in (MISSING, "", None, {}, []))
             _count(score, foretold.fate, right, f"{name} {of} {_shown(path)}: {foretold} and it is {there!r}")
     if loses and all(each.status is Status.PASS for each in plan.findings):
@@ -296,19 +296,19 @@ def _count(score: Score, fate: Fate | None, right: bool, text: str) -> None:
 
 def _of_users(live: Doc, values: Any, schema: Schema) -> set[FieldPath]:
     """Fields that users have set, emptied or removed."""
-    owned = {path for owner, entry in read(live).items() if owner.manager != "eks" for path in entry.fields}
-    owned |= {p for o, e in read(live).items() if o.manager == "eks" and o.operation == "Update" for p in e.fields}
+    owned = {path for owner, entry in read_entries(live).items() if owner.manager != "eks" for path in entry.fields}
+    owned |= {p for o, e in read_entries(live).items() if o.manager == "eks" and o.operation == "Update" for p in e.fields}
     return owned | {path for path in values if value_at(live, path, schema.root) is MISSING}
 
 
 def _write(machine: Machine, chance: random.Random, of: ObjectName, known: NearestManifest, live: Doc) -> None:
     """One write of a user, which the server may refuse."""
     schema = schema_of(of.api_version, of.kind)
-    path = chance.choice([each for each in known.of(of) if not set(_FIXED) & set(each)])
+    path = chance.choice([each for each in known.fields_of(of) if not set(_FIXED) & set(each)])
     value = value_at(live, path, schema.root)
-    mine = _altered(chance, path, known.of(of)[path] if value is MISSING else value)
-    part = merged(_identity(of), built({path: mine}), schema.root)
-    whole = merged(live, part, schema.root)
+    mine = _altered(chance, path, known.fields_of(of)[path] if value is MISSING else value)
+    part = merge(_identity(of), build_document({path: mine}), schema.root)
+    whole = merge(live, part, schema.root)
     plain = {**_plain(whole), "metadata": {k: v for k, v in whole["metadata"].items() if k not in _SERVERS}}
     manager = chance.choice(_MANAGERS)
     named = (f"--field-manager={manager}",) if manager else ()
@@ -358,9 +358,9 @@ def _pointer(doc: Any, path: FieldPath, schema: Schema) -> str:
             name = step[2:]
             text += "/" + name.replace("~", "~0").replace("/", "~1")
             doc, place = doc[name], place.under(name)
-        elif isinstance(doc, list) and (found := [at for at, item in enumerate(doc) if step_of(item, place) == step]):
+        elif isinstance(doc, list) and (found := [at for at, item in enumerate(doc) if item_step(item, place) == step]):
             text += f"/{found[0]}"
-            doc, place = doc[found[0]], place.of_items()
+            doc, place = doc[found[0]], place.item_place()
         else:
             return ""
     return text

@@ -9,60 +9,60 @@ from pathlib import Path
 
 from kubectl_eksdoc.aws.eks import AddonUpdates, target_group, updates_of_addon
 from kubectl_eksdoc.changes import applying as shared
-from kubectl_eksdoc.changes.applying import Again, Proposal, applying_to
-from kubectl_eksdoc.changes.engine import World
+from kubectl_eksdoc.changes.applying import SavedChangeRequest, Proposal, target_arguments
+from kubectl_eksdoc.changes.engine import ChangeEnvironment
 from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_values
 from kubectl_eksdoc.cli.options import (
-    Ask,
+    Prompt,
     ConfirmationFlags,
-    CountedThing,
-    as_expected,
+    CountedItem,
+    check_expected,
     check_writable,
-    explained,
-    non_empty,
-    typed_back,
+    with_hint,
+    given_flags,
+    require_typed,
 )
 from kubectl_eksdoc.errors import Drifted, LocalJournalError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.journals import ChangeJournalFile
-from kubectl_eksdoc.kubernetes.redaction import printed
+from kubectl_eksdoc.kubernetes.redaction import redact_value
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateCall, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, SavedChange
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.knowledge import made, told_of
+from kubectl_eksdoc.model.knowledge import from_json, to_json
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.wiring.runs import pods_now
 
-from ..apply import UPDATE, AddonUpdate, Following, Ports
-from ..guards import acknowledgement, changing, is_nothing, to_acknowledge
-from ..judging import calls
+from ..apply import UPDATE_STEP, AddonUpdate, FollowedUpdate, AddonUpdatePorts
+from ..guards import acknowledgement_text, changing_fields, is_without_effect, findings_to_acknowledge
+from ..judging import field_name
 from ..outcome import (
     AddonUpdateResult,
     ExpectedUpdate,
-    Health,
-    affected,
-    asked_for,
-    expected_of,
-    from_doc,
-    to_doc,
+    ServiceHealth,
+    affected_target_groups,
+    find_requested_update,
+    expected_update,
+    from_document,
+    to_document,
 )
 from ..prediction import AddonFacts, AddonUpdateRequest, Mode
-from ..read import NEEDS, PreparedAddonUpdate, prepared, side_of
+from ..read import NEEDS, PreparedAddonUpdate, prepare_update, read_addon
 from ..report.outcome import (
-    Sent,
+    SentUpdate,
     UpdateReport,
-    WayBackText,
-    head,
-    look_again,
-    way_back_text,
+    RollbackText,
+    update_text,
+    follow_commands,
+    rollback_text,
 )
 from ..report.update import as_json
-from .forecast import code
-from .request import AddonDiffRequest, Apply
+from .forecast import exit_code
+from .request import AddonDiffRequest, ApplyRequest
 
 # Typed confirmations before the request to EKS: the cluster and the number of changed fields; and severe findings. As
 # with drain runs, `--yes` replaces the first only together with the expected number. Critical findings and dropped
@@ -70,26 +70,26 @@ from .request import AddonDiffRequest, Apply
 # them.
 
 
-ASKS_EKS_NOTHING = (
+DRY_RUN_NOTE = (
     "a dry run sends nothing to EKS: whether EKS accepts the values, and which fields conflict, is predicted only"
 )
-IN_A_SCRIPT = (
+SCRIPT_HINT = (
     "In a script: --yes --expect-changes N, with the number of fields that change by the plan that you have read, and "
     "--accept-unknown CODE,… for what may be unknown."
 )
 
 
-FIELDS = CountedThing("field", "fields", "--expect-changes", "changes")
+CHANGED_FIELDS = CountedItem("field", "fields", "--expect-changes", "changes")
 
 
 def confirm(
     cluster: str,
     acknowledgement: str,
     changes: int,
-    weighty: Sequence[Finding],
+    findings: Sequence[Finding],
     accepted: Sequence[str],
-    given: ConfirmationFlags,
-    ask: Ask,
+    flags: ConfirmationFlags,
+    ask: Prompt,
 ) -> None:
     """Ask for the typed confirmations. `acknowledgement`: the add-on and its target, as they are typed. `accepted`:
     codes of findings that may be unknown.
@@ -98,144 +98,144 @@ def confirm(
         Drifted: the expected number is wrong; nothing was sent.
         UsageError: another text was typed, or there is no terminal to ask.
     """
-    as_expected(given, changes, "change", FIELDS)
-    asked = explained(ask, IN_A_SCRIPT)
-    left = still(weighty, accepted)
-    if left:
-        count = "1 finding" if len(left) == 1 else f"{len(left)} findings"
-        typed_back(acknowledgement, f"to acknowledge {count} that must not be passed over", asked)
-    if not given.yes:
-        what = f"to update {acknowledgement.split()[0]} of {cluster}, which changes {FIELDS.said(changes)}"
-        typed_back(f"{cluster} {changes}", what, asked)
+    check_expected(flags, changes, "change", CHANGED_FIELDS)
+    ask_with_hint = with_hint(ask, SCRIPT_HINT)
+    unaccepted = not_accepted(findings, accepted)
+    if unaccepted:
+        count = "1 finding" if len(unaccepted) == 1 else f"{len(unaccepted)} findings"
+        require_typed(acknowledgement, f"to acknowledge {count} that must not be passed over", ask_with_hint)
+    if not flags.yes:
+        purpose = f"to update {acknowledgement.split()[0]} of {cluster}, which changes {CHANGED_FIELDS.count_text(changes)}"
+        require_typed(f"{cluster} {changes}", purpose, ask_with_hint)
 
 
-def still(weighty: Sequence[Finding], accepted: Sequence[str]) -> list[Finding]:
+def not_accepted(findings: Sequence[Finding], accepted: Sequence[str]) -> list[Finding]:
     """The findings that are not accepted beforehand; only unknown ones can be."""
-    return [each for each in weighty if each.status is not Status.UNKNOWN or each.code.name not in accepted]
+    return [each for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted]
 
 
 COMMAND = "addon-diff --apply"
-_DRIFTED = "the add-on is not as it was when the plan was shown"
-_DEMO = "--demo --apply --dry-run shows what would be sent for the built-in cluster."
+_DRIFTED_MESSAGE = "the add-on is not as it was when the plan was shown"
+_DEMO_HINT = "--demo --apply --dry-run shows what would be sent for the built-in cluster."
 
 
 @frozen
-class _Asking:
+class _ApplyCommand:
     """One run of ``addon-diff --apply``."""
 
     request: AddonDiffRequest
-    apply: Apply
-    around: CommandContext
+    apply: ApplyRequest
+    context: CommandContext
 
-    def reach(self, session: ClusterSession) -> CommandTarget:
-        return replace(opening.reach(self.around, session), ours=applying_to(self.around, session))
+    def command_target(self, session: ClusterSession) -> CommandTarget:
+        return replace(opening.command_target(self.context, session), eksdoc=target_arguments(self.context, session))
 
 
-def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) -> CommandAnswer:
+def apply_update(request: AddonDiffRequest, apply: ApplyRequest, context: CommandContext) -> CommandAnswer:
     """Apply an update, or resume one.
 
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    UpdateReport.check(around.options.output)
-    shared.check_live(around, apply.dry, _DEMO)
-    if not (apply.dry or apply.resume):
-        check_writable(around.environ, COMMAND, "addon-diff without --apply reads only")
-    asking = _Asking(request, apply, around)
-    with opening.explaining(COMMAND):
-        session = opening.opened(around, NEEDS)
-        opening.told(session, around)
-        return _resumed(asking, session) if apply.resume else _applied(asking, session)
+    UpdateReport.check_format(context.options.output)
+    shared.check_live(context, apply.is_dry_run, _DEMO_HINT)
+    if not (apply.is_dry_run or apply.resume):
+        check_writable(context.environ, COMMAND, "addon-diff without --apply reads only")
+    command = _ApplyCommand(request, apply, context)
+    with opening.explain_forbidden(COMMAND):
+        session = opening.open_session(context, NEEDS)
+        opening.note_session(session, context)
+        return _resume(command, session) if apply.resume else _apply(command, session)
 
 
-def again(change: Again, around: CommandContext) -> CommandAnswer:
+def again(change: SavedChangeRequest, context: CommandContext) -> CommandAnswer:
     """Resume or undo a saved change. Raises as `apply_update`."""
-    saved = change.saved
+    saved_change = change.saved
     if not change.undo:
-        request = AddonDiffRequest(saved.text("sent", "addon"), "", "NONE", None)
-        return applying(request, Apply(resume=saved.id), around)
-    addon, version, values = undoing(saved, around)
-    return applying(AddonDiffRequest(addon, version, "NONE", values), Apply(undo=saved.id), around)
+        request = AddonDiffRequest(saved_change.text("sent", "addon"), "", "NONE", None)
+        return apply_update(request, ApplyRequest(resume=saved_change.id), context)
+    addon, version, values = undo_request(saved_change, context)
+    return apply_update(AddonDiffRequest(addon, version, "NONE", values), ApplyRequest(undo=saved_change.id), context)
 
 
-def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
-    around = asking.around
-    written, ready = shared.new_journal(around), _prepared(asking, session)
-    if asking.apply.undo:
-        undone = shared.saved(asking.apply.undo, (ADDON_UPDATE, DNS_CHANGE), session, around)
-        check_not_updated(undone, ready.plan.facts)
-    report = _report(asking, session, ready, written)
-    if asking.apply.dry:
-        around.note(ASKS_EKS_NOTHING)
-        failing = streams.FAILS if ready.guards else code((ready.plan,), asking.apply.accepted)
-        return opening.answer(report, around, failing)
+def _apply(command: _ApplyCommand, session: ClusterSession) -> CommandAnswer:
+    context = command.context
+    journal, prepared_update = shared.new_journal(context), _prepare(command, session)
+    if command.apply.undo:
+        saved_change = shared.load_change(command.apply.undo, (ADDON_UPDATE, DNS_CHANGE), session, context)
+        check_not_updated(saved_change, prepared_update.plan.facts)
+    report = _build_report(command, session, prepared_update, journal)
+    if command.apply.is_dry_run:
+        context.note(DRY_RUN_NOTE)
+        dry_run_code = streams.FAILS if prepared_update.guards else exit_code((prepared_update.plan,), command.apply.accepted)
+        return opening.report_answer(report, context, dry_run_code)
     refused = None
-    if is_nothing(ready.plan):
+    if is_without_effect(prepared_update.plan):
         refused = "nothing is sent: neither version nor values are others, and nothing would change", streams.CLEAN
-    elif ready.guards:
-        refused = f"nothing is sent: {'; '.join(guard.why for guard in ready.guards)}", streams.FAILS
-    typed = partial(
+    elif prepared_update.guards:
+        refused = f"nothing is sent: {'; '.join(guard.why for guard in prepared_update.guards)}", streams.FAILS
+    confirmation = partial(
         confirm,
-        session.believed.cluster.name,
-        acknowledgement(ready.plan),
+        session.verified_aws.cluster.name,
+        acknowledgement_text(prepared_update.plan),
         report.changes,
-        to_acknowledge(ready.plan),
-        asking.apply.accepted,
-        asking.apply.given,
-        asking.around.ask,
+        findings_to_acknowledge(prepared_update.plan),
+        command.apply.accepted,
+        command.apply.confirmation,
+        command.context.prompt,
     )
-    proposal = Proposal(report, ready.same, typed, refused)
-    found = shared.confirmed(proposal, lambda now: _prepared(asking, now).same, session, _DRIFTED, around)
-    return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, ready, report, written)
+    proposal = Proposal(report, prepared_update.fingerprint, confirmation, refused)
+    confirmed = shared.confirm_and_reread(proposal, lambda now: _prepare(command, now).fingerprint, session, _DRIFTED_MESSAGE, context)
+    return confirmed if isinstance(confirmed, CommandAnswer) else _carry_out(command, confirmed, prepared_update, report, journal)
 
 
-def _prepared(asking: _Asking, session: ClusterSession) -> PreparedAddonUpdate:
-    request = asking.request
+def _prepare(command: _ApplyCommand, session: ClusterSession) -> PreparedAddonUpdate:
+    request = command.request
     values = None if request.values is None else read_values(request.values)
-    side = side_of(session, request.addon, request.to)
-    return prepared(session, side, AddonUpdateRequest(Mode(request.mode), values), asking.apply.as_asked)
+    addon_side = read_addon(session, request.addon, request.to)
+    return prepare_update(session, addon_side, AddonUpdateRequest(Mode(request.mode), values), command.apply.is_as_asked)
 
 
-def _report(
-    asking: _Asking, session: ClusterSession, ready: PreparedAddonUpdate, written: ChangeJournalFile
+def _build_report(
+    command: _ApplyCommand, session: ClusterSession, prepared_update: PreparedAddonUpdate, journal: ChangeJournalFile
 ) -> UpdateReport:
-    facts, what, apply, eks = ready.plan.facts, ready.sending, asking.apply, session.believed.cluster
-    file = "" if apply.dry else str(values_file(written))
-    sent = Sent(
+    facts, to_send, apply, cluster = prepared_update.plan.facts, prepared_update.update_to_send, command.apply, session.verified_aws.cluster
+    path = "" if apply.is_dry_run else str(values_path(journal))
+    sent = SentUpdate(
         facts.addon.name,
         facts.addon.version,
         facts.target.version,
-        what.asked.mode.value,
-        what.asked.values,
-        tuple(calls(change.field) for change in what.keeps),
+        to_send.request.mode.value,
+        to_send.request.values,
+        tuple(field_name(change.field) for change in to_send.keeps),
     )
     flags = {
         "apply": True,
-        "dry-run": apply.dry,
-        "as-asked": apply.as_asked,
+        "dry-run": apply.is_dry_run,
+        "as-asked": apply.is_as_asked,
         "accept-unknown": list(apply.accepted),
         "undo": apply.undo,
     }
     return UpdateReport(
         sent,
         session.cluster,
-        ready.plan,
-        len(changing(ready.plan)),
-        ready.guards,
-        tuple(still(to_acknowledge(ready.plan), apply.accepted)),
-        way_back_text(ready.back, eks.name, eks.region, file, asking.reach(session)),
-        options=asking.request.given | non_empty(flags),
-        run="" if apply.dry else written.id,
+        prepared_update.plan,
+        len(changing_fields(prepared_update.plan)),
+        prepared_update.guards,
+        tuple(not_accepted(findings_to_acknowledge(prepared_update.plan), apply.accepted)),
+        rollback_text(prepared_update.rollback, cluster.name, cluster.region, path, command.command_target(session)),
+        options=command.request.options | given_flags(flags),
+        run="" if apply.is_dry_run else journal.id,
         recognised=session.recognised,
     )
 
 
-def _carried_out(
-    asking: _Asking,
+def _carry_out(
+    command: _ApplyCommand,
     session: ClusterSession,
-    ready: PreparedAddonUpdate,
+    prepared_update: PreparedAddonUpdate,
     report: UpdateReport,
-    written: ChangeJournalFile,
+    journal: ChangeJournalFile,
 ) -> CommandAnswer:
     """Send the update and follow it.
 
@@ -243,194 +243,194 @@ def _carried_out(
         JournalError: the journal cannot be written; nothing was sent.
         AwsError: EKS refuses the request.
     """
-    apply, around = asking.apply, asking.around
-    call, expected = call_of(ready, written), expected_of(ready.plan, ready.sending.keeps)
-    with shared.world(written, apply.watch_s, around) as world:
-        what, ports = edges(session, expected, around)
-        update = AddonUpdate(call, what, ports, world, what.before(ports))
-        said = report.sent, report.changes, report.back
-        today = ready.plan.facts.values
-        first = begun(ADDON_UPDATE, update, call, *said, today, session, written, around)
-        around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
-        ended = shared.carried(update, first, world, written, around, apply.undo)
-    return _answer(asking, session, replace(report, journal=str(written.path)), ended)
+    apply, context = command.apply, command.context
+    call, expected = build_call(prepared_update, journal), expected_update(prepared_update.plan, prepared_update.update_to_send.keeps)
+    with shared.open_environment(journal, apply.watch_s, context) as world:
+        followed, ports = build_ports(session, expected, context)
+        update = AddonUpdate(call, followed, ports, world, followed.health_before(ports))
+        sent_facts = report.sent, report.changes, report.rollback
+        current_values = prepared_update.plan.facts.values
+        first_entry = write_journal_start(ADDON_UPDATE, update, call, *sent_facts, current_values, session, journal, context)
+        context.note("from here on EKS does it: Ctrl-C stops only that it is followed")
+        result = shared.run_change(update, first_entry, world, journal, context, apply.undo)
+    return _build_answer(command, session, replace(report, journal=str(journal.path)), result)
 
 
-def _resumed(asking: _Asking, session: ClusterSession) -> CommandAnswer:
+def _resume(command: _ApplyCommand, session: ClusterSession) -> CommandAnswer:
     """Follow an update that was sent before.
 
     Raises:
         LocalJournalError: this machine has no journal of it, or it was never sent.
         Drifted: it is of another cluster or add-on.
     """
-    request, apply, around = asking.request, asking.apply, asking.around
-    saved = shared.saved(apply.resume, (ADDON_UPDATE,), session, around)
-    check_addon(saved, request.addon)
-    written = shared.journal(saved.id, around)
-    with shared.world(written, apply.watch_s, around) as world:
-        ended = shared.continued(sent_again(saved, session, world, around), saved, world, around)
-    sent, back = sent_before(saved)
-    options = request.given | {"apply": True, "resume": saved.id}
-    changes = saved.begun.get("changes", 0)
+    request, apply, context = command.request, command.apply, command.context
+    change = shared.load_change(apply.resume, (ADDON_UPDATE,), session, context)
+    check_addon(change, request.addon)
+    journal = shared.saved_journal(change.id, context)
+    with shared.open_environment(journal, apply.watch_s, context) as world:
+        result = shared.resume_change(resume_update(change, session, world, context), change, world, context)
+    sent_update, rollback = read_sent_update(change)
+    options = request.options | {"apply": True, "resume": change.id}
+    changes = change.first_entry.get("changes", 0)
     report = UpdateReport(
-        sent, session.cluster, options=options, changes=changes, back=back, recognised=session.recognised
+        sent_update, session.cluster, options=options, changes=changes, rollback=rollback, recognised=session.recognised
     )
-    return _answer(asking, session, with_run(report, written), ended)
+    return _build_answer(command, session, with_journal(report, journal), result)
 
 
-def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ended: AddonUpdateResult) -> CommandAnswer:
-    around, eks = asking.around, session.believed.cluster
-    if not ended.stage.ended or ended.left:
-        around.note("look again:")
-        reach = asking.reach(session)
-        for line in look_again(asking.request.addon, report.run, ended.id, eks.name, eks.region, reach):
-            around.note(f"  {line}")
-    done = replace(report, ended=ended)
-    return opening.answer(done, around, shared.code(ended))
+def _build_answer(command: _ApplyCommand, session: ClusterSession, report: UpdateReport, result: AddonUpdateResult) -> CommandAnswer:
+    context, cluster = command.context, session.verified_aws.cluster
+    if not result.stage.has_ended or result.left:
+        context.note("look again:")
+        target = command.command_target(session)
+        for line in follow_commands(command.request.addon, report.run, result.id, cluster.name, cluster.region, target):
+            context.note(f"  {line}")
+    final_report = replace(report, ended=result)
+    return opening.report_answer(final_report, context, shared.exit_code(result))
 
 
 # An update that this process sends or follows: its journal, its connections, and its result.
 
 
-_VALUES = ".values-of-before.json"
+_VALUES_SUFFIX = ".values-of-before.json"
 
 
-def values_file(written: ChangeJournalFile) -> Path:
+def values_path(journal: ChangeJournalFile) -> Path:
     """The file with the values of the rollback, written with the request."""
-    return written.path_beside(_VALUES)
+    return journal.path_beside(_VALUES_SUFFIX)
 
 
-def call_of(ready: PreparedAddonUpdate, written: ChangeJournalFile) -> UpdateCall:
+def build_call(prepared_update: PreparedAddonUpdate, journal: ChangeJournalFile) -> UpdateCall:
     """Build the request, and write the rollback's values beside the journal.
 
     Raises:
         JournalError: they cannot be written; nothing was sent.
     """
-    if not isinstance(ready.back, Unknown):
-        written.beside(_VALUES, as_json(ready.back.values) + "\n")
-    facts, asked = ready.plan.facts, ready.sending.asked
-    values = None if asked.values is None else as_json(asked.values)
-    return UpdateCall(facts.addon.name, facts.target.version, asked.mode.value, values, f"eksdoc-{written.id}")
+    if not isinstance(prepared_update.rollback, Unknown):
+        journal.write_beside(_VALUES_SUFFIX, as_json(prepared_update.rollback.values) + "\n")
+    facts, request = prepared_update.plan.facts, prepared_update.update_to_send.request
+    values = None if request.values is None else as_json(request.values)
+    return UpdateCall(facts.addon.name, facts.target.version, request.mode.value, values, f"eksdoc-{journal.id}")
 
 
-def begun(
+def write_journal_start(
     kind: str,
     update: AddonUpdate,
     call: UpdateCall,
-    sent: Sent,
+    sent: SentUpdate,
     changes: int,
-    back: WayBackText | str,
-    today: Doc | Unknown,
+    rollback: RollbackText | str,
+    current_values: Doc | Unknown,
     session: ClusterSession,
-    written: ChangeJournalFile,
-    around: CommandContext,
-    **more: object,
+    journal: ChangeJournalFile,
+    context: CommandContext,
+    **extra: object,
 ) -> Doc:
     """Write the first line of the journal. Only the rollback's file has the values without redaction."""
-    told = told_of(replace(sent, values=printed(sent.values)))
-    known = None if isinstance(today, Unknown) else printed(today)
-    rest = {"sent": told, "changes": changes, "wayBack": told_of(back), "today": known}
-    expected, health = to_doc(update.following.expected, call.token), told_of(update.health)
-    return shared.begun(kind, head(sent), written.id, session, around, **rest, expected=expected, health=health, **more)
+    sent_document = to_json(replace(sent, values=redact_value(sent.values)))
+    printed_values = None if isinstance(current_values, Unknown) else redact_value(current_values)
+    details = {"sent": sent_document, "changes": changes, "wayBack": to_json(rollback), "today": printed_values}
+    expected, health = to_document(update.followed.expected, call.token), to_json(update.health)
+    return shared.start_entry(kind, update_text(sent), journal.id, session, context, **details, expected=expected, health=health, **extra)
 
 
-def edges(session: ClusterSession, expected: ExpectedUpdate, around: CommandContext) -> tuple[Following, Ports]:
+def build_ports(session: ClusterSession, expected_update: ExpectedUpdate, context: CommandContext) -> tuple[FollowedUpdate, AddonUpdatePorts]:
     """The update to follow, and its connections."""
-    ports = Ports(
-        AddonUpdates(session.believed, expected.addon),
-        session.objects_now,
-        lambda: pods_now(around.reader),
+    ports = AddonUpdatePorts(
+        AddonUpdates(session.verified_aws, expected_update.addon),
+        session.live_objects,
+        lambda: pods_now(context.reader),
         lambda arn: session.require(target_group, arn),
     )
-    return Following(expected, affected(expected.addon, session.cluster)), ports
+    return FollowedUpdate(expected_update, affected_target_groups(expected_update.addon, session.cluster)), ports
 
 
 # An update that was sent before.
 
 
-def sent_again(saved: SavedChange, session: ClusterSession, world: World, around: CommandContext) -> AddonUpdate:
+def resume_update(change: SavedChange, session: ClusterSession, world: ChangeEnvironment, context: CommandContext) -> AddonUpdate:
     """Follow a saved update again.
 
     Raises:
         LocalJournalError: its journal cannot be decoded, or it was never sent.
     """
-    past = saved.past
+    progress = change.progress
     try:
-        expected = from_doc(saved.begun["expected"])
-        health = {arn: made(Health, each) for arn, each in saved.begun.get("health", {}).items()}
+        expected = from_document(change.first_entry["expected"])
+        health = {arn: from_json(ServiceHealth, each) for arn, each in change.first_entry.get("health", {}).items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise LocalJournalError(f"the journal of update {saved.id} cannot be understood: {error!r}") from error
-    if UPDATE not in past.tried:
+        raise LocalJournalError(f"the journal of update {change.id} cannot be understood: {error!r}") from error
+    if UPDATE_STEP not in progress.attempted:
         raise LocalJournalError(
-            f"update {saved.id} was not started: nothing was sent, and nothing was changed", "Start a new one."
+            f"update {change.id} was not started: nothing was sent, and nothing was changed", "Start a new one."
         )
-    ident = str(past.answer(UPDATE, "update") or "") or _found_again(saved, expected.addon, session)
-    return AddonUpdate(ident, *edges(session, expected, around), world, health)
+    update_id = str(progress.answer(UPDATE_STEP, "update") or "") or _find_update_id(change, expected.addon, session)
+    return AddonUpdate(update_id, *build_ports(session, expected, context), world, health)
 
 
-def _found_again(saved: SavedChange, addon: str, session: ClusterSession) -> str:
+def _find_update_id(change: SavedChange, addon: str, session: ClusterSession) -> str:
     """The update's ID by EKS's list: the process or the connection ended before the response was recorded."""
     history = session.require(updates_of_addon, addon)
-    listed = history.updates if isinstance(history, UpdateHistory) else ()
-    at = shared.begun_at(saved)
-    found = asked_for(listed, saved.text("sent", "target"), saved.text("sent", "mode"), at)
-    if isinstance(found, EksAddonUpdate):
-        return found.id
-    why = getattr(history, "why", getattr(history, "said", found.why))
+    updates = history.updates if isinstance(history, UpdateHistory) else ()
+    requested_at = shared.started_at(change)
+    update = find_requested_update(updates, change.text("sent", "target"), change.text("sent", "mode"), requested_at)
+    if isinstance(update, EksAddonUpdate):
+        return update.id
+    reason = getattr(history, "why", getattr(history, "said", update.why))
     raise LocalJournalError(
-        f"update {saved.id} was written down, and whether EKS took it is not known: {why}",
+        f"update {change.id} was written down, and whether EKS took it is not known: {reason}",
         "Look for it yourself: aws eks list-updates, and aws eks describe-update.",
     )
 
 
-def check_addon(saved: SavedChange, addon: str) -> None:
+def check_addon(change: SavedChange, addon: str) -> None:
     """Raises Drifted: the update is of another add-on."""
-    of = saved.text("sent", "addon")
-    if of != addon:
-        arn = saved.text("cluster", "arn")
-        raise Drifted(f"update {saved.id} is of {of} in {arn}", "Name that add-on, and its context.")
+    saved_addon = change.text("sent", "addon")
+    if saved_addon != addon:
+        arn = change.text("cluster", "arn")
+        raise Drifted(f"update {change.id} is of {saved_addon} in {arn}", "Name that add-on, and its context.")
 
 
-def sent_before(saved: SavedChange) -> tuple[Sent, WayBackText | str]:
+def read_sent_update(change: SavedChange) -> tuple[SentUpdate, RollbackText | str]:
     """The sent update, and its rollback or the reason why there is none."""
-    back = saved.begun.get("wayBack", "")
-    return made(Sent, saved.begun["sent"]), back if isinstance(back, str) else made(WayBackText, back)
+    rollback = change.first_entry.get("wayBack", "")
+    return from_json(SentUpdate, change.first_entry["sent"]), rollback if isinstance(rollback, str) else from_json(RollbackText, rollback)
 
 
-def check_not_updated(saved: SavedChange, facts: AddonFacts) -> None:
+def check_not_updated(change: SavedChange, facts: AddonFacts) -> None:
     """Raises Drifted: another client has updated the add-on since, or given it other values, and an undo would revert
     that."""
-    sent, _ = sent_before(saved)
+    sent, _ = read_sent_update(change)
     hint = f"Nothing was sent. See what an update does: kubectl eksdoc addon-diff {sent.addon} --to {sent.before}"
     version = facts.addon.version
     if version not in (sent.before, sent.target):
-        what = f"{sent.addon} is at {version}: another client has updated it since change {saved.id} to {sent.target}"
-        raise Drifted(what, hint)
-    known = [each for each in (saved.begun.get("today"), sent.values) if each is not None]
+        text = f"{sent.addon} is at {version}: another client has updated it since change {change.id} to {sent.target}"
+        raise Drifted(text, hint)
+    known_values = [each for each in (change.first_entry.get("today"), sent.values) if each is not None]
     if isinstance(facts.values, Unknown):
         raise Drifted(f"whether another client gave {sent.addon} other values is not known: {facts.values}", hint)
-    if known and printed(facts.values) not in known:
-        what = f"{sent.addon} has other configuration values than those of change {saved.id}: another client gave them"
-        raise Drifted(what, hint)
+    if known_values and redact_value(facts.values) not in known_values:
+        text = f"{sent.addon} has other configuration values than those of change {change.id}: another client gave them"
+        raise Drifted(text, hint)
 
 
-def undoing(saved: SavedChange, around: CommandContext) -> tuple[str, str, str]:
+def undo_request(change: SavedChange, context: CommandContext) -> tuple[str, str, str]:
     """The add-on, its version and the file with its values before the update.
 
     Raises:
         LocalJournalError: nothing was sent, or the values are unknown.
     """
-    path = values_file(shared.journal(saved.id, around))
-    if UPDATE not in saved.past.tried:
-        raise LocalJournalError(f"update {saved.id} was not started: there is nothing to revert")
+    path = values_path(shared.saved_journal(change.id, context))
+    if UPDATE_STEP not in change.progress.attempted:
+        raise LocalJournalError(f"update {change.id} was not started: there is nothing to revert")
     if not path.exists():
-        why = saved.text("wayBack") or f"{path} is not there"
-        raise LocalJournalError(f"update {saved.id} cannot be reverted: {why}", "Update the add-on by hand.")
-    sent, back = sent_before(saved)
-    if not isinstance(back, str) and back.by_hand:
-        around.note(f"to be set by hand afterwards, as no value of that version sets them: {', '.join(back.by_hand)}")
+        reason = change.text("wayBack") or f"{path} is not there"
+        raise LocalJournalError(f"update {change.id} cannot be reverted: {reason}", "Update the add-on by hand.")
+    sent, rollback = read_sent_update(change)
+    if not isinstance(rollback, str) and rollback.by_hand:
+        context.note(f"to be set by hand afterwards, as no value of that version sets them: {', '.join(rollback.by_hand)}")
     return sent.addon, sent.before, str(path)
 
 
-def with_run(report: UpdateReport, written: ChangeJournalFile) -> UpdateReport:
-    return replace(report, run=written.id, journal=str(written.path))
+def with_journal(report: UpdateReport, journal: ChangeJournalFile) -> UpdateReport:
+    return replace(report, run=journal.id, journal=str(journal.path))

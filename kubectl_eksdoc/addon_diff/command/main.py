@@ -9,11 +9,11 @@ from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.fleet import command as fleet_options
-from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
+from kubectl_eksdoc.fleet.command import MemberFlags, run_fleet
 from kubectl_eksdoc.model.api_objects import ADDON_DIFF
 
 from . import request as apply_options
-from .request import NAME, AddonDiffRequest, judge_plan, look_back
+from .request import NAME, AddonDiffRequest, plan_request_from, past_request_from
 
 _ABOUT = """\
 Predict what the update of an EKS add-on changes: each field of its live objects that another client has set, what
@@ -39,7 +39,7 @@ With --apply: 0 the result is as predicted, 1 it differs, or nothing was sent, 5
 failed or is still running, 7 the add-on changed after the preview.
 """
 
-_OF_ONE = ("explain_conflict", "manifest", "chart")
+_SINGLE_ADDON_FLAGS = ("explain_conflict", "manifest", "chart")
 MODES = ("NONE", "OVERWRITE", "PRESERVE")
 
 
@@ -61,7 +61,7 @@ def add_to(commands: Commands) -> None:
         "--resolve-conflicts",
         "MODE",
         "conflict mode that is checked: NONE, OVERWRITE or PRESERVE; all three are shown (default: NONE, as EKS)",
-        values.OneOf(MODES, "mode", upper=True),
+        values.OneOf(MODES, "mode", accepts_lower_case=True),
     )
     add_flag(
         group,
@@ -69,7 +69,7 @@ def add_to(commands: Commands) -> None:
         "FILE",
         "file with the configuration values of the update, JSON or YAML (default: keep the current values)",
     )
-    _add_looks(group)
+    _add_check_flags(group)
     add_flag(
         group,
         "--tf-plan",
@@ -77,7 +77,7 @@ def add_to(commands: Commands) -> None:
         "check the add-on changes of a Terraform plan: the output of terraform show -json ('-': "
         "standard input); ADDON: only that add-on",
     )
-    options.add_since_to(parser)
+    options.add_since(parser)
     past = parser.add_argument_group("Analyze a past update")
     add_switch(
         past, "--after", "show what the last update reset, the patch that restores it, and the values that keep it"
@@ -87,7 +87,7 @@ def add_to(commands: Commands) -> None:
     fleet_options.add_to(parser)
 
 
-def _add_looks(group: argparse._ArgumentGroup) -> None:
+def _add_check_flags(group: argparse._ArgumentGroup) -> None:
     """Flags for additional checks, output, and strictness."""
     add_text(
         group,
@@ -123,38 +123,38 @@ def _add_looks(group: argparse._ArgumentGroup) -> None:
         "--strict",
         "also exit with code 5 if the prediction for a field at risk has medium confidence (column SURE)",
     )
-    codes = values.codes_of("addon")
-    options.add_accepted(group, codes, "add-ons", "exit code 5; with --apply, without typed confirmation of them")
+    codes = values.finding_codes("addon")
+    options.add_accept_unknown(group, codes, "add-ons", "exit code 5; with --apply, without typed confirmation of them")
 
 
-def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Run the command.
 
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    fleet = fleet_options.fleet_from(args, around, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
+    fleet = fleet_options.fleet_from(args, context, ("after", "update", "apply", "resume", "tf_plan", "since", *_SINGLE_ADDON_FLAGS))
     if args.after or args.update:
-        past = look_back(args)
+        past_request = past_request_from(args)
         from . import forecast
 
-        return forecast.look_back(past, around)
+        return forecast.review_past_updates(past_request, context)
     apply = apply_options.apply_from(args)
     if apply is not None:
-        options.refused_beside("--apply", options.since_from(args))
+        options.check_without_since("--apply", options.since_from_args(args))
     if args.tf_plan is not None:
-        of_plan = judge_plan(args, around.source)
+        plan_request = plan_request_from(args, context.source)
         from . import forecast
 
-        return forecast.judge_plan(of_plan, around)
+        return forecast.judge_terraform_plan(plan_request, context)
     request = AddonDiffRequest.from_args(args)
     if fleet is not None:
-        passed = MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",), joined=("accept-unknown",))
-        return over_fleet(fleet, passed, around)
+        member_flags = MemberFlags(NAME, ADDON_DIFF, request.options, positional=("addon",), comma_separated=("accept-unknown",))
+        return run_fleet(fleet, member_flags, context)
     if apply is None:
         from . import forecast
 
-        return forecast.forecast(request, around)
-    from .applying import applying
+        return forecast.plan_updates(request, context)
+    from .applying import apply_update
 
-    return applying(request, apply, around)
+    return apply_update(request, apply, context)

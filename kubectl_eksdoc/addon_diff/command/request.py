@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.context import read_message
-from kubectl_eksdoc.cli.options import CHANGES, ConfirmationFlags, non_empty, refused_beside, since_from
-from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text, flag_of
+from kubectl_eksdoc.cli.options import CHANGES, ConfirmationFlags, given_flags, check_without_since, since_from_args
+from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text, flag_name
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -22,13 +22,13 @@ WATCH_FOR_S = 1800.0
 
 
 @frozen
-class Apply:
+class ApplyRequest:
     """`accepted`: codes of findings that may be unknown. `resume`: the ID of an update that was sent before, "" for a
     new one; `undo`: the ID of the update that this one reverts."""
 
-    dry: bool = False
-    as_asked: bool = False
-    given: ConfirmationFlags = ConfirmationFlags()
+    is_dry_run: bool = False
+    is_as_asked: bool = False
+    confirmation: ConfirmationFlags = ConfirmationFlags()
     accepted: tuple[str, ...] = ()
     watch_s: float = WATCH_FOR_S
     resume: str = ""
@@ -48,7 +48,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         group,
         "--watch-for",
         "TIME",
-        f"stop following after this time; the update continues in EKS (default: {values.duration_text(WATCH_FOR_S)})",
+        f"stop following after this time; the update continues in EKS (default: {values.format_duration(WATCH_FOR_S)})",
         values.some_seconds,
         WATCH_FOR_S,
     )
@@ -61,29 +61,29 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     options.add_dry_run(group, "show the request and the rollback, and send nothing")
 
 
-_LOOKS = ("each_step", "since_when", "strict", "manifest", "chart", "explain_conflict")
+_READ_ONLY_FLAGS = ("each_step", "since_when", "strict", "manifest", "chart", "explain_conflict")
 
 
-def apply_from(args: argparse.Namespace) -> Apply | None:
+def apply_from(args: argparse.Namespace) -> ApplyRequest | None:
     """None without --apply.
 
     Raises:
         UsageError: the flags exclude each other.
     """
-    dry: str = args.dry
-    found = Apply(
-        dry != "none",
+    dry_run: str = args.dry
+    apply = ApplyRequest(
+        dry_run != "none",
         args.as_asked,
-        options.given_from(args, CHANGES),
+        options.confirmation_from_args(args, CHANGES),
         args.accept_unknown,
         args.watch_for,
         args.resume,
     )
     if not args.apply:
-        if replace(found, accepted=()) != Apply():
+        if replace(apply, accepted=()) != ApplyRequest():
             raise UsageError("flags that carry an update out are given without --apply", "Add --apply if you mean it.")
         return None
-    if dry == "server":
+    if dry_run == "server":
         raise UsageError(
             "EKS has no dry run of an update, so there is no --dry-run=server",
             "--dry-run shows what would be sent, and what it would change.",
@@ -92,19 +92,19 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
         raise UsageError("--apply is of one add-on, and --all names every one", "Name the add-on.")
     if args.tf_plan is not None:
         raise UsageError("--tf-plan only looks: Terraform applies what a plan asks for", "Leave one of them away.")
-    for name in (name for name in _LOOKS if getattr(args, name)):
-        raise UsageError(f"{flag_of(name)} only looks, and --apply carries out", "Look first, and then apply one step.")
+    for name in (name for name in _READ_ONLY_FLAGS if getattr(args, name)):
+        raise UsageError(f"{flag_name(name)} only looks, and --apply carries out", "Look first, and then apply one step.")
     if args.as_asked and args.configuration_values is not None:
         raise UsageError("--as-asked sends no values, and --configuration-values gives some", "Give one of them.")
-    if args.resume and (found.dry or args.yes or args.to or args.configuration_values is not None or args.as_asked):
+    if args.resume and (apply.is_dry_run or args.yes or args.to or args.configuration_values is not None or args.as_asked):
         raise UsageError("--resume follows an update as it was requested: it takes no flags of a new one")
-    return found
+    return apply
 
 
 NAME = "addon-diff"
 
 
-def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
+def addon_from_words(args: argparse.Namespace, words: Sequence[str]) -> str:
     """The add-on of the command line, "" for all.
 
     Raises:
@@ -113,8 +113,8 @@ def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
     if len(words) > 1:
         raise UsageError(f"one add-on at a time, and {len(words)} are named", "For every one: --all.")
     if bool(words) is bool(args.all):
-        what = "an add-on is named beside --all" if words else "no add-on is named"
-        raise UsageError(what, "Name one (vpc-cni, coredns, kube-proxy …), or give --all. Without a cluster: --demo")
+        problem = "an add-on is named beside --all" if words else "no add-on is named"
+        raise UsageError(problem, "Name one (vpc-cni, coredns, kube-proxy …), or give --all. Without a cluster: --demo")
     return words[0] if words else ""
 
 
@@ -132,7 +132,7 @@ class AddonDiffRequest:
     since_when: bool = False
     earlier: str = ""
     strict: bool = False
-    conflict: tuple[str, ...] = ()
+    conflict_fields: tuple[str, ...] = ()
     manifest: str = ""
     chart: str = ""
     accepted: tuple[str, ...] = ()
@@ -144,17 +144,17 @@ class AddonDiffRequest:
         Raises:
             UsageError: no add-on or several are named, or the flags exclude each other.
         """
-        conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict)
+        conflict = () if args.explain_conflict is None else _conflict_fields(args.explain_conflict)
         words = args.words
         if conflict and not words and not args.all:
-            from ..plan import addon_in
+            from ..plan import addon_of_fields
 
-            words = [name for name in (addon_in(conflict),) if name]
-        addon = addon_named(args, words)
-        of_one = {"--explain-conflict": conflict, "--manifest": args.manifest, "--chart": args.chart}
+            words = [name for name in (addon_of_fields(conflict),) if name]
+        addon = addon_from_words(args, words)
+        single_addon_flags = {"--explain-conflict": conflict, "--manifest": args.manifest, "--chart": args.chart}
         if args.manifest and args.chart:
             raise UsageError("--manifest and --chart both say what the target version applies", "Give one of them.")
-        for flag in (flag for flag, given in of_one.items() if given and not addon):
+        for flag in (flag for flag, value in single_addon_flags.items() if value and not addon):
             raise UsageError(f"{flag} is of one add-on, and --all names every one", "Name the add-on.")
         if args.all and (args.to not in ("", "latest") or args.configuration_values is not None):
             raise UsageError("--to VERSION and --configuration-values are of one add-on, and --all names every one")
@@ -165,7 +165,7 @@ class AddonDiffRequest:
             args.configuration_values,
             args.each_step,
             args.since_when,
-            since_from(args),
+            since_from_args(args),
             args.strict,
             conflict,
             args.manifest,
@@ -174,42 +174,42 @@ class AddonDiffRequest:
         )
 
     @property
-    def given(self) -> dict[str, object]:
+    def options(self) -> dict[str, object]:
         """The options of the result, by the names of the flags."""
-        said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
-        said |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
-        said |= {"strict": self.strict, "explain-conflict": list(self.conflict), "manifest": self.manifest}
-        said |= {"chart": self.chart, "accept-unknown": list(self.accepted)}
-        return non_empty(said) | {"resolve-conflicts": self.mode}
+        flags = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
+        flags |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
+        flags |= {"strict": self.strict, "explain-conflict": list(self.conflict_fields), "manifest": self.manifest}
+        flags |= {"chart": self.chart, "accept-unknown": list(self.accepted)}
+        return given_flags(flags) | {"resolve-conflicts": self.mode}
 
 
-def _conflict(given: str) -> tuple[str, ...]:
+def _conflict_fields(source: str) -> tuple[str, ...]:
     """The fields of the message, which is the text itself, a file, or ``-`` for standard input."""
     from ..plan import fields_in
 
-    found = fields_in(given) or fields_in(read_message(given))
-    if not found:
+    fields = fields_in(source) or fields_in(read_message(source))
+    if not fields:
         raise UsageError(
             "--explain-conflict: no field is named there",
             "Give what EKS said: aws eks describe-update prints it (errors[].errorMessage).",
         )
-    return found
+    return fields
 
 
 # Requests for a past update or a Terraform plan.
 
 
-class OtherRequest(NamedTuple):
+class PastOrPlanRequest(NamedTuple):
     """`addon` is "" for all; `subject`: the ID of an update, "" for the latest, or the path of a Terraform plan, ``-``
     for standard input. `options`: by the names of the flags."""
 
     addon: str
-    of: str
-    given: Mapping[str, object]
+    subject: str
+    options: Mapping[str, object]
     accepted: tuple[str, ...]
 
 
-_OF_THE_NEXT = (
+_FUTURE_UPDATE_FLAGS = (
     "to",
     "resolve_conflicts",
     "configuration_values",
@@ -226,7 +226,7 @@ _OF_THE_NEXT = (
 """Flags of a future update, by their names in the arguments."""
 
 
-def look_back(args: argparse.Namespace) -> OtherRequest:
+def past_request_from(args: argparse.Namespace) -> PastOrPlanRequest:
     """Read the request for a past update.
 
     Raises:
@@ -234,25 +234,25 @@ def look_back(args: argparse.Namespace) -> OtherRequest:
     """
     if not args.after:
         raise UsageError("--update names an update that has happened, and is of --after", "Give both.")
-    beside = [name for name in _OF_THE_NEXT if getattr(args, name, None) not in (None, "", False)]
-    if beside:
-        flags = " and ".join(map(flag_of, beside))
+    conflicting = [name for name in _FUTURE_UPDATE_FLAGS if getattr(args, name, None) not in (None, "", False)]
+    if conflicting:
+        flags = " and ".join(map(flag_name, conflicting))
         raise UsageError(
             f"{flags} beside --after, which looks back on an update that has happened",
             "Ask for one of them at a time.",
         )
 
     apply_from(args)  # reports flags that need --apply
-    addon = addon_named(args, args.words)
+    addon = addon_from_words(args, args.words)
     if args.all and args.update:
         raise UsageError("--update ID is of one add-on, and --all names every one")
     accepted = args.accept_unknown
-    said = {"addon": addon, "all": not addon, "after": True, "update": args.update, "accept-unknown": list(accepted)}
-    given = non_empty(said)
-    return OtherRequest(addon, args.update, given, accepted)
+    flag_values = {"addon": addon, "all": not addon, "after": True, "update": args.update, "accept-unknown": list(accepted)}
+    set_options = given_flags(flag_values)
+    return PastOrPlanRequest(addon, args.update, set_options, accepted)
 
 
-_IN_THE_PLAN = (
+_FLAGS_IN_PLAN = (
     "to",
     "resolve_conflicts",
     "configuration_values",
@@ -266,7 +266,7 @@ _IN_THE_PLAN = (
 """Flags whose values are in the Terraform plan, by their names in the arguments."""
 
 
-def judge_plan(args: argparse.Namespace, source: SourceChoice) -> OtherRequest:
+def plan_request_from(args: argparse.Namespace, source: SourceChoice) -> PastOrPlanRequest:
     """Read the request for a Terraform plan.
 
     Raises:
@@ -274,19 +274,19 @@ def judge_plan(args: argparse.Namespace, source: SourceChoice) -> OtherRequest:
     """
     if len(args.words) > 1:
         raise UsageError(f"one add-on at a time, and {len(args.words)} are named", "For all of the plan: name none.")
-    beside = [flag_of(name) for name in _IN_THE_PLAN if getattr(args, name)]
+    conflicting = [flag_name(name) for name in _FLAGS_IN_PLAN if getattr(args, name)]
     if args.configuration_values == "":
-        beside.append("--configuration-values")
-    if beside:
+        conflicting.append("--configuration-values")
+    if conflicting:
         raise UsageError(
-            f"{' and '.join(beside)} cannot be used with --tf-plan: the Terraform plan has the request to EKS",
+            f"{' and '.join(conflicting)} cannot be used with --tf-plan: the Terraform plan has the request to EKS",
             "Give the plan alone, or with the name of one of its add-ons.",
         )
-    refused_beside("--tf-plan", since_from(args))
+    check_without_since("--tf-plan", since_from_args(args))
     if args.tf_plan == "-" == source.snapshot:
         raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
     addon = args.words[0] if args.words else ""
     accepted = args.accept_unknown
-    said = {"addon": addon, "strict": args.strict, "accept-unknown": list(accepted)}
-    given = {"tf-plan": args.tf_plan} | non_empty(said)
-    return OtherRequest(addon, args.tf_plan, given, accepted)
+    flags = {"addon": addon, "strict": args.strict, "accept-unknown": list(accepted)}
+    set_options = {"tf-plan": args.tf_plan} | given_flags(flags)
+    return PastOrPlanRequest(addon, args.tf_plan, set_options, accepted)

@@ -10,31 +10,31 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.redaction import printed
-from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory, shown
+from kubectl_eksdoc.kubernetes.redaction import redact_value
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory, format_path
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
     CommandReport,
-    Findings,
-    Foot,
-    Head,
+    FindingList,
+    Footer,
+    Heading,
     Line,
-    Lines,
+    TextBlock,
     Section,
     Table,
-    as_it_is,
-    flush,
+    verbatim_line,
+    flush_left,
 )
 from kubectl_eksdoc.report.result import (
     UNSET,
     Count,
     FindingResult,
-    Moment,
+    Timestamp,
     ObjectResult,
-    Positive,
+    PositiveCount,
     Printed,
     Text,
     Texts,
@@ -43,117 +43,117 @@ from kubectl_eksdoc.report.result import (
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    Drawn,
+    TableData,
     Row,
     Title,
     Tone,
-    columns_of,
-    counted,
+    as_columns,
+    pluralize,
     name_column,
     rfc3339,
     text_column,
 )
 
-from ..after_causes import Cause
+from ..after_causes import ChangeCause
 from ..after_facts import (
     ChangedField,
-    Recreating,
-    State,
-    Templated,
+    PodsToRecreate,
+    FieldState,
+    WorkloadReview,
     UnrecordedFields,
     UpdateReview,
 )
-from ..fields import MISSING, value_of
+from ..fields import MISSING, value_text
 from ..revisions import TemplateUpdateStep, UnknownRevision
 from . import update as commands
-from .update import BLANK, named, of_terraform
+from .update import BLANK, short_field_name, terraform_lines
 
 # A past update in sentences, and the commands that restore its losses.
 
 
-def verdict(found: UpdateReview) -> str:
+def verdict(review: UpdateReview) -> str:
     """``vpc-cni: the update of 2026-10-17T08:11:00Z to v1.19.5-eksbuild.1 with OVERWRITE took 1 field …``."""
-    name, update = found.facts.now.addon.name, found.facts.update
+    name, update = review.facts.addon_facts.addon.name, review.facts.update
     if isinstance(update, Unknown):
         return f"{name}: it is not known how it was updated"
     if isinstance(update, Absent):
         return f"{name}: EKS tells of no update of it"
-    missed = sum(len(each.missed) for each in found.earlier)
-    before = f"; {counted(missed, 'field')} that an earlier one took {_is(missed)} not back" if missed else ""
+    still_lost = sum(len(each.lost_changes) for each in review.earlier_updates)
+    earlier = f"; {pluralize(still_lost, 'field')} that an earlier one took {_is_or_are(still_lost)} not back" if still_lost else ""
     version, mode = update.parameter("AddonVersion"), update.parameter("ResolveConflicts")
-    when = f" of {rfc3339(update.begun)}" if update.begun is not None else ""
-    to = f" to {version}" if version else ""
-    return f"{name}: the update{when}{to} with {mode or 'NONE, as none was named,'} {_did(found)}{before}"
+    date = f" of {rfc3339(update.begun)}" if update.begun is not None else ""
+    target = f" to {version}" if version else ""
+    return f"{name}: the update{date}{target} with {mode or 'NONE, as none was named,'} {_effect(review)}{earlier}"
 
 
-def _did(found: UpdateReview) -> str:
-    lost, missed = found.lost, [change for change in found.lost if change.missed]
-    unknown = any(each.status is Status.UNKNOWN for each in found.findings)
-    if lost:
-        took = f"took {counted(len(lost), 'field')} that another client had set"
-        if not missed:
-            return f"{took}; {'it was' if len(lost) == 1 else 'all of them were'} set again since"
-        return took if len(missed) == len(lost) else f"{took}; {len(missed)} of them {_is(len(missed))} not back"
-    took = "reset nothing that is known to be set by another client"
-    return f"{took}, but not all of it is known" if unknown else took
+def _effect(review: UpdateReview) -> str:
+    lost_changes, still_lost = review.lost_fields, [change for change in review.lost_fields if change.is_still_lost]
+    has_unknowns = any(each.status is Status.UNKNOWN for each in review.findings)
+    if lost_changes:
+        effect = f"took {pluralize(len(lost_changes), 'field')} that another client had set"
+        if not still_lost:
+            return f"{effect}; {'it was' if len(lost_changes) == 1 else 'all of them were'} set again since"
+        return effect if len(still_lost) == len(lost_changes) else f"{effect}; {len(still_lost)} of them {_is_or_are(len(still_lost))} not back"
+    effect = "reset nothing that is known to be set by another client"
+    return f"{effect}, but not all of it is known" if has_unknowns else effect
 
 
-def _is(many: int) -> str:
-    return "is" if many == 1 else "are"
+def _is_or_are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
-def _about(found: UpdateReview) -> Iterator[str]:
+def _update_facts(review: UpdateReview) -> Iterator[str]:
     """More facts of the update, in sentences."""
-    update, history = found.facts.update, found.facts.history
+    update, history = review.facts.update, review.facts.history
     if not isinstance(update, EksAddonUpdate):
         return
-    known = history.updates if isinstance(history, UpdateHistory) else ()
-    updates = (each for each in known if isinstance(each, EksAddonUpdate))
+    listed = history.updates if isinstance(history, UpdateHistory) else ()
+    updates = (each for each in listed if isinstance(each, EksAddonUpdate))
     later = [each for each in updates if update.begun and each.begun and each.begun > update.begun]
-    said = f"Update {update.id}: {update.status}"
-    yield said + (f"; {'; '.join(f'{each.code}: {each.message}' for each in update.errors)}" if update.errors else ".")
+    status = f"Update {update.id}: {update.status}"
+    yield status + (f"; {'; '.join(f'{each.code}: {each.message}' for each in update.errors)}" if update.errors else ".")
     if later:
-        yield f"{counted(len(later), 'update')} came after it."
+        yield f"{pluralize(len(later), 'update')} came after it."
     if isinstance(history, UpdateHistory) and history.unseen:
-        yield f"EKS lists {counted(history.unseen, 'update')} more, which were not checked."
-    yield from map(_step, found.templated)
+        yield f"EKS lists {pluralize(history.unseen, 'update')} more, which were not checked."
+    yield from map(_template_text, review.workloads)
 
 
-def _step(each: Templated) -> str:
-    step = each.step
+def _template_text(workload: WorkloadReview) -> str:
+    step = workload.step
     if isinstance(step, TemplateUpdateStep):
-        sure = f"{step.why}; confidence: {step.sure.value}"
-        return f"{each.of}: its pod template went from revision {step.before.number} to {step.after.number} ({sure})."
+        basis = f"{step.reason}; confidence: {step.confidence.value}"
+        return f"{workload.object_ref}: its pod template went from revision {step.before.number} to {step.after.number} ({basis})."
     if isinstance(step, UnknownRevision):
-        return f"{each.of}: the result for its pod template is unknown: {step.why}."
-    return f"{each.of}: its pod template stayed as it was: {step.why}."
+        return f"{workload.object_ref}: the result for its pod template is unknown: {step.reason}."
+    return f"{workload.object_ref}: its pod template stayed as it was: {step.reason}."
 
 
-def _rolls(each: Templated) -> str:
+def _rollout_text(workload: WorkloadReview) -> str:
     """The effect of the patch on the workload's pods, a sentence; "" if unknown."""
-    rollout = each.rollout
+    rollout = workload.rollout
     if rollout is None:
         return ""
-    if rollout.waits:
+    if rollout.is_on_delete:
         return "Its pods are replaced only when each of them is deleted (updateStrategy OnDelete)."
-    pods = "its pods" if rollout.pods is None else f"its {counted(rollout.pods, 'pod')}"
-    on = ", one on each node" if each.of.kind == "DaemonSet" else ""
-    return f"It replaces {pods}{on}, {rollout.at_a_time} at a time: none of them has to be deleted."
+    pods = "its pods" if rollout.pods is None else f"its {pluralize(rollout.pods, 'pod')}"
+    per_node = ", one on each node" if workload.object_ref.kind == "DaemonSet" else ""
+    return f"It replaces {pods}{per_node}, {rollout.at_a_time} at a time: none of them has to be deleted."
 
 
-_OWNER = (
+_OWNERSHIP_NOTE = (
     "The client that sends it then owns these fields: the next update with OVERWRITE takes them "
     "again, unless the configuration values hold them."
 )
 
 
-def _to_recreate(rule: Recreating) -> str:
+def _recreation_text(pods: PodsToRecreate) -> str:
     """``DISABLE_TCP_EARLY_DEMUX (init): none; …``."""
-    of = named(rule.field)
-    if isinstance(rule.pods, Unknown):
-        return f"{of}: not known: {rule.pods.why}."
-    which = ", ".join(rule.pods) if rule.pods else "none"
-    return f"{of}: {which}; {rule.says} ({rule.source}; confidence: {rule.sure.value})."
+    field = short_field_name(pods.field)
+    if isinstance(pods.pods, Unknown):
+        return f"{field}: not known: {pods.pods.why}."
+    pod_names = ", ".join(pods.pods) if pods.pods else "none"
+    return f"{field}: {pod_names}; {pods.says} ({pods.source}; confidence: {pods.sure.value})."
 
 
 @frozen
@@ -161,95 +161,95 @@ class AfterReport(CommandReport):
     """`reviews` in the order of the add-ons; `kubectl`: the kubectl command with the flags of the cluster that was
     read."""
 
-    of = "an add-on's past update"
+    noun_phrase = "an add-on's past update"
 
-    found: tuple[UpdateReview, ...]
+    reviews: tuple[UpdateReview, ...]
     cluster: Cluster
     kubectl: tuple[str, ...] = ()
 
     def sections(self, full: bool) -> Iterator[Section]:
-        for found in self.found:
-            yield Head(verdict(found), tuple(_about(found)))
-            changed = (change for each in found.templated for change in each.changes)
-            seen = (change for change in changed if full or change.because.cause in _CAUSES)
+        for review in self.reviews:
+            yield Heading(verdict(review), tuple(_update_facts(review)))
+            changed = (change for workload in review.workloads for change in workload.changes)
+            shown = (change for change in changed if full or change.because.cause in _CAUSE_TONES)
             yield Table(
-                Title("What the update changed" if full else "What the update took"), _changed(seen, full), "fields"
+                Title("What the update changed" if full else "What the update took"), _field_table(shown, full), "fields"
             )
-            yield Findings(found.findings, named=False)
-            for each in found.templated:
-                command = commands.patch_command(each, self.kubectl)
+            yield FindingList(review.findings, show_subject=False)
+            for workload in review.workloads:
+                command = commands.patch_command(workload, self.kubectl)
                 if command:
-                    said = (flush(text) for text in (_rolls(each), _OWNER) if text)
+                    notes = (flush_left(text) for text in (_rollout_text(workload), _OWNERSHIP_NOTE) if text)
                     title = Title("Now", ": the patch that gives it back, and changes nothing else")
-                    yield Lines(title, [as_it_is(command), BLANK, *said])
-            yield Lines(Title("Later", ": configuration values that keep it"), list(_kept(found, full)))
-            yield Lines("Pods to recreate", list(map(_to_recreate, found.recreating)))
-        yield Foot("With evidence, and what the version itself changed: -o wide; for a program: -o json")
+                    yield TextBlock(title, [verbatim_line(command), BLANK, *notes])
+            yield TextBlock(Title("Later", ": configuration values that keep it"), list(_values_lines(review, full)))
+            yield TextBlock("Pods to recreate", list(map(_recreation_text, review.pods_to_recreate)))
+        yield Footer("With evidence, and what the version itself changed: -o wide; for a program: -o json")
 
     def result(self) -> object:
-        return AftermathResult.filled(
+        return AftermathResult.from_facts(
             self,
-            addons=(_addon(found, self.kubectl) for found in self.found),
-            findings=(each for found in self.found for each in found.findings),
+            addons=(_addon_result(review, self.kubectl) for review in self.reviews),
+            findings=(each for review in self.reviews for each in review.findings),
         )
 
 
-_CAUSES = {Cause.LOST: Tone.BAD, Cause.UNKNOWN: Tone.UNKNOWN}
-_STATES = {
-    State.GONE: Cell("not back", Tone.BAD),
-    State.BACK: Cell("back", Tone.GOOD),
-    State.OTHER: Cell("otherwise", Tone.WARN),
+_CAUSE_TONES = {ChangeCause.LOST: Tone.BAD, ChangeCause.UNKNOWN: Tone.UNKNOWN}
+_STATE_CELLS = {
+    FieldState.GONE: Cell("not back", Tone.BAD),
+    FieldState.BACK: Cell("back", Tone.GOOD),
+    FieldState.OTHER: Cell("otherwise", Tone.WARN),
 }
 
 
-def _changed(changed: Iterable[ChangedField], full: bool) -> Drawn:
-    columns = columns_of(
+def _field_table(changes: Iterable[ChangedField], full: bool) -> TableData:
+    columns = as_columns(
         name_column("FIELD", 24),
         text_column("BEFORE", 8),
         text_column("AFTER", 8),
         text_column("NOW", 8),
-        text_column("SET BY", 8, drop=2),
+        text_column("SET BY", 8, drop_order=2),
         text_column("STATE", 4),
-        Column("SURE", drop=1),
+        Column("SURE", drop_order=1),
         *(["WHY"] if full else []),
     )
     rows: list[Row] = []
-    for change in changed:
-        values = (change.field.printed(value) for value in (change.before, change.after, change.live))
-        cause, why, sure = change.because.cause, change.because.why, change.because.sure
+    for change in changes:
+        texts = (change.field.redacted(value) for value in (change.before, change.after, change.live))
+        cause, reason, confidence = change.because.cause, change.because.why, change.because.sure
         rows.append(
             [
-                named(change.field),
+                short_field_name(change.field),
                 # In full if there is room, except texts of several lines.
-                *(f'"{v}"' if full and isinstance(v, str) and "\n" not in v else value_of(v) for v in values),
+                *(f'"{v}"' if full and isinstance(v, str) and "\n" not in v else value_text(v) for v in texts),
                 ", ".join(change.owners) or "nobody",
-                _STATES[change.state] if change.lost else Cell(cause.value, _CAUSES.get(cause)),
-                sure.value,
-                *([why] if full else []),
+                _STATE_CELLS[change.state] if change.is_lost else Cell(cause.value, _CAUSE_TONES.get(cause)),
+                confidence.value,
+                *([reason] if full else []),
             ]
         )
     return columns, rows
 
 
-def _kept(found: UpdateReview, full: bool) -> Iterator[Line]:
-    plan = found.keeping
-    way = plan.way_out if plan is not None else None
-    if plan is None or way is None or not found.lost:
+def _values_lines(review: UpdateReview, full: bool) -> Iterator[Line]:
+    plan = review.next_update
+    proposed = plan.way_out if plan is not None else None
+    if plan is None or proposed is None or not review.lost_fields:
         return
-    lost = {change.field for change in found.lost}
-    kept = [change for change in way.keeps if change.field in lost]
-    if not way.usable or not kept:
-        yield flush("No configuration values that are known here keep what was lost.")
+    lost_fields = {change.field for change in review.lost_fields}
+    kept_changes = [change for change in proposed.keeps if change.field in lost_fields]
+    if not proposed.is_usable or not kept_changes:
+        yield flush_left("No configuration values that are known here keep what was lost.")
         return
-    yield as_it_is(commands.update_addon(plan, way))
+    yield verbatim_line(commands.proposed_command(plan, proposed))
     yield BLANK
-    more = len(way.keeps) - len(kept)
-    text = f"They keep {counted(len(kept), 'field')} that the update took"
-    text += f", and {more} more that the next one would take." if more else "."
-    if any(change.missed for change in found.lost):
+    other_count = len(proposed.keeps) - len(kept_changes)
+    text = f"They keep {pluralize(len(kept_changes), 'field')} that the update took"
+    text += f", and {other_count} more that the next one would take." if other_count else "."
+    if any(change.is_still_lost for change in review.lost_fields):
         text += " Set now, they restore it without a patch, as soon as EKS applies them."
-    yield flush(text)
-    yield from of_terraform(plan, way) if full else ()
+    yield flush_left(text)
+    yield from terraform_lines(plan, proposed) if full else ()
 
 
 # Past updates as ``-o json`` and ``-o yaml`` print them. An unknown value is null and has a finding; a missing value is
@@ -266,15 +266,15 @@ class _Update(Printed):
 
     id: Text
     status: Text
-    begun: Moment | None
+    begun: Timestamp | None
     parameters: dict[str, str]
     """In EKS's names: AddonVersion, ResolveConflicts …"""
     errors: tuple[_Error, ...]
 
     @classmethod
     def of(cls, facts: EksAddonUpdate) -> _Update:
-        given = {name: commands.printed_text(text) for name, text in sorted(facts.parameters)}
-        return cls.filled(facts, parameters=given)
+        parameters = {name: commands.redacted_text(text) for name, text in sorted(facts.parameters)}
+        return cls.from_facts(facts, parameters=parameters)
 
 
 class _Field(Printed):
@@ -282,12 +282,12 @@ class _Field(Printed):
 
     path: Text
     """In EKS's notation, as in a conflict message."""
-    cause: Cause
+    cause: ChangeCause
     """lost: EKS's value replaced that of another client. version: EKS's new value replaced its old one. values: the
     configuration values of the update set the field."""
     why: Text
     confidence: Confidence
-    state: State
+    state: FieldState
     """The current state: EKS's value, the value before the update, or a value that another client has set since."""
     owners: Texts
     """The current field managers."""
@@ -302,15 +302,15 @@ class _Field(Printed):
 
     @classmethod
     def of(cls, facts: ChangedField) -> _Field:
-        there = {"before": facts.before, "after": facts.after, "live": facts.live}
-        return cls.filled(
+        values = {"before": facts.before, "after": facts.after, "live": facts.live}
+        return cls.from_facts(
             facts,
-            configuration=shown(facts.config) if facts.config else None,
-            **{name: UNSET if value is MISSING else facts.field.printed(value) for name, value in there.items()},
+            configuration=format_path(facts.config) if facts.config else None,
+            **{name: UNSET if value is MISSING else facts.field.redacted(value) for name, value in values.items()},
         )
 
 
-class _Now(Printed):
+class _Patch(Printed):
     """The patch that restores the lost fields, and changes nothing else."""
 
     patch: dict[str, Any]
@@ -324,16 +324,16 @@ class _Now(Printed):
     """updateStrategy OnDelete: pods are replaced only when they are deleted."""
 
 
-def _now(each: Templated, kubectl: tuple[str, ...]) -> _Now | None:
-    if each.patch is None:
+def _patch_result(workload: WorkloadReview, kubectl: tuple[str, ...]) -> _Patch | None:
+    if workload.patch is None:
         return None
-    rollout = each.rollout
-    return _Now.filled(
-        patch=printed(each.patch),
-        command=commands.patch_command(each, kubectl),
+    rollout = workload.rollout
+    return _Patch.from_facts(
+        patch=redact_value(workload.patch),
+        command=commands.patch_command(workload, kubectl),
         pods=rollout and rollout.pods,
         at_a_time=rollout and rollout.at_a_time,
-        waits_for_deletion=rollout is not None and rollout.waits,
+        waits_for_deletion=rollout is not None and rollout.is_on_delete,
     )
 
 
@@ -341,26 +341,26 @@ class _Template(Printed):
     object: ObjectResult
     changed: bool | None
     """The update changed the pod template; null if unknown."""
-    before: Positive | None
+    before: PositiveCount | None
     """Number of the revision in force before the update; null if nothing changed, or it is unknown."""
-    after: Positive | None
+    after: PositiveCount | None
     why: Text
     fields: tuple[_Field, ...]
-    now: _Now | None
+    now: _Patch | None
     """Null if there is nothing to restore, or no patch restores it."""
 
 
-def _template(each: Templated, kubectl: tuple[str, ...]) -> _Template:
-    step = each.step
+def _template_result(workload: WorkloadReview, kubectl: tuple[str, ...]) -> _Template:
+    step = workload.step
     update = step if isinstance(step, TemplateUpdateStep) else None
-    return _Template.filled(
-        object=each.of,
+    return _Template.from_facts(
+        object=workload.object_ref,
         changed=None if isinstance(step, UnknownRevision) else update is not None,
         before=update and update.before.number,
         after=update and update.after.number,
-        why=step.why,
-        fields=each.changes,
-        now=_now(each, kubectl),
+        why=step.reason,
+        fields=workload.changes,
+        now=_patch_result(workload, kubectl),
     )
 
 
@@ -372,9 +372,9 @@ class _WithoutHistory(Printed):
 
     @classmethod
     def of(cls, facts: UnrecordedFields) -> _WithoutHistory:
-        return cls.filled(
-            object=facts.of,
-            written=facts.when,
+        return cls.from_facts(
+            object=facts.object_ref,
+            written=facts.written_at,
             fields=(field.said for field in facts.fields),
         )
 
@@ -390,7 +390,7 @@ class _Pods(Printed):
     confidence: Confidence
 
 
-class _Later(Printed):
+class _Values(Printed):
     """Configuration values that keep what was lost, predicted for the next update with OVERWRITE."""
 
     called = {"cannot_keep": "cannot", "refused": "broken"}
@@ -405,15 +405,15 @@ class _Later(Printed):
     """Null if the values keep no field, or EKS would refuse them."""
 
 
-def _later(found: UpdateReview) -> _Later | None:
-    plan = found.keeping
-    way = plan.way_out if plan is not None else None
-    if plan is None or way is None or not found.lost:
+def _values_result(review: UpdateReview) -> _Values | None:
+    plan = review.next_update
+    proposed = plan.way_out if plan is not None else None
+    if plan is None or proposed is None or not review.lost_fields:
         return None
-    return _Later.filled(
-        way,
-        values=printed(way.values),
-        command=commands.update_addon(plan, way) if way.usable else None,
+    return _Values.from_facts(
+        proposed,
+        values=redact_value(proposed.values),
+        command=commands.proposed_command(plan, proposed) if proposed.is_usable else None,
     )
 
 
@@ -434,23 +434,23 @@ class _Addon(Printed):
     without_history: tuple[_WithoutHistory, ...]
     """Objects that EKS wrote with the update or later, and for which the API keeps no history."""
     pods: tuple[_Pods, ...]
-    later: _Later | None
+    later: _Values | None
     """Null if nothing was lost, or the next update does not reset it."""
 
 
-def _addon(found: UpdateReview, kubectl: tuple[str, ...]) -> _Addon:
-    now, update, history = found.facts.now, found.facts.update, found.facts.history
-    return _Addon.filled(
-        name=now.addon.name,
-        version=now.now.version,
-        verdict=verdict(found),
+def _addon_result(review: UpdateReview, kubectl: tuple[str, ...]) -> _Addon:
+    facts, update, history = review.facts.addon_facts, review.facts.update, review.facts.history
+    return _Addon.from_facts(
+        name=facts.addon.name,
+        version=facts.current.version,
+        verdict=verdict(review),
         update=update if isinstance(update, EksAddonUpdate) else None,
         other_updates=history.unseen if isinstance(history, UpdateHistory) else None,
-        values=now.values if isinstance(now.values, Unknown) else printed(now.values),
-        templates=(_template(each, kubectl) for each in found.templated),
-        without_history=found.unrecorded,
-        pods=found.recreating,
-        later=_later(found),
+        values=facts.values if isinstance(facts.values, Unknown) else redact_value(facts.values),
+        templates=(_template_result(each, kubectl) for each in review.workloads),
+        without_history=review.unrecorded,
+        pods=review.pods_to_recreate,
+        later=_values_result(review),
     )
 
 

@@ -9,18 +9,18 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from kubectl_eksdoc.amazon.group_updates import Stage
+from kubectl_eksdoc.amazon.group_updates import UpdateStage
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.redaction import printed
+from kubectl_eksdoc.kubernetes.redaction import redact_value
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.report import CommandReport, Head, Line, Section, Table, as_it_is, flush
-from kubectl_eksdoc.report.report import Lines as ReportLines
+from kubectl_eksdoc.report.report import CommandReport, Heading, Line, Section, Table, verbatim_line, flush_left
+from kubectl_eksdoc.report.report import TextBlock as ReportLines
 from kubectl_eksdoc.report.result import (
     UNSET,
     Count,
@@ -36,37 +36,37 @@ from kubectl_eksdoc.report.result import Lines as OthersLines
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    Drawn,
+    TableData,
     Title,
     Tone,
-    columns_of,
-    counted,
-    joined,
+    as_columns,
+    pluralize,
+    join_words,
     name_column,
     text_column,
 )
 
 from .. import outcome
 from .. import outcome as targets
-from ..fields import MissingValue, value_of
+from ..fields import MissingValue, value_text
 from ..guards import Guard
-from ..judging import calls
+from ..judging import field_name
 from ..outcome import AddonRollback, AddonUpdateResult, FieldCheck, Verdict
 from ..plan import AddonPlan
 from ..prediction import Fate, Mode
 from .update import (
     BLANK,
     as_json,
-    named,
+    short_field_name,
     sections,
-    update_addon,
+    proposed_command,
     update_command,
-    way_out,
+    proposed_values_section,
 )
 
 
 @frozen
-class Sent:
+class SentUpdate:
     """The UpdateAddon request. `values` is None if it has none and EKS keeps the current ones. `keeps`: descriptions of
     the fields that it keeps with values that the user did not give."""
 
@@ -79,7 +79,7 @@ class Sent:
 
 
 @frozen
-class WayBackText:
+class RollbackText:
     """`commands`: whole lines for a shell; `caveats` are clauses, `by_hand` descriptions of fields."""
 
     commands: tuple[str, ...]
@@ -87,33 +87,33 @@ class WayBackText:
     by_hand: tuple[str, ...] = ()
 
 
-_FILE = "values-of-before.json"
+_VALUES_FILE = "values-of-before.json"
 
 
-def way_back_text(
-    back: AddonRollback | Unknown, cluster: str, region: str, file: str, reach: CommandTarget
-) -> WayBackText | str:
+def rollback_text(
+    rollback: AddonRollback | Unknown, cluster: str, region: str, path: str, target: CommandTarget
+) -> RollbackText | str:
     """`path`: the file to which the values are written with the request, "" if nothing is sent: then the command writes
     the file first."""
-    if isinstance(back, Unknown):
-        return back.why
-    ours = ["kubectl", "eksdoc", "addon-diff", back.addon, "--to", back.version]
-    ours += ["--configuration-values", file or _FILE, "--apply", *reach.ours]
-    theirs = reach.of(update_command(cluster, region, back.addon, back.version, "NONE", back.values))
-    commands = [shlex.join(ours), theirs]
-    if not file and printed(back.values) == back.values:
-        commands[0] = f"printf %s {shlex.quote(as_json(back.values))} > {_FILE} && {commands[0]}"
-    elif not file:
-        commands.insert(0, f"# {_FILE} is written by --apply without --dry-run; its values may be secrets")
-    return WayBackText(tuple(commands), back.caveats, tuple(map(calls, back.by_hand)))
+    if isinstance(rollback, Unknown):
+        return rollback.why
+    command = ["kubectl", "eksdoc", "addon-diff", rollback.addon, "--to", rollback.version]
+    command += ["--configuration-values", path or _VALUES_FILE, "--apply", *target.eksdoc]
+    aws_command = target.add_to(update_command(cluster, region, rollback.addon, rollback.version, "NONE", rollback.values))
+    commands = [shlex.join(command), aws_command]
+    if not path and redact_value(rollback.values) == rollback.values:
+        commands[0] = f"printf %s {shlex.quote(as_json(rollback.values))} > {_VALUES_FILE} && {commands[0]}"
+    elif not path:
+        commands.insert(0, f"# {_VALUES_FILE} is written by --apply without --dry-run; its values may be secrets")
+    return RollbackText(tuple(commands), rollback.caveats, tuple(map(field_name, rollback.by_hand)))
 
 
-def look_again(addon: str, run: str, update: str, cluster: str, region: str, reach: CommandTarget) -> list[str]:
+def follow_commands(addon: str, run_id: str, update_id: str, cluster: str, region: str, target: CommandTarget) -> list[str]:
     """Commands to follow the update after an interruption."""
-    ours = ["kubectl", "eksdoc", "addon-diff", addon, "--apply", "--resume", run, *reach.ours]
-    theirs = ["aws", "eks", "describe-update", "--name", cluster, "--addon-name", addon, "--update-id", update]
-    theirs += ["--region", region] if region else []
-    return [shlex.join(ours), reach.of(shlex.join(theirs))]
+    command = ["kubectl", "eksdoc", "addon-diff", addon, "--apply", "--resume", run_id, *target.eksdoc]
+    aws_command = ["aws", "eks", "describe-update", "--name", cluster, "--addon-name", addon, "--update-id", update_id]
+    aws_command += ["--region", region] if region else []
+    return [shlex.join(command), target.add_to(shlex.join(aws_command))]
 
 
 # Result of an add-on update, as ``-o json`` and ``-o yaml`` print it.
@@ -132,13 +132,13 @@ class _Error(Printed):
     resources: Lines
 
 
-class _Foretold(Printed):
+class _ExpectedField(Printed):
     fate: Fate
     value: Any | UnsetType
     confidence: Confidence
 
 
-class _Check(Printed):
+class _FieldCheck(Printed):
     called = {"object": "field.of", "path": "field.said"}
 
     object: ObjectResult
@@ -151,21 +151,21 @@ class _Check(Printed):
     owners: Lines
     """The current field managers."""
     why: Text | UnsetType
-    foretold: _Foretold | None
+    foretold: _ExpectedField | None
 
     @classmethod
-    def of(cls, facts: outcome.FieldCheck) -> _Check:
-        def shown(value: Any) -> Any:
+    def of(cls, facts: outcome.FieldCheck) -> _FieldCheck:
+        def printed_value(value: Any) -> Any:
             """A missing value is absent."""
-            return UNSET if isinstance(value, MissingValue) else facts.field.printed(value)
+            return UNSET if isinstance(value, MissingValue) else facts.field.redacted(value)
 
-        told = facts.foretold
-        value = shown(told.value) if told is not None and told.fate is not Fate.UNKNOWN else UNSET
-        return cls.filled(
+        expected = facts.foretold
+        value = printed_value(expected.value) if expected is not None and expected.fate is not Fate.UNKNOWN else UNSET
+        return cls.from_facts(
             facts,
-            before=shown(facts.live),
-            now=UNSET if facts.verdict is outcome.Verdict.NOT_READ else shown(facts.found),
-            foretold=told and _Foretold.filled(fate=told.fate, value=value, confidence=told.sure),
+            before=printed_value(facts.live),
+            now=UNSET if facts.verdict is outcome.Verdict.NOT_READ else printed_value(facts.found),
+            foretold=expected and _ExpectedField.from_facts(fate=expected.fate, value=value, confidence=expected.sure),
         )
 
 
@@ -181,7 +181,7 @@ class _Rollout(Printed):
     stuck: Text | None
 
 
-class _Targets(Printed):
+class _TargetHealth(Printed):
     service: Text
     healthy_before: Count | None
     healthy_at_worst: Count | None
@@ -190,17 +190,17 @@ class _Targets(Printed):
     unread: Text | None
 
     @classmethod
-    def of(cls, facts: targets.Health) -> _Targets:
-        never = facts.unread and not facts.before
-        return cls.filled(
+    def of(cls, facts: targets.ServiceHealth) -> _TargetHealth:
+        is_never_read = facts.unread and not facts.before
+        return cls.from_facts(
             facts,
-            healthy_before=None if never else facts.before,
-            healthy_at_worst=None if never else facts.lowest,
+            healthy_before=None if is_never_read else facts.before,
+            healthy_at_worst=None if is_never_read else facts.lowest,
             healthy_now=None if facts.unread else facts.now,
         )
 
 
-class _Unread(Printed):
+class _UnreadObject(Printed):
     object: ObjectResult
     why: Text
 
@@ -211,81 +211,81 @@ class OutcomeResult(Printed):
     called = {"update": "id", "fields": "checks", "targets": "health"}
 
     update: Text
-    stage: Stage
+    stage: UpdateStage
     seconds: WholeSeconds
     left: Text | None
     """Why following ended although the update continues; null if it has ended."""
     errors: tuple[_Error, ...]
-    fields: tuple[_Check, ...]
+    fields: tuple[_FieldCheck, ...]
     """The prediction compared with the live objects, by object and field."""
     rollouts: tuple[_Rollout, ...]
     not_ready: Lines
     """Pods of an unfinished rollout, each with its node and the reason."""
-    targets: tuple[_Targets, ...]
+    targets: tuple[_TargetHealth, ...]
     unwatched: Text | None
-    unread: tuple[_Unread, ...]
+    unread: tuple[_UnreadObject, ...]
 
 
 # An update in sentences.
 
 
-def head(sent: Sent) -> str:
+def update_text(update: SentUpdate) -> str:
     """``vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with NONE``."""
-    if sent.before == sent.target:
-        return f"{sent.addon} {sent.target} (the same version) with {sent.mode}"
-    return f"{sent.addon} {sent.before} → {sent.target} with {sent.mode}"
+    if update.before == update.target:
+        return f"{update.addon} {update.target} (the same version) with {update.mode}"
+    return f"{update.addon} {update.before} → {update.target} with {update.mode}"
 
 
 def verdict(report: UpdateReport) -> str:
     """One sentence without its full stop."""
-    ended = report.ended
-    if ended is None:
-        what = "nothing is sent" if report.guards else "nothing was sent yet"
-        return f"{head(report.sent)}: {what}"
-    return f"{head(report.sent)}: {_came_of(ended)}"
+    result = report.ended
+    if result is None:
+        text = "nothing is sent" if report.guards else "nothing was sent yet"
+        return f"{update_text(report.sent)}: {text}"
+    return f"{update_text(report.sent)}: {_result_text(result)}"
 
 
-def _came_of(ended: AddonUpdateResult) -> str:
-    if ended.stage in (Stage.FAILED, Stage.CANCELLED):
-        changed = len(ended.of(Verdict.OTHER))
-        what = "EKS could not do it" if ended.stage is Stage.FAILED else "EKS has cancelled it"
-        if changed:
-            return f"{what}, and {counted(changed, 'field')} {'is' if changed == 1 else 'are'} other than before"
-        rest = ", as far as it could be read" if ended.lacks else ""
-        return f"{what}, and no field has changed{rest}"
-    if ended.stage is not Stage.SUCCESSFUL:
-        return f"{ended.stage.value}; it continues in EKS"
-    done = "EKS has done it" if not ended.left else "EKS has done it, but its pods are not new everywhere"
-    return f"{done}; {_compared(ended)}"
+def _result_text(result: AddonUpdateResult) -> str:
+    if result.stage in (UpdateStage.FAILED, UpdateStage.CANCELLED):
+        count = len(result.checks_with(Verdict.OTHER))
+        text = "EKS could not do it" if result.stage is UpdateStage.FAILED else "EKS has cancelled it"
+        if count:
+            return f"{text}, and {pluralize(count, 'field')} {'is' if count == 1 else 'are'} other than before"
+        limits = ", as far as it could be read" if result.has_unknowns else ""
+        return f"{text}, and no field has changed{limits}"
+    if result.stage is not UpdateStage.SUCCESSFUL:
+        return f"{result.stage.value}; it continues in EKS"
+    outcome_text = "EKS has done it" if not result.left else "EKS has done it, but its pods are not new everywhere"
+    return f"{outcome_text}; {_comparison_text(result)}"
 
 
-def _compared(ended: AddonUpdateResult) -> str:
-    every = [check for check in ended.checks if check.foretold is not None]
+def _comparison_text(result: AddonUpdateResult) -> str:
+    predicted = [check for check in result.checks if check.foretold is not None]
     parts = []
     for verdict in (Verdict.AS_PREDICTED, Verdict.OTHER, Verdict.NOT_PREDICTED, Verdict.NOT_READ):
-        count = sum(check.verdict is verdict for check in ended.checks)
-        if count == len(every) and verdict is Verdict.AS_PREDICTED and count == len(ended.checks) > 0:
+        count = sum(check.verdict is verdict for check in result.checks)
+        if count == len(predicted) and verdict is Verdict.AS_PREDICTED and count == len(result.checks) > 0:
             return "its only field is as predicted" if count == 1 else f"all {count} fields are as predicted"
         if count:
-            said = _SAID.get(verdict, verdict.value)
-            parts.append(f"{counted(count, 'field')} {'is' if count == 1 else 'are'} {said}")
-    return joined(parts) or "no field was to change, and none has"
+            verdict_text = _VERDICT_TEXTS.get(verdict, verdict.value)
+            parts.append(f"{pluralize(count, 'field')} {'is' if count == 1 else 'are'} {verdict_text}")
+    return join_words(parts) or "no field was to change, and none has"
 
 
-_SAID = {Verdict.NOT_PREDICTED: "what could not be predicted", Verdict.NOT_READ: "not read"}
+_VERDICT_TEXTS = {Verdict.NOT_PREDICTED: "what could not be predicted", Verdict.NOT_READ: "not read"}
 
 
 # The page: before the request the prediction, the request and the rollback; afterwards prediction and result.
 
 
-_TONES = {
+_VERDICT_TONES = {
     Verdict.AS_PREDICTED: Tone.GOOD,
     Verdict.AS_BEFORE: Tone.GOOD,
     Verdict.OTHER: Tone.BAD,
     Verdict.NOT_PREDICTED: Tone.UNKNOWN,
     Verdict.NOT_READ: Tone.UNKNOWN,
 }
-_MOST = 5
+_MAX_LINES = 5
 
 
 @frozen
@@ -295,29 +295,29 @@ class UpdateReport(CommandReport):
     why there is none. `ended` is None if nothing was sent. `journal`: path of the journal on this machine, "" if there
     is none."""
 
-    of = "an add-on's update"
+    noun_phrase = "an add-on's update"
 
-    sent: Sent
+    sent: SentUpdate
     cluster: Cluster
     plan: AddonPlan | None = None
     changes: int = 0
     guards: tuple[Guard, ...] = ()
-    weighty: tuple[Finding, ...] = ()
-    back: WayBackText | str = ""
+    to_acknowledge: tuple[Finding, ...] = ()
+    rollback: RollbackText | str = ""
     ended: AddonUpdateResult | None = None
     run: str = ""
     journal: str = ""
 
     def sections(self, full: bool) -> Iterable[Section | None]:
-        return _before(self, full) if self.ended is None else _after(self, self.ended, full)
+        return _preview_sections(self, full) if self.ended is None else _result_sections(self, self.ended, full)
 
     def result(self) -> object:
-        return UpdateResult.filled(
+        return UpdateResult.from_facts(
             self,
-            values=printed(self.sent.values),
+            values=redact_value(self.sent.values),
             verdict=verdict(self),
-            to_acknowledge=(each.message for each in self.weighty),
-            way_back=None if isinstance(self.back, str) else self.back,
+            to_acknowledge=(each.message for each in self.to_acknowledge),
+            way_back=None if isinstance(self.rollback, str) else self.rollback,
         )
 
 
@@ -325,106 +325,106 @@ def guard_lines(guards: Iterable[Guard]) -> list[Line | str]:
     """Why nothing is sent, and what to do."""
     lines: list[Line | str] = []
     for guard in guards:
-        lines += [f"✗ {guard.why}", *(flush(f"→ {line}", 4) for line in guard.hint.splitlines())]
+        lines += [f"✗ {guard.why}", *(flush_left(f"→ {line}", 4) for line in guard.hint.splitlines())]
     return lines
 
 
-def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
+def _preview_sections(report: UpdateReport, full: bool) -> Iterator[Section | None]:
     plan = report.plan
     if plan is not None:
         yield from sections(plan, full)
-        way = plan.way_out  # if fields are still at risk
-        yield way_out(plan, [] if way is None else [BLANK, as_it_is(update_addon(plan, way))])
-    yield ReportLines("What is sent", [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
-    yield _back(report)
+        proposed = plan.way_out  # if fields are still at risk
+        yield proposed_values_section(plan, [] if proposed is None else [BLANK, verbatim_line(proposed_command(plan, proposed))])
+    yield ReportLines("What is sent", [Line(f"UpdateAddon: {update_text(report.sent)}"), *_request_lines(report, full)])
+    yield _rollback_section(report)
     yield ReportLines("Nothing is sent", guard_lines(report.guards))
-    yield acknowledged(report.weighty, _MOST)
+    yield findings_to_acknowledge(report.to_acknowledge, _MAX_LINES)
 
 
-def acknowledged(weighty: Iterable[Finding], most: int) -> Section:
+def findings_to_acknowledge(findings: Iterable[Finding], max_lines: int) -> Section:
     """Findings that a user must acknowledge before the request."""
-    lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in weighty]
-    return ReportLines("To be acknowledged", _few(lines, most, "all are among the findings above"))
+    lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in findings]
+    return ReportLines("To be acknowledged", _first_lines(lines, max_lines, "all are among the findings above"))
 
 
-def _few(lines: Sequence[str], most: int, rest: str = "-o wide") -> list[str]:
-    more = f": {rest}" if rest != "-o wide" else f" ({rest})"
-    return [*lines[:most], *([f"- and {len(lines) - most} more{more}"] if len(lines) > most else [])]
+def _first_lines(lines: Sequence[str], max_lines: int, rest_hint: str = "-o wide") -> list[str]:
+    suffix = f": {rest_hint}" if rest_hint != "-o wide" else f" ({rest_hint})"
+    return [*lines[:max_lines], *([f"- and {len(lines) - max_lines} more{suffix}"] if len(lines) > max_lines else [])]
 
 
-def _sent(report: UpdateReport, full: bool) -> Iterator[Line | str]:
+def _request_lines(report: UpdateReport, full: bool) -> Iterator[Line | str]:
     sent = report.sent
     if sent.values is None:
         yield "Configuration values: none are given, so EKS keeps those of today."
     else:  # on one line: a line break would hide which spaces are sent
-        yield from ("Configuration values:", as_it_is(as_json(printed(sent.values)), 4))
+        yield from ("Configuration values:", verbatim_line(as_json(redact_value(sent.values)), 4))
     if sent.keeps:
-        fields = counted(len(sent.keeps), "field")
+        fields = pluralize(len(sent.keeps), "field")
         yield f"These values were not given (--as-asked sends none): they keep {fields} as they are:"
-        yield from _few([f"- {each}" for each in sent.keeps], len(sent.keeps) if full else _MOST)
-    yield f"{counted(report.changes, 'field')} {'is' if report.changes == 1 else 'are'} predicted to change."
+        yield from _first_lines([f"- {each}" for each in sent.keeps], len(sent.keeps) if full else _MAX_LINES)
+    yield f"{pluralize(report.changes, 'field')} {'is' if report.changes == 1 else 'are'} predicted to change."
 
 
-def _back(report: UpdateReport) -> Section:
-    back = report.back
-    if isinstance(back, str):
-        return ReportLines("Rollback", [f"? {back}"] if back else [])
-    lines: list[Line | str] = [as_it_is(command) for command in back.commands]
-    lines += [f"- {each}" for each in back.caveats]
-    if back.by_hand:
+def _rollback_section(report: UpdateReport) -> Section:
+    rollback = report.rollback
+    if isinstance(rollback, str):
+        return ReportLines("Rollback", [f"? {rollback}"] if rollback else [])
+    lines: list[Line | str] = [verbatim_line(command) for command in rollback.commands]
+    lines += [f"- {each}" for each in rollback.caveats]
+    if rollback.by_hand:
         lines.append("- no value of that version sets these again, so they are set by hand:")
-        lines += [flush(f"- {each}", 4) for each in back.by_hand]
+        lines += [flush_left(f"- {each}", 4) for each in rollback.by_hand]
     return ReportLines(Title("Rollback", ": another update, never kubectl apply of a saved object"), lines)
 
 
-def _after(report: UpdateReport, ended: AddonUpdateResult, full: bool) -> Iterator[Section]:
-    yield Head(verdict(report))
-    yield ReportLines("What EKS says", list(_of_eks(report, ended)))
-    yield Table("Prediction and reality", _fields(ended.checks), "fields")
-    rollouts = [str(each) + (f"; {each.stuck}" if each.stuck else "") for each in ended.rollouts]
-    waits = [f"- {each}" for each in ended.not_ready]
-    yield ReportLines("Rollout", rollouts + _few(waits, len(waits) if full else _MOST))
-    health = [str(each) for each in ended.health]
-    most = _MOST + 99 * full
-    ill = [f"- {target}" for each in ended.health if not each.back for target in each.unhealthy[:most]]
-    yield ReportLines("Targets of load balancers", health + ill)
-    unknown = [*(f"{of}: {why}" for of, why in ended.unread), *([ended.unwatched] if ended.unwatched else [])]
+def _result_sections(report: UpdateReport, result: AddonUpdateResult, full: bool) -> Iterator[Section]:
+    yield Heading(verdict(report))
+    yield ReportLines("What EKS says", list(_eks_lines(report, result)))
+    yield Table("Prediction and reality", _field_table(result.checks), "fields")
+    rollouts = [str(each) + (f"; {each.stuck}" if each.stuck else "") for each in result.rollouts]
+    not_ready = [f"- {each}" for each in result.not_ready]
+    yield ReportLines("Rollout", rollouts + _first_lines(not_ready, len(not_ready) if full else _MAX_LINES))
+    health = [str(each) for each in result.health]
+    max_targets = _MAX_LINES + 99 * full
+    unhealthy = [f"- {target}" for each in result.health if not each.has_recovered for target in each.unhealthy[:max_targets]]
+    yield ReportLines("Targets of load balancers", health + unhealthy)
+    unknown = [*(f"{object_ref}: {reason}" for object_ref, reason in result.unread), *([result.unwatched] if result.unwatched else [])]
     yield ReportLines("Not known", [f"? {each}" for each in unknown])
-    if not ended.whole or ended.differs:
-        yield _back(report)
-    journal = [as_it_is(f"Journal: {report.journal}", 0)] if report.journal else []
-    followed = flush(f"Update {ended.id}, followed for {duration(ended.seconds)}.", 0)
-    yield ReportLines(None, [followed, *journal])
+    if not result.whole or result.has_deviations:
+        yield _rollback_section(report)
+    journal = [verbatim_line(f"Journal: {report.journal}", 0)] if report.journal else []
+    summary = flush_left(f"Update {result.id}, followed for {format_duration(result.seconds)}.", 0)
+    yield ReportLines(None, [summary, *journal])
 
 
-def _of_eks(report: UpdateReport, ended: AddonUpdateResult) -> Iterator[str]:
-    for error in ended.errors:
+def _eks_lines(report: UpdateReport, result: AddonUpdateResult) -> Iterator[str]:
+    for error in result.errors:
         first, *others = error.message.splitlines() or [""]
         yield from (f"{error.code}: {first}", *(f"- {line}" for line in others))
-    if ended.stage is Stage.FAILED and any(error.code == "ConfigurationConflict" for error in ended.errors):
+    if result.stage is UpdateStage.FAILED and any(error.code == "ConfigurationConflict" for error in result.errors):
         yield "→ look again with addon-diff: it names who has these fields, and the values that keep them"
-    if report.sent.mode == Mode.PRESERVE.value and ended.whole:
+    if report.sent.mode == Mode.PRESERVE.value and result.whole:
         yield "No document says how PRESERVE decides: what it has kept this time is seen below."
-    if ended.left:
-        yield f"It is followed no longer: {ended.left}."
+    if result.left:
+        yield f"It is followed no longer: {result.left}."
 
 
-def _fields(checks: Sequence[FieldCheck]) -> Drawn:
-    return columns_of(
+def _field_table(checks: Sequence[FieldCheck]) -> TableData:
+    return as_columns(
         name_column("FIELD", 24),
         text_column("BEFORE", 8),
         text_column("FORETOLD", 8),
         text_column("NOW", 8),
         "VERDICT",
-        Column("OF", drop=2),
-        Column("SURE", drop=1),
+        Column("OF", drop_order=2),
+        Column("SURE", drop_order=1),
     ), [
         [
-            named(check.field),
-            value_of(check.live, check.field),
-            _foretold(check),
-            _stands(check),
-            Cell(check.verdict.value, _TONES[check.verdict]),
+            short_field_name(check.field),
+            value_text(check.live, check.field),
+            _expected_text(check),
+            _current_text(check),
+            Cell(check.verdict.value, _VERDICT_TONES[check.verdict]),
             ", ".join(check.owners) or "-",
             check.foretold.sure.value if check.foretold is not None else "-",
         ]
@@ -432,29 +432,29 @@ def _fields(checks: Sequence[FieldCheck]) -> Drawn:
     ]
 
 
-def _foretold(check: FieldCheck) -> str:
+def _expected_text(check: FieldCheck) -> str:
     """The expected value or effect."""
-    told = check.foretold
-    if told is None:
+    expected = check.foretold
+    if expected is None:
         return "?" if check.verdict is Verdict.NOT_PREDICTED else "kept"
-    if told.fate is Fate.UNKNOWN:
+    if expected.fate is Fate.UNKNOWN:
         return "?"
-    if told.fate in (Fate.RESET, Fate.FOLLOWS):
-        return f"→ {value_of(told.value, check.field)}"
-    return str(told.fate.value)
+    if expected.fate in (Fate.RESET, Fate.FOLLOWS):
+        return f"→ {value_text(expected.value, check.field)}"
+    return str(expected.fate.value)
 
 
-def _stands(check: FieldCheck) -> str:
+def _current_text(check: FieldCheck) -> str:
     """The current value."""
     if check.verdict is Verdict.NOT_READ:
         return "?"
-    return "nothing" if isinstance(check.found, MissingValue) else value_of(check.found)
+    return "nothing" if isinstance(check.found, MissingValue) else value_text(check.found)
 
 
 # As ``-o json`` and ``-o yaml`` print it.
 
 
-class _WayBack(Printed):
+class _Rollback(Printed):
     """An update to the version before, with its values and the live values of the fields; null if it is unknown."""
 
     commands: OthersLines
@@ -494,7 +494,7 @@ class UpdateResult(CommandResult):
     verdict: Text
     refusals: tuple[RefusalResult, ...]
     to_acknowledge: OthersLines
-    way_back: _WayBack | None
+    way_back: _Rollback | None
     outcome: OutcomeResult | None
     """Null if nothing was sent."""
     findings: tuple[FindingResult, ...]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from kubectl_eksdoc.baseline.report import SinceResult
-from kubectl_eksdoc.kubernetes.redaction import printed
-from kubectl_eksdoc.model.addons import SchemaViolation, shown
+from kubectl_eksdoc.kubernetes.redaction import redact_value
+from kubectl_eksdoc.model.addons import SchemaViolation, format_path
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.result import (
@@ -22,38 +22,38 @@ from kubectl_eksdoc.report.result import (
 )
 
 from .. import fields as usage
-from ..expected import Witness
+from ..expected import ApplyEvidence
 from ..fields import MISSING
-from ..plan import AddonPlan, SchemaSince, WayOut
+from ..plan import AddonPlan, SchemaSince, ProposedValues
 from ..prediction import Fate, FieldChange, Mode
-from ..schema import changes
-from ..terraform_requests import Generation, Kind
+from ..schema import schema_changes
+from ..terraform_requests import Generation, RequestKind
 from . import update
 from .update import verdict
 
 _Values = dict[str, Any]
-ForTerraform = Callable[[AddonPlan, WayOut], Iterable[tuple[str, str]]]
+TerraformWriter = Callable[[AddonPlan, ProposedValues], Iterable[tuple[str, str]]]
 """Returns pairs of provider versions and the Terraform arguments for them."""
 
 
-class _Foretold(Printed):
+class _FieldPrediction(Printed):
     fate: Fate
     confidence: Confidence
     value: Any | UnsetType
     """The value after the update; absent for none, and if it is unknown."""
 
 
-def _foretold(change: FieldChange, mode: Mode) -> _Foretold:
-    told = change.by_mode[mode]
-    nothing = told.value is MISSING or told.value is None
-    value = UNSET if nothing else change.field.printed(told.value)
-    return _Foretold.filled(told, confidence=change.confidence(mode), value=value)
+def _prediction_result(change: FieldChange, mode: Mode) -> _FieldPrediction:
+    prediction = change.by_mode[mode]
+    is_absent = prediction.value is MISSING or prediction.value is None
+    value = UNSET if is_absent else change.field.redacted(prediction.value)
+    return _FieldPrediction.from_facts(prediction, confidence=change.confidence(mode), value=value)
 
 
 class _Modes(Printed, rename="upper"):
-    none: _Foretold
-    overwrite: _Foretold
-    preserve: _Foretold
+    none: _FieldPrediction
+    overwrite: _FieldPrediction
+    preserve: _FieldPrediction
 
 
 class _Field(Printed):
@@ -71,28 +71,28 @@ class _Field(Printed):
     at_risk: bool
     ownership_grows: bool
     """EKS takes ownership of a field that it does not own yet."""
-    why: Witness | None
+    why: ApplyEvidence | None
     """The evidence that EKS applies the field; null without any."""
     modes: _Modes
 
     @classmethod
     def of(cls, facts: FieldChange) -> _Field:
-        return cls.filled(
+        return cls.from_facts(
             facts,
-            configuration=shown(facts.config) if facts.config else None,
-            live=UNSET if facts.live is MISSING else facts.field.printed(facts.live),
-            modes=_Modes.filled(**{mode.value.lower(): _foretold(facts, mode) for mode in Mode}),
+            configuration=format_path(facts.config) if facts.config else None,
+            live=UNSET if facts.live is MISSING else facts.field.redacted(facts.live),
+            modes=_Modes.from_facts(**{mode.value.lower(): _prediction_result(facts, mode) for mode in Mode}),
         )
 
 
-class _Refused(Printed):
+class _Violation(Printed):
     path: Text
     what: Text
     doubtful: bool
 
     @classmethod
-    def of(cls, facts: SchemaViolation) -> _Refused:
-        return cls.filled(facts, path=shown(facts.path))
+    def of(cls, facts: SchemaViolation) -> _Violation:
+        return cls.from_facts(facts, path=format_path(facts.path))
 
 
 class _Arguments(Printed):
@@ -100,7 +100,7 @@ class _Arguments(Printed):
     arguments: Text
 
 
-class _WayOut(Printed):
+class _ProposedValues(Printed):
     called = {"cannot_keep": "cannot", "refused": "broken"}
 
     values: _Values
@@ -108,7 +108,7 @@ class _WayOut(Printed):
     keeps: Texts
     cannot_keep: Texts
     """Fields that no configuration value sets."""
-    refused: tuple[_Refused, ...] | None
+    refused: tuple[_Violation, ...] | None
     """Violations of the target's schema by the values; null if unknown."""
     command: Text | None
     """Null if the values keep no field, EKS would refuse them, or another version comes first."""
@@ -116,19 +116,19 @@ class _WayOut(Printed):
     eksctl: _Values | None
 
 
-def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> _WayOut:
-    now = way.usable and len(plan.facts.steps) <= 1  # otherwise another version comes first
-    written = terraform(plan, way) if now else ()
-    return _WayOut.filled(
-        way,
-        values=printed(way.values),
-        command=update.update_addon(plan, way) if now and plan.facts.installed else None,
-        terraform=(_Arguments.filled(provider=provider, arguments=each) for provider, each in written),
-        eksctl=update.eksctl(plan, way) if now else None,
+def _proposed_values_result(plan: AddonPlan, proposed: ProposedValues, terraform: TerraformWriter) -> _ProposedValues:
+    is_next = proposed.is_usable and len(plan.facts.steps) <= 1  # otherwise another version comes first
+    blocks = terraform(plan, proposed) if is_next else ()
+    return _ProposedValues.from_facts(
+        proposed,
+        values=redact_value(proposed.values),
+        command=update.proposed_command(plan, proposed) if is_next and plan.facts.installed else None,
+        terraform=(_Arguments.from_facts(provider=provider, arguments=each) for provider, each in blocks),
+        eksctl=update.eksctl_config(plan, proposed) if is_next else None,
     )
 
 
-class _Users(Printed):
+class _Usage(Printed):
     """Users of the settings of vpc-cni; null if they could not be read."""
 
     called = {
@@ -149,9 +149,9 @@ class _Users(Printed):
     """TargetGroupBindings of Services that select one of these pods, as namespace/name."""
 
     @classmethod
-    def of(cls, facts: usage.Usage) -> _Users:
+    def of(cls, facts: usage.Usage) -> _Usage:
         names = facts.branch_pods
-        return cls.filled(facts, pods_astray=names if isinstance(names, Unknown) else [pod.key for pod in facts.astray])
+        return cls.from_facts(facts, pods_astray=names if isinstance(names, Unknown) else [pod.key for pod in facts.astray])
 
 
 class _Step(Printed):
@@ -169,15 +169,15 @@ class _Step(Printed):
 
     @classmethod
     def of(cls, facts: AddonPlan) -> _Step:
-        way = facts.way_out
-        values = facts.facts.values if way is None else way.values
-        return cls.filled(
+        proposed = facts.way_out
+        values = facts.facts.values if proposed is None else proposed.values
+        return cls.from_facts(
             facts,
             version=facts.facts.target.version,
             verdict=verdict(facts),
             at_risk=(change for change in facts.changes if change.at_risk),
-            values=values if isinstance(values, Unknown) else printed(values),
-            command=update.next_update(facts),
+            values=values if isinstance(values, Unknown) else redact_value(values),
+            command=update.next_command(facts),
         )
 
 
@@ -193,7 +193,7 @@ class _FirstInSchema(Printed):
 
     @classmethod
     def of(cls, facts: SchemaSince) -> _FirstInSchema:
-        return cls.filled(facts, configuration=shown(facts.config))
+        return cls.from_facts(facts, configuration=format_path(facts.config))
 
 
 class DiffAddon(Printed):
@@ -220,37 +220,37 @@ class DiffAddon(Printed):
     """The fields that the update may change, sorted by object and path."""
     schema_changes: Texts | None
     """Null if one of the two schemas is unknown."""
-    way_out: _WayOut | None
+    way_out: _ProposedValues | None
     """The proposed configuration values; null if no field is at risk."""
-    users: _Users
+    users: _Usage
     each_step: tuple[_Step, ...] | None
     """With --each-step: the steps to the target, none if one update suffices. Null without it."""
     first_in_schema: tuple[_FirstInSchema, ...] | None
     """With --since-when: for each field at risk that the target's schema has. Null without it."""
 
 
-def addon(
+def diff_addon(
     plan: AddonPlan,
-    terraform: ForTerraform,
+    terraform: TerraformWriter,
     steps: Sequence[AddonPlan] | None = None,
     since: Sequence[SchemaSince] | None = None,
     address: str = "",
 ) -> DiffAddon:
     """The result for one add-on; `steps` and `since` are None if they were not requested."""
-    facts, old, new = plan.facts, plan.facts.now.schema, plan.facts.target.schema
-    return DiffAddon.filled(
+    facts, current_schema, target_schema = plan.facts, plan.facts.current.schema, plan.facts.target.schema
+    return DiffAddon.from_facts(
         facts,
         address=address,
         name=facts.addon.name,
-        version=facts.now.version,
+        version=facts.current.version,
         target=facts.target.version,
-        mode=plan.asked.mode,
+        mode=plan.request.mode,
         verdict=verdict(plan),
-        values=facts.values if isinstance(facts.values, Unknown) else printed(facts.values),
+        values=facts.values if isinstance(facts.values, Unknown) else redact_value(facts.values),
         conflict=plan.conflict,
         fields=plan.changes,
-        schema_changes=None if isinstance(old, Unknown) or isinstance(new, Unknown) else changes(old, new).lines,
-        way_out=plan.way_out and _way_out(plan, plan.way_out, terraform),
+        schema_changes=None if isinstance(current_schema, Unknown) or isinstance(target_schema, Unknown) else schema_changes(current_schema, target_schema).lines,
+        way_out=plan.way_out and _proposed_values_result(plan, plan.way_out, terraform),
         users=facts.usage,
         each_step=steps,
         first_in_schema=since,
@@ -261,7 +261,7 @@ class DiffTerraformChange(Printed):
     """One add-on change of a Terraform plan."""
 
     address: Text
-    action: Kind
+    action: RequestKind
     addon: Text | None
     """Null if it is known after apply only."""
     from_: Text | None

@@ -7,169 +7,169 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from kubectl_eksdoc.amazon.addon_needs import is_standard
-from kubectl_eksdoc.amazon.group_updates import surge, unavailable
+from kubectl_eksdoc.amazon.addon_needs import is_standard_instance
+from kubectl_eksdoc.amazon.group_updates import max_surge, max_unavailable
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model import machines as told
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
-from kubectl_eksdoc.model.machines import NodeGroup, Quota, QuotaOf, Subnet
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, rule_basis
+from kubectl_eksdoc.model.machines import NodeGroup, Quota, QuotaKey, Subnet
 from kubectl_eksdoc.model.nodes import Node
 
 from ..checking import (
     NOT_ASKED,
     CheckFacts,
     UpgradeCheck,
-    aws,
-    cluster_of,
-    number,
-    sourced,
-    unknown,
-    unread,
+    aws_command,
+    cluster_subject,
+    pluralize,
+    with_source,
+    unknown_finding,
+    unread_lists,
 )
-from .software import groups_unknown, node_groups, nodes_of, subject
+from .software import unknown_node_groups, known_node_groups, nodes_in_group, node_group_subject
 
-MINIMAL = "MINIMAL"
+MINIMAL_STRATEGY = "MINIMAL"
 """Old nodes are removed before new ones are added with this strategy (botocore eks, NodegroupUpdateStrategies)."""
 
-_PODS = KnowledgeSource(
+_POD_COUNT_SOURCE = KnowledgeSource(
     "counted: the pods that each of its nodes has now need an address on a new one, too", Confidence.LOW
 )
 
 
-def subnet(facts: CheckFacts, ident: str) -> Subnet | Unknown:
+def known_subnet(facts: CheckFacts, subnet_id: str) -> Subnet | Unknown:
     """The subnet, or why its free addresses are unknown; a deleted subnet is unknown, too."""
-    told = facts.aws.subnets
-    if isinstance(told, Unknown):
-        return told
-    found = told.get(ident, NOT_ASKED)
-    if isinstance(found, Subnet):
-        return found if found.free is not None else Unknown("EC2 does not tell how many of its addresses are free")
-    return found if isinstance(found, Unknown) else Unknown(found.said)
+    subnets = facts.aws.subnets
+    if isinstance(subnets, Unknown):
+        return subnets
+    subnet_answer = subnets.get(subnet_id, NOT_ASKED)
+    if isinstance(subnet_answer, Subnet):
+        return subnet_answer if subnet_answer.free is not None else Unknown("EC2 does not tell how many of its addresses are free")
+    return subnet_answer if isinstance(subnet_answer, Unknown) else Unknown(subnet_answer.said)
 
 
-def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
-    if not facts.way.steps:
+def _check_cluster_subnets(facts: CheckFacts) -> Iterator[Finding]:
+    if not facts.path.steps:
         return
     eks, code = facts.eks, "subnet-addresses"
     if isinstance(eks, Unknown):
-        yield unknown("subnet-addresses/cluster", cluster_of(facts), eks)
+        yield unknown_finding("subnet-addresses/cluster", cluster_subject(facts), eks)
         return
     if not eks.subnets:
-        why = Unknown("EKS does not tell them")
-        yield unknown("subnet-addresses/cluster", cluster_of(facts), why)
+        reason = Unknown("EKS does not tell them")
+        yield unknown_finding("subnet-addresses/cluster", cluster_subject(facts), reason)
         return
-    found = {ident: subnet(facts, ident) for ident in eks.subnets}
-    yield from _untold(code, found)
-    known = [each for each in found.values() if isinstance(each, Subnet)]
-    wanted, zones = basis("free-addresses"), basis("network-zones").number
-    enough = {each.zone for each in known if (each.free or 0) >= wanted.number}
-    scarce = [each for each in known if (each.free or 0) < wanted.number]
-    if len(known) == len(found) and len(enough) < zones:
+    subnets = {ident: known_subnet(facts, ident) for ident in eks.subnets}
+    yield from _unknown_subnets(code, subnets)
+    known_subnets = [each for each in subnets.values() if isinstance(each, Subnet)]
+    required, zones = rule_basis("free-addresses"), rule_basis("network-zones").number
+    sufficient_zones = {each.zone for each in known_subnets if (each.free or 0) >= required.number}
+    scarce_subnets = [each for each in known_subnets if (each.free or 0) < required.number]
+    if len(known_subnets) == len(subnets) and len(sufficient_zones) < zones:
         yield Finding.of(
             "subnet-addresses/zones",
-            cluster_of(facts),
+            cluster_subject(facts),
             (
-                *map(_free, known),
-                sourced("without them it fails: InsufficientFreeAddresses, IpNotAvailable", wanted.source),
+                *map(_free_text, known_subnets),
+                with_source("without them it fails: InsufficientFreeAddresses, IpNotAvailable", required.source),
             ),
-            enough=len(enough),
-            free=wanted.number,
+            enough=len(sufficient_zones),
+            free=required.number,
             zones=zones,
         )
     else:
-        yield from (_scarce(facts, each) for each in scarce)
+        yield from (_scarce_subnet(facts, each) for each in scarce_subnets)
 
 
-def _scarce(facts: CheckFacts, each: Subnet) -> Finding:
+def _scarce_subnet(facts: CheckFacts, scarce_subnet: Subnet) -> Finding:
     return Finding.of(
         "subnet-addresses/scarce",
-        Subject("Subnet", each.id),
-        (_free(each), sourced("up to five free addresses in the cluster's subnets", basis("free-addresses").source)),
-        free=each.free,
-        zone=each.zone,
-        free_addresses=basis("free-addresses").number,
-        command=aws(facts, "ec2", "describe-network-interfaces", "--filters", f"Name=subnet-id,Values={each.id}"),
+        Subject("Subnet", scarce_subnet.id),
+        (_free_text(scarce_subnet), with_source("up to five free addresses in the cluster's subnets", rule_basis("free-addresses").source)),
+        free=scarce_subnet.free,
+        zone=scarce_subnet.zone,
+        free_addresses=rule_basis("free-addresses").number,
+        command=aws_command(facts, "ec2", "describe-network-interfaces", "--filters", f"Name=subnet-id,Values={scarce_subnet.id}"),
     )
 
 
-def _free(each: Subnet) -> str:
-    return f"{each.id} in {each.zone or 'an unknown zone'}: {each.free} free of {each.block or 'an unknown block'}"
+def _free_text(subnet_facts: Subnet) -> str:
+    return f"{subnet_facts.id} in {subnet_facts.zone or 'an unknown zone'}: {subnet_facts.free} free of {subnet_facts.block or 'an unknown block'}"
 
 
-def _untold(code: CodeName, found: Mapping[str, Subnet | Unknown]) -> Iterator[Finding]:
+def _unknown_subnets(code: CodeName, subnets: Mapping[str, Subnet | Unknown]) -> Iterator[Finding]:
     """One finding for all subnets that are unknown for the same reason."""
-    whys: dict[Unknown, list[str]] = defaultdict(list)
-    for ident, each in found.items():
+    ids_by_reason: dict[Unknown, list[str]] = defaultdict(list)
+    for ident, each in subnets.items():
         if isinstance(each, Unknown):
-            whys[each].append(ident)
-    for why, idents in whys.items():
-        yield unknown(f"{code}/free-addresses", Subject("Subnet", ", ".join(idents[:3])), why)
+            ids_by_reason[each].append(ident)
+    for reason, subnet_ids in ids_by_reason.items():
+        yield unknown_finding(f"{code}/free-addresses", Subject("Subnet", ", ".join(subnet_ids[:3])), reason)
 
 
-def _of_groups(facts: CheckFacts) -> Iterator[Finding]:
+def _check_group_subnets(facts: CheckFacts) -> Iterator[Finding]:
     code = "subnet-addresses-nodes"
-    yield from groups_unknown(facts, "subnet-addresses-nodes/subnets", Severity.LOW)
-    untold: dict[str, Subnet | Unknown] = {}
-    for group in node_groups(facts):
-        if group.strategy == MINIMAL:
+    yield from unknown_node_groups(facts, "subnet-addresses-nodes/subnets", Severity.LOW)
+    unknown_subnets: dict[str, Subnet | Unknown] = {}
+    for group in known_node_groups(facts):
+        if group.strategy == MINIMAL_STRATEGY:
             continue  # new nodes use the addresses of old ones
         if not group.subnets:
-            why = Unknown("EKS does not tell them")
-            yield unknown("subnet-addresses-nodes/subnets", subject(group.name), why, Severity.LOW)
+            reason = Unknown("EKS does not tell them")
+            yield unknown_finding("subnet-addresses-nodes/subnets", node_group_subject(group.name), reason, Severity.LOW)
             continue
-        found = {ident: subnet(facts, ident) for ident in group.subnets}
-        untold |= {ident: each for ident, each in found.items() if isinstance(each, Unknown)}
+        group_subnets = {ident: known_subnet(facts, ident) for ident in group.subnets}
+        unknown_subnets |= {ident: each for ident, each in group_subnets.items() if isinstance(each, Unknown)}
         by_zone: dict[str, list[Subnet]] = defaultdict(list)
-        for each in found.values():
+        for each in group_subnets.values():
             if isinstance(each, Subnet):
                 by_zone[each.zone].append(each)
-        if not any(isinstance(each, Unknown) for each in found.values()):
-            added = surge(len(by_zone), unavailable(group.at_once, group.size or 0))
-            in_zone = math.ceil(added / len(by_zone))
-            pods = _pods_a_node(facts, group)
+        if not any(isinstance(each, Unknown) for each in group_subnets.values()):
+            added_nodes = max_surge(len(by_zone), max_unavailable(group.at_once, group.size or 0))
+            added_per_zone = math.ceil(added_nodes / len(by_zone))
+            pods_per_node = _pods_per_node(facts, group)
             for zone, subnets in sorted(by_zone.items()):
                 free = sum(each.free or 0 for each in subnets)
-                if free < in_zone:
-                    yield _too_few(group, zone, subnets, in_zone)
-                elif pods is not None and free < in_zone * (1 + pods):
-                    yield _too_few(group, zone, subnets, in_zone, number(pods, "pod"))
-    yield from _untold(code, untold)
-    if node_groups(facts):
-        yield from unread(facts, "subnet-addresses-nodes/pods", severity=Severity.LOW)
+                if free < added_per_zone:
+                    yield _too_few_addresses(group, zone, subnets, added_per_zone)
+                elif pods_per_node is not None and free < added_per_zone * (1 + pods_per_node):
+                    yield _too_few_addresses(group, zone, subnets, added_per_zone, pluralize(pods_per_node, "pod"))
+    yield from _unknown_subnets(code, unknown_subnets)
+    if known_node_groups(facts):
+        yield from unread_lists(facts, "subnet-addresses-nodes/pods", severity=Severity.LOW)
 
 
-def _too_few(group: NodeGroup, zone: str, subnets: list[Subnet], added: int, pods: str = "") -> Finding:
+def _too_few_addresses(group: NodeGroup, zone: str, subnets: list[Subnet], added_nodes: int, pods: str = "") -> Finding:
     free = sum(each.free or 0 for each in subnets)
     return Finding.of(
         "subnet-addresses-nodes",
-        subject(group.name),
-        (*map(_free, subnets), sourced("up to two nodes for each zone before one is drained", basis("surge").source))
-        + ((sourced("how many addresses its pods need", _PODS),) if pods else ()),
+        node_group_subject(group.name),
+        (*map(_free_text, subnets), with_source("up to two nodes for each zone before one is drained", rule_basis("surge").source))
+        + ((with_source("how many addresses its pods need", _POD_COUNT_SOURCE),) if pods else ()),
         severity=Severity.LOW if pods else Severity.MEDIUM,
         root_cause=Subject("Subnet", subnets[0].id) if len(subnets) == 1 else None,
-        number=number(added, "node"),
+        number=pluralize(added_nodes, "node"),
         zone=zone,
         pods=pods,
         free=free,
     )
 
 
-def _pods_a_node(facts: CheckFacts, group: NodeGroup) -> int | None:
+def _pods_per_node(facts: CheckFacts, group: NodeGroup) -> int | None:
     """Pods with an address of their own per node, on average, rounded up; None without nodes or if pods are unread."""
-    if facts.cluster.unread(kinds.NODES, kinds.PODS):
+    if facts.cluster.not_read(kinds.NODES, kinds.PODS):
         return None
-    nodes = {each.name for each in nodes_of(facts, group.name)}
+    nodes = {each.name for each in nodes_in_group(facts, group.name)}
     pods = [each for each in facts.cluster.pods if each.node in nodes and not each.finished]
-    held = sum(1 for each in pods if not each.calls.host_network)
-    return math.ceil(held / len(nodes)) if nodes else None
+    address_count = sum(1 for each in pods if not each.calls.host_network)
+    return math.ceil(address_count / len(nodes)) if nodes else None
 
 
 CHECKS = (
-    UpgradeCheck.of("subnet-addresses", _of_cluster),
-    UpgradeCheck.of("subnet-addresses-nodes", _of_groups),
+    UpgradeCheck.of("subnet-addresses", _check_cluster_subnets),
+    UpgradeCheck.of("subnet-addresses-nodes", _check_group_subnets),
 )
 
 
@@ -180,173 +180,173 @@ _GIB_IN_TIB = 1024
 
 
 @frozen
-class _Needed:
+class _QuotaNeed:
     """What the update of `group` adds temporarily, in the unit of the quota; `explanation`: how it was counted."""
 
     group: NodeGroup
     amount: float
-    how: str
+    explanation: str
 
 
-Amount = _Needed | Unknown
+Amount = _QuotaNeed | Unknown
 
 
-def _quota(facts: CheckFacts, which: QuotaOf) -> Quota | Unknown:
-    found = facts.aws.quotas
-    return found if isinstance(found, Unknown) else found.get(which.code, NOT_ASKED)
+def _known_quota(facts: CheckFacts, quota_info: QuotaKey) -> Quota | Unknown:
+    quotas = facts.aws.quotas
+    return quotas if isinstance(quotas, Unknown) else quotas.get(quota_info.code, NOT_ASKED)
 
 
-def _added(facts: CheckFacts, group: NodeGroup) -> int:
+def _added_nodes(facts: CheckFacts, group: NodeGroup) -> int:
     """The nodes that an update adds, by the zones of its subnets; a subnet of unknown zone counts as another zone."""
-    if group.strategy == MINIMAL:
+    if group.strategy == MINIMAL_STRATEGY:
         return 0
     subnets = {} if isinstance(facts.aws.subnets, Unknown) else facts.aws.subnets
     zones = {each.zone if isinstance(each := subnets.get(ident), Subnet) else ident for ident in group.subnets}
-    return surge(len(zones), unavailable(group.at_once, group.size or 0))
+    return max_surge(len(zones), max_unavailable(group.at_once, group.size or 0))
 
 
-def _cpus(node: Node) -> int | None:
+def _node_vcpus(node: Node) -> int | None:
     """vCPUs of the node: the kubelet reserves less than one of them (EKS user guide, on kubeReserved)."""
-    milli = node.allocatable.get("cpu")
-    return math.ceil(milli / 1000) if milli else None
+    milli_cpus = node.allocatable.get("cpu")
+    return math.ceil(milli_cpus / 1000) if milli_cpus else None
 
 
-def _cpus_needed(facts: CheckFacts, group: NodeGroup) -> Amount:
-    sizes = [cpus for each in nodes_of(facts, group.name) if (cpus := _cpus(each)) is not None]
-    if not sizes:
+def _vcpus_needed(facts: CheckFacts, group: NodeGroup) -> Amount:
+    node_vcpus = [cpus for each in nodes_in_group(facts, group.name) if (cpus := _node_vcpus(each)) is not None]
+    if not node_vcpus:
         return Unknown("it has no nodes that tell how many vCPUs an instance has")
-    added = _added(facts, group)
-    return _Needed(group, added * max(sizes), f"up to {number(added, 'node')} more, with {max(sizes)} vCPUs each")
+    added_nodes = _added_nodes(facts, group)
+    return _QuotaNeed(group, added_nodes * max(node_vcpus), f"up to {pluralize(added_nodes, 'node')} more, with {max(node_vcpus)} vCPUs each")
 
 
 def _disk_needed(facts: CheckFacts, group: NodeGroup) -> Amount:
     if group.disk is None:
         return Unknown("its launch template says how large a disk is")
-    added = _added(facts, group)
-    amount = added * group.disk / _GIB_IN_TIB
-    return _Needed(group, amount, f"up to {number(added, 'node')} more, with {group.disk} GiB each")
+    added_nodes = _added_nodes(facts, group)
+    amount = added_nodes * group.disk / _GIB_IN_TIB
+    return _QuotaNeed(group, amount, f"up to {pluralize(added_nodes, 'node')} more, with {group.disk} GiB each")
 
 
-def _cpus_here(facts: CheckFacts, spot: bool) -> int:
+def _vcpus_in_cluster(facts: CheckFacts, spot: bool) -> int:
     """vCPUs of the nodes of this cluster: the account uses at least that many."""
-    ours = [each for each in facts.cluster.nodes if is_standard(each.instance_type)]
-    return sum(_cpus(each) or 0 for each in ours if (each.capacity_type == "spot") == spot)
+    standard_nodes = [each for each in facts.cluster.nodes if is_standard_instance(each.instance_type)]
+    return sum(_node_vcpus(each) or 0 for each in standard_nodes if (each.capacity_type == "spot") == spot)
 
 
-def _standard(group: NodeGroup, capacity: str) -> bool:
+def _may_use_standard_instances(group: NodeGroup, capacity: str) -> bool:
     """Whether the group may use that quota; a group of unknown capacity type may use both."""
     types = group.instance_types
-    return group.capacity in (capacity, "") and (not types or any(map(is_standard, types)))
+    return group.capacity in (capacity, "") and (not types or any(map(is_standard_instance, types)))
 
 
-def _vcpus(facts: CheckFacts, code: CodeName, which: QuotaOf, capacity: str) -> Iterator[Finding]:
-    ours = [each for each in node_groups(facts) if _standard(each, capacity)]
-    here = _cpus_here(facts, capacity == "SPOT")
-    yield from _judged(facts, code, which, ours, _cpus_needed, here, Severity.LOW)
+def _check_vcpu_quota(facts: CheckFacts, code: CodeName, which: QuotaKey, capacity: str) -> Iterator[Finding]:
+    standard_groups = [each for each in known_node_groups(facts) if _may_use_standard_instances(each, capacity)]
+    vcpus_in_cluster = _vcpus_in_cluster(facts, capacity == "SPOT")
+    yield from _judge_quota(facts, code, which, standard_groups, _vcpus_needed, vcpus_in_cluster, Severity.LOW)
 
 
-def _storage(facts: CheckFacts) -> Iterator[Finding]:
+def _check_storage_quota(facts: CheckFacts) -> Iterator[Finding]:
     """The usage is not known: the disks of the groups' nodes are a part of it."""
-    disks = sum((each.size or 0) * (each.disk or 0) for each in node_groups(facts)) / _GIB_IN_TIB
-    groups = list(node_groups(facts))
-    yield from _judged(facts, "quota-gp3-storage", told.GP3, groups, _disk_needed, disks, Severity.INFO)
+    disks = sum((each.size or 0) * (each.disk or 0) for each in known_node_groups(facts)) / _GIB_IN_TIB
+    groups = list(known_node_groups(facts))
+    yield from _judge_quota(facts, "quota-gp3-storage", told.GP3, groups, _disk_needed, disks, Severity.INFO)
 
 
-def _judged(
+def _judge_quota(
     facts: CheckFacts,
     code: CodeName,
-    which: QuotaOf,
+    quota_info: QuotaKey,
     groups: list[NodeGroup],
-    needed: Callable[[CheckFacts, NodeGroup], Amount],
-    here: float,
-    unsure: Severity,
+    need_of: Callable[[CheckFacts, NodeGroup], Amount],
+    used_in_cluster: float,
+    unknown_severity: Severity,
 ) -> Iterator[Finding]:
     """`used_in_cluster`: the least usage of the quota. `unknown_severity`: of an unknown usage."""
-    yield from groups_unknown(facts, f"{code}/update-needs", Severity.LOW)
+    yield from unknown_node_groups(facts, f"{code}/update-needs", Severity.LOW)
     if not groups:
         return
-    yield from unread(facts, f"{code}/nodes-have", severity=unsure)
-    found = [(group, needed(facts, group)) for group in groups]
-    for group, each in found:
+    yield from unread_lists(facts, f"{code}/nodes-have", severity=unknown_severity)
+    needs = [(group, need_of(facts, group)) for group in groups]
+    for group, each in needs:
         if isinstance(each, Unknown):
-            yield unknown(f"{code}/update-needs", subject(group.name), each, Severity.INFO)
-    known = [each for _, each in found if isinstance(each, _Needed)]
-    most = max(known, key=lambda each: each.amount, default=None)
-    if most is None or not most.amount:
+            yield unknown_finding(f"{code}/update-needs", node_group_subject(group.name), each, Severity.INFO)
+    known_needs = [each for _, each in needs if isinstance(each, _QuotaNeed)]
+    largest_need = max(known_needs, key=lambda each: each.amount, default=None)
+    if largest_need is None or not largest_need.amount:
         return
-    quota = _quota(facts, which)
+    quota = _known_quota(facts, quota_info)
     if isinstance(quota, Unknown):
-        yield unknown(f"{code}/quota-left", _of(which), quota, unsure, which=which.name)
+        yield unknown_finding(f"{code}/quota-left", _quota_subject(quota_info), quota, unknown_severity, which=quota_info.name)
         return
-    used = here if isinstance(quota.used, Unknown) else max(here, quota.used)
-    if quota.value - used < most.amount:
-        yield _too_low(facts, code, which, quota, used, most)
+    used = used_in_cluster if isinstance(quota.used, Unknown) else max(used_in_cluster, quota.used)
+    if quota.value - used < largest_need.amount:
+        yield _quota_too_low(facts, code, quota_info, quota, used, largest_need)
     elif isinstance(quota.used, Unknown):
-        why = Unknown(f"{quota.used.why}; {_plain(quota.value)} are allowed", quota.used.missing)
-        yield unknown(f"{code}/quota-used", _of(which), why, unsure, which=which.name)
+        reason = Unknown(f"{quota.used.why}; {_format_amount(quota.value)} are allowed", quota.used.missing)
+        yield unknown_finding(f"{code}/quota-used", _quota_subject(quota_info), reason, unknown_severity, which=quota_info.name)
 
 
-def _too_low(facts: CheckFacts, code: CodeName, which: QuotaOf, quota: Quota, used: float, most: _Needed) -> Finding:
+def _quota_too_low(facts: CheckFacts, code: CodeName, quota_info: QuotaKey, quota: Quota, used: float, largest_need: _QuotaNeed) -> Finding:
     return Finding.of(
         f"{code}/too-low",
-        _of(which),
-        (most.how, "EKS user guide, managed-node-update-behavior: NodeCreationFailure where EC2 gives no more"),
-        which=which.name,
-        value=_plain(quota.value),
-        used=_plain(used),
+        _quota_subject(quota_info),
+        (largest_need.explanation, "EKS user guide, managed-node-update-behavior: NodeCreationFailure where EC2 gives no more"),
+        which=quota_info.name,
+        value=_format_amount(quota.value),
+        used=_format_amount(used),
         least=isinstance(quota.used, Unknown),
-        group=most.group.name,
-        amount=_plain(most.amount),
-        command=_raise(facts, which, used + most.amount),
+        group=largest_need.group.name,
+        amount=_format_amount(largest_need.amount),
+        command=_increase_command(facts, quota_info, used + largest_need.amount),
     )
 
 
-def _raise(facts: CheckFacts, which: QuotaOf, to: float) -> str:
-    codes_of = ("--service-code", which.service, "--quota-code", which.code, "--desired-value", str(math.ceil(to)))
-    return aws(facts, "service-quotas", "request-service-quota-increase", *codes_of)
+def _increase_command(facts: CheckFacts, quota_info: QuotaKey, desired: float) -> str:
+    flags = ("--service-code", quota_info.service, "--quota-code", quota_info.code, "--desired-value", str(math.ceil(desired)))
+    return aws_command(facts, "service-quotas", "request-service-quota-increase", *flags)
 
 
-def _of(which: QuotaOf) -> Subject:
-    return Subject("Quota", which.code)
+def _quota_subject(quota_info: QuotaKey) -> Subject:
+    return Subject("Quota", quota_info.code)
 
 
-def _plain(value: float) -> str:
+def _format_amount(value: float) -> str:
     return f"{value:g}" if value < 100_000 else f"{value:.0f}"
 
 
-def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
-    which = told.NODES_PER_GROUP
-    yield from groups_unknown(facts, "quota-nodes-per-group/size", Severity.LOW)
-    for each in node_groups(facts):
-        if each.size is None:
-            why = Unknown("EKS does not tell it")
-            yield unknown("quota-nodes-per-group/size", subject(each.name), why, Severity.LOW)
-    sized = [(each, each.size + _added(facts, each)) for each in node_groups(facts) if each.size is not None]
-    if not sized:
+def _check_nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
+    quota_info = told.NODES_PER_GROUP
+    yield from unknown_node_groups(facts, "quota-nodes-per-group/size", Severity.LOW)
+    for node_group in known_node_groups(facts):
+        if node_group.size is None:
+            reason = Unknown("EKS does not tell it")
+            yield unknown_finding("quota-nodes-per-group/size", node_group_subject(node_group.name), reason, Severity.LOW)
+    group_sizes = [(node_group, node_group.size + _added_nodes(facts, node_group)) for node_group in known_node_groups(facts) if node_group.size is not None]
+    if not group_sizes:
         return
-    quota = _quota(facts, which)
+    quota = _known_quota(facts, quota_info)
     if isinstance(quota, Unknown):
-        yield unknown("quota-nodes-per-group/most", _of(which), quota, Severity.LOW, which=which.name)
+        yield unknown_finding("quota-nodes-per-group/most", _quota_subject(quota_info), quota, Severity.LOW, which=quota_info.name)
         return
-    for group, most in sized:
-        if most > quota.value:
+    for group, largest_size in group_sizes:
+        if largest_size > quota.value:
             yield Finding.of(
                 "quota-nodes-per-group",
-                subject(group.name),
-                (which.code,),
-                command=_raise(facts, which, most),
+                node_group_subject(group.name),
+                (quota_info.code,),
+                command=_increase_command(facts, quota_info, largest_size),
                 size=group.size,
-                added=most - (group.size or 0),
-                most=_plain(quota.value),
+                added=largest_size - (group.size or 0),
+                most=_format_amount(quota.value),
             )
 
 
-_ON_DEMAND = partial(_vcpus, code="quota-vcpus-on-demand", which=told.ON_DEMAND, capacity="ON_DEMAND")
-_SPOT = partial(_vcpus, code="quota-vcpus-spot", which=told.SPOT, capacity="SPOT")
+_ON_DEMAND = partial(_check_vcpu_quota, code="quota-vcpus-on-demand", which=told.ON_DEMAND, capacity="ON_DEMAND")
+_SPOT = partial(_check_vcpu_quota, code="quota-vcpus-spot", which=told.SPOT, capacity="SPOT")
 
 QUOTA_CHECKS = (
     UpgradeCheck.of("quota-vcpus-on-demand", _ON_DEMAND),
     UpgradeCheck.of("quota-vcpus-spot", _SPOT),
-    UpgradeCheck.of("quota-gp3-storage", _storage),
-    UpgradeCheck.of("quota-nodes-per-group", _nodes_per_group),
+    UpgradeCheck.of("quota-gp3-storage", _check_storage_quota),
+    UpgradeCheck.of("quota-nodes-per-group", _check_nodes_per_group),
 )

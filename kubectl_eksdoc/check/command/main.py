@@ -12,33 +12,33 @@ from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.fleet import command as fleet_options
-from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
+from kubectl_eksdoc.fleet.command import MemberFlags, run_fleet
 from kubectl_eksdoc.model import api_objects, permissions
 
 from . import in_cluster as inside
 from .request import (
     GATES,
-    NAME,
+    COMMAND_NAME,
     SEVERITIES,
     SYMPTOMS,
     CheckRequest,
-    answered,
-    chosen_from,
-    earlier,
-    judged_files,
-    shown_tables,
-    since,
-    suppressions_of,
-    tables_of,
+    run_check,
+    checks_from_args,
+    read_earlier_result,
+    check_manifests,
+    show_tables,
+    parse_since,
+    read_suppression_rules,
+    read_extra_tables,
 )
 
 if TYPE_CHECKING:  # --help must not load plans
     from kubectl_eksdoc.model.findings import Suppression
 
     from ..checking import UpgradeCheck
-    from ..plan import CheckWish
+    from ..plan import CheckScope
 
-_FILES = "--filename"
+_FILENAME_FLAG = "--filename"
 
 _ABOUT = """\
 Check whether this cluster can be upgraded: what blocks which step, how to fix it, and the upgrade steps in order.
@@ -69,17 +69,17 @@ With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and some
 """
 
 
-def _codes() -> Iterable[str]:
+def _code_names() -> Iterable[str]:
     from ..registry import CODES
 
     return [code.name for code in CODES]
 
 
-_ONLY = values.Codes(_codes, "check", "no finding code is named; leave the flag out for all")
+_ONLY_KIND = values.Codes(_code_names, "check", "no finding code is named; leave the flag out for all")
 """No code at all would mean every check: an empty value from a script must not be taken for that choice."""
 
 
-def _areas() -> tuple[str, ...]:
+def _area_flags() -> tuple[str, ...]:
     from ..checking import Area
 
     return tuple(area.flag for area in Area)
@@ -89,23 +89,23 @@ def add_to(commands: Commands) -> None:
     """Add ``check``."""
     parser = add_command(
         commands,
-        NAME,
+        COMMAND_NAME,
         "check whether the cluster can be upgraded, and list the upgrade steps",
         "[flags]",
         _ABOUT,
         _EXIT_CODES,
         run,
-        own=(_FILES,),
+        own_flags=(_FILENAME_FLAG,),
     )
     add_source(parser)
-    _add_judged(parser)
-    _add_when_it_hurts(parser)
-    options.add_since_to(parser)
+    _add_scope_flags(parser)
+    _add_symptom_flags(parser)
+    options.add_since(parser)
     fleet_options.add_to(parser)
     inside.add_to(parser)
 
 
-def _add_judged(parser: Parser) -> None:
+def _add_scope_flags(parser: Parser) -> None:
     group = parser.add_argument_group("Scope")
     add_flag(
         group,
@@ -117,13 +117,13 @@ def _add_judged(parser: Parser) -> None:
     add_flag(
         group, "--gate", "STEP", f"show only what blocks this step: {', '.join(GATES)}", values.one_of(GATES, "gate")
     )
-    add_flag(group, "--only", "CODE,…", "run only these checks, and read only what they need", _ONLY, ())
+    add_flag(group, "--only", "CODE,…", "run only these checks, and read only what they need", _ONLY_KIND, ())
     add_flag(
         group,
         "--area",
         "AREA,…",
         "run only the checks of these areas; workloads (replicas, probes, spread) runs only if named",
-        values.Codes(_areas, "check", "no area is named; leave the flag out for all", listed=True, what="area"),
+        values.Codes(_area_flags, "check", "no area is named; leave the flag out for all", lists_known=True, word_name="area"),
         (),
     )
     add_flag(
@@ -135,17 +135,17 @@ def _add_judged(parser: Parser) -> None:
     )
     add_flag(
         group,
-        f"-f {_FILES}",
+        f"-f {_FILENAME_FLAG}",
         "MANIFESTS",
         "also check the API versions in manifests: a file, a folder (recursive) or -; may be repeated",
         action="append",
         default=[],
     )
-    _add_rest(group)
-    options.add_without(group, *permissions.SKIPPABLE)
+    _add_input_flags(group)
+    options.add_without_flag(group, *permissions.SKIPPABLE_NAMES)
 
 
-def _add_rest(group: argparse._ArgumentGroup) -> None:
+def _add_input_flags(group: argparse._ArgumentGroup) -> None:
     add_flag(
         group,
         "--from",
@@ -167,7 +167,7 @@ def _add_rest(group: argparse._ArgumentGroup) -> None:
         nargs="?",
         const="",
     )
-    options.add_accepted(group, _codes, "check")
+    options.add_accept_unknown(group, _code_names, "check")
     add_text(
         group,
         "--suppressions",
@@ -176,95 +176,95 @@ def _add_rest(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _add_when_it_hurts(parser: Parser) -> None:
-    pain = parser.add_argument_group("Diagnose a symptom")
+def _add_symptom_flags(parser: Parser) -> None:
+    group = parser.add_argument_group("Diagnose a symptom")
     add_flag(
-        pain,
+        group,
         "--symptom",
         "WHAT",
         f"show possible causes of this symptom, most likely first: {', '.join(SYMPTOMS)}",
         values.one_of(SYMPTOMS, "symptom"),
     )
     add_flag(
-        pain,
+        group,
         "--changed-since",
         "WHEN",
         "list changes since a time: 2h (before the observation) or 2026-11-20T08:00:00Z",
-        since,
+        parse_since,
     )
 
 
-def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     if args.tables == "":
-        return shown_tables(args.words, around)
+        return show_tables(args.words, context)
     if args.from_version is None:
-        return _of_clusters(args, around)
-    several = fleet_options.fleet_from(args, around, ("since", "in_cluster")) is not None
-    return judged_files(CheckRequest.from_args(args, around.source, several), around)
+        return _check_clusters(args, context)
+    has_fleet = fleet_options.fleet_from(args, context, ("since", "in_cluster")) is not None
+    return check_manifests(CheckRequest.from_args(args, context.source, has_fleet), context)
 
 
-def _of_clusters(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def _check_clusters(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Check one cluster or a fleet, or create a CronJob that does."""
     # Imported late: --help and usage errors must not load what only a check needs.
     from kubectl_eksdoc.model.findings import Severity
 
-    from ..baseline import against
+    from ..baseline import compare_with_earlier
     from ..report.formats import CheckReport
 
-    fleet = fleet_options.fleet_from(args, around, ("since", "in_cluster"))
-    request = CheckRequest.from_args(args, around.source, several=fleet is not None)
-    wanted = inside.from_args(args, request, around)
-    if fleet is None and wanted is None:
-        CheckReport.check(around.options.output)
-    checks = chosen_from(args)
-    _judging_something(checks, request)
-    suppressions = suppressions_of(request)
+    fleet = fleet_options.fleet_from(args, context, ("since", "in_cluster"))
+    request = CheckRequest.from_args(args, context.source, has_fleet=fleet is not None)
+    in_cluster_check = inside.from_args(args, request, context)
+    if fleet is None and in_cluster_check is None:
+        CheckReport.check_format(context.options.output)
+    checks = checks_from_args(args)
+    _require_checks(checks, request)
+    suppressions = read_suppression_rules(request)
     if fleet is not None:
-        passed = MemberFlags(NAME, api_objects.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
-        return over_fleet(fleet, passed, around, Severity(request.fail_on))
-    if wanted is not None:
-        return inside.inside(request, wanted, checks, around)
-    asked = (request, checks, _wish(request, suppressions), around)
-    before = earlier(*asked)
-    with opening.explaining(NAME):
-        session, plan = answered(*asked)
+        member_flags = MemberFlags(COMMAND_NAME, api_objects.UPGRADE_CHECK, request.option_values, comma_separated=("only", "area", "accept-unknown"))
+        return run_fleet(fleet, member_flags, context, Severity(request.fail_on))
+    if in_cluster_check is not None:
+        return inside.run_in_cluster(request, in_cluster_check, checks, context)
+    plan_arguments = (request, checks, _check_scope(request, suppressions), context)
+    earlier_result = read_earlier_result(*plan_arguments)
+    with opening.explain_forbidden(COMMAND_NAME):
+        session, plan = run_check(*plan_arguments)
     if request.no_aws and not plan.judged:
         raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")
-    opening.told(session, around)
-    options.told(before, around)
-    beside = against(before, plan, request.given) if before is not None else None
-    report = CheckReport(plan, options=request.given, recognised=session.recognised, since=beside)
-    explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
-    code = streams.FAILS if explained else opening.of(plan.outcome.status)
-    return opening.answer(report, around, code)
+    opening.note_session(session, context)
+    options.note_comparison(earlier_result, context)
+    comparison = compare_with_earlier(earlier_result, plan, request.option_values) if earlier_result is not None else None
+    report = CheckReport(plan, options=request.option_values, recognised=session.recognised, since=comparison)
+    has_suspects = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
+    exit_code = streams.FAILS if has_suspects else opening.exit_code_of_status(plan.outcome.status)
+    return opening.report_answer(report, context, exit_code)
 
 
-def _wish(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> CheckWish:
+def _check_scope(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> CheckScope:
     from kubectl_eksdoc.model.findings import Severity
 
     from ..checking import Gate
-    from ..plan import CheckWish
-    from ..symptoms import Symptom, codes_of
+    from ..plan import CheckScope
+    from ..symptoms import Symptom, codes_of_symptom
 
     symptom = Symptom(request.symptom) if request.symptom else None
-    return CheckWish(
-        frozenset(request.codes if symptom is None else codes_of(symptom)),
+    return CheckScope(
+        frozenset(request.codes if symptom is None else codes_of_symptom(symptom)),
         Gate(request.gate) if request.gate else None,
         Severity(request.fail_on),
         suppressions,
         symptom,
         accepted=frozenset(request.accepted),
         no_aws=request.no_aws,
-        tables=tables_of(request),
+        tables=read_extra_tables(request),
         areas=request.areas,
     )
 
 
-def _judging_something(checks: Sequence[UpgradeCheck], request: CheckRequest) -> None:
+def _require_checks(checks: Sequence[UpgradeCheck], request: CheckRequest) -> None:
     """Reject a request that no check covers: it must not pass.
 
     Raises:
@@ -274,15 +274,15 @@ def _judging_something(checks: Sequence[UpgradeCheck], request: CheckRequest) ->
     from kubectl_eksdoc.model.findings import Code
 
     from ..checking import Gate
-    from ..registry import chosen
+    from ..registry import choose_checks
 
-    named = ", ".join((*request.only, *request.areas))
-    if not checks and chosen(request.codes, Gate(request.gate) if request.gate else None):
-        raise UsageError(f"--without leaves out all of {named}", "Choose others, or leave it in.")
+    selection = ", ".join((*request.only, *request.areas))
+    if not checks and choose_checks(request.codes, Gate(request.gate) if request.gate else None):
+        raise UsageError(f"--without leaves out all of {selection}", "Choose others, or leave it in.")
     if not checks:
-        gates = sorted({each.gate.value for each in chosen(request.codes) if each.gate and not each.part})
-        where = f"Leave --gate out, or give --gate {' or '.join(gates)}." if gates else "Leave --gate out."
-        raise UsageError(f"none of {named} has to be fixed before --gate {request.gate}", where)
+        gates = sorted({each.gate.value for each in choose_checks(request.codes) if each.gate and not each.partial})
+        hint = f"Leave --gate out, or give --gate {' or '.join(gates)}." if gates else "Leave --gate out."
+        raise UsageError(f"none of {selection} has to be fixed before --gate {request.gate}", hint)
     if request.files and not any(Code.of("api-in-manifest") in check.codes for check in checks):
         raise UsageError(
             f"nothing that was chosen judges the manifests of -f: that is {Code.of('api-in-manifest').name}",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import non_empty, since_from, without_from
+from kubectl_eksdoc.cli.options import given_flags, since_from_args, without_from_args
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
@@ -20,28 +20,28 @@ from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.amazon.removed_apis import Tables
+    from kubectl_eksdoc.amazon.removed_apis import KnowledgeTables
     from kubectl_eksdoc.model.baseline import SavedResult
     from kubectl_eksdoc.model.findings import Suppression
     from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.session.session import ClusterSession
 
     from ..checking import UpgradeCheck
-    from ..plan import CheckPlan, CheckWish
+    from ..plan import CheckPlan, CheckScope
 
 
 # ``--changed-since``: a time, or a duration before the observation.
 
 
-_MOMENT = re.compile(
+_TIME_PATTERN = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
-_DAYS = re.compile(r"([0-9]{1,3})d\Z")
-_LONGEST = timedelta(days=366)
+_DAYS_PATTERN = re.compile(r"([0-9]{1,3})d\Z")
+_MAX_AGE = timedelta(days=366)
 
 
 @frozen
-class Since:
+class ChangedSince:
     """One of `at` and `before` is None. `text`: the value of the flag."""
 
     text: str
@@ -49,40 +49,40 @@ class Since:
     before: timedelta | None = None
 
 
-def since(text: str) -> Since:
+def parse_since(text: str) -> ChangedSince:
     """``2h``, ``90m``, ``3d``, or RFC 3339 with its zone."""
-    if _MOMENT.fullmatch(text):
+    if _TIME_PATTERN.fullmatch(text):
         try:
             # For Python 3.10: no Z, and at most six digits of a second.
-            whole = text.upper().replace("Z", "+00:00")
-            plain = re.sub(r"\.([0-9]+)", lambda match: f".{match.group(1)[:6]:0<6}", whole)
-            return Since(text, at=datetime.fromisoformat(plain).astimezone(timezone.utc))
+            normalized = text.upper().replace("Z", "+00:00")
+            shortened = re.sub(r"\.([0-9]+)", lambda match: f".{match.group(1)[:6]:0<6}", normalized)
+            return ChangedSince(text, at=datetime.fromisoformat(shortened).astimezone(timezone.utc))
         except (ValueError, OverflowError) as error:
             raise argparse.ArgumentTypeError(f"{text!r} is no moment: {error}") from error
-    days = _DAYS.match(text)
+    days = _DAYS_PATTERN.match(text)
     try:
         length = timedelta(days=int(days.group(1))) if days else timedelta(seconds=values.seconds(text))
     except (argparse.ArgumentTypeError, OverflowError):
         length = timedelta(0)
-    if not timedelta(0) < length <= _LONGEST:
+    if not timedelta(0) < length <= _MAX_AGE:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write 2h, 90m, 3d, or 2026-11-20T08:00:00Z")
-    return Since(text, before=length)
+    return ChangedSince(text, before=length)
 
 
-def moment(given: Since | None, observed: datetime) -> datetime | None:
+def resolve_since(since: ChangedSince | None, observed_at: datetime) -> datetime | None:
     """The time since which changes are listed; None without the flag."""
-    if given is None:
+    if since is None:
         return None
-    return given.at if given.before is None else observed - given.before
+    return since.at if since.before is None else observed_at - since.before
 
 
-NAME = "check"
+COMMAND_NAME = "check"
 GATES = ("before-control-plane", "before-nodes", "after")
 SEVERITIES = ("critical", "high", "medium", "low", "info")
-LOWEST = "low"
+DEFAULT_FAIL_ON = "low"
 SYMPTOMS = ("dns", "targets", "credentials", "drain-stuck")
 STDIN = "-"
-_OF_FILES = "api-in-manifest"
+_MANIFEST_CODE = "api-in-manifest"
 """The only finding about files."""
 
 
@@ -102,9 +102,9 @@ class CheckRequest:
     files: tuple[str, ...]
     suppressions: str
     symptom: str
-    since: Since | None
+    since: ChangedSince | None
     refresh: bool
-    earlier: str
+    earlier_file: str
     without: tuple[str, ...]
     no_aws: bool
     since_version: Version | None
@@ -112,7 +112,7 @@ class CheckRequest:
     areas: tuple[str, ...]
 
     @staticmethod
-    def from_args(args: argparse.Namespace, source: SourceChoice, several: bool = False) -> CheckRequest:
+    def from_args(args: argparse.Namespace, source: SourceChoice, has_fleet: bool = False) -> CheckRequest:
         """`has_fleet`: several clusters are checked.
 
         Raises:
@@ -121,34 +121,34 @@ class CheckRequest:
         if args.words:
             raise UsageError(f"{args.words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
         if args.symptom and (args.gate or args.only or args.area):
-            other = "--gate" if args.gate else "--only" if args.only else "--area"
-            raise UsageError(f"--symptom selects what is checked, and {other} does so, too", "Give one of them.")
+            other_flag = "--gate" if args.gate else "--only" if args.only else "--area"
+            raise UsageError(f"--symptom selects what is checked, and {other_flag} does so, too", "Give one of them.")
         files = tuple(dict.fromkeys(args.filename))
         if STDIN in files and source.snapshot == STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
-        if STDIN in files and several:
+        if STDIN in files and has_fleet:
             raise UsageError("standard input is read once, and --fleet asks many clusters", "Save it to a file.")
-        if args.only == (_OF_FILES,) and not args.area and not files:
-            raise UsageError(f"--only {_OF_FILES} judges manifests, and none are given", "Name them with -f.")
+        if args.only == (_MANIFEST_CODE,) and not args.area and not files:
+            raise UsageError(f"--only {_MANIFEST_CODE} judges manifests, and none are given", "Name them with -f.")
         if args.refresh_insights and not source.live:
             raise UsageError("--refresh-insights needs a live cluster", "Leave it out.")
         if args.refresh_insights and args.no_aws:
             raise UsageError("--refresh-insights asks EKS, and --no-aws leaves AWS out", "Give one of them.")
         if args.from_version is not None:
-            _of_files_alone(args, files, several)
+            _check_manifest_flags(args, files, has_fleet)
         return CheckRequest(
             args.target,
             args.gate or "",
             args.only,
-            args.fail_on or LOWEST,
+            args.fail_on or DEFAULT_FAIL_ON,
             args.accept_unknown,
             files,
             args.suppressions,
             args.symptom or "",
             args.changed_since,
             args.refresh_insights,
-            since_from(args),
-            without_from(args),
+            since_from_args(args),
+            without_from_args(args),
             args.no_aws,
             args.from_version,
             args.tables or "",
@@ -158,18 +158,18 @@ class CheckRequest:
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes that `only` and `areas` request."""
-        return named_codes(self.only, self.areas)
+        return requested_codes(self.only, self.areas)
 
     @property
-    def given(self) -> dict[str, object]:
+    def option_values(self) -> dict[str, object]:
         """The values by the names of the flags."""
-        return non_empty(
+        return given_flags(
             {
                 "target": "" if self.target is None else str(self.target)[1:],
                 "gate": self.gate,
                 "only": list(self.only),
                 "area": list(self.areas),
-                "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
+                "fail-on": "" if self.fail_on == DEFAULT_FAIL_ON else self.fail_on,
                 "accept-unknown": list(self.accepted),
                 "suppressions": self.suppressions,
                 "tables": self.tables,
@@ -177,7 +177,7 @@ class CheckRequest:
                 "changed-since": "" if self.since is None else self.since.text,
                 "filename": list(self.files),
                 "refresh-insights": self.refresh,
-                "since": self.earlier,
+                "since": self.earlier_file,
                 "without": list(self.without),
                 "no-aws": self.no_aws,
                 "from": "" if self.since_version is None else str(self.since_version)[1:],
@@ -185,18 +185,18 @@ class CheckRequest:
         )
 
     @property
-    def again(self) -> tuple[tuple[str, ...], ...]:
+    def follow_up_flags(self) -> tuple[tuple[str, ...], ...]:
         """The flags, each with its value, that a command needs to check a part of it again."""
         flags = (
             (f"--{name}", *(() if value is True else (",".join(value) if isinstance(value, list) else str(value),)))
-            for name, value in self.given.items()
-            if name in _AGAIN
+            for name, value in self.option_values.items()
+            if name in _FOLLOW_UP_OPTIONS
         )
         return (*flags, *(("-f", each) for each in self.files))
 
 
-_AGAIN = ("target", "fail-on", "accept-unknown", "suppressions", "tables", "without", "no-aws")
-_OF_CLUSTERS = {
+_FOLLOW_UP_OPTIONS = ("target", "fail-on", "accept-unknown", "suppressions", "tables", "without", "no-aws")
+_CLUSTER_FLAGS = {
     "snapshot": "--snapshot",
     "demo": "--demo",
     "gate": "--gate",
@@ -209,7 +209,7 @@ _OF_CLUSTERS = {
 """Flags that are about a cluster, by their argparse dests."""
 
 
-def _of_files_alone(args: argparse.Namespace, files: Sequence[str], several: bool) -> None:
+def _check_manifest_flags(args: argparse.Namespace, files: Sequence[str], has_fleet: bool) -> None:
     """Check the flags of a check of manifests alone.
 
     Raises:
@@ -217,70 +217,70 @@ def _of_files_alone(args: argparse.Namespace, files: Sequence[str], several: boo
     """
     if not files:
         raise UsageError("--from judges manifests without a cluster, and none are given", "Name them with -f.")
-    given = [flag for name, flag in _OF_CLUSTERS.items() if getattr(args, name, None)]
-    if several or given:
+    cluster_flags = [flag for name, flag in _CLUSTER_FLAGS.items() if getattr(args, name, None)]
+    if has_fleet or cluster_flags:
         raise UsageError(
-            f"--from reads no cluster, and {given[0] if given else '--fleet'} does", "Leave one of them out."
+            f"--from reads no cluster, and {cluster_flags[0] if cluster_flags else '--fleet'} does", "Leave one of them out."
         )
-    if args.area or (args.only and args.only != (_OF_FILES,)):
+    if args.area or (args.only and args.only != (_MANIFEST_CODE,)):
         flag = "--area" if args.area else "--only"
-        raise UsageError(f"--from judges manifests alone: that is {_OF_FILES}", f"Leave {flag} out.")
+        raise UsageError(f"--from judges manifests alone: that is {_MANIFEST_CODE}", f"Leave {flag} out.")
 
 
-def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...]:
+def requested_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...]:
     """The finding codes that --only and --area request; none without both."""
     if not areas:
         return tuple(only)
-    from ..registry import codes_of
+    from ..registry import codes_of_areas
 
-    return tuple(dict.fromkeys((*only, *codes_of(areas))))
+    return tuple(dict.fromkeys((*only, *codes_of_areas(areas))))
 
 
-def chosen_from(args: argparse.Namespace) -> tuple[UpgradeCheck, ...]:
+def checks_from_args(args: argparse.Namespace) -> tuple[UpgradeCheck, ...]:
     """The checks that the flags select."""
     from ..checking import Gate
-    from ..registry import chosen
-    from ..symptoms import Symptom, codes_of
+    from ..registry import choose_checks
+    from ..symptoms import Symptom, codes_of_symptom
 
-    codes = codes_of(Symptom(args.symptom)) if args.symptom else named_codes(args.only, args.area)
-    return chosen(codes, Gate(args.gate) if args.gate else None, without_from(args))
+    codes = codes_of_symptom(Symptom(args.symptom)) if args.symptom else requested_codes(args.only, args.area)
+    return choose_checks(codes, Gate(args.gate) if args.gate else None, without_from_args(args))
 
 
 # Results of ``check``: of a cluster, or of an earlier snapshot; of manifests alone; the knowledge tables.
 
 
-def answered(
-    request: CheckRequest, checks: Sequence[UpgradeCheck], wish: CheckWish, around: CommandContext
+def run_check(
+    request: CheckRequest, checks: Sequence[UpgradeCheck], scope: CheckScope, context: CommandContext
 ) -> tuple[ClusterSession, CheckPlan]:
     """Run the check. `scope` is without a time for changes, because that depends on the time of the observation.
 
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.coredns_lameduck.command.change_options import measured_on
+    from kubectl_eksdoc.coredns_lameduck.command.change_options import measurement_lookup
 
-    from ..read import CheckInput, look, needs_for
+    from ..read import CheckInput, run_checks, needs_for
 
     needs = needs_for(checks, request.since is not None, not request.no_aws)
-    session = opening.opened(around, needs)
+    session = opening.open_session(context, needs)
     if request.refresh:
-        _refresh(session, around)
-    since = moment(request.since, session.cluster.observed_at)
+        _refresh_insights(session, context)
+    since = resolve_since(request.since, session.cluster.observed_at)
     if since is not None and since > session.cluster.observed_at:
-        seen = session.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        observed_text = session.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         raise UsageError(
-            f"--changed-since {request.since and request.since.text} is after the cluster was observed, at {seen}",
+            f"--changed-since {request.since and request.since.text} is after the cluster was observed, at {observed_text}",
             "Give a moment before that, or 2h.",
         )
-    reach = opening.reach(around, session)
-    reach = replace(reach, checks=request.again)
-    beside = CheckInput(request.files, measured_on(around), permissions.PROXY.name not in request.without)
-    wish = replace(wish, since=since)
-    return session, look(session, request.target, checks, wish, reach, beside)
+    command_target = opening.command_target(context, session)
+    command_target = replace(command_target, checks=request.follow_up_flags)
+    check_input = CheckInput(request.files, measurement_lookup(context), permissions.PROXY.name not in request.without)
+    scope = replace(scope, since=since)
+    return session, run_checks(session, request.target, checks, scope, command_target, check_input)
 
 
-def earlier(
-    request: CheckRequest, checks: Sequence[UpgradeCheck], wish: CheckWish, around: CommandContext
+def read_earlier_result(
+    request: CheckRequest, checks: Sequence[UpgradeCheck], scope: CheckScope, context: CommandContext
 ) -> SavedResult | None:
     """The result for --since: a saved check, or the same check of an earlier snapshot, without earlier changes and
     without a refresh of insights; None without the flag.
@@ -291,21 +291,21 @@ def earlier(
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
     from kubectl_eksdoc.model.api_objects import UPGRADE_CHECK
 
-    from ..baseline import as_earlier
+    from ..baseline import as_saved_result
 
-    def made(around: CommandContext) -> SavedResult:
+    def check_snapshot(context: CommandContext) -> SavedResult:
         if STDIN in request.files:
             raise UsageError(
                 "the manifests on standard input are read once, and here they are judged twice",
                 "Save them to a file, and name it with -f.",
             )
-        _, plan = answered(replace(request, since=None, refresh=False), checks, wish, around)
-        return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), plan)
+        _, plan = run_check(replace(request, since=None, refresh=False), checks, scope, context)
+        return as_saved_result(SnapshotOrigin(request.earlier_file, __version__, request.option_values), plan)
 
-    return options.earlier(request.earlier, UPGRADE_CHECK, NAME, made, around)
+    return options.earlier_result(request.earlier_file, UPGRADE_CHECK, COMMAND_NAME, check_snapshot, context)
 
 
-def _refresh(session: ClusterSession, around: CommandContext) -> None:
+def _refresh_insights(session: ClusterSession, context: CommandContext) -> None:
     """Refresh the insights of EKS.
 
     Raises:
@@ -314,27 +314,27 @@ def _refresh(session: ClusterSession, around: CommandContext) -> None:
     from kubectl_eksdoc.aws.upgrades import InsightRefresh
     from kubectl_eksdoc.model.kinds import Unknown
 
-    from ..read import refreshed
+    from ..read import refresh_insights
 
-    of = session.ask(InsightRefresh)
-    if isinstance(of, Unknown):
-        around.note(f"the insights of EKS were not refreshed: {of.why}")
+    refresh = session.ask(InsightRefresh)
+    if isinstance(refresh, Unknown):
+        context.note(f"the insights of EKS were not refreshed: {refresh.why}")
         return
-    around.note("EKS refreshes its insights, which takes some minutes …")
-    around.note(refreshed(of, around.now, around.sleep))
+    context.note("EKS refreshes its insights, which takes some minutes …")
+    context.note(refresh_insights(refresh, context.now, context.sleep))
 
 
-def tables_of(request: CheckRequest) -> Tables:
-    from kubectl_eksdoc.amazon.removed_apis import Tables
+def read_extra_tables(request: CheckRequest) -> KnowledgeTables:
+    from kubectl_eksdoc.amazon.removed_apis import KnowledgeTables
 
     if not request.tables:
-        return Tables()
+        return KnowledgeTables()
     from kubectl_eksdoc.host.check_files import read_tables
 
     return read_tables(request.tables)
 
 
-def suppressions_of(request: CheckRequest) -> tuple[Suppression, ...]:
+def read_suppression_rules(request: CheckRequest) -> tuple[Suppression, ...]:
     """Rules for any code of ``check``, also for codes that are not checked now. Raises SuppressionsError."""
     if not request.suppressions:
         return ()
@@ -348,59 +348,59 @@ def suppressions_of(request: CheckRequest) -> tuple[Suppression, ...]:
 # Manifests without a cluster. It imports only what that needs, because a gate in CI has to be fast.
 
 
-def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer:
+def check_manifests(request: CheckRequest, context: CommandContext) -> CommandAnswer:
     """Check manifests alone.
 
     Raises:
         UsageError: a file does not exist, there is no path to the target, or the output format is unknown.
         SuppressionsError: the file of --suppressions cannot be used.
     """
-    from kubectl_eksdoc.amazon.versions import NoPath, in_words
+    from kubectl_eksdoc.amazon.versions import NoPath, format_version
     from kubectl_eksdoc.host.manifest_files import read_manifests
     from kubectl_eksdoc.model.api_objects import ApiUsage
     from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
     from kubectl_eksdoc.model.findings import Code, Severity
     from kubectl_eksdoc.report.identity import identity_line
 
-    from ..checking import CheckFacts, CurrentVersion, Gate, way
+    from ..checking import CheckFacts, CurrentVersion, Gate, upgrade_path
     from ..checks.api_manifests import CHECKS
-    from ..plan import CheckWish, plan_check
+    from ..plan import CheckScope, plan_check
     from ..report.formats import CheckReport
 
     code = Code.of("api-in-manifest")
-    begin = request.since_version
-    assert begin is not None
-    CheckReport.check(around.options.output)
-    found = way(CurrentVersion(begin, "as --from says"), request.target)
-    if isinstance(found, NoPath):
-        raise UsageError(f"there is no upgrade path to the target: {found.why}", "Give --from and --target.")
-    cluster = Cluster(Identity(), Source.FILE, around.now())
-    facts = CheckFacts.of_files(cluster, found, ApiUsage(manifests=read_manifests(request.files)))
-    wish = CheckWish(
+    from_version = request.since_version
+    assert from_version is not None
+    CheckReport.check_format(context.options.output)
+    path = upgrade_path(CurrentVersion(from_version, "as --from says"), request.target)
+    if isinstance(path, NoPath):
+        raise UsageError(f"there is no upgrade path to the target: {path.reason}", "Give --from and --target.")
+    cluster = Cluster(Identity(), Source.FILE, context.now())
+    facts = CheckFacts.of_files(cluster, path, ApiUsage(manifests=read_manifests(request.files)))
+    scope = CheckScope(
         frozenset({code.name}),
         fail_on=Severity(request.fail_on),
-        suppressions=suppressions_of(request),
+        suppressions=read_suppression_rules(request),
         accepted=frozenset(request.accepted),
-        tables=tables_of(request),
+        tables=read_extra_tables(request),
     )
-    again = (("--target", in_words(found.target)), *(each for each in request.again if each[0] != "--target"))
+    follow_up_flags = (("--target", format_version(path.target)), *(each for each in request.follow_up_flags if each[0] != "--target"))
     # An API that the control plane refuses now is refused after its step, too: everything has to be fixed before.
     checks = [replace(each, gate=Gate.BEFORE_CONTROL_PLANE) for each in CHECKS if code in each.codes]
-    plan = plan_check(facts, checks, wish, CommandTarget(("--from", in_words(found.now)), checks=again))
-    around.note(identity_line(cluster, around.now()))
-    report = CheckReport(plan, options=request.given)
-    return opening.answer(report, around, opening.of(plan.outcome.status))
+    plan = plan_check(facts, checks, scope, CommandTarget(("--from", format_version(path.now)), checks=follow_up_flags))
+    context.note(identity_line(cluster, context.now()))
+    report = CheckReport(plan, options=request.option_values)
+    return opening.report_answer(report, context, opening.exit_code_of_status(plan.outcome.status))
 
 
-def shown_tables(words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def show_tables(words: Sequence[str], context: CommandContext) -> CommandAnswer:
     """Print the knowledge tables.
 
     Raises:
         UsageError: another format than a table is requested.
     """
-    from ..plan import tables
+    from ..plan import table_outlines
     from ..report.formats import TablesReport
 
     if words:
         raise UsageError(f"{words[0]!r} is not understood: --tables shows all of them", "Name nothing.")
-    return opening.answer(TablesReport(tables(), around.now().date()), around)
+    return opening.report_answer(TablesReport(table_outlines(), context.now().date()), context)

@@ -13,52 +13,52 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, Suppression
 from kubectl_eksdoc.report import markdown
-from kubectl_eksdoc.report.junit import Case, JUnit
-from kubectl_eksdoc.report.markdown import block, code, escape, folded
+from kubectl_eksdoc.report.junit import JUnitCase, JUnitBackend
+from kubectl_eksdoc.report.markdown import code_block, code_span, escape_markdown, collapsible
 from kubectl_eksdoc.report.report import (
-    PLAIN,
-    SIGNS,
+    DEFAULT_BACKENDS,
+    SYMBOLS,
     CommandReport,
-    Findings,
-    Foot,
-    Head,
+    FindingList,
+    Footer,
+    Heading,
     Line,
-    Lines,
-    OwnFormat,
-    Points,
+    TextBlock,
+    CustomBackend,
+    BulletList,
     Report,
     ReportFigure,
     Section,
     Table,
-    as_it_is,
-    flush,
+    verbatim_line,
+    flush_left,
 )
-from kubectl_eksdoc.report.sarif import Sarif, SarifDetails
+from kubectl_eksdoc.report.sarif import SarifBackend, SarifDetails
 from kubectl_eksdoc.report.text import (
     MARGIN,
     Column,
-    Look,
+    Appearance,
     Title,
     Tone,
-    age,
-    between,
-    columns_of,
-    counted,
-    cut,
+    format_age,
+    time_between,
+    as_columns,
+    pluralize,
+    truncate,
     number_column,
-    plain,
+    format_table,
     rfc3339,
     text_column,
-    titled,
-    wrapped,
+    with_title,
+    wrap_printable,
 )
 
-from ..checking import DECIDING, Area, Gate
-from ..checks.api_manifests import file_of
+from ..checking import MAX_TOP_CAUSES, Area, Gate
+from ..checks.api_manifests import file_subject
 from ..plan import CheckPlan, JudgedFindings, TableOutline
 from . import verdict
-from .diagnosis import diagnosis, five, pasted
-from .verdict import areas, blind, deciding, in_line, later, others
+from .diagnosis import diagnosis_sections, five_lines, split_command
+from .verdict import areas_table, aws_unknown_section, top_causes_section, areas_line, later_section, other_causes_section
 
 if TYPE_CHECKING:  # a check of manifests alone has no comparison and no steps
     from kubectl_eksdoc.baseline.changes import ResultComparison
@@ -71,7 +71,7 @@ if TYPE_CHECKING:  # a check of manifests alone has no comparison and no steps
 class CheckReport(CommandReport):
     """`since`: the comparison with an earlier check, None without one."""
 
-    of = "a check"
+    noun_phrase = "a check"
 
     plan: CheckPlan
     since: ResultComparison | None = None
@@ -86,206 +86,206 @@ class CheckReport(CommandReport):
 
     @property
     def suppressed(self) -> list[tuple[Finding, Suppression]]:
-        return [(each.finding, each.by) for each in self.plan.suppressed]
+        return [(each.finding, each.rule) for each in self.plan.suppressed]
 
     def sections(self, full: bool) -> Iterator[Section | None]:
         """The sections of the report; `full`: all findings with all evidence."""
         plan, observed = self.plan, self.cluster.observed_at
-        yield Head(verdict.in_short(plan))
+        yield Heading(verdict.summary(plan))
         yield screen.section(self.since, observed, full, self.tool_version)
         if plan.diagnosis is not None:
-            yield from diagnosis(plan.diagnosis, full)
+            yield from diagnosis_sections(plan.diagnosis, full)
         if plan.changes is not None:
-            yield _changes(plan.changes, observed, full)
+            yield _changes_section(plan.changes, observed, full)
         if full:
             yield from self._judged()
         elif plan.diagnosis is None:
-            mark = screen.marking(self.since)
-            yield from (deciding(plan, mark), others(plan, mark), later(plan), blind(plan), in_line(plan))
-        yield Lines("Suppressed", list(self._suppressed(full)))
-        yield Points("Suppressions that are out of date", plan.notes)
-        yield _whole_way(plan) if full else _way(plan)
+            mark = screen.change_marks(self.since)
+            yield from (top_causes_section(plan, mark), other_causes_section(plan, mark), later_section(plan), aws_unknown_section(plan), areas_line(plan))
+        yield TextBlock("Suppressed", list(self._suppressed(full)))
+        yield BulletList("Suppressions that are out of date", plan.notes)
+        yield _steps_in_full(plan) if full else _steps_overview(plan)
         # The foot contains the number of findings that block nothing.
-        found = () if self.plan.diagnosis is not None else verdict.blocking_nothing(self.plan)
-        verb = "blocks" if len(found) == 1 else "block"
-        more = f"{counted(len(found), 'more finding')} {verb} nothing. " if found else ""
-        yield Foot(f"Nothing is changed. {more}Everything: -o wide; for a program: -o json")
+        non_blocking = () if self.plan.diagnosis is not None else verdict.non_blocking_findings(self.plan)
+        verb = "blocks" if len(non_blocking) == 1 else "block"
+        more_text = f"{pluralize(len(non_blocking), 'more finding')} {verb} nothing. " if non_blocking else ""
+        yield Footer(f"Nothing is changed. {more_text}Everything: -o wide; for a program: -o json")
 
     def _judged(self) -> Iterator[Section]:
         """The top causes, the areas, and the findings by the step that waits for them."""
-        plan, mark = self.plan, screen.marking(self.since)
+        plan, mark = self.plan, screen.change_marks(self.since)
         if plan.diagnosis is None:
-            yield deciding(plan, mark)
-            yield Table("Areas", areas(plan), "areas")
+            yield top_causes_section(plan, mark)
+            yield Table("Areas", areas_table(plan), "areas")
         for gate in (*Gate, None):
-            found = (*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN))
-            yield Findings(found, f" {verdict.before(plan, gate)}", mark=mark)
-        yield Findings(verdict.blocking_nothing(plan), " that block nothing", mark=mark)
+            findings = (*plan.findings_at(gate, Status.FAIL), *plan.findings_at(gate, Status.UNKNOWN))
+            yield FindingList(findings, f" {verdict.before_gate(plan, gate)}", suffix=mark)
+        yield FindingList(verdict.non_blocking_findings(plan), " that block nothing", suffix=mark)
 
     def _suppressed(self, full: bool) -> Iterator[Line]:
         """All suppressed findings with reason and last day, or their number."""
         if self.suppressed and not full:
-            yield flush(f"{counted(len(self.suppressed), 'finding')} suppressed: -o wide lists them")
+            yield flush_left(f"{pluralize(len(self.suppressed), 'finding')} suppressed: -o wide lists them")
             return
-        for found, by in self.suppressed:
-            subject = f"{found.subject.kind} {found.subject}"
-            yield Line(f"- {found.severity.value} {found.code.name}: {subject}: {found.message}")
-            yield flush(f"until {by.until.isoformat()}: {by.reason} ({by.where})", 4)
+        for finding, rule in self.suppressed:
+            subject = f"{finding.subject.kind} {finding.subject}"
+            yield Line(f"- {finding.severity.value} {finding.code.name}: {subject}: {finding.message}")
+            yield flush_left(f"until {rule.until.isoformat()}: {rule.reason} ({rule.where})", 4)
 
     def result(self) -> object:
         from .result import CheckResult
 
         return CheckResult.of(self)
 
-    def markdown(self, look: Look) -> str:
-        return ticket(self.plan, self.since, self.tool_version, look)
+    def markdown(self, appearance: Appearance) -> str:
+        return markdown_ticket(self.plan, self.since, self.tool_version, appearance)
 
-    def page(self, look: Look) -> str:
-        from .page import page
+    def page(self, appearance: Appearance) -> str:
+        from .page import render_check_page
         from .shown import CheckPage
 
-        return page(CheckPage(self.plan, self.options, self.tool_version), self.since, look)
+        return render_check_page(CheckPage(self.plan, self.options, self.tool_version), self.since, appearance)
 
-    def suites(self) -> Iterator[tuple[str, Sequence[Case]]]:
+    def suites(self) -> Iterator[tuple[str, Sequence[JUnitCase]]]:
         """The cases of each area. A code that several checks find is one case, or one for each manifest that was read.
         An unknown finding that may hide a requested one has a case, too."""
         plan = self.plan
         for area in Area:
             judged = plan.in_area(area)
-            told = {finding.code for each in judged for finding in each.findings}
-            codes = (c for each in judged for c in each.check.codes if c in told or plan.wish.asks(each.check, c))
-            if cases := [case for code in dict.fromkeys(codes) for case in self._cases(code, judged)]:
+            found_codes = {finding.code for each in judged for finding in each.findings}
+            case_codes = (c for each in judged for c in each.check.codes if c in found_codes or plan.scope.is_requested(each.check, c))
+            if cases := [case for code in dict.fromkeys(case_codes) for case in self._cases(code, judged)]:
                 yield area.value, cases
 
-    def _cases(self, code: Code, judged: Sequence[JudgedFindings]) -> Iterator[Case]:
-        files = dict.fromkeys(map(file_of, self.plan.facts.api.manifests))
+    def _cases(self, code: Code, judged: Sequence[JudgedFindings]) -> Iterator[JUnitCase]:
+        files = dict.fromkeys(map(file_subject, self.plan.facts.api.manifests))
         if code.name != "api-in-manifest" or not files:
-            yield self._case(code, judged)
+            yield self._case_of_code(code, judged)
             return
         for file in files:
-            yield self._case(code, judged, file)
+            yield self._case_of_code(code, judged, file)
 
-    def _case(self, code: Code, judged: Sequence[JudgedFindings], file: Subject | None = None) -> Case:
+    def _case_of_code(self, code: Code, judged: Sequence[JudgedFindings], file: Subject | None = None) -> JUnitCase:
         """A summarized command that failed is an unknown finding in the case of each of its codes: none was judged. In
         the same way, findings that are about no `file` are in the case of each file."""
-        counts, may_be = self.plan.counts, self.plan.wish.accepted
+        is_counted, accepted = self.plan.is_counted, self.plan.scope.accepted
 
-        def fits(each: Finding) -> bool:
-            return each.code == code and (file in (None, each.subject) or each.subject.kind != "File")
+        def belongs(finding: Finding) -> bool:
+            return finding.code == code and (file in (None, finding.subject) or finding.subject.kind != "File")
 
-        found = [each for one in judged for each in one.findings if fits(each)]
-        counting = [each for each in found if counts(each)]
+        findings = [each for one in judged for each in one.findings if belongs(each)]
+        counted = [each for each in findings if is_counted(each)]
         # In a check of several codes, the first one stands for the complete command.
-        wholes = (one for one in judged if code in one.check.codes[1:])
-        unjudged = [e for one in wholes for e in one.findings if e.code == one.check.codes[0] and counts(e)]
-        unknown = [each for each in (*counting, *unjudged) if each.status is Status.UNKNOWN]
-        return Case(
+        multi_code_checks = (one for one in judged if code in one.check.codes[1:])
+        unjudged_findings = [e for one in multi_code_checks for e in one.findings if e.code == one.check.codes[0] and is_counted(e)]
+        unknown_findings = [each for each in (*counted, *unjudged_findings) if each.status is Status.UNKNOWN]
+        return JUnitCase(
             code.name if file is None else f"{code.name} {file.name}",
-            [each for each in counting if each.status is Status.FAIL],
-            [each for each in unknown if each.code.name not in may_be],
-            [each for each in unknown if each.code.name in may_be],
-            [each for each in found if each.status is Status.PASS or not counts(each)],
-            [(each, by) for each, by in self.suppressed if fits(each)],
+            [each for each in counted if each.status is Status.FAIL],
+            [each for each in unknown_findings if each.code.name not in accepted],
+            [each for each in unknown_findings if each.code.name in accepted],
+            [each for each in findings if each.status is Status.PASS or not is_counted(each)],
+            [(each, by) for each, by in self.suppressed if belongs(each)],
         )
 
     def details(self) -> SarifDetails:
-        plan, who = self.plan, self.cluster.identity
-        gate_of = verdict.gates(plan)
+        plan, identity = self.plan, self.cluster.identity
+        gate_of = verdict.gate_lookup(plan)
         return SarifDetails(
-            f"eksdoc-check/{who.cluster or 'unknown'}",
-            (code for each in plan.judged for code in each.check.codes if plan.wish.asks(each.check, code)),
+            f"eksdoc-check/{identity.cluster or 'unknown'}",
+            (code for each in plan.judged for code in each.check.codes if plan.scope.is_requested(each.check, code)),
             self.suppressed,
             lambda found: {
                 "severity": found.severity.value,
                 "status": found.status.value,
-                "counts": plan.counts(found) and found.status is not Status.PASS,
+                "counts": plan.is_counted(found) and found.status is not Status.PASS,
                 "gate": (gate := gate_of(found)) and gate.value,
             },
             [{"executionSuccessful": True, "endTimeUtc": rfc3339(self.cluster.observed_at)}],
-            {"verdict": verdict.in_short(plan), "context": who.context or None},
+            {"verdict": verdict.summary(plan), "context": identity.context or None},
         )
 
     formats = MappingProxyType(
         {
-            **PLAIN,
-            "markdown": OwnFormat(markdown),
-            "html": OwnFormat(page),
-            "junit": JUnit(),
-            "sarif": Sarif(details),
+            **DEFAULT_BACKENDS,
+            "markdown": CustomBackend(markdown),
+            "html": CustomBackend(page),
+            "junit": JUnitBackend(),
+            "sarif": SarifBackend(details),
         }
     )
 
 
-_MOST = 15
+_MAX_CHANGES = 15
 """Changes that a page shows."""
 
 
-def _changes(found: RecentChanges, now: datetime, full: bool) -> Section:
+def _changes_section(recent_changes: RecentChanges, now: datetime, full: bool) -> Section:
     """`now`: the time of the observation."""
-    kept = found.changes if full else found.changes[:_MOST]
-    columns = columns_of("AT", number_column("AGO", 1), text_column("WHAT", 24, 2))
+    shown_changes = recent_changes.changes if full else recent_changes.changes[:_MAX_CHANGES]
+    columns = as_columns("AT", number_column("AGO", 1), text_column("WHAT", 24, 2))
     rows = [
-        [rfc3339(each.at), age(between(each.at, now)), f"{each.subject.kind} {each.subject}: {each.what}"]
-        for each in kept
+        [rfc3339(each.at), format_age(time_between(each.at, now)), f"{each.subject.kind} {each.subject}: {each.what}"]
+        for each in shown_changes
     ]
-    below: list[Line | str] = [] if rows else [Line("nothing that still shows")]
-    below += (Line(f"? not known: {each}", tone=Tone.UNKNOWN) for each in found.unread)
-    title = Title("Changed", f" since {rfc3339(found.since)}")
-    return Table(title, (columns, rows), "changes", len(rows), len(found.changes) - len(kept), below=below)
+    lines_below: list[Line | str] = [] if rows else [Line("nothing that still shows")]
+    lines_below += (Line(f"? not known: {each}", tone=Tone.UNKNOWN) for each in recent_changes.not_read)
+    title = Title("Changed", f" since {rfc3339(recent_changes.since)}")
+    return Table(title, (columns, rows), "changes", len(rows), len(recent_changes.changes) - len(shown_changes), notes=lines_below)
 
 
 # The upgrade steps: a line for each, or all of them with reasons and commands.
 
 
-_MOST_LINES = 2
+_MAX_PHASE_LINES = 2
 """Lines of a phase, in a short report whose page has causes to show."""
 
 
-def _titled(plan: CheckPlan, step: UpgradeStep) -> str:
-    waiting = verdict.waits(plan, step)
-    return f"{step.title} ({waiting})" if waiting else step.title
+def _step_title(plan: CheckPlan, step: UpgradeStep) -> str:
+    waiting_text = verdict.waiting_text(plan, step)
+    return f"{step.title} ({waiting_text})" if waiting_text else step.title
 
 
-def _way(plan: CheckPlan) -> Section:
+def _steps_overview(plan: CheckPlan) -> Section:
     """A few lines for each phase. The prepare phase gets one line, because it is the same for all clusters."""
 
-    def lines(look: Look) -> Iterator[str]:
+    def lines(appearance: Appearance) -> Iterator[str]:
         for phase, steps in groupby(plan.checklist, key=lambda step: step.phase):
-            told = "; ".join(f"{step.number}. {_titled(plan, step)}" for step in steps)
-            lines = wrapped(f"{phase.value}: {told}", look, MARGIN, MARGIN * 2)
-            most = len(lines) if not plan.causes else 1 if phase.name == "PREPARE" else _MOST_LINES
-            yield from lines[: most - 1]
-            if len(lines) <= most:
-                yield from lines[most - 1 :]
+            step_titles = "; ".join(f"{step.number}. {_step_title(plan, step)}" for step in steps)
+            lines = wrap_printable(f"{phase.value}: {step_titles}", appearance, MARGIN, MARGIN * 2)
+            max_lines = len(lines) if not plan.causes else 1 if phase.name == "PREPARE" else _MAX_PHASE_LINES
+            yield from lines[: max_lines - 1]
+            if len(lines) <= max_lines:
+                yield from lines[max_lines - 1 :]
             else:
-                rest = " ".join(line.strip() for line in lines[most - 1 :])
-                yield cut(f"{MARGIN * min(most, 2)}{rest}", look.columns, look)
+                remaining_text = " ".join(line.strip() for line in lines[max_lines - 1 :])
+                yield truncate(f"{MARGIN * min(max_lines, 2)}{remaining_text}", appearance.columns, appearance)
 
     title = Title("Upgrade steps", f": {len(plan.checklist)} (each with its reason and its commands: -o wide)")
-    return ReportFigure(None, lambda look, _: titled(title, list(lines(look)), look))
+    return ReportFigure(None, lambda look, _: with_title(title, list(lines(look)), look))
 
 
-def _whole_way(plan: CheckPlan) -> Section:
+def _steps_in_full(plan: CheckPlan) -> Section:
     """All steps with a line for each phase; empty without a checklist."""
     lines: list[Line] = []
     for phase, steps in groupby(plan.checklist, key=lambda step: step.phase):
-        lines.append(Line(phase.value, tone=Tone.FAINT, whole=True))
+        lines.append(Line(phase.value, tone=Tone.FAINT, verbatim=True))
         for step in steps:
-            tone = Tone.BAD if verdict.waits(plan, step) else None
-            lines += [Line(f"{step.number:>3}. {_titled(plan, step)}", 2, 5, tone), *_details(step)]
-    return Lines("Upgrade steps", lines)
+            tone = Tone.BAD if verdict.waiting_text(plan, step) else None
+            lines += [Line(f"{step.number:>3}. {_step_title(plan, step)}", 2, 5, tone), *_step_details(step)]
+    return TextBlock("Upgrade steps", lines)
 
 
-def _details(step: UpgradeStep) -> Iterator[Line]:
-    yield Line(f"Why: {verdict.why(step)}", 7)
-    yield from (as_it_is(command, 9) for command in step.commands)
+def _step_details(step: UpgradeStep) -> Iterator[Line]:
+    yield Line(f"Why: {verdict.step_reason(step)}", 7)
+    yield from (verbatim_line(command, 9) for command in step.commands)
     for form in step.forms:
         yield Line(f"With {form.tool}: {form.text}", 7)
-        yield from (as_it_is(command, 9) for command in form.commands)
+        yield from (verbatim_line(command, 9) for command in form.commands)
     if step.done_when:
         yield Line(f"Done when: {step.done_when}.", 7)
     if step.verify:
-        yield as_it_is(step.verify, 9)
+        yield verbatim_line(step.verify, 9)
 
 
 # The tables behind the checks, with their age: a line for each, or on a wide page each row.
@@ -293,176 +293,176 @@ def _details(step: UpgradeStep) -> Iterator[Line]:
 
 @frozen
 class TablesReport(Report):
-    of = "--tables"
-    formats = MappingProxyType({name: PLAIN[name] for name in ("table", "wide")})
+    noun_phrase = "--tables"
+    formats = MappingProxyType({name: DEFAULT_BACKENDS[name] for name in ("table", "wide")})
 
     tables: Sequence[TableOutline]
     today: date
 
     def sections(self, full: bool) -> Iterator[Section]:
         if full:
-            columns = columns_of("ROW", "READ", number_column("AGE"), "SURE", "SOURCE")
-            for each in self.tables:
+            columns = as_columns("ROW", "READ", number_column("AGE"), "SURE", "SOURCE")
+            for table in self.tables:
                 rows = [
                     [
                         f"{row.name}{f' ({row.promise})' if row.promise else ''}",
                         row.read.isoformat(),
-                        self._age(row.read),
+                        self._age_in_days(row.read),
                         row.confidence,
                         row.document,
                     ]
-                    for row in each.rows
+                    for row in table.rows
                 ]
-                yield Table(Title(each.name, f": {each.about} ({counted(len(rows), 'row')})"), (columns, rows))
+                yield Table(Title(table.name, f": {table.about} ({pluralize(len(rows), 'row')})"), (columns, rows))
             return
-        columns = columns_of(
+        columns = as_columns(
             "TABLE",
             number_column("ROWS"),
             "OLDEST",
             number_column("AGE"),
-            Column("KUBERNETES", drop=2),
-            Column("PROMISE", drop=1),
+            Column("KUBERNETES", drop_order=2),
+            Column("PROMISE", drop_order=1),
             text_column("WHAT", 20),
         )
         rows = [
             [
-                each.name,
-                str(len(each.rows)),
-                each.oldest.isoformat(),
-                self._age(each.oldest),
-                f"to {each.read_to}" if each.read_to else "",
-                each.promises,
-                each.about,
+                table.name,
+                str(len(table.rows)),
+                table.oldest.isoformat(),
+                self._age_in_days(table.oldest),
+                f"to {table.read_to}" if table.read_to else "",
+                table.promises,
+                table.about,
             ]
-            for each in self.tables
+            for table in self.tables
         ]
-        yield ReportFigure(None, lambda look, _: plain(columns, rows, look))
-        yield Foot("Each row with its source: -o wide. Rows of your own: check --tables FILE.")
+        yield ReportFigure(None, lambda look, _: format_table(columns, rows, look))
+        yield Footer("Each row with its source: -o wide. Rows of your own: check --tables FILE.")
 
-    def _age(self, read: date) -> str:
+    def _age_in_days(self, read: date) -> str:
         return f"{max(0, (self.today - read).days)}d"
 
 
 # ``-o markdown``: a check for a ticket or a pull request: verdict, areas, folded findings, steps with checkboxes.
 
 
-def ticket(plan: CheckPlan, since: ResultComparison | None, tool_version: str, look: Look) -> str:
+def markdown_ticket(plan: CheckPlan, since: ResultComparison | None, tool_version: str, appearance: Appearance) -> str:
     """With headings from the second level, to be placed below another title; short enough for GitHub."""
-    return markdown.fitting(lambda most: markdown.signed(list(_lines(plan, since, tool_version, most)), look))
+    return markdown.fit_ticket(lambda most: markdown.finish_document(list(_ticket_lines(plan, since, tool_version, most)), appearance))
 
 
-def _lines(plan: CheckPlan, since: ResultComparison | None, tool_version: str, most: int) -> Iterator[str]:
+def _ticket_lines(plan: CheckPlan, since: ResultComparison | None, tool_version: str, limit: int) -> Iterator[str]:
     cluster = plan.facts.cluster
-    yield from (f"## Upgrade check of {markdown.cluster(cluster)}", "")
-    yield from (f"**{escape(verdict.in_short(plan))}**", "")
-    yield from (markdown.origin(cluster, tool_version), "")
+    yield from (f"## Upgrade check of {markdown.cluster_name(cluster)}", "")
+    yield from (f"**{escape_markdown(verdict.summary(plan))}**", "")
+    yield from (markdown.origin_markdown(cluster, tool_version), "")
     if since is not None:
         title = screen.title(since, cluster.observed_at)
-        yield from (f"### {escape(title)}", "", *screen.lines(since, most, tool_version), "")
-    for title, body in _sections(plan, most):
+        yield from (f"### {escape_markdown(title)}", "", *screen.markdown_lines(since, limit, tool_version), "")
+    for title, body in _ticket_sections(plan, limit):
         if body:
-            yield from (f"### {escape(title)}", "", *body, "")
+            yield from (f"### {escape_markdown(title)}", "", *body, "")
 
 
-def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
-    yield "Likely causes", _diagnosis(plan, most)
-    yield "Changed", _since(plan, most)
+def _ticket_sections(plan: CheckPlan, limit: int) -> Iterator[tuple[str, list[str]]]:
+    yield "Likely causes", _diagnosis_lines(plan, limit)
+    yield "Changed", _change_lines(plan, limit)
     lines: list[str] = []
-    for number, each in enumerate(() if plan.diagnosis is not None else plan.causes[:DECIDING], 1):
-        said = f"{SIGNS[each.status][0]} {each.severity.value}: {verdict.cause(each)}: {verdict.because(plan, each)}"
-        lines += [f"{number}. {escape(f'{said} ({verdict.before(plan, each.gate)}).')}", ""]
-        lines += [f"   {line}" for line in (escape(each.do.text), "", *block([each.do.command]))]
+    for number, each in enumerate(() if plan.diagnosis is not None else plan.causes[:MAX_TOP_CAUSES], 1):
+        cause_text = f"{SYMBOLS[each.status][0]} {each.severity.value}: {verdict.cause_name(each)}: {verdict.cause_reason(plan, each)}"
+        lines += [f"{number}. {escape_markdown(f'{cause_text} ({verdict.before_gate(plan, each.gate)}).')}", ""]
+        lines += [f"   {line}" for line in (escape_markdown(each.do.text), "", *code_block([each.do.command]))]
         lines.append("")
     yield "What decides", lines
-    yield "Areas", markdown.ticket_table(areas(plan), "areas", most) if plan.diagnosis is None else []
+    yield "Areas", markdown.ticket_table(areas_table(plan), "areas", limit) if plan.diagnosis is None else []
     for gate in (*Gate, None):
-        head = f"Findings {verdict.before(plan, gate)}"
-        yield head, _findings((*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN)), most)
-    yield "Findings that block nothing", _findings(verdict.blocking_nothing(plan), most)
-    yield "Suppressed", _suppressed(plan, most)
-    yield "Upgrade steps", _checklist(plan)
+        head = f"Findings {verdict.before_gate(plan, gate)}"
+        yield head, _finding_lines((*plan.findings_at(gate, Status.FAIL), *plan.findings_at(gate, Status.UNKNOWN)), limit)
+    yield "Findings that block nothing", _finding_lines(verdict.non_blocking_findings(plan), limit)
+    yield "Suppressed", _suppressed_lines(plan, limit)
+    yield "Upgrade steps", _checklist_lines(plan)
 
 
-def _findings(found: Sequence[Finding], most: int) -> list[str]:
-    lines = [line for each in found[:most] for line in (*_finding(each), "")]
-    return [*lines, *markdown.more(len(found) - most, "findings")]
+def _finding_lines(findings: Sequence[Finding], limit: int) -> list[str]:
+    lines = [line for each in findings[:limit] for line in (*_finding_details(each), "")]
+    return [*lines, *markdown.omitted_note(len(findings) - limit, "findings")]
 
 
-def _finding(found: Finding) -> list[str]:
+def _finding_details(finding: Finding) -> list[str]:
     """The finding as a foldable summary."""
     summary = (
-        f"{SIGNS[found.status][0]} {found.severity.value} {found.code.name}: {found.subject.kind} {found.subject}:"
-        f" {found.message}"
+        f"{SYMBOLS[finding.status][0]} {finding.severity.value} {finding.code.name}: {finding.subject.kind} {finding.subject}:"
+        f" {finding.message}"
     )
-    lines = [f"- {escape(each)}" for each in found.evidence]
-    lines += [f"- missing: {escape(found.missing)}"] if found.missing else []
-    for each in found.remedy:
-        lines += ["", escape(each.said)]
-        lines += ["", *block([each.command])] if each.command else []
-    return folded(summary, lines) or [f"- {escape(summary)}"]
+    lines = [f"- {escape_markdown(each)}" for each in finding.evidence]
+    lines += [f"- missing: {escape_markdown(finding.missing)}"] if finding.missing else []
+    for each in finding.remedy:
+        lines += ["", escape_markdown(each.dated_text)]
+        lines += ["", *code_block([each.command])] if each.command else []
+    return collapsible(summary, lines) or [f"- {escape_markdown(summary)}"]
 
 
-def _checklist(plan: CheckPlan) -> list[str]:
+def _checklist_lines(plan: CheckPlan) -> list[str]:
     lines: list[str] = []
     for phase, group in groupby(plan.checklist, key=lambda step: step.phase):
-        lines += [f"**{escape(phase.value.capitalize())}**", ""]
+        lines += [f"**{escape_markdown(phase.value.capitalize())}**", ""]
         for step in group:
-            lines += _step(plan, step)
+            lines += _step_lines(plan, step)
         lines.append("")
     return lines
 
 
-def _step(plan: CheckPlan, step: UpgradeStep) -> list[str]:
+def _step_lines(plan: CheckPlan, step: UpgradeStep) -> list[str]:
     """A checkbox, and below it the reason, the commands, and when it is done."""
-    waits = verdict.waits(plan, step)
-    head = f"- [ ] {step.number}\\. {escape(step.title)}" + (f" **({escape(waits)})**" if waits else "")
-    lines = [head, "", f"  Why: {escape(verdict.why(step))}"]
+    waiting_text = verdict.waiting_text(plan, step)
+    first_line = f"- [ ] {step.number}\\. {escape_markdown(step.title)}" + (f" **({escape_markdown(waiting_text)})**" if waiting_text else "")
+    lines = [first_line, "", f"  Why: {escape_markdown(verdict.step_reason(step))}"]
     if step.commands:
-        lines += ["", *[f"  {line}" for line in block(step.commands)]]
+        lines += ["", *[f"  {line}" for line in code_block(step.commands)]]
     for form in step.forms:
-        lines += ["", f"  With {form.tool}: {escape(form.text)}", "", *[f"  {line}" for line in block(form.commands)]]
+        lines += ["", f"  With {form.tool}: {escape_markdown(form.text)}", "", *[f"  {line}" for line in code_block(form.commands)]]
     if step.done_when:
-        verify = f" {code(step.verify)}" if step.verify else ""
-        lines += ["", f"  Done when {escape(step.done_when)}.{verify}"]
+        verify = f" {code_span(step.verify)}" if step.verify else ""
+        lines += ["", f"  Done when {escape_markdown(step.done_when)}.{verify}"]
     return [*lines, ""]
 
 
-def _diagnosis(plan: CheckPlan, most: int) -> list[str]:
-    found = plan.diagnosis
-    if found is None:
+def _diagnosis_lines(plan: CheckPlan, limit: int) -> list[str]:
+    diagnosis = plan.diagnosis
+    if diagnosis is None:
         return []
-    if not found.suspects:
-        lines = [escape(f"Nothing was found that explains {found.symptom.value}."), ""]
+    if not diagnosis.suspects:
+        lines = [escape_markdown(f"Nothing was found that explains {diagnosis.symptom.value}."), ""]
     else:
         # Only the first suspect is the likeliest; commands are formatted as code.
         lines = []
-        for number, of in enumerate(found.suspects[:most], 1):
-            first, *rest = five(of)
-            head = first if number == 1 else f"{of.what} ({of.code})"
-            said = (f"{text}{code(command)}" if command else escape(text) for text, command in map(pasted, rest))
-            lines.append(f"{number}. {'<br>'.join((escape(head), *said))}")
-        lines += ["", *markdown.more(len(found.suspects) - most, "possible causes")]
-    for each in found.elsewhere:
-        lines.append(f"- {escape(each.text)}{f' {code(each.command)}' if each.command else ''}")
+        for number, suspect in enumerate(diagnosis.suspects[:limit], 1):
+            first, *rest = five_lines(suspect)
+            head = first if number == 1 else f"{suspect.what} ({suspect.code})"
+            texts = (f"{text}{code_span(command)}" if command else escape_markdown(text) for text, command in map(split_command, rest))
+            lines.append(f"{number}. {'<br>'.join((escape_markdown(head), *texts))}")
+        lines += ["", *markdown.omitted_note(len(diagnosis.suspects) - limit, "possible causes")]
+    for each in diagnosis.elsewhere:
+        lines.append(f"- {escape_markdown(each.text)}{f' {code_span(each.command)}' if each.command else ''}")
     return lines
 
 
-def _since(plan: CheckPlan, most: int) -> list[str]:
-    found = plan.changes
-    if found is None:
+def _change_lines(plan: CheckPlan, limit: int) -> list[str]:
+    recent_changes = plan.changes
+    if recent_changes is None:
         return []
-    columns = columns_of("AT", "SUBJECT", "WHAT")
-    rows = [[rfc3339(each.at), f"{each.subject.kind} {each.subject}", each.what] for each in found.changes]
-    lines = markdown.ticket_table((columns, list(rows)), "changes", most) or ["Nothing that still shows."]
-    return [f"Since {rfc3339(found.since)}.", "", *lines, "", *markdown.items(f"not known: {e}" for e in found.unread)]
+    columns = as_columns("AT", "SUBJECT", "WHAT")
+    rows = [[rfc3339(each.at), f"{each.subject.kind} {each.subject}", each.what] for each in recent_changes.changes]
+    lines = markdown.ticket_table((columns, list(rows)), "changes", limit) or ["Nothing that still shows."]
+    return [f"Since {rfc3339(recent_changes.since)}.", "", *lines, "", *markdown.bullet_list(f"not known: {e}" for e in recent_changes.not_read)]
 
 
-def _suppressed(plan: CheckPlan, most: int) -> list[str]:
+def _suppressed_lines(plan: CheckPlan, limit: int) -> list[str]:
     lines = [
-        f"- {escape(f'{each.finding.code.name}: {each.finding.subject.kind} {each.finding.subject}')}: until"
-        f" {each.by.until.isoformat()}, {escape(each.by.reason)}"
-        for each in plan.suppressed[:most]
+        f"- {escape_markdown(f'{each.finding.code.name}: {each.finding.subject.kind} {each.finding.subject}')}: until"
+        f" {each.rule.until.isoformat()}, {escape_markdown(each.rule.reason)}"
+        for each in plan.suppressed[:limit]
     ]
-    lines += markdown.more(len(plan.suppressed) - most, "findings")
-    summary = f"{counted(len(plan.suppressed), 'finding')} that do not count"
-    return [*folded(summary, lines), *(["", *markdown.items(plan.notes)] if plan.notes else [])]
+    lines += markdown.omitted_note(len(plan.suppressed) - limit, "findings")
+    summary = f"{pluralize(len(plan.suppressed), 'finding')} that do not count"
+    return [*collapsible(summary, lines), *(["", *markdown.bullet_list(plan.notes)] if plan.notes else [])]

@@ -5,86 +5,86 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from kubectl_eksdoc.amazon.versions import in_words
+from kubectl_eksdoc.amazon.versions import format_version
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import FindingChangeKind, ResultComparison
 from kubectl_eksdoc.drain.report.rows import NONE
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.report.identity import called
+from kubectl_eksdoc.report.identity import cluster_title
 from kubectl_eksdoc.report.pages import STYLE as COMMON
 from kubectl_eksdoc.report.pages import (
     Html,
-    Section,
-    bullets,
-    command,
+    PageSection,
+    bullet_list,
+    command_block,
     command_list,
-    el,
-    folded,
-    framed,
-    lines,
-    more,
-    origin,
-    put,
-    table,
+    element,
+    collapsible,
+    render_page,
+    html_lines,
+    omitted_note,
+    origin_paragraph,
+    concat,
+    html_table,
 )
-from kubectl_eksdoc.report.text import Cell, Column, Look, Row, Tone, columns_of, counted, rfc3339
+from kubectl_eksdoc.report.text import Cell, Column, Appearance, Row, Tone, as_columns, pluralize, rfc3339
 
-from ..checking import DECIDING, Gate
+from ..checking import MAX_TOP_CAUSES, Gate
 from ..plan import CheckPlan
 from ..steps import UpgradeStep
 from . import verdict
-from .diagnosis import five, pasted
+from .diagnosis import five_lines, split_command
 from .shown import (
-    BAD,
-    GOOD,
+    BAD_SYMBOL,
+    GOOD_SYMBOL,
     LIGHTS,
-    MOST_ALIKE,
-    OPEN,
-    PASSED_OVER,
+    MAX_SIMILAR_FINDINGS,
+    OPEN_SYMBOL,
+    NOT_COUNTED_SYMBOL,
     CheckPage,
-    about,
-    drain,
-    findings,
-    unknown,
+    subject_text,
+    drain_section,
+    findings_section,
+    unknown_section,
 )
 from .verdict import AreaPart
 
 
-def page(shown: CheckPage, since: ResultComparison | None, look: Look) -> str:
+def render_check_page(check_page: CheckPage, since: ResultComparison | None, appearance: Appearance) -> str:
     """The check as one HTML document."""
-    cluster = shown.plan.facts.cluster
-    tool = f"kubectl eksdoc {shown.tool_version}"
-    top = put(route(shown), origin(cluster, tool))
-    name = f"Upgrade check of {called(cluster)}"
+    cluster = check_page.plan.facts.cluster
+    tool = f"kubectl eksdoc {check_page.tool_version}"
+    header = concat(path_line(check_page), origin_paragraph(cluster, tool))
+    name = f"Upgrade check of {cluster_title(cluster)}"
     # With a symptom, its possible causes come next instead of the areas.
-    areas = () if shown.plan.diagnosis is not None else (_lights(shown), _deciding(shown))
-    return framed(
+    area_parts = () if check_page.plan.diagnosis is not None else (_area_lights(check_page), _top_causes(check_page))
+    return render_page(
         name,
         STYLE,
-        top,
-        lines([_answer(shown), *areas]),
-        _sections(shown, since),
+        header,
+        html_lines([_verdict_box(check_page), *area_parts]),
+        _page_sections(check_page, since),
         f"{tool} · nothing was changed",
-        look,
+        appearance,
     )
 
 
-def _sections(shown: CheckPage, since: ResultComparison | None) -> Iterator[Section]:
-    plan = shown.plan
+def _page_sections(check_page: CheckPage, since: ResultComparison | None) -> Iterator[PageSection]:
+    plan = check_page.plan
     observed = plan.facts.cluster.observed_at
-    yield Section("since", "Since", screen.title(since, observed) if since is not None else "", beside(since))
-    count = len([each for part in shown.parts for each in part.counting])
-    unsure = sum(len(part.unknown) for part in shown.parts)
-    yield Section("causes", "Likely causes", "Likely causes", causes(plan))
-    moment = rfc3339(plan.changes.since) if plan.changes is not None else ""
-    yield Section("changed", "Changed", f"Changed since {moment}", changes(plan))
-    yield Section("findings", "Findings", f"Findings by area, the worst first ({count})", findings(shown))
-    yield Section("way", "Upgrade steps", f"Upgrade steps to {in_words(plan.facts.way.target)}", checklist(shown))
-    yield Section("drain", "Nodes", "The replacement of the nodes", drain(shown))
+    yield PageSection("since", "Since", screen.title(since, observed) if since is not None else "", comparison_section(since))
+    finding_count = len([each for part in check_page.area_parts for each in part.counted])
+    unknown_count = sum(len(part.unknown) for part in check_page.area_parts)
+    yield PageSection("causes", "Likely causes", "Likely causes", suspects_section(plan))
+    since_text = rfc3339(plan.changes.since) if plan.changes is not None else ""
+    yield PageSection("changed", "Changed", f"Changed since {since_text}", changes_section(plan))
+    yield PageSection("findings", "Findings", f"Findings by area, the worst first ({finding_count})", findings_section(check_page))
+    yield PageSection("way", "Upgrade steps", f"Upgrade steps to {format_version(plan.facts.path.target)}", checklist_section(check_page))
+    yield PageSection("drain", "Nodes", "The replacement of the nodes", drain_section(check_page))
     suppressed = f"Suppressed: found, and accepted for a time ({len(plan.suppressed)})"
-    yield Section("suppressed", "Suppressed", suppressed, accepted(plan))
-    yield Section("unknown", "Unknown", f"Not known, and why ({unsure})", unknown(shown))
-    yield Section("judged", "What was judged", "What was judged, and by what", judged(shown))
+    yield PageSection("suppressed", "Suppressed", suppressed, suppressed_section(plan))
+    yield PageSection("unknown", "Unknown", f"Not known, and why ({unknown_count})", unknown_section(check_page))
+    yield PageSection("judged", "What was judged", "What was judged, and by what", judged_section(check_page))
 
 
 # The first screen: the verdict, what blocks which step, and the areas as a traffic light in symbols and words.
@@ -97,229 +97,229 @@ _GATES = {
 }
 
 
-def route(shown: CheckPage) -> Html:
+def path_line(check_page: CheckPage) -> Html:
     """The upgrade path ``1.33 → 1.34`` in large type."""
-    way = shown.plan.facts.way
-    versions = [el("b", in_words(each)) for each in dict.fromkeys((way.now, *way.steps))]
-    assumed = el("span", f" ({way.told_by})", class_="soft") if way.assumed else ""
-    return el("p", "Kubernetes ", put(*versions, between=" → "), assumed, class_="route")
+    path = check_page.plan.facts.path
+    versions = [element("b", format_version(each)) for each in dict.fromkeys((path.now, *path.steps))]
+    assumed = element("span", f" ({path.told_by})", class_="soft") if path.assumed else ""
+    return element("p", "Kubernetes ", concat(*versions, between=" → "), assumed, class_="route")
 
 
-def _answer(shown: CheckPage) -> Html:
-    plan = shown.plan
+def _verdict_box(check_page: CheckPage) -> Html:
+    plan = check_page.plan
     if plan.diagnosis is not None:
-        return _verdict(*(BAD if plan.diagnosis.suspects else OPEN), verdict.symptom(plan.diagnosis))
-    said, fails = verdict.verdict(plan), any(plan.of(gate, Status.FAIL) for gate in Gate)
-    rest = said.rest.lstrip(":; ")
-    below = el("p", f"{rest[:1].upper()}{rest[1:]}{verdict.suppressed(plan)}{verdict.left_out(plan)}")
-    partly = verdict.partly(plan)
-    part = el("p", el("b", partly), class_="part") if partly else ""
-    gates = el("ol", *(_gate(shown, gate) for gate in Gate), class_="gates") if plan.wish.whole else ""
-    return _verdict(*(GOOD if not said.against else BAD if fails else OPEN), said.head, below, part, gates)
+        return _box(*(BAD_SYMBOL if plan.diagnosis.suspects else OPEN_SYMBOL), verdict.symptom_summary(plan.diagnosis))
+    check_verdict, has_failures = verdict.build_verdict(plan), any(plan.findings_at(gate, Status.FAIL) for gate in Gate)
+    explanation_text = check_verdict.explanation.lstrip(":; ")
+    explanation = element("p", f"{explanation_text[:1].upper()}{explanation_text[1:]}{verdict.suppressed_text(plan)}{verdict.left_out_text(plan)}")
+    partial_text = verdict.partial_text(plan)
+    partial_line = element("p", element("b", partial_text), class_="part") if partial_text else ""
+    gates = element("ol", *(_gate_item(check_page, gate) for gate in Gate), class_="gates") if plan.scope.is_complete else ""
+    return _box(*(GOOD_SYMBOL if not check_verdict.is_blocked else BAD_SYMBOL if has_failures else OPEN_SYMBOL), check_verdict.headline, explanation, partial_line, gates)
 
 
-def _verdict(sign: str, tone: str, head: str, *below: str) -> Html:
-    return el("div", el("strong", f"{sign} {head}"), *below, class_=f"verdict {tone}")
+def _box(symbol: str, tone: str, head: str, *content: str) -> Html:
+    return element("div", element("strong", f"{symbol} {head}"), *content, class_=f"verdict {tone}")
 
 
-def _gate(shown: CheckPage, gate: Gate) -> Html:
-    plan = shown.plan
-    found, unknown = verdict.at_gate(plan, gate), plan.of(gate, Status.UNKNOWN)
-    accepted = sum(each.code.name in plan.wish.accepted for each in unknown)
-    sign, tone = BAD if plan.of(gate, Status.FAIL) else OPEN if found else GOOD
-    if not found:
-        found = f"{accepted} unknown, accepted" if accepted else "nothing stands against it"
-    if gate is Gate.AFTER and plan.facts.way.steps:
-        (sign, tone), found = PASSED_OVER, "judged after the last step"
-    if (sign, tone) == GOOD and (slight := verdict.slight_at(plan, gate)):
-        sign, tone = PASSED_OVER
-        found = f"nothing counts at --fail-on {plan.wish.fail_on.value}; {slight} less severe"
-    return el("li", el("b", _GATES[gate]), el("span", f"{sign} {found}", class_=tone))
+def _gate_item(check_page: CheckPage, gate: Gate) -> Html:
+    plan = check_page.plan
+    causes, unknown_findings = verdict.causes_at_gate(plan, gate), plan.findings_at(gate, Status.UNKNOWN)
+    accepted = sum(each.code.name in plan.scope.accepted for each in unknown_findings)
+    symbol, tone = BAD_SYMBOL if plan.findings_at(gate, Status.FAIL) else OPEN_SYMBOL if causes else GOOD_SYMBOL
+    if not causes:
+        causes = f"{accepted} unknown, accepted" if accepted else "nothing stands against it"
+    if gate is Gate.AFTER and plan.facts.path.steps:
+        (symbol, tone), causes = NOT_COUNTED_SYMBOL, "judged after the last step"
+    if (symbol, tone) == GOOD_SYMBOL and (less_severe := verdict.less_severe_at(plan, gate)):
+        symbol, tone = NOT_COUNTED_SYMBOL
+        causes = f"nothing counts at --fail-on {plan.scope.fail_on.value}; {less_severe} less severe"
+    return element("li", element("b", _GATES[gate]), element("span", f"{symbol} {causes}", class_=tone))
 
 
-def _deciding(shown: CheckPage) -> Html:
+def _top_causes(check_page: CheckPage) -> Html:
     """The causes that the next step waits for first, each with its first command."""
-    plan = shown.plan
+    plan = check_page.plan
     rows = [
-        el(
+        element(
             "li",
-            el("a", f"{each.severity.value}: {verdict.cause(each)}", href=f"#{shown.link(each.first)}"),
-            f": {verdict.because(plan, each)} ({verdict.before(plan, each.gate)}). {each.do.text}",
-            command(each.do.command),
+            element("a", f"{each.severity.value}: {verdict.cause_name(each)}", href=f"#{check_page.anchor_of(each.first)}"),
+            f": {verdict.cause_reason(plan, each)} ({verdict.before_gate(plan, each.gate)}). {each.do.text}",
+            command_block(each.do.command),
         )
-        for each in plan.causes[:DECIDING]
+        for each in plan.causes[:MAX_TOP_CAUSES]
     ]
-    return put(el("h2", "What decides"), el("ul", *rows, class_="worst")) if rows else Html("")
+    return concat(element("h2", "What decides"), element("ul", *rows, class_="worst")) if rows else Html("")
 
 
-def _lights(shown: CheckPage) -> Html:
-    parts = [part for part in shown.parts if part.judged or shown.plan.wish.whole]
-    means = [put(sign, f" {said}") for light, (sign, _, said) in LIGHTS.items() if any(p.light == light for p in parts)]
-    return put(
-        el("h2", "Areas", id="areas"),
-        el("ul", *map(_light, parts), class_="lights"),
-        el("p", put(*means, between=" · "), class_="key"),
+def _area_lights(check_page: CheckPage) -> Html:
+    parts = [part for part in check_page.area_parts if part.judged or check_page.plan.scope.is_complete]
+    legend = [concat(sign, f" {said}") for light, (sign, _, said) in LIGHTS.items() if any(p.light == light for p in parts)]
+    return concat(
+        element("h2", "Areas", id="areas"),
+        element("ul", *map(_area_light, parts), class_="lights"),
+        element("p", concat(*legend, between=" · "), class_="key"),
     )
 
 
-def _light(part: AreaPart) -> Html:
-    sign, tone, _ = LIGHTS[part.light]
-    name = el("a", part.title, href=f"#{part.anchor}") if part.judged else part.title
-    return el("li", el("span", sign, class_="sign", aria_hidden="true"), el("b", name), el("span", part.figures),
+def _area_light(part: AreaPart) -> Html:
+    symbol, tone, _ = LIGHTS[part.light]
+    name = element("a", part.title, href=f"#{part.anchor}") if part.judged else part.title
+    return element("li", element("span", symbol, class_="sign", aria_hidden="true"), element("b", name), element("span", part.figures),
               class_=tone)  # fmt: skip
 
 
 # Diagnosis of a symptom: possible causes, the likeliest first, and recent changes.
 
 
-_MOST_SHOWN = 200
+_MAX_ROWS = 200
 
 
-def causes(plan: CheckPlan) -> Html:
+def suspects_section(plan: CheckPlan) -> Html:
     """Empty without a symptom."""
-    found = plan.diagnosis
-    if found is None:
+    diagnosis = plan.diagnosis
+    if diagnosis is None:
         return Html("")
     cards = []
-    for number, each in enumerate(found.suspects[:_MOST_SHOWN], 1):
-        first, *rest = five(each)
-        said = (put(el("p", text.strip()) if text else "", command(line)) for text, line in map(pasted, rest))
-        head = first if number == 1 else f"{number}. {each.what} ({each.code})"
-        inside = el("div", lines(said), bullets(each.evidence, "evidence"))
-        cards.append(folded(head, inside, open_=number == 1))
-    where = [put(el("p", each.text), command(each.command)) for each in found.elsewhere]
-    elsewhere = put(el("h3", "Where to look next"), el("div", *where, class_="card")) if where else ""
-    return lines([*cards, more(len(found.suspects) - len(cards), "possible causes"), elsewhere])
+    for number, suspect in enumerate(diagnosis.suspects[:_MAX_ROWS], 1):
+        first, *rest = five_lines(suspect)
+        texts = (concat(element("p", text.strip()) if text else "", command_block(line)) for text, line in map(split_command, rest))
+        head = first if number == 1 else f"{number}. {suspect.what} ({suspect.code})"
+        body = element("div", html_lines(texts), bullet_list(suspect.evidence, "evidence"))
+        cards.append(collapsible(head, body, open_=number == 1))
+    next_places = [concat(element("p", suspect.text), command_block(suspect.command)) for suspect in diagnosis.elsewhere]
+    elsewhere = concat(element("h3", "Where to look next"), element("div", *next_places, class_="card")) if next_places else ""
+    return html_lines([*cards, omitted_note(len(diagnosis.suspects) - len(cards), "possible causes"), elsewhere])
 
 
-def changes(plan: CheckPlan) -> Html:
+def changes_section(plan: CheckPlan) -> Html:
     """Empty where no changes were requested."""
-    found = plan.changes
-    if found is None:
+    recent_changes = plan.changes
+    if recent_changes is None:
         return Html("")
-    columns = columns_of("AT", "SUBJECT", "WHAT")
-    rows: list[Row] = [[rfc3339(e.at), f"{e.subject.kind} {e.subject}", e.what] for e in found.changes[:_MOST_SHOWN]]
-    left = more(len(found.changes) - len(rows))
-    unread = bullets(f"? not known: {each}" for each in found.unread)
-    return lines([table(columns, rows) or el("p", "Nothing that still shows."), left, unread])
+    columns = as_columns("AT", "SUBJECT", "WHAT")
+    rows: list[Row] = [[rfc3339(e.at), f"{e.subject.kind} {e.subject}", e.what] for e in recent_changes.changes[:_MAX_ROWS]]
+    more_line = omitted_note(len(recent_changes.changes) - len(rows))
+    not_read = bullet_list(f"? not known: {each}" for each in recent_changes.not_read)
+    return html_lines([html_table(columns, rows) or element("p", "Nothing that still shows."), more_line, not_read])
 
 
 # The upgrade steps as a checklist with boxes to tick, on the screen or on paper.
 
 
-_MOST_LINKS = 15
+_MAX_LINKS = 15
 
 _HINT = "Nothing is stored: ticks last as long as the page stays open. On paper the boxes are empty or ticked as here."
 
 
-def checklist(shown: CheckPage) -> Html:
+def checklist_section(check_page: CheckPage) -> Html:
     """With a heading for each phase; empty without a checklist."""
     parts = [
-        put(
-            el("h3", f"{phase.value[:1].upper()}{phase.value[1:]}"),
-            el("ul", lines(_step(shown, step) for step in group), class_="way"),
+        concat(
+            element("h3", f"{phase.value[:1].upper()}{phase.value[1:]}"),
+            element("ul", html_lines(_step_item(check_page, step) for step in group), class_="way"),
         )
-        for phase, group in groupby(shown.plan.checklist, key=lambda step: step.phase)
+        for phase, group in groupby(check_page.plan.checklist, key=lambda step: step.phase)
     ]
-    return lines([el("p", _HINT, class_="soft"), *parts]) if parts else Html("")
+    return html_lines([element("p", _HINT, class_="soft"), *parts]) if parts else Html("")
 
 
-def _step(shown: CheckPage, step: UpgradeStep) -> Html:
-    waiting = verdict.waits(shown.plan, step)
-    name = put(f"{step.number}. {step.title}", *([" ", el("span", waiting, class_="tag bad")] if waiting else []))
-    box = el("label", el("input", type="checkbox"), el("span", name))
-    done = el("p", f"Done when {step.done_when}.") if step.done_when else ""
-    how = [command_list(step.commands)]
+def _step_item(check_page: CheckPage, step: UpgradeStep) -> Html:
+    waiting_text = verdict.waiting_text(check_page.plan, step)
+    name = concat(f"{step.number}. {step.title}", *([" ", element("span", waiting_text, class_="tag bad")] if waiting_text else []))
+    box = element("label", element("input", type="checkbox"), element("span", name))
+    done_line = element("p", f"Done when {step.done_when}.") if step.done_when else ""
+    command_blocks = [command_list(step.commands)]
     for form in step.forms:
-        how += [el("p", f"With {form.tool}: {form.text}"), command_list(form.commands)]
-    why = el("p", f"Why: {verdict.why(step)}")
-    return el(
+        command_blocks += [element("p", f"With {form.tool}: {form.text}"), command_list(form.commands)]
+    reason_line = element("p", f"Why: {verdict.step_reason(step)}")
+    return element(
         "li",
         box,
-        folded("Why, how, done when", el("div", lines([why, *_links(shown, step), *how, done, command(step.verify)]))),
+        collapsible("Why, how, done when", element("div", html_lines([reason_line, *_step_links(check_page, step), *command_blocks, done_line, command_block(step.verify)]))),
         id=f"step-{step.number}",
     )
 
 
-def _links(shown: CheckPage, step: UpgradeStep) -> Iterator[Html]:
+def _step_links(check_page: CheckPage, step: UpgradeStep) -> Iterator[Html]:
     """Links to the findings to fix first, and to the drains of the step's nodes."""
-    waiting = shown.plan.waiting(step)
-    if waiting:
-        kept = waiting[:_MOST_LINKS]
-        links = [el("a", f"{each.code.name}: {about(each)}", href=f"#{shown.link(each)}") for each in kept]
-        if left := len(waiting) - len(kept):
-            links.append(put("and ", el("a", f"{left} more", href="#findings")))
-        yield put(el("p", "First fix:"), bullets(links, "evidence"))
-    if shown.drain is not None and step.gate is Gate.BEFORE_NODES:
-        groups = ((name, anchor) for name, anchor in shown.group_anchors.items() if name in step.about)
-        drains = [el("a", name or "nodes without a group", href=f"#{anchor}") for name, anchor in groups]
-        every = [el("a", "all nodes that are behind", href="#drain")]
-        yield el("p", "What its drain would do: ", put(*(drains or every), between=", "), ".")
+    blocking = check_page.plan.blocking_findings(step)
+    if blocking:
+        shown_findings = blocking[:_MAX_LINKS]
+        links = [element("a", f"{each.code.name}: {subject_text(each)}", href=f"#{check_page.anchor_of(each)}") for each in shown_findings]
+        if hidden_count := len(blocking) - len(shown_findings):
+            links.append(concat("and ", element("a", f"{hidden_count} more", href="#findings")))
+        yield concat(element("p", "First fix:"), bullet_list(links, "evidence"))
+    if check_page.drain is not None and step.gate is Gate.BEFORE_NODES:
+        groups = ((name, anchor) for name, anchor in check_page.group_anchors.items() if name in step.about)
+        drains = [element("a", name or "nodes without a group", href=f"#{anchor}") for name, anchor in groups]
+        all_nodes_link = [element("a", "all nodes that are behind", href="#drain")]
+        yield element("p", "What its drain would do: ", concat(*(drains or all_nodes_link), between=", "), ".")
 
 
 # Data for audits: which checks were made and their results, what was read, what was requested, which findings are
 # suppressed, and how findings have changed since an earlier check.
 
 
-_MOST_SUPPRESSED = MOST_ALIKE * 10
+_MAX_SUPPRESSED = MAX_SIMILAR_FINDINGS * 10
 
 
-def accepted(plan: CheckPlan) -> Html:
+def suppressed_section(plan: CheckPlan) -> Html:
     """Empty where nothing is suppressed and no suppression is out of date."""
-    columns = columns_of("FINDING", "REASON", "UNTIL", Column("WHERE", drop=1))
+    columns = as_columns("FINDING", "REASON", "UNTIL", Column("WHERE", drop_order=1))
     rows: list[Row] = [
         [
-            put(
-                el("b", f"{each.finding.severity.value} {each.finding.code.name}"),
-                f": {about(each.finding)}: {each.finding.message}",
+            concat(
+                element("b", f"{each.finding.severity.value} {each.finding.code.name}"),
+                f": {subject_text(each.finding)}: {each.finding.message}",
             ),
-            each.by.reason,
-            each.by.until.isoformat(),
-            each.by.where,
+            each.rule.reason,
+            each.rule.until.isoformat(),
+            each.rule.where,
         ]
-        for each in plan.suppressed[:_MOST_SUPPRESSED]
+        for each in plan.suppressed[:_MAX_SUPPRESSED]
     ]
-    notes = put(el("h3", "Out of date"), bullets(plan.notes)) if plan.notes else ""
-    return lines([table(columns, rows), more(len(plan.suppressed) - len(rows)), notes])
+    notes = concat(element("h3", "Out of date"), bullet_list(plan.notes)) if plan.notes else ""
+    return html_lines([html_table(columns, rows), omitted_note(len(plan.suppressed) - len(rows)), notes])
 
 
-_OPEN = (FindingChangeKind.NEW, FindingChangeKind.CHANGED, FindingChangeKind.FIXED)
+_UNFOLDED = (FindingChangeKind.NEW, FindingChangeKind.CHANGED, FindingChangeKind.FIXED)
 """Changes that are visible without a click."""
 
 
-def beside(since: ResultComparison | None) -> Html:
+def comparison_section(comparison: ResultComparison | None) -> Html:
     """Empty without an earlier result."""
-    if since is None:
-        return put()
-    said = (el("p", remark, class_="note") for remark in screen.remarks(since))
-    changes = ((word, since.of(became), became in _OPEN) for became, word in screen.WORDS.items())
-    each = (
-        folded(f"{word.capitalize()} ({len(found)})", bullets(map(screen.told, found)), open_=open_)
+    if comparison is None:
+        return concat()
+    notes = (element("p", remark, class_="note") for remark in screen.remarks(comparison))
+    changes = ((word, comparison.of_kind(became), became in _UNFOLDED) for became, word in screen.KIND_WORDS.items())
+    parts = (
+        collapsible(f"{word.capitalize()} ({len(found)})", bullet_list(map(screen.change_text, found)), open_=open_)
         for word, found, open_ in changes
     )
-    return put(el("p", screen.counts(since)), *said, *each)
+    return concat(element("p", screen.counts_text(comparison)), *notes, *parts)
 
 
-_ENDS: Mapping[Status, Cell] = {
+_RESULT_CELLS: Mapping[Status, Cell] = {
     Status.PASS: Cell("✓ pass", Tone.GOOD),
     Status.FAIL: Cell("✗ fail", Tone.BAD),
     Status.UNKNOWN: Cell("? unknown", Tone.UNKNOWN),
 }
 
 
-def judged(shown: CheckPage) -> Html:
-    columns = columns_of("RESULT", "AREA", "CODES", Column("HAS TO BE SO", drop=1))
+def judged_section(check_page: CheckPage) -> Html:
+    columns = as_columns("RESULT", "AREA", "CODES", Column("HAS TO BE SO", drop_order=1))
     rows: list[Row] = [
         [
-            _ENDS[each.status],
+            _RESULT_CELLS[each.status],
             each.check.area.value,
             ", ".join(sorted(code.name for code in each.check.codes)),
-            NONE if each.check.gate is None else verdict.before(shown.plan, each.check.gate),
+            NONE if each.check.gate is None else verdict.before_gate(check_page.plan, each.check.gate),
         ]
-        for part in shown.parts
+        for part in check_page.area_parts
         for each in part.judged
     ]
-    return folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows))
+    return collapsible(f"{pluralize(len(rows), 'check')}, and how each ended", html_table(columns, rows))
 
 
 # Style of the page, in addition to the common style.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.amazon.versions import in_words
+from kubectl_eksdoc.amazon.versions import format_version
 from kubectl_eksdoc.baseline.report import SinceResult
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
@@ -15,8 +15,8 @@ from kubectl_eksdoc.report.result import (
     FindingResult,
     Lines,
     Meta,
-    Moment,
-    Positive,
+    Timestamp,
+    PositiveCount,
     Printed,
     RemedyResult,
     SubjectResult,
@@ -27,7 +27,7 @@ from kubectl_eksdoc.report.result import (
 
 from .. import plan, steps, symptoms
 from ..checking import Area, Gate, RootCause, UpgradePath
-from .verdict import GateOf, because, figures, gates, in_short
+from .verdict import GateLookup, cause_reason, count_by_status, gate_lookup, summary
 
 _Minor = Annotated[str, Meta(pattern=r"^1\.[0-9]+$")]
 
@@ -50,8 +50,8 @@ class _Way(Printed):
 
     @classmethod
     def of(cls, facts: UpgradePath) -> _Way:
-        now, *path = map(in_words, (facts.now, *facts.steps))
-        return cls.filled(facts, now=now, target=in_words(facts.target), steps=path)
+        now, *path = map(format_version, (facts.now, *facts.steps))
+        return cls.from_facts(facts, now=now, target=format_version(facts.target), steps=path)
 
 
 class _AtGate(Printed):
@@ -69,7 +69,7 @@ class _Check(Printed):
 
     @classmethod
     def of(cls, facts: plan.JudgedFindings) -> _Check:
-        return cls.filled(facts.check, codes=sorted(code.name for code in facts.check.codes), status=facts.status)
+        return cls.from_facts(facts.check, codes=sorted(code.name for code in facts.check.codes), status=facts.status)
 
 
 class _Waiting(Printed):
@@ -100,7 +100,7 @@ class _StepForm(Printed):
 class _Step(Printed):
     """One step of the upgrade."""
 
-    number: Positive
+    number: PositiveCount
     phase: steps.Phase
     at: _Minor | None
     """The minor version that the control plane has or gets then."""
@@ -148,7 +148,7 @@ class _Diagnosis(Printed):
 class _Change(Printed):
     """A recent change."""
 
-    at: Moment
+    at: Timestamp
     subject: SubjectResult
     what: Text
     source: Text
@@ -171,8 +171,8 @@ class _Cause(Printed):
 
     @classmethod
     def of(cls, facts: tuple[plan.CheckPlan, RootCause]) -> _Cause:
-        checked, cause = facts
-        return cls.filled(cause, because=because(checked, cause))
+        check_plan, cause = facts
+        return cls.from_facts(cause, because=cause_reason(check_plan, cause))
 
 
 class _Suppressed(Printed):
@@ -206,7 +206,7 @@ class CheckResult(CommandResult):
     """The upgrade steps; empty where only a part of the upgrade was checked."""
     diagnosis: _Diagnosis | None
     """Possible causes of the requested symptom, null without one."""
-    changed_since: Moment | None
+    changed_since: Timestamp | None
     """The time since which changes are listed, null if not requested."""
     changes: tuple[_Change, ...]
     """The changes since then, the newest first."""
@@ -221,37 +221,37 @@ class CheckResult(CommandResult):
 
     @classmethod
     def of(cls, facts: Any) -> CheckResult:
-        checked, gate_of = facts.plan, gates(facts.plan)
-        eks, changed = checked.facts.eks, checked.changes
-        return cls.filled(
-            checked,
-            metadata=metadata(checked.facts.cluster, facts),
+        check_plan, gate_of = facts.plan, gate_lookup(facts.plan)
+        eks, recent_changes = check_plan.facts.eks, check_plan.changes
+        return cls.from_facts(
+            check_plan,
+            metadata=metadata(check_plan.facts.cluster, facts),
             recognised=facts.recognised,
-            verdict=in_short(checked),
-            way=checked.facts.way,
+            verdict=summary(check_plan),
+            way=check_plan.facts.way,
             aws=eks.why if isinstance(eks, Unknown) else None,
-            gates=((gate, *figures(checked.at[gate])) for gate in Gate),
-            causes=(_Cause.of((checked, each)) for each in checked.causes),
-            checks=checked.judged,
+            gates=((gate, *count_by_status(check_plan.at[gate])) for gate in Gate),
+            causes=(_Cause.of((check_plan, each)) for each in check_plan.causes),
+            checks=check_plan.judged,
             checklist=(
-                _Step.filled(each, at=each.at and in_words(each.at), waits_for=checked.waiting(each))
-                for each in checked.checklist
+                _Step.from_facts(each, at=each.at and format_version(each.at), waits_for=check_plan.waiting(each))
+                for each in check_plan.checklist
             ),
-            diagnosis=_diagnosis(checked.diagnosis, gate_of),
-            changed_since=changed and changed.since,
-            changes=changed.changes if changed else (),
-            changes_unread=changed.unread if changed else (),
+            diagnosis=_diagnosis(check_plan.diagnosis, gate_of),
+            changed_since=recent_changes and recent_changes.since,
+            changes=recent_changes.changes if recent_changes else (),
+            changes_unread=recent_changes.unread if recent_changes else (),
             since=facts.since,
             suppressed=(
-                _Suppressed.filled(each.by, finding=_Finding.filled(each.finding, gate=gate_of(each.finding)))
-                for each in checked.suppressed
+                _Suppressed.from_facts(each.by, finding=_Finding.from_facts(each.finding, gate=gate_of(each.finding)))
+                for each in check_plan.suppressed
             ),
-            findings=(_Finding.filled(each, gate=gate_of(each)) for each in checked.findings),
+            findings=(_Finding.from_facts(each, gate=gate_of(each)) for each in check_plan.findings),
         )
 
 
-def _diagnosis(told: symptoms.SymptomDiagnosis | None, gate_of: GateOf) -> _Diagnosis | None:
-    if told is None:
+def _diagnosis(diagnosis: symptoms.SymptomDiagnosis | None, gate_of: GateLookup) -> _Diagnosis | None:
+    if diagnosis is None:
         return None
-    unknown = (_Finding.filled(each, gate=gate_of(each)) for each in told.unknown)
-    return _Diagnosis.filled(told, unknown=unknown)
+    unknown = (_Finding.from_facts(each, gate=gate_of(each)) for each in diagnosis.unknown)
+    return _Diagnosis.from_facts(diagnosis, unknown=unknown)

@@ -7,44 +7,44 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from kubectl_eksdoc.amazon.versions import in_words
+from kubectl_eksdoc.amazon.versions import format_version
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.drain.report import rows
 from kubectl_eksdoc.drain.report.page import budgets
 from kubectl_eksdoc.drain.report.plan import BAD as SIGNS_BAD
 from kubectl_eksdoc.drain.report.plan import GOOD as SIGNS_GOOD
-from kubectl_eksdoc.drain.report.plan import OPEN as SIGNS_OPEN
+from kubectl_eksdoc.drain.report.plan import UNKNOWN_SYMBOL as SIGNS_OPEN
 from kubectl_eksdoc.drain.report.plan import WARN, DrainView
 from kubectl_eksdoc.drain.report.rows import NONE
-from kubectl_eksdoc.drain.report.timeline import NO_GROUP, over_the_drain
-from kubectl_eksdoc.drain.report.verdict import verdict
+from kubectl_eksdoc.drain.report.timeline import NO_GROUP, drain_timeline
+from kubectl_eksdoc.drain.report.verdict import plan_summary
 from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, When
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.pages import (
     TONES,
     Html,
-    advice,
-    bullets,
+    remedy_block,
+    bullet_list,
     command_list,
-    el,
-    folded,
-    lines,
-    more,
-    put,
-    table,
+    element,
+    collapsible,
+    html_lines,
+    omitted_note,
+    concat,
+    html_table,
 )
-from kubectl_eksdoc.report.report import SIGNS
+from kubectl_eksdoc.report.report import SYMBOLS
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    Look,
+    Appearance,
     Row,
-    columns_of,
-    counted,
-    cut,
-    listing,
+    as_columns,
+    pluralize,
+    truncate,
+    list_names,
     number_column,
 )
 
@@ -53,16 +53,16 @@ from . import verdict as check_verdict
 from .verdict import (
     AreaLight,
     AreaPart,
-    GateOf,
+    GateLookup,
     area_parts,
-    gates,
-    of_aws,
+    gate_lookup,
+    findings_without_aws,
 )
 
-MOST_ALIKE = 12
+MAX_SIMILAR_FINDINGS = 12
 """Findings of one code and status in an area that the page shows; users do not read more of them."""
 
-LONGEST_NAME = 120
+MAX_SUBJECT_LENGTH = 120
 """Characters of the subject of a finding: some findings are about hundreds of nodes."""
 
 
@@ -71,7 +71,7 @@ class CountedFindings(NamedTuple):
 
     code: Code
     status: Status
-    left: int
+    not_shown: int
 
 
 @frozen
@@ -83,25 +83,25 @@ class CheckPage(CachedProperties):
     tool_version: str
 
     @cached_property
-    def parts(self) -> tuple[AreaPart, ...]:
+    def area_parts(self) -> tuple[AreaPart, ...]:
         """All areas, in their order."""
         return area_parts(self.plan)
 
     @cached_property
-    def worst_first(self) -> tuple[AreaPart, ...]:
+    def worst_parts_first(self) -> tuple[AreaPart, ...]:
         """The areas with checks, the worst first."""
-        seen = (part for part in self.parts if part.judged)
-        return tuple(sorted(seen, key=lambda part: (part.light.value, _rank(part))))
+        checked_parts = (part for part in self.area_parts if part.judged)
+        return tuple(sorted(checked_parts, key=lambda part: (part.light.value, _part_rank(part))))
 
     @cached_property
-    def gate_of(self) -> GateOf:
-        return gates(self.plan)
+    def gate_of(self) -> GateLookup:
+        return gate_lookup(self.plan)
 
     @cached_property
     def anchors(self) -> Mapping[Finding, str]:
         """Anchors of the findings that are shown."""
-        kept = (found for part in self.worst_first for found in few((*part.counting, *part.others))[0])
-        return {found: f"finding-{number}" for number, found in enumerate(dict.fromkeys(kept), 1)}
+        shown_findings = (found for part in self.worst_parts_first for found in first_of_each_code((*part.counted, *part.others))[0])
+        return {found: f"finding-{number}" for number, found in enumerate(dict.fromkeys(shown_findings), 1)}
 
     @cached_property
     def drain(self) -> DrainView | None:
@@ -119,36 +119,36 @@ class CheckPage(CachedProperties):
         names = dict.fromkeys(target.node.group for target in self.drain.targets)
         return {name: f"drain-{number}" for number, name in enumerate(names, 1)}
 
-    def link(self, found: Finding) -> str:
+    def anchor_of(self, finding: Finding) -> str:
         """The anchor of the finding itself, or of its area where it is only counted."""
-        return self.anchors.get(found) or next(
-            (part.anchor for part in self.worst_first if found in part.counting), "findings"
+        return self.anchors.get(finding) or next(
+            (part.anchor for part in self.worst_parts_first if finding in part.counted), "findings"
         )
 
 
-def about(found: Finding) -> str:
+def subject_text(finding: Finding) -> str:
     """The subject of the finding in one line, cut to the maximum length."""
-    return cut(f"{found.subject.kind} {found.subject}", LONGEST_NAME, Look())
+    return truncate(f"{finding.subject.kind} {finding.subject}", MAX_SUBJECT_LENGTH, Appearance())
 
 
-def few(found: Iterable[Finding], most: int = MOST_ALIKE) -> tuple[list[Finding], list[CountedFindings]]:
+def first_of_each_code(findings: Iterable[Finding], limit: int = MAX_SIMILAR_FINDINGS) -> tuple[list[Finding], list[CountedFindings]]:
     """The first `limit` of each code and status, and the number of the others. A single further one is shown, too."""
-    alike: dict[tuple[str, Status], list[Finding]] = defaultdict(list)
-    every = list(found)
-    for each in every:
-        alike[each.code.name, each.status].append(each)
-    left = {key: len(some) - most for key, some in alike.items() if len(some) > most + 1}
-    seen: Counter[tuple[str, Status]] = Counter()
-    kept = []
-    for each in every:
-        key = (each.code.name, each.status)
-        seen[key] += 1
-        if key not in left or seen[key] <= most:
-            kept.append(each)
-    return kept, [CountedFindings(alike[key][0].code, key[1], count) for key, count in left.items()]
+    similar_findings: dict[tuple[str, Status], list[Finding]] = defaultdict(list)
+    all_findings = list(findings)
+    for finding in all_findings:
+        similar_findings[finding.code.name, finding.status].append(finding)
+    counts_left = {key: len(some) - limit for key, some in similar_findings.items() if len(some) > limit + 1}
+    shown_counts: Counter[tuple[str, Status]] = Counter()
+    shown_findings = []
+    for finding in all_findings:
+        key = (finding.code.name, finding.status)
+        shown_counts[key] += 1
+        if key not in counts_left or shown_counts[key] <= limit:
+            shown_findings.append(finding)
+    return shown_findings, [CountedFindings(similar_findings[key][0].code, key[1], count) for key, count in counts_left.items()]
 
 
-def _rank(part: AreaPart) -> Sequence[int]:
+def _part_rank(part: AreaPart) -> Sequence[int]:
     """Smaller for worse: by the number of findings of each severity."""
     severities = Counter(each.severity for each in part.fails or part.unknown)
     return [-severities[severity] for severity in Severity]
@@ -157,38 +157,38 @@ def _rank(part: AreaPart) -> Sequence[int]:
 # The replacement of the nodes as the check has planned it: by node group, over time, and with budget headroom.
 
 
-MOST_BUDGETS = 40
+MAX_BUDGETS = 40
 """Budgets whose headroom a page shows; the worst come first."""
-_MOST_NAMES = 8
+_MAX_NAMES = 8
 
-_PLAN = "kubectl eksdoc drain plan "
-_HOW = (
+_PLAN_COMMAND = "kubectl eksdoc drain plan "
+_PLAN_NOTE = (
     "As the update of a managed node group does it: one new node joins first; pods without a controller and with"
     " emptyDir are evicted, too. No order was searched."
 )
 
 
-def drain(shown: CheckPage) -> Html:
+def drain_section(check_page: CheckPage) -> Html:
     """Empty where there is nothing to drain, or no plan."""
-    view = shown.drain
+    view = check_page.drain
     if view is None:
         return Html("")
-    target = in_words(shown.plan.facts.way.target)
-    return lines(
+    target = format_version(check_page.plan.facts.path.target)
+    return html_lines(
         [
-            el("p", f"All nodes that are older than {target}. ", verdict(view)),
-            el("p", _HOW, " What blocks is among the findings." if shown.plan.wish.whole else "", class_="soft"),
-            _groups(shown, view),
-            el("h3", "Over time"),
-            over_the_drain(view) or el("p", "No node can be emptied, so there is no course of time to show."),
-            _budgets(view),
-            _own_pages(shown),
+            element("p", f"All nodes that are older than {target}. ", plan_summary(view)),
+            element("p", _PLAN_NOTE, " What blocks is among the findings." if check_page.plan.scope.is_complete else "", class_="soft"),
+            _group_table(check_page, view),
+            element("h3", "Over time"),
+            drain_timeline(view) or element("p", "No node can be emptied, so there is no course of time to show."),
+            _budget_section(view),
+            _group_plan_commands(check_page),
         ]
     )
 
 
-def _groups(shown: CheckPage, view: DrainView) -> Html:
-    columns = columns_of(
+def _group_table(check_page: CheckPage, view: DrainView) -> Html:
+    columns = as_columns(
         "NODE GROUP",
         number_column("NODES"),
         number_column("CAN GO"),
@@ -197,192 +197,192 @@ def _groups(shown: CheckPage, view: DrainView) -> Html:
         "VERDICT",
         "NOT EMPTIED",
     )
-    rows = [_group(view, name, anchor) for name, anchor in shown.group_anchors.items()]
-    return table(columns, rows)
+    rows = [_group_row(view, name, anchor) for name, anchor in check_page.group_anchors.items()]
+    return html_table(columns, rows)
 
 
-def _group(view: DrainView, name: str, anchor: str) -> Row:
+def _group_row(view: DrainView, name: str, anchor: str) -> Row:
     targets = [target for target in view.targets if target.node.group == name]
     drained = [target for target in targets if target.order]
-    done = [view.spans[each.node.name].done_s for each in drained if each.node.name in view.spans]
-    names = [target.node.name for target in targets if not target.order]
+    done_seconds = [view.spans[each.node.name].done_s for each in drained if each.node.name in view.spans]
+    not_drained = [target.node.name for target in targets if not target.order]
     return [
-        el("b", name or NO_GROUP, id=anchor),
+        element("b", name or NO_GROUP, id=anchor),
         len(targets),
         len(drained),
         sum(target.evictions for target in drained),
-        duration(max(done)) if done else NONE,
-        _standing(targets),
-        listing(names, _MOST_NAMES, Look()) or NONE,
+        format_duration(max(done_seconds)) if done_seconds else NONE,
+        _group_verdict(targets),
+        list_names(not_drained, _MAX_NAMES, Appearance()) or NONE,
     ]
 
 
-def _standing(targets: Sequence[DrainTarget]) -> Cell:
+def _group_verdict(targets: Sequence[DrainTarget]) -> Cell:
     """Whether all, some or no nodes of a group can be drained."""
     drained = sum(target.order > 0 for target in targets)
     if drained == len(targets):
-        sign, tone = SIGNS_GOOD
-        return Cell(f"{sign} all can go", tone)
+        symbol, tone = SIGNS_GOOD
+        return Cell(f"{symbol} all can go", tone)
     unknown = any(target.verdict is TargetVerdict.UNKNOWN for target in targets)
-    sign, tone = WARN if drained else SIGNS_OPEN if unknown else SIGNS_BAD
-    return Cell(f"{sign} {'some can go' if drained else 'not judged' if unknown else 'none can go'}", tone)
+    symbol, tone = WARN if drained else SIGNS_OPEN if unknown else SIGNS_BAD
+    return Cell(f"{symbol} {'some can go' if drained else 'not judged' if unknown else 'none can go'}", tone)
 
 
-def _budgets(view: DrainView) -> Html:
-    told = budgets(view, MOST_BUDGETS)
-    return put(el("h3", "Headroom of the budgets"), told) if told else Html("")
+def _budget_section(view: DrainView) -> Html:
+    budget_table = budgets(view, MAX_BUDGETS)
+    return concat(element("h3", "Headroom of the budgets"), budget_table) if budget_table else Html("")
 
 
-def _own_pages(shown: CheckPage) -> Html:
+def _group_plan_commands(check_page: CheckPage) -> Html:
     """The plan commands of the checklist, which are directed to the same cluster."""
-    plans = dict.fromkeys(
+    commands = dict.fromkeys(
         f"{line} -o html"
-        for step in shown.plan.checklist
+        for step in check_page.plan.checklist
         for line in step.commands
-        if line.startswith(_PLAN) and "--nodegroup" in line
+        if line.startswith(_PLAN_COMMAND) and "--nodegroup" in line
     )
-    if not plans:
+    if not commands:
         return Html("")
-    said = "The whole plan of one group, each with its own page:"
-    return el("div", el("p", said), command_list(list(plans)), class_="card")
+    text = "The whole plan of one group, each with its own page:"
+    return element("div", element("p", text), command_list(list(commands)), class_="card")
 
 
 # The findings by area, the worst first: a line for each, with its remedy below and its evidence folded; and unknown
 # answers with the missing right or fact, which are no passes.
 
 
-BAD, OPEN, GOOD = ("✗", "bad"), ("?", "open"), ("✓", "good")
-PASSED_OVER = ("○", "unseen")
+BAD_SYMBOL, OPEN_SYMBOL, GOOD_SYMBOL = ("✗", "bad"), ("?", "open"), ("✓", "good")
+NOT_COUNTED_SYMBOL = ("○", "unseen")
 
 LIGHTS = {
-    AreaLight.GRAVE: ("✗", "bad", "something critical or high fails"),
+    AreaLight.SERIOUS: ("✗", "bad", "something critical or high fails"),
     AreaLight.FAILS: ("!", "warn", "something less severe fails"),
     AreaLight.UNKNOWN: ("?", "open", "something is not known"),
-    AreaLight.PASSED_OVER: (*PASSED_OVER, "nothing counts, but for --fail-on or a suppression alone"),
+    AreaLight.NOT_COUNTED: (*NOT_COUNTED_SYMBOL, "nothing counts, but for --fail-on or a suppression alone"),
     AreaLight.FINE: ("✓", "good", "all that was checked is fine"),
-    AreaLight.UNSEEN: ("–", "unseen", "not checked"),
+    AreaLight.NOT_CHECKED: ("–", "unseen", "not checked"),
 }
 """The symbol, the CSS class, and the meaning of each light."""
 
 
-_LONGEST = 400
+_MAX_MESSAGE_LENGTH = 400
 """Characters of a message in one line of the list; the full text is below it."""
-_MOST_EVIDENCE = 25
-_MOST_NODES = 6
-_STATUS = {Status.FAIL: "fail", Status.UNKNOWN: "are not known", Status.PASS: "block nothing"}
+_MAX_EVIDENCE = 25
+_MAX_NODES = 6
+_STATUS_TEXTS = {Status.FAIL: "fail", Status.UNKNOWN: "are not known", Status.PASS: "block nothing"}
 
 
-def findings(shown: CheckPage) -> Html:
+def findings_section(check_page: CheckPage) -> Html:
     """All checked areas, also those without findings."""
-    return lines(_area(shown, part) for part in shown.worst_first)
+    return html_lines(_area_section(check_page, part) for part in check_page.worst_parts_first)
 
 
-def _area(shown: CheckPage, part: AreaPart) -> Html:
-    sign, tone, _ = LIGHTS[part.light]
-    head = el("h3", el("span", f"{sign} {part.title}", class_=tone), " ", el("span", part.figures, class_="soft"),
+def _area_section(check_page: CheckPage, part: AreaPart) -> Html:
+    symbol, tone, _ = LIGHTS[part.light]
+    head = element("h3", element("span", f"{symbol} {part.title}", class_=tone), " ", element("span", part.figures, class_="soft"),
               id=part.anchor)  # fmt: skip
-    besides = f"{counted(len(part.others), 'finding')} that {'blocks' if len(part.others) == 1 else 'block'} nothing"
-    others = folded(besides, el("div", lines(_cards(shown, part.others)))) if part.others else ""
-    return put(head, lines([*_cards(shown, part.counting), others]))
+    others_title = f"{pluralize(len(part.others), 'finding')} that {'blocks' if len(part.others) == 1 else 'block'} nothing"
+    others = collapsible(others_title, element("div", html_lines(_finding_cards(check_page, part.others)))) if part.others else ""
+    return concat(head, html_lines([*_finding_cards(check_page, part.counted), others]))
 
 
-def _cards(shown: CheckPage, found: Sequence[Finding]) -> Iterator[Html]:
-    kept, counted_only = few(found)
-    for each in kept:
-        sign, tone = SIGNS[each.status]
-        word = "unknown" if each.status is Status.UNKNOWN else each.severity.value
-        head = el("span", f"{sign} {word}", class_=f"code {TONES[tone]}")
-        summary = put(head, " ", el("b", about(each)), f": {cut(each.message, _LONGEST, Look())}")
-        yield folded(summary, _inside(shown, each))
+def _finding_cards(check_page: CheckPage, findings: Sequence[Finding]) -> Iterator[Html]:
+    shown_findings, counted_only = first_of_each_code(findings)
+    for finding in shown_findings:
+        symbol, tone = SYMBOLS[finding.status]
+        severity_text = "unknown" if finding.status is Status.UNKNOWN else finding.severity.value
+        head = element("span", f"{symbol} {severity_text}", class_=f"code {TONES[tone]}")
+        summary = concat(head, " ", element("b", subject_text(finding)), f": {truncate(finding.message, _MAX_MESSAGE_LENGTH, Appearance())}")
+        yield collapsible(summary, _card_body(check_page, finding))
     for rest in counted_only:
-        yield more(rest.left, f"of {rest.code.name} that {_STATUS[rest.status]}")
+        yield omitted_note(rest.not_shown, f"of {rest.code.name} that {_STATUS_TEXTS[rest.status]}")
 
 
-def _inside(shown: CheckPage, found: Finding) -> Html:
-    name = f"{found.subject.kind} {found.subject}"
-    too_long = len(name) > LONGEST_NAME or len(found.message) > _LONGEST  # the line above is cut
-    kept, left = found.evidence[:_MOST_EVIDENCE], len(found.evidence[_MOST_EVIDENCE:])
-    evidence = bullets([*kept, *([f"and {left} more (in -o json)"] if left else [])], "evidence")
+def _card_body(check_page: CheckPage, finding: Finding) -> Html:
+    name = f"{finding.subject.kind} {finding.subject}"
+    has_full_text = len(name) > MAX_SUBJECT_LENGTH or len(finding.message) > _MAX_MESSAGE_LENGTH  # the line above is cut
+    shown_evidence, hidden_count = finding.evidence[:_MAX_EVIDENCE], len(finding.evidence[_MAX_EVIDENCE:])
+    evidence = bullet_list([*shown_evidence, *([f"and {hidden_count} more (in -o json)"] if hidden_count else [])], "evidence")
     # Its code, its severity, and the step that waits for it.
-    waits = "blocks nothing"
-    if found.status is not Status.PASS:
-        gate = shown.gate_of(found)
-        done = "to be known" if found.status is Status.UNKNOWN else "to be fixed"
-        waits = "no step waits for it" if gate is None else f"{done} {check_verdict.before(shown.plan, gate)}"
+    waiting_text = "blocks nothing"
+    if finding.status is not Status.PASS:
+        gate = check_page.gate_of(finding)
+        what_is_due = "to be known" if finding.status is Status.UNKNOWN else "to be fixed"
+        waiting_text = "no step waits for it" if gate is None else f"{what_is_due} {check_verdict.before_gate(check_page.plan, gate)}"
     # For a drain finding: the nodes that it keeps from being drained, by the plan of the drain.
-    drains = found.status is not Status.PASS and found.code in Code.of_area("drain")
-    nodes = shown.drain.holds_up(found) if drains and shown.drain is not None else ()
-    link = el("a", "the replacement of the nodes", href="#drain")
+    is_drain_finding = finding.status is not Status.PASS and finding.code in Code.of_areas("drain")
+    blocked_nodes = check_page.drain.blocked_nodes(finding) if is_drain_finding and check_page.drain is not None else ()
+    link = element("a", "the replacement of the nodes", href="#drain")
     parts = [
-        el("p", f"{found.code.name} · {found.severity.value} · {waits}", class_="soft"),
-        folded("In full", el("p", f"{name}: {found.message}")) if too_long else "",
-        el("p", "Missing: ", el("b", found.missing)) if found.missing else "",
-        el("p", f"Holds up {listing(nodes, _MOST_NODES, Look())}: see ", link, ".") if nodes else put(),
+        element("p", f"{finding.code.name} · {finding.severity.value} · {waiting_text}", class_="soft"),
+        collapsible("In full", element("p", f"{name}: {finding.message}")) if has_full_text else "",
+        element("p", "Missing: ", element("b", finding.missing)) if finding.missing else "",
+        element("p", f"Holds up {list_names(blocked_nodes, _MAX_NODES, Appearance())}: see ", link, ".") if blocked_nodes else concat(),
         *(
-            advice(each.when.value, each.text, [each.command] if each.command else [])
+            remedy_block(each.when.value, each.text, [each.command] if each.command else [])
             for when in When
-            for each in found.remedy
+            for each in finding.remedy
             if each.when is when
         ),
-        folded(f"Evidence: {counted(len(found.evidence), 'line')}", evidence),
+        collapsible(f"Evidence: {pluralize(len(finding.evidence), 'line')}", evidence),
     ]
-    return el("div", lines(parts), id=shown.anchors.get(found, False))
+    return element("div", html_lines(parts), id=check_page.anchors.get(finding, False))
 
 
 # Unknown answers.
 
 
-_MOST_ROWS = 100
+_MAX_ROWS = 100
 """Rows: answers with the same missing data and the same reason share one."""
-_MOST_REASONS = 3
+_MAX_REASONS = 3
 """Rows for the reasons of one code and missing data; further reasons are counted in one more row."""
 
 
-def unknown(shown: CheckPage) -> Html:
+def unknown_section(check_page: CheckPage) -> Html:
     """Empty where everything is known."""
-    by_aws = of_aws(shown.plan)
-    seen = frozenset(by_aws)
-    groups = _alike(found for part in shown.worst_first for found in part.unknown if found not in seen)
-    columns = columns_of("MISSING", "WHAT AND WHY", "OF", Column("CODE", drop=1))
-    answers = table(columns, [_row(shown, some) for some in groups[:_MOST_ROWS]])
-    unread = [read for read in shown.plan.facts.cluster.reads if not read.known]
-    lists = folded(f"{counted(len(unread), 'kind')} not read completely", table(*rows.unread(unread)))
-    return lines([_aws(shown, by_aws), put(answers, more(sum(map(len, groups[_MOST_ROWS:])))), lists])
+    without_aws = findings_without_aws(check_page.plan)
+    without_aws_set = frozenset(without_aws)
+    groups = _similar_findings(found for part in check_page.worst_parts_first for found in part.unknown if found not in without_aws_set)
+    columns = as_columns("MISSING", "WHAT AND WHY", "OF", Column("CODE", drop_order=1))
+    answers = html_table(columns, [_unknown_row(check_page, some) for some in groups[:_MAX_ROWS]])
+    not_read = [read for read in check_page.plan.facts.cluster.reads if not read.known]
+    lists = collapsible(f"{pluralize(len(not_read), 'kind')} not read completely", html_table(*rows.not_read(not_read)))
+    return html_lines([_aws_section(check_page, without_aws), concat(answers, omitted_note(sum(map(len, groups[_MAX_ROWS:])))), lists])
 
 
-def _aws(shown: CheckPage, found: Sequence[Finding]) -> Html:
+def _aws_section(check_page: CheckPage, findings: Sequence[Finding]) -> Html:
     """The common reason of many unknown answers, once."""
-    eks = shown.plan.facts.eks
+    eks = check_page.plan.facts.eks
     if not isinstance(eks, Unknown):
         return Html("")
-    missing = put(" Missing: ", el("b", eks.missing), ".") if eks.missing else ""
-    said = el("p", el("b", "? Nothing of AWS is known: "), f"{eks.why}.", missing, class_="open")
-    codes = el("p", ", ".join(sorted({each.code.name for each in found})))
-    return put(said, folded(f"Unknown by that: {counted(len(found), 'answer')}", codes) if found else "")
+    missing = concat(" Missing: ", element("b", eks.missing), ".") if eks.missing else ""
+    reason_line = element("p", element("b", "? Nothing of AWS is known: "), f"{eks.why}.", missing, class_="open")
+    codes = element("p", ", ".join(sorted({each.code.name for each in findings})))
+    return concat(reason_line, collapsible(f"Unknown by that: {pluralize(len(findings), 'answer')}", codes) if findings else "")
 
 
-def _alike(found: Iterable[Finding]) -> list[list[Finding]]:
+def _similar_findings(findings: Iterable[Finding]) -> list[list[Finding]]:
     """Groups by missing data, and by reason."""
-    lacks: dict[tuple[str, str], dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
-    for each in found:
-        lacks[each.code.name, each.missing][_reason(each)].append(each)
+    findings_by_reason: dict[tuple[str, str], dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
+    for each in findings:
+        findings_by_reason[each.code.name, each.missing][_reason_of(each)].append(each)
     groups: list[list[Finding]] = []
-    for reasons in lacks.values():
-        every = list(reasons.values())
-        rest = [each for some in every[_MOST_REASONS:] for each in some]
-        groups += every[:_MOST_REASONS] + ([rest] if rest else [])
+    for reasons in findings_by_reason.values():
+        reason_groups = list(reasons.values())
+        other_findings = [each for some in reason_groups[_MAX_REASONS:] for each in some]
+        groups += reason_groups[:_MAX_REASONS] + ([other_findings] if other_findings else [])
     return groups
 
 
-def _reason(found: Finding) -> str:
+def _reason_of(finding: Finding) -> str:
     """The message without the subject's name, to compare findings about several subjects."""
-    return found.message.replace(str(found.subject), "").replace(found.subject.name, "")
+    return finding.message.replace(str(finding.subject), "").replace(finding.subject.name, "")
 
 
-def _row(shown: CheckPage, found: Sequence[Finding]) -> Row:
-    first = found[0]
-    others = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    left = len(set(map(_reason, found))) - 1
-    reasons = f"; and {counted(left, 'other reason')} (in -o json)" if left else ""
-    link = el("a", first.code.name, href=f"#{shown.link(first)}")
-    return [first.missing or "a fact that nothing tells", f"{first.message}{reasons}", f"{about(first)}{others}", link]
+def _unknown_row(check_page: CheckPage, findings: Sequence[Finding]) -> Row:
+    first = findings[0]
+    others = f" and {len(findings) - 1} more" if len(findings) > 1 else ""
+    other_reasons = len(set(map(_reason_of, findings))) - 1
+    reasons_text = f"; and {pluralize(other_reasons, 'other reason')} (in -o json)" if other_reasons else ""
+    link = element("a", first.code.name, href=f"#{check_page.anchor_of(first)}")
+    return [first.missing or "a fact that nothing tells", f"{first.message}{reasons_text}", f"{subject_text(first)}{others}", link]

@@ -11,40 +11,40 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws_operations import UPDATE_NODE_GROUP, AwsOperation
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.knowledge import file
-from kubectl_eksdoc.model.permissions import ALL as OPT_INS
-from kubectl_eksdoc.model.permissions import OptIn, Permission
+from kubectl_eksdoc.model.knowledge import knowledge_file
+from kubectl_eksdoc.model.permissions import OPT_INS as OPT_INS
+from kubectl_eksdoc.model.permissions import OptInRight, Permission
 
 
-def _asked(part: str) -> Mapping[str, tuple[AwsOperation, ...]]:
+def _operations(part: str) -> Mapping[str, tuple[AwsOperation, ...]]:
     """The operations of a part of `knowledge/rights.json`, by their names."""
     return {
-        name: tuple(getattr(questions, each) for each in words.split()) for name, words in file("rights")[part].items()
+        name: tuple(getattr(questions, each) for each in words.split()) for name, words in knowledge_file("rights")[part].items()
     }
 
 
-WISHES = tuple(f"coredns-lameduck {flag}" for flag in ("--set", "--place", "--autoscale"))
+SHOWN_CHANGES = tuple(f"coredns-lameduck {flag}" for flag in ("--set", "--place", "--autoscale"))
 """Changes of CoreDNS that are shown before they are applied."""
 
-OF_FIX = _asked("fixes")
+BY_FIX = _operations("fixes")
 """The operations of one fix of ``imds-probe --apply``, and of no other."""
 
-OF_EVIDENCE = _asked("evidence")
+BY_EVIDENCE = _operations("evidence")
 """The operations of one source of ``imds-probe --evidence``, and of no other."""
 
 BY_COMMAND: Mapping[str, tuple[AwsOperation, ...]] = {
-    **_asked("questions"),
-    "imds-probe --evidence": tuple(question for each in OF_EVIDENCE.values() for question in each),
-    "imds-probe --apply": tuple(question for each in OF_FIX.values() for question in each),
+    **_operations("questions"),
+    "imds-probe --evidence": tuple(question for each in BY_EVIDENCE.values() for question in each),
+    "imds-probe --apply": tuple(question for each in BY_FIX.values() for question in each),
 }
 """The operations of each command that calls AWS, each with its IAM actions; those of a flag come in addition to those
 of the command without it, except for `COMPLETE`."""
 
-WHOLE = frozenset((*WISHES, "addon-diff --after", "coredns-lameduck --apply", "imds-probe --active"))
+COMPLETE = frozenset((*SHOWN_CHANGES, "addon-diff --after", "coredns-lameduck --apply", "imds-probe --active"))
 """These call only the operations in their own entry."""
 
 
-DOUBTS: Mapping[AwsOperation, str] = {
+POSSIBLE_REQUIREMENTS: Mapping[AwsOperation, str] = {
     UPDATE_NODE_GROUP: (
         "For a node group with a custom launch template, eks:UpdateNodegroupVersion may require more "
         "permissions: ec2:RunInstances, and with it ec2:CreateTags and iam:PassRole. That is known "
@@ -81,34 +81,34 @@ class Right:
     namespace: str = ""
     karpenter: bool = False
     flag: str = ""
-    opt_in: OptIn | None = None
+    opt_in: OptInRight | None = None
 
     @property
     def unknown_without(self) -> tuple[str, ...]:
         """The finding codes whose answer is unknown without this right, sorted."""
         return tuple(
-            sorted(code.name for code in Code.of_area("drain") if self.verb == "list" and self.resource in code.needs)
+            sorted(code.name for code in Code.of_areas("drain") if self.verb == "list" and self.resource in code.needs)
         )
 
-    def at(self, namespace: str) -> Permission:
+    def permission_in(self, namespace: str) -> Permission:
         return Permission(self.verb, self.resource, self.subresource, namespace)
 
     def __str__(self) -> str:
-        return self.at("").right
+        return self.permission_in("").right
 
     @property
-    def what(self) -> tuple[str, bool, bool, str, bool]:
+    def identity(self) -> tuple[str, bool, bool, str, bool]:
         """Equal for rights that allow the same in the same namespace, whatever the answer lacks without them."""
         return str(self), self.journal, self.probe, self.namespace, self.karpenter
 
     @property
-    def of(self) -> str:
+    def resource_name(self) -> str:
         """As `Permission.of`."""
-        return self.at("").of
+        return self.permission_in("").resource_name
 
 
 @frozen
-class Places:
+class RightNamespaces:
     """Namespaces: `journal` of runs, and of the objects of ``--in-cluster``; `probe` of probe pods; `karpenter` of
     Karpenter."""
 
@@ -116,7 +116,7 @@ class Places:
     probe: str = ""
     karpenter: str = ""
 
-    def of(self, right: Right) -> str:
+    def namespace_of(self, right: Right) -> str:
         """The namespace in which the right is needed, "" for all."""
         if right.journal:
             return self.journal
@@ -125,32 +125,32 @@ class Places:
         return self.karpenter if right.karpenter else right.namespace
 
     def permission(self, right: Right) -> Permission:
-        return right.at(self.of(right))
+        return right.permission_in(self.namespace_of(right))
 
 
-def rights_of(name: str) -> tuple[Right, ...]:
+def read_rights(name: str) -> tuple[Right, ...]:
     """The rights of that name in `knowledge/rights.json`, with those that it includes."""
-    found: list[Right] = []
-    for told in file("rights")["rights"][name]:
-        if isinstance(told, str):
-            found += rights_of(told.removeprefix("@"))
+    rights: list[Right] = []
+    for record in knowledge_file("rights")["rights"][name]:
+        if isinstance(record, str):
+            rights += read_rights(record.removeprefix("@"))
             continue
-        rest = {"required": "lost" not in told, **told}
-        verbs, resources = rest.pop("do").split(), rest.pop("of").split()
-        if "opt_in" in rest:
-            rest["opt_in"] = next(each for each in OPT_INS if each.name == rest["opt_in"])
-        found += (Right(verb, getattr(kinds, each), **rest) for each in resources for verb in verbs)
-    return tuple(found)
+        fields = {"required": "lost" not in record, **record}
+        verbs, resources = fields.pop("do").split(), fields.pop("of").split()
+        if "opt_in" in fields:
+            fields["opt_in"] = next(each for each in OPT_INS if each.name == fields["opt_in"])
+        rights += (Right(verb, getattr(kinds, each), **fields) for each in resources for verb in verbs)
+    return tuple(rights)
 
 
-def needed_with(rights: Iterable[Right], flags: Collection[str], opted: Collection[str]) -> tuple[Right, ...]:
+def needed_rights(rights: Iterable[Right], flags: Collection[str], opt_ins: Collection[str]) -> tuple[Right, ...]:
     """The rights that a command needs with these `flags`, and those of the opt-ins."""
     return tuple(
         each
         for each in rights
-        if (each.flag in flags if each.flag else each.opt_in is None) or (each.opt_in and each.opt_in.name in opted)
+        if (each.flag in flags if each.flag else each.opt_in is None) or (each.opt_in and each.opt_in.name in opt_ins)
     )
 
 
-NOTHING_WITHOUT = (kinds.NODES, kinds.PODS)
+REQUIRED_LISTS = (kinds.NODES, kinds.PODS)
 """Without these nothing can be checked."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.changes.applying import applying_to
+from kubectl_eksdoc.changes.applying import target_arguments
 from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.context import CommandContext
-from kubectl_eksdoc.cli.options import CHANGES, ConfirmationFlags, non_empty, without_from
+from kubectl_eksdoc.cli.options import CHANGES, ConfirmationFlags, given_flags, without_from_args
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -20,9 +20,9 @@ from kubectl_eksdoc.model.connection import CommandTarget
 if TYPE_CHECKING:
     from kubectl_eksdoc.session.session import ClusterSession
 
-    from ..lameduck import Wishes
+    from ..lameduck import DnsChangeRequest
     from ..measurement_plan import MeasurementSettings
-    from ..read import MeasuredBefore
+    from ..read import MeasurementLookup
 
 
 WATCH_FOR_S = 1800.0
@@ -31,7 +31,7 @@ LAMEDUCK = "lameduck"
 
 
 @frozen
-class DnsApply:
+class DnsApplyOptions:
     """How a change is applied.
 
     `dry`: ``client``, ``server`` or "" (no dry run). `accepted`: codes of findings that may be unknown; `resets`:
@@ -70,11 +70,11 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     _add_applying(parser.add_argument_group("Apply"))
 
 
-def add_confirming_to(parser: argparse.ArgumentParser) -> None:
+def add_confirmation(parser: argparse.ArgumentParser) -> None:
     """The confirmation flags, for both a change and a measurement."""
     group = parser.add_argument_group("Confirmation and dry run")
-    unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
-    options.add_confirmation(group, CHANGES, unless)
+    condition_text = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
+    options.add_confirmation(group, CHANGES, condition_text)
     options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")
 
 
@@ -96,7 +96,7 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
         "--watch-for",
         "TIME",
         "stop following the update and its rollout after this time; it continues in EKS (default: "
-        f"{values.duration_text(WATCH_FOR_S)})",
+        f"{values.format_duration(WATCH_FOR_S)})",
         values.some_seconds,
         WATCH_FOR_S,
     )
@@ -104,7 +104,7 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
         group,
         "--verify-for",
         "TIME",
-        f"how long to wait for every pod to load the new Corefile (default: {values.duration_text(VERIFY_FOR_S)})",
+        f"how long to wait for every pod to load the new Corefile (default: {values.format_duration(VERIFY_FOR_S)})",
         values.some_seconds,
         VERIFY_FOR_S,
     )
@@ -116,7 +116,7 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def wishes_from(args: argparse.Namespace) -> Wishes | None:
+def change_request_from(args: argparse.Namespace) -> DnsChangeRequest | None:
     """The requested change, or None.
 
     Raises:
@@ -124,37 +124,37 @@ def wishes_from(args: argparse.Namespace) -> Wishes | None:
     """
     if not (args.set or args.place or args.autoscale):
         return None
-    from ..lameduck import ChangeRefused, Wishes, scale_wished
+    from ..lameduck import ChangeRefusal, DnsChangeRequest, parse_autoscale
 
-    scale = scale_wished(args.autoscale) if args.autoscale else None
-    if isinstance(scale, ChangeRefused):
+    scale = parse_autoscale(args.autoscale) if args.autoscale else None
+    if isinstance(scale, ChangeRefusal):
         raise UsageError(f"--autoscale: {scale.why}", scale.hint)
-    return Wishes(_lameduck(args.set), bool(args.place), scale)
+    return DnsChangeRequest(_parse_lameduck_flag(args.set), bool(args.place), scale)
 
 
-def _lameduck(text: str) -> int | None:
-    from ..lameduck import ChangeRefused, lameduck_wished
+def _parse_lameduck_flag(text: str) -> int | None:
+    from ..lameduck import ChangeRefusal, parse_lameduck
 
     if not text:
         return None
     key, equals, value = text.partition("=")
     if key != LAMEDUCK or not equals:
         raise UsageError(f"--set {text!r} is not known", "What can be set so far: --set lameduck=20s.")
-    found = lameduck_wished(value)
-    if isinstance(found, ChangeRefused):
-        raise UsageError(f"--set: {found.why}", found.hint)
-    return found
+    seconds = parse_lameduck(value)
+    if isinstance(seconds, ChangeRefusal):
+        raise UsageError(f"--set: {seconds.why}", seconds.hint)
+    return seconds
 
 
-def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, measured: bool) -> DnsApply | None:
+def apply_options_from(args: argparse.Namespace, confirmation: ConfirmationFlags, dry_run: str, has_measurement: bool) -> DnsApplyOptions | None:
     """How the change is applied, or None. `confirmation` and `dry_run` belong to the measurement, if there is one.
 
     Raises:
         UsageError: flags do not fit together.
     """
-    found = DnsApply(
-        dry,
-        given,
+    apply_options = DnsApplyOptions(
+        dry_run,
+        confirmation,
         args.accept_unknown,
         args.accept_reset,
         args.force_conflicts,
@@ -162,27 +162,27 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
         args.verify_for,
         args.resume,
     )
-    wished = bool(args.set or args.place or args.autoscale)
-    if measured and (wished or args.apply):
+    has_request = bool(args.set or args.place or args.autoscale)
+    if has_measurement and (has_request or args.apply):
         raise UsageError(
             "--measure looks how CoreDNS is, and a change makes it another", "Change it first, and then measure."
         )
     if not args.apply:
-        usual = DnsApply(accepted=found.accepted, resets=found.resets, force=found.force)
-        if measured:
-            usual = replace(usual, dry=dry, given=given)
-        if found != usual or (not wished and (found.resets or found.force)):
+        defaults = DnsApplyOptions(accepted=apply_options.accepted, resets=apply_options.resets, force=apply_options.force)
+        if has_measurement:
+            defaults = replace(defaults, dry=dry_run, given=confirmation)
+        if apply_options != defaults or (not has_request and (apply_options.resets or apply_options.force)):
             raise UsageError("flags that carry a change out are given without --apply", "Add --apply if you mean it.")
         return None
-    if wished and found.resume:
+    if has_request and apply_options.resume:
         raise UsageError(
             "--resume follows a change as it was started: it takes no new settings", "Leave the wish away."
         )
-    if not wished and not found.resume:
+    if not has_request and not apply_options.resume:
         raise UsageError("--apply wants to know what: --set, --place or --autoscale", "For example --set lameduck=20s.")
-    if found.resume and (found.given.yes or found.dry or found.resets or found.force):
+    if apply_options.resume and (apply_options.given.yes or apply_options.dry or apply_options.resets or apply_options.force):
         raise UsageError("--resume follows a change as it was started: it takes no flags of a new one")
-    return found
+    return apply_options
 
 
 # One request for a change of CoreDNS, and its context.
@@ -193,20 +193,20 @@ class DnsChangeInvocation:
     """`change_request` None: a change that was started before is checked again."""
 
     request: LameduckRequest
-    wishes: Wishes | None
-    apply: DnsApply | None
-    around: CommandContext
+    change_request: DnsChangeRequest | None
+    apply_options: DnsApplyOptions | None
+    context: CommandContext
 
-    def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
+    def connection_args(self, session: ClusterSession) -> tuple[str, ...]:
         """The command-line arguments of this tool that lead to the same cluster."""
-        return applying_to(self.around, session)
+        return target_arguments(self.context, session)
 
-    def reach(self, session: ClusterSession) -> CommandTarget:
-        words = self.reached_by(session)
-        return replace(opening.reach(self.around, session), ours=words, kubectl=self.kubectl(session), applying=words)
+    def command_target(self, session: ClusterSession) -> CommandTarget:
+        args = self.connection_args(session)
+        return replace(opening.command_target(self.context, session), eksdoc=args, kubectl=self.kubectl_args(session), eksdoc_live=args)
 
-    def kubectl(self, session: ClusterSession) -> tuple[str, ...]:
-        return opening.words(self.around, session.cluster.identity.context)
+    def kubectl_args(self, session: ClusterSession) -> tuple[str, ...]:
+        return opening.target_flags(self.context, session.cluster.identity.context)
 
 
 # The request of ``coredns-lameduck``.
@@ -231,12 +231,12 @@ class LameduckRequest:
                 f"coredns-lameduck takes no name, and {args.words[0]!r} is one",
                 "It is about CoreDNS in kube-system. To change it: --set lameduck=20s.",
             )
-        return LameduckRequest(args.accept_unknown, without_from(args))
+        return LameduckRequest(args.accept_unknown, without_from_args(args))
 
     @property
-    def given(self) -> dict[str, object]:
+    def given_options(self) -> dict[str, object]:
         """The given options by flag name."""
-        return non_empty({"accept-unknown": list(self.accepted), "without": list(self.without)})
+        return given_flags({"accept-unknown": list(self.accepted), "without": list(self.without)})
 
 
 # Names and cached measurements that all variants of ``coredns-lameduck`` use.
@@ -246,11 +246,11 @@ NAME = "coredns-lameduck"
 ADDON = coredns.NAME
 
 
-def measured_on(around: CommandContext) -> MeasuredBefore:
+def measurement_lookup(command_context: CommandContext) -> MeasurementLookup:
     """Looks up earlier measurements of this machine."""
     from kubectl_eksdoc.host import cache
 
-    return lambda uid, context: cache.measured(uid, context, around.environ)
+    return lambda uid, context: cache.read_propagation(uid, context, command_context.environ)
 
 
 # The flags of ``coredns-lameduck --measure``: the change during it, its duration, and its pods.
@@ -263,7 +263,7 @@ WAIT_S = 120.0
 
 
 @frozen
-class Measurement:
+class MeasurementRequest:
     """The request for a measurement; None and "": the default. `dry_run`: ``client``, ``server`` or "". `accepted`:
     finding codes that may be unknown."""
 
@@ -273,12 +273,12 @@ class Measurement:
     image: str
     namespace: str
     wait_s: float
-    given: ConfirmationFlags
-    dry: str
+    confirmation: ConfirmationFlags
+    dry_run: str
     accepted: tuple[str, ...] = ()
 
     @property
-    def manner(self) -> MeasurementSettings:
+    def settings(self) -> MeasurementSettings:
         from .. import measurement_plan as manner
 
         happening = manner.Happening(self.happening)
@@ -294,20 +294,20 @@ class Measurement:
     @property
     def flags(self) -> dict[str, object]:
         """The given flags by name."""
-        said = {
+        flag_values = {
             "measure": self.happening,
             "for": self.for_s,
             "answer-timeout": self.timeout_s,
             "image": self.image,
             "probe-namespace": self.namespace,
-            "wait-for": values.duration_text(self.wait_s),
-            "dry-run": self.dry,
+            "wait-for": values.format_duration(self.wait_s),
+            "dry-run": self.dry_run,
             "accept-unknown": list(self.accepted),
         }
-        return non_empty(said)
+        return given_flags(flag_values)
 
 
-def add_measuring(parser: argparse.ArgumentParser) -> None:
+def add_measurement(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Test from pods (creates and deletes pods)")
     add_flag(
         group,
@@ -323,7 +323,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         "--for",
         "TIME",
         "maximum duration (default: 60s; 3m with a change, until the change is over)",
-        partial(_at_most, "FOR"),
+        partial(_limited_seconds, "FOR"),
         dest="measure_for",
     )
     add_flag(
@@ -331,7 +331,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         "--answer-timeout",
         "TIME",
         "a query without an answer within this time is lost (default: 5s, as in resolv.conf)",
-        partial(_at_most, "TIMEOUT"),
+        partial(_limited_seconds, "TIMEOUT"),
     )
     add_text(
         group,
@@ -344,45 +344,45 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         group,
         "--wait-for",
         "TIME",
-        f"timeout for the pods to run, including the image pull (default: {values.duration_text(WAIT_S)})",
-        partial(_at_most, "WAIT"),
+        f"timeout for the pods to run, including the image pull (default: {values.format_duration(WAIT_S)})",
+        partial(_limited_seconds, "WAIT"),
         WAIT_S,
     )
 
 
-def _at_most(of: str, text: str) -> float:
+def _limited_seconds(limit_name: str, text: str) -> float:
     """The next measurement would take the probes of a longer one for stale."""
     from .. import measurement_plan as plan
 
-    found, longest_s = values.some_seconds(text), getattr(plan, f"LONGEST_{of}_S")
-    if found > longest_s:
-        raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.duration_text(longest_s)}")
-    return found
+    seconds, longest_s = values.some_seconds(text), getattr(plan, f"LONGEST_{limit_name}_S")
+    if seconds > longest_s:
+        raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.format_duration(longest_s)}")
+    return seconds
 
 
-def measure_from(
-    args: argparse.Namespace, given: ConfirmationFlags, dry: str, accepted: tuple[str, ...] = ()
-) -> Measurement | None:
+def measurement_request_from(
+    args: argparse.Namespace, confirmation: ConfirmationFlags, dry_run: str, accepted: tuple[str, ...] = ()
+) -> MeasurementRequest | None:
     """The requested measurement, or None. The command reads `confirmation`, `dry_run` and `accepted`, because its other
     variants share them.
 
     Raises:
         UsageError: flags do not fit together.
     """
-    found = Measurement(
+    request = MeasurementRequest(
         args.measure or WATCH,
         args.measure_for,
         args.answer_timeout,
         args.image,
         args.probe_namespace,
         args.wait_for,
-        given,
-        dry,
+        confirmation,
+        dry_run,
         accepted,
     )
     if args.measure:
-        return found
-    if found != Measurement(WATCH, None, None, "", "", WAIT_S, given, dry, accepted):
+        return request
+    if request != MeasurementRequest(WATCH, None, None, "", "", WAIT_S, confirmation, dry_run, accepted):
         raise UsageError(
             "flags of a measurement are given without --measure",
             "Add --measure, --measure=rollout or --measure=eviction.",

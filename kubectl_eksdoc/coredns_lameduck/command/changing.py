@@ -9,224 +9,224 @@ from functools import partial
 
 from kubectl_eksdoc.addon_diff.apply import AddonUpdate
 from kubectl_eksdoc.addon_diff.command import applying as addon
-from kubectl_eksdoc.addon_diff.command.applying import ASKS_EKS_NOTHING, confirm, still
-from kubectl_eksdoc.addon_diff.guards import changing as changed_fields
-from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.command.applying import DRY_RUN_NOTE, confirm, not_accepted
+from kubectl_eksdoc.addon_diff.guards import changing_fields as changed_fields
+from kubectl_eksdoc.addon_diff.judging import field_name
 from kubectl_eksdoc.addon_diff.manifests import objects_of
-from kubectl_eksdoc.addon_diff.outcome import Verdict, expected_of
-from kubectl_eksdoc.addon_diff.report.outcome import Sent, way_back_text
+from kubectl_eksdoc.addon_diff.outcome import Verdict, expected_update
+from kubectl_eksdoc.addon_diff.report.outcome import SentUpdate, rollback_text
 from kubectl_eksdoc.addon_diff.report.update import as_json, update_command
 from kubectl_eksdoc.changes import applying
-from kubectl_eksdoc.changes.applying import Again, Proposal
-from kubectl_eksdoc.changes.engine import World
+from kubectl_eksdoc.changes.applying import SavedChangeRequest, Proposal
+from kubectl_eksdoc.changes.engine import ChangeEnvironment
 from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_values
-from kubectl_eksdoc.cli.options import check_writable, non_empty
+from kubectl_eksdoc.cli.options import check_writable, given_flags
 from kubectl_eksdoc.errors import AwsError, LocalJournalError, UsageError
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.kube.single_objects import ResolverPods
-from kubectl_eksdoc.kubernetes.corefile_edits import CONFIG
+from kubectl_eksdoc.kubernetes.corefile_edits import COREDNS_CONFIG_MAP
 from kubectl_eksdoc.model import kinds, permissions
-from kubectl_eksdoc.model.api_objects import Conflicting, Doc, text_at
+from kubectl_eksdoc.model.api_objects import ApplyConflicts, Doc, nested_string
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE, SavedChange
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
-from kubectl_eksdoc.model.findings import Status, reached
+from kubectl_eksdoc.model.findings import Status, for_target
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
-from kubectl_eksdoc.wiring.runs import maps_of, pods_now
+from kubectl_eksdoc.session.session import AwsRequirement, ClusterNeeds, ClusterSession
+from kubectl_eksdoc.wiring.runs import applied_maps, pods_now
 
 from ..apply import (
-    CONFIG_MAP,
-    After,
+    CONFIG_MAP_STEP,
+    NewCorefile,
     DnsChange,
-    DnsDone,
-    Looking,
-    MapApply,
-    Ready,
-    config_map,
-    ready,
+    DnsChangeOutcome,
+    ReloadCheck,
+    ConfigMapApply,
+    PreparedChange,
+    config_map_manifest,
+    prepare_change,
     resets,
-    reverting,
+    prepare_revert,
 )
 from ..deployed import OBJECTS, corefile_of
-from ..lameduck import Wishes, has_reload
-from ..read import KINDS, NO_METRICS, VerificationEdges, dns_facts, failed_before
+from ..lameduck import DnsChangeRequest, has_reload
+from ..read import KINDS, NO_METRICS, VerificationEdges, dns_facts, failed_reloads
 from ..report import commands
 from ..report.change import DnsChangeReport
-from ..report.commands import back_of_map
+from ..report.commands import config_map_rollback
 from ..run import Taken, metrics_port
 from .change_options import (
     ADDON,
     NAME,
-    DnsApply,
+    DnsApplyOptions,
     DnsChangeInvocation,
     LameduckRequest,
-    measured_on,
+    measurement_lookup,
 )
 
 COMMAND = f"{NAME} --apply"
-_ASKS_NOBODY = "a dry run sends no request; --dry-run=server asks the API server"
+_CLIENT_DRY_RUN_NOTE = "a dry run sends no request; --dry-run=server asks the API server"
 _DRIFTED = "CoreDNS is not as it was when the change was shown"
 
 
-def changing(
-    request: LameduckRequest, wishes: Wishes | None, apply: DnsApply | None, around: CommandContext
+def change_coredns(
+    request: LameduckRequest, change_request: DnsChangeRequest | None, apply_options: DnsApplyOptions | None, context: CommandContext
 ) -> CommandAnswer:
     """Show the change, or carry it out.
 
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    DnsChangeReport.check(around.options.output)
-    asking = DnsChangeInvocation(request, wishes, apply, around)
-    if apply is not None:
-        applying.check_live(around, apply.dry == "client")
-        if not apply.dry and not apply.resume:
-            check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
+    DnsChangeReport.check_format(context.options.output)
+    invocation = DnsChangeInvocation(request, change_request, apply_options, context)
+    if apply_options is not None:
+        applying.check_live(context, apply_options.dry == "client")
+        if not apply_options.dry and not apply_options.resume:
+            check_writable(context.environ, COMMAND, f"{NAME} without --apply reads only")
     needs = ClusterNeeds(
         "addon-diff",
         (*KINDS, kinds.NAMESPACES),
         tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS))),
-        aws=AwsUse.REQUIRED,
+        aws=AwsRequirement.REQUIRED,
     )
-    with opening.explaining(COMMAND):
-        session = opening.opened(around, needs)
-        opening.told(session, around)
-        if apply is not None and apply.resume:
-            return _resumed(asking, apply, session)
-        return _changed(asking, session)
+    with opening.explain_forbidden(COMMAND):
+        session = opening.open_session(context, needs)
+        opening.note_session(session, context)
+        if apply_options is not None and apply_options.resume:
+            return _resume(invocation, apply_options, session)
+        return _change(invocation, session)
 
 
-def again(change: Again, around: CommandContext) -> CommandAnswer:
+def again(change: SavedChangeRequest, context: CommandContext) -> CommandAnswer:
     """As `change_coredns`. A completed update of the add-on is reverted by another update."""
     if change.undo and change.saved.text("sent", "addon"):
-        return addon.again(change, around)
-    apply = DnsApply(undo=change.id) if change.undo else DnsApply(resume=change.id)
-    return changing(LameduckRequest(()), None, apply, around)
+        return addon.again(change, context)
+    apply_options = DnsApplyOptions(undo=change.id) if change.undo else DnsApplyOptions(resume=change.id)
+    return change_coredns(LameduckRequest(()), None, apply_options, context)
 
 
-def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAnswer:
-    around, apply = asking.around, asking.apply
-    ready = prepared(asking, session)
-    report = _view(asking, session, ready)
-    if apply is None:
-        return opening.answer(report, around, code(asking, report))
-    if apply.dry:
-        return _dry(asking, apply, ready, report)
-    refused = None
-    if ready.guards:
-        refused = f"nothing is changed: {'; '.join(guard.why for guard in ready.guards)}", streams.FAILS
-    elif ready.change.nothing:
-        refused = "nothing is changed: it is so already, and kept where it lasts", _left(asking, report)
-    what = f"{ADDON} {ready.change.version}" if ready.change.managed else f"{ADDON} Corefile"
-    name, changes = session.believed.cluster.name, report.changes
-    typed = partial(confirm, name, what, changes, ready.weighty, apply.accepted, apply.given, asking.around.ask)
-    proposal = Proposal(report, ready.same, typed, refused)
-    found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, around)
-    return found if isinstance(found, CommandAnswer) else _carried_out(asking, apply, found, ready, report)
+def _change(invocation: DnsChangeInvocation, session: ClusterSession) -> CommandAnswer:
+    context, apply_options = invocation.context, invocation.apply_options
+    prepared_change = prepare(invocation, session)
+    report = _build_report(invocation, session, prepared_change)
+    if apply_options is None:
+        return opening.report_answer(report, context, preview_exit_code(invocation, report))
+    if apply_options.dry:
+        return _dry_run(invocation, apply_options, prepared_change, report)
+    refusal = None
+    if prepared_change.guards:
+        refusal = f"nothing is changed: {'; '.join(guard.why for guard in prepared_change.guards)}", streams.FAILS
+    elif prepared_change.change.nothing:
+        refusal = "nothing is changed: it is so already, and kept where it lasts", _findings_code(invocation, report)
+    subject_text = f"{ADDON} {prepared_change.change.version}" if prepared_change.change.managed else f"{ADDON} Corefile"
+    name, changes = session.verified_aws.cluster.name, report.changes
+    confirm_change = partial(confirm, name, subject_text, changes, prepared_change.acknowledgements, apply_options.accepted, apply_options.given, invocation.context.prompt)
+    proposal = Proposal(report, prepared_change.same, confirm_change, refusal)
+    confirmed_session = applying.confirm_and_reread(proposal, lambda now: prepare(invocation, now).same, session, _DRIFTED, context)
+    return confirmed_session if isinstance(confirmed_session, CommandAnswer) else _carry_out(invocation, apply_options, confirmed_session, prepared_change, report)
 
 
-def prepared(asking: DnsChangeInvocation, session: ClusterSession) -> Ready:
-    apply = asking.apply or DnsApply()
-    facts = dns_facts(session, measured_on(asking.around))
-    if apply.undo:
-        saved = applying.saved(apply.undo, (DNS_CHANGE,), session, asking.around)
-        return reverting(facts, made_by(saved), text_before(saved, asking))
-    assert asking.wishes is not None, "something is wished"
-    return ready(session, facts, asking.wishes, apply.force, apply.resets)
+def prepare(invocation: DnsChangeInvocation, session: ClusterSession) -> PreparedChange:
+    apply_options = invocation.apply_options or DnsApplyOptions()
+    facts = dns_facts(session, measurement_lookup(invocation.context))
+    if apply_options.undo:
+        saved = applying.load_change(apply_options.undo, (DNS_CHANGE,), session, invocation.context)
+        return prepare_revert(facts, applied_corefile(saved), previous_corefile(saved, invocation))
+    assert invocation.change_request is not None, "something is wished"
+    return prepare_change(session, facts, invocation.change_request, apply_options.force, apply_options.resets)
 
 
-def _view(asking: DnsChangeInvocation, session: ClusterSession, ready: Ready) -> DnsChangeReport:
-    change, plan = ready.change, ready.plan
-    apply = asking.apply or DnsApply()
-    values = plan.asked.values if plan is not None else None
-    mode = plan.asked.mode.value if plan is not None else ""
-    command, back = "", ()  # type: tuple[str, tuple[str, ...]]
-    reach = asking.reach(session)
-    change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
-    if ready.update is not None and values is not None:
-        eks = session.believed.cluster
-        command = reach.of(update_command(eks.name, eks.region, "coredns", change.version, mode, values))
-        back = commands.back_of_update(ready.update.back, session.believed.cluster, reach)
-    elif ready.config is not None:
-        command = commands.apply_config(ready.config, apply.force, asking.kubectl(session))
-        before = config_map(change.corefile.before if change.corefile is not None else "")
-        back = (commands.apply_config(before, False, asking.kubectl(session)),)  # its file is written with the journal
+def _build_report(invocation: DnsChangeInvocation, session: ClusterSession, prepared_change: PreparedChange) -> DnsChangeReport:
+    change, plan = prepared_change.change, prepared_change.plan
+    apply_options = invocation.apply_options or DnsApplyOptions()
+    values = plan.request.values if plan is not None else None
+    mode = plan.request.mode.value if plan is not None else ""
+    command, rollback = "", ()  # type: tuple[str, tuple[str, ...]]
+    command_target = invocation.command_target(session)
+    change = replace(change, findings=tuple(for_target(each, command_target) for each in change.findings))
+    if prepared_change.update is not None and values is not None:
+        eks = session.verified_aws.cluster
+        command = command_target.add_to(update_command(eks.name, eks.region, "coredns", change.version, mode, values))
+        rollback = commands.addon_rollback(prepared_change.update.rollback, session.verified_aws.cluster, command_target)
+    elif prepared_change.config is not None:
+        command = commands.apply_command(prepared_change.config, apply_options.force, invocation.kubectl_args(session))
+        before = config_map_manifest(change.corefile.before if change.corefile is not None else "")
+        rollback = (commands.apply_command(before, False, invocation.kubectl_args(session)),)  # its file is written with the journal
     return DnsChangeReport(
         session.cluster,
         change,
         plan,
         mode,
         values,
-        ready.config,
-        tuple(calls(each.field) for each in resets(plan, change)) if plan is not None else (),
-        ready.guards,
-        ready.conflicts,
-        tuple(still(ready.weighty, apply.accepted)),
-        ready.changes,
+        prepared_change.config,
+        tuple(field_name(each.field) for each in resets(plan, change)) if plan is not None else (),
+        prepared_change.guards,
+        prepared_change.conflicts,
+        tuple(not_accepted(prepared_change.acknowledgements, apply_options.accepted)),
+        prepared_change.changes,
         command,
-        back,
-        options=_given(asking),
+        rollback,
+        options=_given_options(invocation),
         recognised=session.recognised,
     )
 
 
-def _given(asking: DnsChangeInvocation) -> dict[str, object]:
-    wishes, apply = asking.wishes, asking.apply
-    said: dict[str, object] = dict(asking.request.given)
-    if wishes is not None:
-        said["set"] = f"lameduck={wishes.lameduck_s}s" if wishes.lameduck_s is not None else ""
-        said["place"] = "on-demand" if wishes.on_demand else ""
-        said["autoscale"] = str(wishes.scale) if wishes.scale is not None else ""
-    if apply is not None:
-        said |= {"apply": True, "dry-run": apply.dry, "resume": apply.resume}
-        said |= {"accept-reset": list(apply.resets), "force-conflicts": apply.force}
-    return non_empty(said)
+def _given_options(invocation: DnsChangeInvocation) -> dict[str, object]:
+    request, apply_options = invocation.change_request, invocation.apply_options
+    options: dict[str, object] = dict(invocation.request.given_options)
+    if request is not None:
+        options["set"] = f"lameduck={request.lameduck_s}s" if request.lameduck_s is not None else ""
+        options["place"] = "on-demand" if request.on_demand else ""
+        options["autoscale"] = str(request.scale) if request.scale is not None else ""
+    if apply_options is not None:
+        options |= {"apply": True, "dry-run": apply_options.dry, "resume": apply_options.resume}
+        options |= {"accept-reset": list(apply_options.resets), "force-conflicts": apply_options.force}
+    return given_flags(options)
 
 
-def _dry(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready, view: DnsChangeReport) -> CommandAnswer:
-    around = asking.around
-    if apply.dry == "server" and ready.change.managed:
+def _dry_run(invocation: DnsChangeInvocation, apply_options: DnsApplyOptions, prepared_change: PreparedChange, report: DnsChangeReport) -> CommandAnswer:
+    context = invocation.context
+    if apply_options.dry == "server" and prepared_change.change.managed:
         raise UsageError(
             "EKS has no dry run of an update, so there is no --dry-run=server of an add-on",
             "--dry-run shows what would be sent, and what it would change.",
         )
-    if apply.dry != "server":
-        around.note(ASKS_EKS_NOTHING if ready.change.managed else _ASKS_NOBODY)
-        return opening.answer(view, around, code(asking, view))
-    well, said = False, "there is nothing to try"
-    if ready.config is not None:
-        found = maps_of(around.connection).apply(ready.config, apply.force, dry=True)
-        well, said = True, "the server would take it"
-        if isinstance(found, Conflicting):
-            well, said = False, "; ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
-    around.note(f"dry run: {said}")
-    around.note("it proves that the server takes it, and not that CoreDNS does")
-    view = replace(view, tried=said)
-    return opening.answer(view, around, code(asking, view) if well else streams.FAILS)
+    if apply_options.dry != "server":
+        context.note(DRY_RUN_NOTE if prepared_change.change.managed else _CLIENT_DRY_RUN_NOTE)
+        return opening.report_answer(report, context, preview_exit_code(invocation, report))
+    is_accepted, result_text = False, "there is nothing to try"
+    if prepared_change.config is not None:
+        response = applied_maps(context.connection).apply(prepared_change.config, apply_options.force, dry=True)
+        is_accepted, result_text = True, "the server would take it"
+        if isinstance(response, ApplyConflicts):
+            is_accepted, result_text = False, "; ".join(f"{each.field} is {each.owner}'s" for each in response.conflicts)
+    context.note(f"dry run: {result_text}")
+    context.note("it proves that the server takes it, and not that CoreDNS does")
+    report = replace(report, tried=result_text)
+    return opening.report_answer(report, context, preview_exit_code(invocation, report) if is_accepted else streams.FAILS)
 
 
-def code(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
+def preview_exit_code(invocation: DnsChangeInvocation, report: DnsChangeReport) -> int:
     """The exit code of a change that is only shown."""
-    return streams.FAILS if view.guards else _left(asking, view)
+    return streams.FAILS if report.guards else _findings_code(invocation, report)
 
 
-def _left(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
-    if view.change is not None and view.change.not_done:
+def _findings_code(invocation: DnsChangeInvocation, report: DnsChangeReport) -> int:
+    if report.change is not None and report.change.not_done:
         return streams.FAILS
-    return opening.code(view.findings, asking.request.accepted)
+    return opening.exit_code_of_findings(report.findings, invocation.request.accepted)
 
 
 # A change of CoreDNS that this process sends, or follows again: its journal, its edges, and the check of the pods.
 
 
-_MAP = ".configmap-of-before.json"
+_CONFIG_MAP_FILE = ".configmap-of-before.json"
 
 
-def _carried_out(
-    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, ready: Ready, report: DnsChangeReport
+def _carry_out(
+    invocation: DnsChangeInvocation, apply_options: DnsApplyOptions, session: ClusterSession, prepared_change: PreparedChange, report: DnsChangeReport
 ) -> CommandAnswer:
     """Carry the change out, and check the pods.
 
@@ -234,184 +234,184 @@ def _carried_out(
         JournalError: the journal cannot be written; nothing was sent.
         AwsError, ClusterError: the change is not accepted.
     """
-    written, change = applying.new_journal(asking.around), ready.change
+    journal, change = applying.new_journal(invocation.context), prepared_change.change
     texts = change.corefile
-    after = After.of(texts.after) if texts is not None and not texts.same else After()
-    with applying.world(written, apply.watch_s, asking.around) as world, _pods(asking, after.text, world) as pods:
-        failed = failed_before(pods) if after.text else {}
-        rolled = change.affinity is not None and change.managed
+    after = NewCorefile.of(texts.after) if texts is not None and not texts.same else NewCorefile()
+    with applying.open_environment(journal, apply_options.watch_s, invocation.context) as change_world, _open_edges(invocation, after.text, change_world) as pods:
+        failed_by_pod = failed_reloads(pods) if after.text else {}
+        recreates_pods = change.affinity is not None and change.managed
         reloads = texts is None or texts.reloads
-        looking = Looking(after, failed, world.clock.monotonic(), pods, apply.verify_s, reloads, rolled)
-        dns = {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed), "rolled": rolled}
-        kind: AddonUpdate | MapApply
+        reload_check = ReloadCheck(after, failed_by_pod, change_world.clock.monotonic(), pods, apply_options.verify_s, reloads, recreates_pods)
+        dns = {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed_by_pod), "rolled": recreates_pods}
+        kind: AddonUpdate | ConfigMapApply
         if change.managed:
-            kind, first, back = _update(asking, session, ready, report, written, dns, world)
+            kind, first_entry, rollback = _addon_update(invocation, session, prepared_change, report, journal, dns, change_world)
         else:
             assert texts is not None, "something is applied"
-            file = written.beside(_MAP, as_json(config_map(texts.before)) + "\n")
-            back = back_of_map(str(file), asking.kubectl(session))
-            more = {"dns": dns, "wayBack": list(back)}
-            what, maps = "Corefile of kube-system/coredns", maps_of(asking.around.connection)
-            first = applying.begun(DNS_CHANGE, what, written.id, session, asking.around, **more)
-            kind = MapApply(ready.config, apply.force, maps)
+            file = journal.write_beside(_CONFIG_MAP_FILE, as_json(config_map_manifest(texts.before)) + "\n")
+            rollback = config_map_rollback(str(file), invocation.kubectl_args(session))
+            entry_fields = {"dns": dns, "wayBack": list(rollback)}
+            change_text, config_maps = "Corefile of kube-system/coredns", applied_maps(invocation.context.connection)
+            first_entry = applying.start_entry(DNS_CHANGE, change_text, journal.id, session, invocation.context, **entry_fields)
+            kind = ConfigMapApply(prepared_change.config, apply_options.force, config_maps)
         try:
-            done = applying.carried(DnsChange(kind, looking), first, world, written, asking.around, apply.undo)
+            outcome = applying.run_change(DnsChange(kind, reload_check), first_entry, change_world, journal, invocation.context, apply_options.undo)
         except AwsError:
-            if written.path.exists():
-                asking.around.note(f"journal {written.path}; look again: {_again(asking, session, written.id)}")
+            if journal.path.exists():
+                invocation.context.note(f"journal {journal.path}; look again: {_resume_command(invocation, session, journal.id)}")
             raise
-    report = replace(report, run=written.id, journal=str(written.path), back=back, applied=not change.managed)
-    return _answer(asking, apply, session, report, done)
+    report = replace(report, run=journal.id, journal=str(journal.path), back=rollback, applied=not change.managed)
+    return _answer_with(invocation, apply_options, session, report, outcome)
 
 
-def _update(
-    asking: DnsChangeInvocation,
+def _addon_update(
+    invocation: DnsChangeInvocation,
     session: ClusterSession,
-    ready: Ready,
+    prepared_change: PreparedChange,
     report: DnsChangeReport,
-    written: ChangeJournalFile,
+    journal: ChangeJournalFile,
     dns: Doc,
-    world: World,
+    change_world: ChangeEnvironment,
 ) -> tuple[AddonUpdate, Doc, tuple[str, ...]]:
     """The update of the add-on, the first entry of its journal, and the lines of its rollback."""
-    update, around, eks = ready.update, asking.around, session.believed.cluster
+    update, context, eks = prepared_change.update, invocation.context, session.verified_aws.cluster
     assert update is not None, "it is the add-on's"
-    plan, version, file = update.plan, ready.change.version, str(addon.values_file(written))
-    back = way_back_text(update.back, eks.name, eks.region, file, asking.reach(session))
-    said = Sent(ADDON, version, version, report.mode, report.values), len(changed_fields(plan)), back
-    call, expected = addon.call_of(update, written), expected_of(plan, update.sending.keeps)
-    what, ports = addon.edges(session, expected, around)
-    kind = AddonUpdate(call, what, ports, world, what.before(ports))
-    first = addon.begun(DNS_CHANGE, kind, call, *said, plan.facts.values, session, written, around, dns=dns)
-    around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
-    return kind, first, report.back if isinstance(back, str) else back.commands
+    plan, version, file = update.plan, prepared_change.change.version, str(addon.values_path(journal))
+    rollback = rollback_text(update.rollback, eks.name, eks.region, file, invocation.command_target(session))
+    update_args = SentUpdate(ADDON, version, version, report.mode, report.values), len(changed_fields(plan)), rollback
+    call, expected = addon.build_call(update, journal), expected_update(plan, update.update_to_send.keeps)
+    followed_update, ports = addon.build_ports(session, expected, context)
+    kind = AddonUpdate(call, followed_update, ports, change_world, followed_update.health_before(ports))
+    first_entry = addon.write_journal_start(DNS_CHANGE, kind, call, *update_args, plan.facts.values, session, journal, context, dns=dns)
+    context.note("from here on EKS does it: Ctrl-C stops only that it is followed")
+    return kind, first_entry, report.back if isinstance(rollback, str) else rollback.commands
 
 
-def _answer(
-    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, report: DnsChangeReport, done: DnsDone
+def _answer_with(
+    invocation: DnsChangeInvocation, apply_options: DnsApplyOptions, session: ClusterSession, report: DnsChangeReport, outcome: DnsChangeOutcome
 ) -> CommandAnswer:
-    reach = asking.reach(session)
-    found = tuple(reached(each, reach) for each in done.findings)
-    report = replace(report, ended=done.ended, verified=done.verified, after=found)
-    if done.left:
-        asking.around.note(f"look again: {_again(asking, session, report.run)}")
-    return opening.answer(report, asking.around, ended_code(report, apply))
+    command_target = invocation.command_target(session)
+    findings = tuple(for_target(each, command_target) for each in outcome.findings)
+    report = replace(report, ended=outcome.update_result, verified=outcome.verified, after=findings)
+    if outcome.left:
+        invocation.context.note(f"look again: {_resume_command(invocation, session, report.run)}")
+    return opening.report_answer(report, invocation.context, final_exit_code(report, apply_options))
 
 
-def ended_code(view: DnsChangeReport, apply: DnsApply) -> int:
+def final_exit_code(report: DnsChangeReport, apply_options: DnsApplyOptions) -> int:
     """First an incomplete change, then a failure, then an unknown."""
-    ended, seen = view.ended, view.verified
-    if ended is not None and not ended.whole:
+    update_result, verification = report.ended, report.verified
+    if update_result is not None and not update_result.whole:
         return streams.STOPPED
-    wrong = [each for each in view.after if each.status is Status.FAIL]
-    if (ended is not None and ended.differs) or (wrong and not (seen is not None and not seen.of(Taken.REFUSED))):
+    failed = [each for each in report.after if each.status is Status.FAIL]
+    if (update_result is not None and update_result.has_deviations) or (failed and not (verification is not None and not verification.in_state(Taken.REFUSED))):
         return streams.FAILS
-    if wrong:
+    if failed:
         return streams.STOPPED  # not yet
-    unknown = any(each.status is Status.UNKNOWN and each.code.name not in apply.accepted for each in view.after)
-    if ended is not None:
-        if "addon-field-unknown" in apply.accepted:
-            foretold = [each for each in ended.checks if each.verdict is not Verdict.NOT_PREDICTED]
-            ended = replace(ended, checks=tuple(foretold))
-        unknown |= ended.lacks
-    return streams.UNKNOWN if unknown else streams.CLEAN
+    has_unknown = any(each.status is Status.UNKNOWN and each.code.name not in apply_options.accepted for each in report.after)
+    if update_result is not None:
+        if "addon-field-unknown" in apply_options.accepted:
+            predicted = [each for each in update_result.checks if each.verdict is not Verdict.NOT_PREDICTED]
+            update_result = replace(update_result, checks=tuple(predicted))
+        has_unknown |= update_result.has_unknowns
+    return streams.UNKNOWN if has_unknown else streams.CLEAN
 
 
 @contextmanager
-def _pods(asking: DnsChangeInvocation, text: str, world: World) -> Iterator[VerificationEdges]:
-    connection, left_out = asking.around.connection, permissions.PROXY.name in asking.request.without
+def _open_edges(invocation: DnsChangeInvocation, text: str, change_world: ChangeEnvironment) -> Iterator[VerificationEdges]:
+    connection, without_proxy = invocation.context.connection, permissions.PROXY.name in invocation.request.without
 
     def listed() -> tuple[Pod, ...] | Unknown:
-        pods = pods_now(asking.around.reader)
+        pods = pods_now(invocation.context.reader)
         if isinstance(pods, Unknown):
             return pods
-        ours = (pod for pod in pods if is_coredns(pod.namespace, pod.labels))
-        return tuple(pod for pod in ours if not pod.finished and not pod.deleting)
+        coredns_pods = (pod for pod in pods if is_coredns(pod.namespace, pod.labels))
+        return tuple(pod for pod in coredns_pods if not pod.finished and not pod.deleting)
 
     with closing(ResolverPods(connection, listed)) as resolvers:
         yield VerificationEdges(
             resolvers,
-            None if left_out else metrics_port(text),
-            world.clock,
-            world.sleep,
-            world.told,
-            world.tell,
-            "they are left out (--without proxy)" if left_out else NO_METRICS,
+            None if without_proxy else metrics_port(text),
+            change_world.clock,
+            change_world.sleep,
+            change_world.stop_count,
+            change_world.report,
+            "they are left out (--without proxy)" if without_proxy else NO_METRICS,
         )
 
 
 # A change that was sent before.
 
 
-def _resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession) -> CommandAnswer:
+def _resume(invocation: DnsChangeInvocation, apply_options: DnsApplyOptions, session: ClusterSession) -> CommandAnswer:
     """Follow a change that was sent before.
 
     Raises:
         LocalJournalError: this machine has no journal of it, or it was never made.
         Drifted: it is of another cluster.
     """
-    around, request = asking.around, asking.request
-    saved = applying.saved(apply.resume, (DNS_CHANGE,), session, around)
-    written, options = applying.journal(saved.id, around), {**request.given, "apply": True, "resume": saved.id}
-    journal = str(written.path)
+    context, request = invocation.context, invocation.request
+    saved = applying.load_change(apply_options.resume, (DNS_CHANGE,), session, context)
+    change_journal, options = applying.saved_journal(saved.id, context), {**request.given_options, "apply": True, "resume": saved.id}
+    journal = str(change_journal.path)
     report = DnsChangeReport(
         session.cluster, options=options, run=saved.id, journal=journal, recognised=session.recognised
     )
-    after, failed = made_by(saved), saved.begun.get("dns", {}).get("failed", {})
-    passed = (around.now() - applying.begun_at(saved)).total_seconds()
-    rolled = bool(saved.begun.get("dns", {}).get("rolled"))
-    with applying.world(written, apply.watch_s, around) as world, _pods(asking, after.text, world) as pods:
-        begun_s = world.clock.monotonic() - max(0.0, passed)
-        looking = Looking(after, failed, begun_s, pods, apply.verify_s, has_reload(after.text), rolled)
-        if "expected" in saved.begun:
-            sent, back = addon.sent_before(saved)
-            lines = () if isinstance(back, str) else back.commands
-            report = replace(report, mode=sent.mode, values=sent.values, back=lines)
-            kind = DnsChange(addon.sent_again(saved, session, world, around), looking)
+    new_corefile, failed_by_pod = applied_corefile(saved), saved.first_entry.get("dns", {}).get("failed", {})
+    elapsed_s = (context.now() - applying.started_at(saved)).total_seconds()
+    recreates_pods = bool(saved.first_entry.get("dns", {}).get("rolled"))
+    with applying.open_environment(change_journal, apply_options.watch_s, context) as change_world, _open_edges(invocation, new_corefile.text, change_world) as pods:
+        started_s = change_world.clock.monotonic() - max(0.0, elapsed_s)
+        reload_check = ReloadCheck(new_corefile, failed_by_pod, started_s, pods, apply_options.verify_s, has_reload(new_corefile.text), recreates_pods)
+        if "expected" in saved.first_entry:
+            sent_update, rollback = addon.read_sent_update(saved)
+            lines = () if isinstance(rollback, str) else rollback.commands
+            report = replace(report, mode=sent_update.mode, values=sent_update.values, back=lines)
+            kind = DnsChange(addon.resume_update(saved, session, change_world, context), reload_check)
         else:
-            _check_made(saved, after, session)
-            report = replace(report, applied=True, back=tuple(map(str, saved.begun.get("wayBack", ()))))
-            kind = DnsChange(MapApply(None, False, maps_of(around.connection)), looking)
-        done = applying.continued(kind, saved, world, around)
-    return _answer(asking, apply, session, report, done)
+            _check_applied(saved, new_corefile, session)
+            report = replace(report, applied=True, back=tuple(map(str, saved.first_entry.get("wayBack", ()))))
+            kind = DnsChange(ConfigMapApply(None, False, applied_maps(context.connection)), reload_check)
+        outcome = applying.resume_change(kind, saved, change_world, context)
+    return _answer_with(invocation, apply_options, session, report, outcome)
 
 
-def made_by(saved: SavedChange) -> After:
+def applied_corefile(saved: SavedChange) -> NewCorefile:
     """The Corefile that a change has applied."""
-    dns = saved.begun.get("dns")
-    return After(saved.text("dns", "corefile"), tuple(map(str, dns.get("sums", ())))) if dns else After()
+    dns = saved.first_entry.get("dns")
+    return NewCorefile(saved.text("dns", "corefile"), tuple(map(str, dns.get("sums", ())))) if dns else NewCorefile()
 
 
-def text_before(saved: SavedChange, asking: DnsChangeInvocation) -> str:
+def previous_corefile(saved: SavedChange, invocation: DnsChangeInvocation) -> str:
     """The Corefile before a change of a self-managed CoreDNS.
 
     Raises:
         LocalJournalError, UsageError: nothing was changed, or the text is unknown.
     """
-    if CONFIG_MAP not in saved.past.tried:
+    if CONFIG_MAP_STEP not in saved.progress.attempted:
         raise LocalJournalError(f"change {saved.id} was not made: there is nothing to revert")
-    path = applying.journal(saved.id, asking.around).path_beside(_MAP)
-    return text_at(read_values(str(path)), "data", "Corefile")
+    path = applying.saved_journal(saved.id, invocation.context).path_beside(_CONFIG_MAP_FILE)
+    return nested_string(read_values(str(path)), "data", "Corefile")
 
 
-_AGAIN = "Make it again, with the same flags and without --resume."
+_REPEAT_HINT = "Make it again, with the same flags and without --resume."
 
 
-def _check_made(saved: SavedChange, after: After, session: ClusterSession) -> None:
+def _check_applied(saved: SavedChange, new_corefile: NewCorefile, session: ClusterSession) -> None:
     """Check that the change was made; if the process ended between journal and request, the live Corefile shows it.
 
     Raises:
         LocalJournalError: it was not made, or that is unknown.
     """
-    past = saved.past
-    if CONFIG_MAP in past.taken:
+    past = saved.progress
+    if CONFIG_MAP_STEP in past.accepted:
         return
-    live = corefile_of(session.objects.one(CONFIG)) if CONFIG_MAP in past.tried else ""
+    live = corefile_of(session.objects.read_object(COREDNS_CONFIG_MAP)) if CONFIG_MAP_STEP in past.attempted else ""
     if isinstance(live, Unknown):
         raise LocalJournalError(f"whether the change {saved.id} was made is not known: {live.why}", "Ask again.")
-    if not isinstance(live, str) or After.of(live) != after:
-        raise LocalJournalError(f"the change {saved.id} was not made: nothing was changed", _AGAIN)
+    if not isinstance(live, str) or NewCorefile.of(live) != new_corefile:
+        raise LocalJournalError(f"the change {saved.id} was not made: nothing was changed", _REPEAT_HINT)
 
 
-def _again(asking: DnsChangeInvocation, session: ClusterSession, run: str) -> str:
-    return shell("kubectl", "eksdoc", NAME, "--apply", "--resume", run, *asking.reached_by(session))
+def _resume_command(invocation: DnsChangeInvocation, session: ClusterSession, run: str) -> str:
+    return shell("kubectl", "eksdoc", NAME, "--apply", "--resume", run, *invocation.connection_args(session))

@@ -7,11 +7,11 @@ import argparse
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.parser import add_flag, add_text
-from kubectl_eksdoc.errors import UsageError, cause_of
-from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.errors import UsageError, os_error_text
+from kubectl_eksdoc.files import open_file
 from kubectl_eksdoc.model import quantities
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """The size limit of a ConfigMap."""
 FILE, _VERSION = "--filename", "--coredns-version"
 
@@ -22,7 +22,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     add_text(group, _VERSION, "VERSION", "with -f: the CoreDNS version to check for; default: 1.13.1")
 
 
-def asked(args: argparse.Namespace) -> bool:
+def is_requested(args: argparse.Namespace) -> bool:
     """Whether a file is to be checked.
 
     Raises:
@@ -33,35 +33,35 @@ def asked(args: argparse.Namespace) -> bool:
     return args.filename is not None
 
 
-def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, accepted: tuple[str, ...], context: CommandContext) -> CommandAnswer:
     """Check the file, and report the result.
 
     Raises:
         UsageError: the file or the version cannot be read.
     """
-    from kubectl_eksdoc.kubernetes.corefile_plugins import DEFAULT
+    from kubectl_eksdoc.kubernetes.corefile_plugins import DEFAULT_VERSION
 
     from ..report.corefile import CorefileReport
-    from ..shutdown import read_corefile
+    from ..shutdown import check_corefile
 
-    if not around.source.live:
+    if not context.source.live:
         raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")
-    CorefileReport.check(around.options.output)
+    CorefileReport.check_format(context.options.output)
     path: str = args.filename
-    version = quantities.parse(args.coredns_version) if args.coredns_version else DEFAULT
+    version = quantities.parse_version(args.coredns_version) if args.coredns_version else DEFAULT_VERSION
     if version is None or version.patch is None:
         raise UsageError(f"{_VERSION} {args.coredns_version!r} is no version of CoreDNS", "Write it as 1.13.1.")
-    read = read_corefile(_text(path), path, version)
-    given = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
-    return opening.answer(CorefileReport(read, options=given), around, opening.code(read.findings, accepted))
+    read = check_corefile(_text(path), path, version)
+    options = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
+    return opening.report_answer(CorefileReport(read, options=options), context, opening.exit_code_of_findings(read.findings, accepted))
 
 
 def _text(path: str) -> str:
     try:
-        with opened(path) as file:
-            content = file.read(MOST_BYTES + 1)
+        with open_file(path) as file:
+            content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: an invalid path
-        raise UsageError(f"the Corefile {path} cannot be read: {cause_of(error)}") from error
-    if len(content) > MOST_BYTES:
-        raise UsageError(f"the Corefile {path} is larger than {MOST_BYTES >> 20} MiB")
+        raise UsageError(f"the Corefile {path} cannot be read: {os_error_text(error)}") from error
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"the Corefile {path} is larger than {MAX_BYTES >> 20} MiB")
     return content.decode("utf-8", "replace")

@@ -52,51 +52,51 @@ def add_to(commands: Commands) -> None:
         _ABOUT,
         _EXIT_CODES,
         run,
-        own=(file.FILE,),
+        own_flags=(file.FILE,),
     )
     add_source(parser)
     group = parser.add_argument_group("Scope")
-    options.add_accepted(group, values.codes_of("dns", "dns_change", "dns_measure", "addon"), "CoreDNS")
-    options.add_without(group, permissions.PROXY.name)
+    options.add_accept_unknown(group, values.finding_codes("dns", "dns_change", "dns_measure", "addon"), "CoreDNS")
+    options.add_without_flag(group, permissions.PROXY.name)
     file.add_to(parser)
     change_options.add_to(parser)
-    change_options.add_measuring(parser)
-    change_options.add_confirming_to(parser)
+    change_options.add_measurement(parser)
+    change_options.add_confirmation(parser)
 
 
-def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Check CoreDNS, a file, make a change or measure, as the arguments request.
 
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     request = LameduckRequest.from_args(args)
-    given, dry = options.given_from(args, CHANGES), options.dry_from(args)
-    measure = change_options.measure_from(args, given, dry, request.accepted)
-    wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
-    if file.asked(args):
-        if measure is not None or wishes is not None or apply is not None:
+    confirmation, dry_run = options.confirmation_from_args(args, CHANGES), options.dry_run_from_args(args)
+    measure = change_options.measurement_request_from(args, confirmation, dry_run, request.accepted)
+    change_request, apply_options = change_options.change_request_from(args), change_options.apply_options_from(args, confirmation, dry_run, bool(measure))
+    if file.is_requested(args):
+        if measure is not None or change_request is not None or apply_options is not None:
             raise UsageError("-f reads a file alone: nothing is measured or changed with it")
-        return file.run(args, request.accepted, around)
+        return file.run(args, request.accepted, context)
     if measure is not None:
-        from .measuring import measuring
+        from .measuring import measure_dns
 
-        return measuring(measure, around)
-    if wishes is not None or apply is not None:
-        from .changing import changing
+        return measure_dns(measure, context)
+    if change_request is not None or apply_options is not None:
+        from .changing import change_coredns
 
-        return changing(request, wishes, apply, around)
+        return change_coredns(request, change_request, apply_options, context)
     # Imported late: help and usage errors must not load what only an answer needs.
     from ..plan import plan_dns
-    from ..read import NEEDS, notices, whole_facts
+    from ..read import NEEDS, read_notices, complete_facts
     from ..report.plan import LameduckReport
 
-    LameduckReport.check(around.options.output)
-    with opening.explaining(NAME):
-        session = opening.opened(around, NEEDS)
-        reach, proxied = opening.reach(around, session), permissions.PROXY.name not in request.without
-        facts = whole_facts(session, lambda: notices(session, reach.ours, proxied), change_options.measured_on(around))
-        plan = plan_dns(facts, reach)
-    opening.told(session, around)
-    report = LameduckReport(plan, options=request.given, recognised=session.recognised)
-    return opening.answer(report, around, opening.code(plan.findings, request.accepted))
+    LameduckReport.check_format(context.options.output)
+    with opening.explain_forbidden(NAME):
+        session = opening.open_session(context, NEEDS)
+        command_target, proxied = opening.command_target(context, session), permissions.PROXY.name not in request.without
+        facts = complete_facts(session, lambda: read_notices(session, command_target.eksdoc, proxied), change_options.measurement_lookup(context))
+        plan = plan_dns(facts, command_target)
+    opening.note_session(session, context)
+    report = LameduckReport(plan, options=request.given_options, recognised=session.recognised)
+    return opening.report_answer(report, context, opening.exit_code_of_findings(plan.findings, request.accepted))

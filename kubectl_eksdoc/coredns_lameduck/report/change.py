@@ -12,28 +12,28 @@ from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.addon_diff.report.outcome import (
     OutcomeResult,
     RefusalResult,
-    acknowledged,
+    findings_to_acknowledge,
     guard_lines,
 )
-from kubectl_eksdoc.amazon.group_updates import Stage
+from kubectl_eksdoc.amazon.group_updates import UpdateStage
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.redaction import printed, printed_corefile
-from kubectl_eksdoc.model.api_objects import Conflict, Doc
+from kubectl_eksdoc.kubernetes.redaction import redact_value, redact_corefile
+from kubectl_eksdoc.model.api_objects import ApplyConflict, Doc
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
     CommandReport,
-    Findings,
-    Head,
+    FindingList,
+    Heading,
     Line,
-    Lines,
+    TextBlock,
     Section,
     Table,
-    as_it_is,
-    flush,
+    verbatim_line,
+    flush_left,
 )
 from kubectl_eksdoc.report.result import Count, FindingResult, Printed, Text, WholeSeconds
 from kubectl_eksdoc.report.result import Lines as OthersLines
@@ -43,80 +43,80 @@ from kubectl_eksdoc.report.text import (
     Row,
     Title,
     Tone,
-    columns_of,
-    counted,
-    joined,
+    as_columns,
+    pluralize,
+    join_words,
     name_column,
     text_column,
 )
 
 from .. import change
 from .. import run as dns
-from ..change import COREFILE, CorednsChange
+from ..change import COREFILE_KEY, CorednsChange
 from ..lameduck import EditedCorefile
 from ..placement_values import CandidateNode, CorednsPlacement
-from ..run import PodVerification, Taken, Verified
-from .commands import diff, values_diff
+from ..run import PodVerification, Taken, VerificationResult
+from .commands import corefile_diff, values_diff
 
 # A change of CoreDNS in sentences.
 
 
-def wished(change: CorednsChange) -> str:
+def request_text(change: CorednsChange) -> str:
     """``lameduck 20s, no Spot nodes``."""
-    wishes = change.wishes
-    parts = [f"lameduck {wishes.lameduck_s}s"] if wishes.lameduck_s is not None else []
-    if wishes.on_demand:
+    request = change.wishes
+    parts = [f"lameduck {request.lameduck_s}s"] if request.lameduck_s is not None else []
+    if request.on_demand:
         parts.append("no Spot nodes")
-    if wishes.scale is not None:
-        parts.append(f"{wishes.scale.least} to {wishes.scale.most} replicas")
-    return joined(parts) or "the Corefile as it was before"
+    if request.scale is not None:
+        parts.append(f"{request.scale.least} to {request.scale.most} replicas")
+    return join_words(parts) or "the Corefile as it was before"
 
 
-def how(change: CorednsChange) -> str:
+def method_text(change: CorednsChange) -> str:
     if change.managed:
         return f"by the configuration values of the add-on coredns {change.version}, so that its updates keep it"
     return "by a server-side apply of its ConfigMap: EKS does not manage this CoreDNS"
 
 
-def verdict(view: DnsChangeReport) -> str:
+def verdict(report: DnsChangeReport) -> str:
     """One sentence without its full stop."""
-    what = f"CoreDNS: {wished(view.change)}" if view.change is not None else "CoreDNS"
-    if view.verified is not None or view.ended is not None or view.applied:
-        return f"{what}: {_came_of(view)}"
-    if view.guards:
-        return f"{what}: nothing is changed"
-    if view.change is not None and view.change.nothing:
-        return f"{what}: it is so already, and kept where it lasts"
-    return f"{what}: nothing was changed yet"
+    subject_text = f"CoreDNS: {request_text(report.change)}" if report.change is not None else "CoreDNS"
+    if report.verified is not None or report.ended is not None or report.applied:
+        return f"{subject_text}: {_result_text(report)}"
+    if report.guards:
+        return f"{subject_text}: nothing is changed"
+    if report.change is not None and report.change.nothing:
+        return f"{subject_text}: it is so already, and kept where it lasts"
+    return f"{subject_text}: nothing was changed yet"
 
 
-def _came_of(view: DnsChangeReport) -> str:
-    ended = view.ended
-    if ended is not None and ended.stage in (Stage.FAILED, Stage.CANCELLED):
+def _result_text(report: DnsChangeReport) -> str:
+    update_result = report.ended
+    if update_result is not None and update_result.stage in (UpdateStage.FAILED, UpdateStage.CANCELLED):
         return "EKS could not do it, and nothing of it holds"
-    if ended is not None and not ended.whole:
+    if update_result is not None and not update_result.whole:
         return "it continues in EKS"
-    done = "EKS has done it" if ended is not None else "it is applied" if view.applied else "it was made"
-    if view.verified is not None:
-        return f"{done}; {taken(view.verified)}"
-    return f"{done}; no pod takes it up by itself" if view.after else done
+    done_text = "EKS has done it" if update_result is not None else "it is applied" if report.applied else "it was made"
+    if report.verified is not None:
+        return f"{done_text}; {verification_text(report.verified)}"
+    return f"{done_text}; no pod takes it up by itself" if report.after else done_text
 
 
-def taken(verified: Verified) -> str:
-    if verified.unread:
-        return f"which pods have taken it up is not known: {verified.unread}"
-    if verified.all:
-        count = len(verified.stands)
+def verification_text(verification: VerificationResult) -> str:
+    if verification.unread:
+        return f"which pods have taken it up is not known: {verification.unread}"
+    if verification.all:
+        count = len(verification.stands)
         return "its pod has taken it up" if count == 1 else f"all {count} pods have taken it up"
     parts = []
-    for each, said in _SAID.items():
-        count = len(verified.of(each))
+    for state, words in _STATE_WORDS.items():
+        count = len(verification.in_state(state))
         if count:
-            parts.append(f"{counted(count, 'pod')} {said[count != 1]}")
-    return joined(parts)
+            parts.append(f"{pluralize(count, 'pod')} {words[count != 1]}")
+    return join_words(parts)
 
 
-_SAID = {
+_STATE_WORDS = {
     Taken.VERIFIED: ("has taken it up", "have taken it up"),
     Taken.REFUSED: ("has refused it", "have refused it"),
     Taken.NOT_YET: ("has not yet", "have not yet"),
@@ -124,12 +124,12 @@ _SAID = {
 }
 
 
-def command(said: tuple[str, ...]) -> str:
+def shell_line(args: tuple[str, ...]) -> str:
     """A command line for a shell."""
-    return shell(*said)
+    return shell(*args)
 
 
-_MOST = 8
+_MAX_ROWS = 8
 _TONES = {
     Taken.VERIFIED: Tone.GOOD,
     Taken.NOT_YET: Tone.WARN,
@@ -144,13 +144,13 @@ class DnsChangeReport(CommandReport):
 
     `change` None: the change was sent earlier, and is checked again. `plan`: the plan of the add-on's update, None
     without one; `values` and `mode`: of the request. `resets`: fields of other managers that it resets;
-    `acknowledgements`: findings to acknowledge; `changes`: number of changed values or Corefiles. `command`: the
+    `acknowledgements`: findings to acknowledge; `changes`: number of changed values or Corefiles. `shell_line`: the
     command that does the same without this tool; `back`: the lines of the rollback. `ended`: the result of the update;
     `applied`: the ConfigMap was changed; `tried`: the result of a dry run. `verified`: which pods have loaded the new
     Corefile, None where this was not checked.
     """
 
-    of = "a change of CoreDNS"
+    noun_phrase = "a change of CoreDNS"
 
     cluster: Cluster
     change: CorednsChange | None = None
@@ -160,15 +160,15 @@ class DnsChangeReport(CommandReport):
     config: Doc | None = None
     resets: tuple[str, ...] = ()
     guards: tuple[Guard, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    weighty: tuple[Finding, ...] = ()
+    conflicts: tuple[ApplyConflict, ...] = ()
+    acknowledgements: tuple[Finding, ...] = ()
     changes: int = 0
     command: str = ""
     back: tuple[str, ...] = ()
     tried: str = ""
     applied: bool = False
     ended: AddonUpdateResult | None = None
-    verified: Verified | None = None
+    verified: VerificationResult | None = None
     after: tuple[Finding, ...] = ()
     run: str = ""
     journal: str = ""
@@ -180,88 +180,88 @@ class DnsChangeReport(CommandReport):
         return (*self.after, *own, *(self.plan.findings if self.plan is not None else ()))
 
     def sections(self, full: bool) -> Iterable[Section | None]:
-        over = self.ended is not None or self.applied or self.verified is not None
-        return _after(self, full) if over else _before(self, full)
+        is_sent = self.ended is not None or self.applied or self.verified is not None
+        return _result_sections(self, full) if is_sent else _preview_sections(self, full)
 
     def result(self) -> object:
-        return DnsChangeResult.filled(
+        return DnsChangeResult.from_facts(
             self,
             verdict=verdict(self),
-            values=printed(self.values),
-            config=printed(self.config),
-            to_acknowledge=(each.message for each in self.weighty),
+            values=redact_value(self.values),
+            config=redact_value(self.config),
+            to_acknowledge=(each.message for each in self.acknowledgements),
         )
 
 
-def _before(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
-    change = view.change
+def _preview_sections(report: DnsChangeReport, full: bool) -> Iterator[Section | None]:
+    change = report.change
     assert change is not None, "nothing was done yet"
-    yield Head(verdict(view), (f"It is made {how(change)}.",))
-    yield _corefile(change)
-    yield _values(change, view)
-    yield _landing(change.landing, bool(change.refusals), full)
-    yield Findings(view.findings)
-    yield _sent(view)
-    yield _left_to_you(change)
-    yield _back(view)
-    yield Lines("Nothing is changed", guard_lines(view.guards))
-    yield acknowledged(view.weighty, _MOST)
+    yield Heading(verdict(report), (f"It is made {method_text(change)}.",))
+    yield _corefile_section(change)
+    yield _values_section(change, report)
+    yield _placement_table(change.landing, bool(change.refusals), full)
+    yield FindingList(report.findings)
+    yield _request_section(report)
+    yield _manual_section(change)
+    yield _rollback_section(report)
+    yield TextBlock("Nothing is changed", guard_lines(report.guards))
+    yield findings_to_acknowledge(report.acknowledgements, _MAX_ROWS)
 
 
-def _after(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
-    stands = view.verified.stands if view.verified is not None else ()
-    wants_back = any(each.taken is Taken.REFUSED for each in stands) or (
-        view.ended is not None and not view.ended.whole
+def _result_sections(report: DnsChangeReport, full: bool) -> Iterator[Section | None]:
+    verifications = report.verified.stands if report.verified is not None else ()
+    needs_rollback = any(each.taken is Taken.REFUSED for each in verifications) or (
+        report.ended is not None and not report.ended.whole
     )
-    lines = [f"{each.code}: {each.message}" for each in view.ended.errors] if view.ended is not None else []
-    if view.ended is not None and view.ended.left:
-        lines.append(f"It is followed no longer: {view.ended.left}.")
-    rolls = view.change is None or bool(set(view.change.set) - {COREFILE})
-    rollouts = [str(each) for each in view.ended.rollouts if rolls or not each.done] if view.ended is not None else []
-    yield Head(verdict(view))
-    yield Lines("What EKS says", lines)
-    yield Lines("Rollout", rollouts)
-    yield Table("The new Corefile in each pod", _stands(stands), "pods")
-    yield Findings(view.after)
-    yield _left_to_you(view.change) if view.change is not None else None
-    yield _back(view) if wants_back or full else None
-    yield Lines(None, list(_written(view)))
+    lines = [f"{each.code}: {each.message}" for each in report.ended.errors] if report.ended is not None else []
+    if report.ended is not None and report.ended.left:
+        lines.append(f"It is followed no longer: {report.ended.left}.")
+    recreates_pods = report.change is None or bool(set(report.change.changed_keys) - {COREFILE_KEY})
+    rollouts = [str(each) for each in report.ended.rollouts if recreates_pods or not each.done] if report.ended is not None else []
+    yield Heading(verdict(report))
+    yield TextBlock("What EKS says", lines)
+    yield TextBlock("Rollout", rollouts)
+    yield Table("The new Corefile in each pod", _verification_table(verifications), "pods")
+    yield FindingList(report.after)
+    yield _manual_section(report.change) if report.change is not None else None
+    yield _rollback_section(report) if needs_rollback or full else None
+    yield TextBlock(None, list(_journal_lines(report)))
 
 
-def _corefile(change: CorednsChange) -> Section | None:
+def _corefile_section(change: CorednsChange) -> Section | None:
     if change.corefile is None:
         return None
-    lines = _coloured(diff(change.corefile))
-    return Lines("Corefile", lines or ["its text stays; it is not in the add-on's values yet"])
+    lines = _colored(corefile_diff(change.corefile))
+    return TextBlock("Corefile", lines or ["its text stays; it is not in the add-on's values yet"])
 
 
-def _values(change: CorednsChange, view: DnsChangeReport) -> Section | None:
-    after = view.values if view.values is not None else change.values
+def _values_section(change: CorednsChange, report: DnsChangeReport) -> Section | None:
+    after = report.values if report.values is not None else change.values
     if change.before is None or after is None:
         return None
-    lines: list[Line | str] = [*_coloured(values_diff(change.before, after))]
+    lines: list[Line | str] = [*_colored(values_diff(change.before, after))]
     if change.affinity_source:
         lines.append(f"The affinity is given as a whole, made of that of {change.affinity_source}.")
-    return Lines(Title("Configuration values", ": today and new, the Corefile left out"), lines)
+    return TextBlock(Title("Configuration values", ": today and new, the Corefile left out"), lines)
 
 
-def _coloured(lines: list[str]) -> list[Line]:
+def _colored(lines: list[str]) -> list[Line]:
     tones = {"+": Tone.GOOD, "-": Tone.BAD}
-    return [Line(line, tone=tones.get(line[:1]), whole=True) for line in lines]
+    return [Line(line, tone=tones.get(line[:1]), verbatim=True) for line in lines]
 
 
-def _landing(found: CorednsPlacement | None, refused: bool, full: bool) -> Section | None:
-    if found is None:
+def _placement_table(placement: CorednsPlacement | None, refused: bool, full: bool) -> Section | None:
+    if placement is None:
         return None
-    title = f": {counted(len(found.fitting), 'node')} of {len(found.seats)} in {counted(len(found.zones), 'zone')}"
-    columns = columns_of(
+    title = f": {pluralize(len(placement.fitting), 'node')} of {len(placement.seats)} in {pluralize(len(placement.zones), 'zone')}"
+    columns = as_columns(
         name_column("NODE", 12),
         "ZONE",
-        Column("CAPACITY", drop=1),
+        Column("CAPACITY", drop_order=1),
         text_column("A POD OF COREDNS", 20),
     )
-    kept = (
-        found.seats if full else [*_one_of_each_zone(found), *[seat for seat in found.seats if not seat.fits][:_MOST]]
+    shown_nodes = (
+        placement.seats if full else [*_one_of_each_zone(placement), *[seat for seat in placement.seats if not seat.fits][:_MAX_ROWS]]
     )
     rows: list[Row] = [
         [
@@ -270,50 +270,50 @@ def _landing(found: CorednsPlacement | None, refused: bool, full: bool) -> Secti
             each.capacity or "-",
             Cell("fits", Tone.GOOD) if each.fits else Cell("; ".join(each.why), Tone.WARN if refused else None),
         ]
-        for each in kept
+        for each in shown_nodes
     ]
-    left_out = len(found.seats) - len(kept)
-    return Table(Title("Where it may run", title), (columns, rows), "nodes", left_out=left_out)
+    left_out = len(placement.seats) - len(shown_nodes)
+    return Table(Title("Where it may run", title), (columns, rows), "nodes", omitted=left_out)
 
 
-def _one_of_each_zone(found: CorednsPlacement) -> list[CandidateNode]:
-    return list({seat.zone: seat for seat in reversed(found.fitting)}.values())[::-1]
+def _one_of_each_zone(placement: CorednsPlacement) -> list[CandidateNode]:
+    return list({seat.zone: seat for seat in reversed(placement.fitting)}.values())[::-1]
 
 
-def _sent(view: DnsChangeReport) -> Section | None:
-    if not view.command:
+def _request_section(report: DnsChangeReport) -> Section | None:
+    if not report.command:
         return None
     lines: list[Line | str] = []
-    if view.mode:
-        lines.append(f"One UpdateAddon of coredns to the version that it has, with {view.mode}.")
-        if view.mode == "OVERWRITE":
+    if report.mode:
+        lines.append(f"One UpdateAddon of coredns to the version that it has, with {report.mode}.")
+        if report.mode == "OVERWRITE":
             lines.append("Another client owns what is set, so only OVERWRITE keeps it.")
-        for each in view.resets:
+        for each in report.resets:
             lines.append(f"It also resets {each}, which another client has set (--accept-reset).")
-    for held in view.conflicts:
-        lines.append(f"{held.field} is taken from {held.owner} (--force-conflicts), who may write it again.")
-    others = "becomes another" if view.changes == 1 else "become others"
-    lines.append(f"{counted(view.changes, 'value')} {others}. The same without this tool:")
-    return Lines("What is sent", [*lines, as_it_is(view.command)])
+    for conflict in report.conflicts:
+        lines.append(f"{conflict.field} is taken from {conflict.owner} (--force-conflicts), who may write it again.")
+    verb = "becomes another" if report.changes == 1 else "become others"
+    lines.append(f"{pluralize(report.changes, 'value')} {verb}. The same without this tool:")
+    return TextBlock("What is sent", [*lines, verbatim_line(report.command)])
 
 
-def _left_to_you(change: CorednsChange) -> Section | None:
+def _manual_section(change: CorednsChange) -> Section | None:
     if not change.not_done:
         return None
-    said = "The Deployment of a CoreDNS that EKS does not manage is not changed here: do it where it is declared, or"
-    return Lines("Left to you", [said, *(as_it_is(command(each)) for each in change.not_done)])
+    note = "The Deployment of a CoreDNS that EKS does not manage is not changed here: do it where it is declared, or"
+    return TextBlock("Left to you", [note, *(verbatim_line(shell_line(each)) for each in change.not_done)])
 
 
-def _back(view: DnsChangeReport) -> Section:
-    return Lines("Rollback", [as_it_is(each) for each in view.back])
+def _rollback_section(report: DnsChangeReport) -> Section:
+    return TextBlock("Rollback", [verbatim_line(each) for each in report.back])
 
 
-def _stands(stands: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row]]:
-    return columns_of(
+def _verification_table(verifications: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row]]:
+    return as_columns(
         name_column("POD", 16),
-        name_column("NODE", 10, drop=1),
+        name_column("NODE", 10, drop_order=1),
         "TAKEN UP",
-        Column("BY", drop=2),
+        Column("BY", drop_order=2),
         text_column("WHY", 20),
     ), [
         [
@@ -323,16 +323,16 @@ def _stands(stands: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row
             each.by or "-",
             each.why or "-",
         ]
-        for each in stands
+        for each in verifications
     ]
 
 
-def _written(view: DnsChangeReport) -> Iterator[Line]:
-    if view.verified is not None:
-        left = f": {view.verified.left}" if view.verified.left else ""
-        yield flush(f"Checked for {duration(view.verified.seconds)}{left}.", 0)
-    if view.journal:
-        yield as_it_is(f"Journal: {view.journal}", 0)
+def _journal_lines(report: DnsChangeReport) -> Iterator[Line]:
+    if report.verified is not None:
+        reason = f": {report.verified.left}" if report.verified.left else ""
+        yield flush_left(f"Checked for {format_duration(report.verified.seconds)}{reason}.", 0)
+    if report.journal:
+        yield verbatim_line(f"Journal: {report.journal}", 0)
 
 
 # A change of CoreDNS as ``-o json`` and ``-o yaml`` print it.
@@ -364,7 +364,7 @@ class _Corefile(Printed):
 
     @classmethod
     def of(cls, facts: EditedCorefile) -> _Corefile:
-        return cls.filled(facts, before=printed_corefile(facts.before), after=printed_corefile(facts.after))
+        return cls.from_facts(facts, before=redact_corefile(facts.before), after=redact_corefile(facts.after))
 
 
 class _Node(Printed):
@@ -406,11 +406,11 @@ class _Change(Printed):
 
     @classmethod
     def of(cls, facts: change.CorednsChange) -> _Change:
-        return cls.filled(
+        return cls.from_facts(
             facts,
-            values_of_today=printed(facts.before),
+            values_of_today=redact_value(facts.before),
             nothing=not facts.refusals and facts.nothing,
-            left_to_you=map(command, facts.not_done),
+            left_to_you=map(shell_line, facts.not_done),
         )
 
 
@@ -426,7 +426,7 @@ class _Pod(Printed):
     @classmethod
     def of(cls, facts: dns.PodVerification) -> _Pod:
         namespace, _, name = facts.pod.partition("/")
-        return cls.filled(facts, namespace=namespace, name=name)
+        return cls.from_facts(facts, namespace=namespace, name=name)
 
 
 class _Verified(Printed):

@@ -11,69 +11,69 @@ from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.report.report import PLAIN, CommandReport, Findings, Head, Section
+from kubectl_eksdoc.report.report import DEFAULT_BACKENDS, CommandReport, FindingList, Heading, Section
 from kubectl_eksdoc.report.result import (
     FindingResult,
     KindResult,
     Meta,
-    Positive,
+    PositiveCount,
     Printed,
     Text,
     Texts,
 )
-from kubectl_eksdoc.report.sarif import Sarif, SarifDetails
-from kubectl_eksdoc.report.text import joined
+from kubectl_eksdoc.report.sarif import SarifBackend, SarifDetails
+from kubectl_eksdoc.report.text import join_words
 
-from ..shutdown import CorefileRead
+from ..shutdown import CheckedCorefile
 
 
 @frozen
 class CorefileReport(CommandReport):
-    of = "a Corefile"
+    noun_phrase = "a Corefile"
 
-    read: CorefileRead
+    read: CheckedCorefile
 
     def sections(self, full: bool) -> Iterator[Section]:
-        yield Head(verdict(self.read), _lines(self.read))
-        yield Findings(self.read.findings)
+        yield Heading(verdict(self.read), _summary_lines(self.read))
+        yield FindingList(self.read.findings)
 
     def result(self) -> object:
         read = self.read
         options = {key: self.options[key] for key in sorted(self.options)}
-        return CorefileResult.filled(
+        return CorefileResult.from_facts(
             read,
-            metadata=_FileMetadata.filled(self, options=options),
+            metadata=_FileMetadata.from_facts(self, options=options),
             verdict=verdict(read),
-            refusals=(_Refusal.filled(line=each.line or None, message=str(each)) for each in read.judged.refusals),
+            refusals=(_Refusal.from_facts(line=each.line or None, message=str(each)) for each in read.judged.refusals),
         )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         return self.read.findings
 
-    formats = MappingProxyType({**PLAIN, "sarif": Sarif(lambda _: SarifDetails("eksdoc-corefile"))})
+    formats = MappingProxyType({**DEFAULT_BACKENDS, "sarif": SarifBackend(lambda _: SarifDetails("eksdoc-corefile"))})
 
 
 _ACCEPTED = {True: "takes", False: "refuses"}
 
 
-def verdict(read: CorefileRead) -> str:
+def verdict(read: CheckedCorefile) -> str:
     accepted = read.judged.accepted
     if accepted is None:
         return f"Whether CoreDNS {read.version} takes {read.path} is not known."
     return f"CoreDNS {read.version} {_ACCEPTED[accepted]} {read.path}."
 
 
-def _lines(read: CorefileRead) -> list[str]:
+def _summary_lines(read: CheckedCorefile) -> list[str]:
     if read.judged.refusals:
         return []
     if read.lameduck_s is None:
-        ends = "How long it keeps serving while it shuts down is unknown."
+        shutdown_text = "How long it keeps serving while it shuts down is unknown."
     else:
-        ends = f"lameduck {read.lameduck_s:g} s; from SIGTERM to the end at most {read.shutdown_s:g} s."
-    absent = "not known" if read.lameduck_s is None else "nowhere"  # a plugin's name may be in a variable or a file
-    health, ready = (f"on {joined(list(each))}" if each else absent for each in (read.health, read.ready))
-    return [ends, f"/health {health}; /ready {ready}."]
+        shutdown_text = f"lameduck {read.lameduck_s:g} s; from SIGTERM to the end at most {read.shutdown_s:g} s."
+    absent_text = "not known" if read.lameduck_s is None else "nowhere"  # a plugin's name may be in a variable or a file
+    health, ready = (f"on {join_words(list(each))}" if each else absent_text for each in (read.health, read.ready))
+    return [shutdown_text, f"/health {health}; /ready {ready}."]
 
 
 # The result as ``-o json`` and ``-o yaml`` print it.
@@ -89,7 +89,7 @@ class _FileMetadata(Printed):
 
 
 class _Refusal(Printed):
-    line: Positive | None
+    line: PositiveCount | None
     message: Text
 
 

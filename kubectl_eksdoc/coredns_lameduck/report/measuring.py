@@ -7,21 +7,21 @@ from dataclasses import field
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.in_cluster.roles import RoleManifests
+from kubectl_eksdoc.in_cluster.roles import ManifestReport
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream, QueryTarget
+from kubectl_eksdoc.model.coredns import QueryCounts, LoadReport, MeasuredSecond, QueryStream, QueryTarget
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.placing import NotMade
+from kubectl_eksdoc.model.placing import ProbeFailure
 from kubectl_eksdoc.report import result
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.report import CommandReport, Findings, Head, Points, Section, Table
+from kubectl_eksdoc.report.report import CommandReport, FindingList, Heading, BulletList, Section, Table
 from kubectl_eksdoc.report.result import (
-    LEFT_OUT,
+    OMITTED,
     Count,
     FindingResult,
     Meta,
-    Positive,
+    PositiveCount,
     Printed,
     Text,
     Texts,
@@ -33,8 +33,8 @@ from kubectl_eksdoc.report.text import (
     Row,
     Title,
     Tone,
-    columns_of,
-    counted,
+    as_columns,
+    pluralize,
     name_column,
     number_column,
 )
@@ -43,233 +43,233 @@ from ..measurement_findings import (
     DnsMeasurement,
     MeasuredZone,
     What,
-    findings_of,
+    measurement_findings,
     offset_s,
-    said,
+    budget_sentences,
 )
 from ..measurement_plan import (
     LATE_S,
-    MOST_ENDPOINTS,
+    MAX_ENDPOINTS,
     Happening,
-    MeasurePlan,
+    MeasurementPlan,
     manifests,
 )
-from .plot import by, legend, plot
+from .plot import transport_text, legend, plot
 
 # A measurement of DNS in sentences.
 
 
-_DOES = {
+_ACTION_TEXTS = {
     Happening.WATCH: "nothing else is changed",
     Happening.ROLLOUT: "restart the rollout of Deployment coredns, which replaces",
     Happening.EVICTION: "evict",
 }
 
 
-def in_short(view: MeasureReport) -> str:
+def summary(measurement_report: MeasurementReport) -> str:
     """The first line."""
-    plan, measured = view.plan, view.measured
+    plan, measured = measurement_report.plan, measurement_report.measured
     if measured is None:
-        return would(plan)
+        return plan_sentence(plan)
     reports = [zone.report for zone in measured.zones if isinstance(zone.report, LoadReport)]
-    ended = " It was interrupted." if measured.interrupted else ""
+    interrupted_text = " It was interrupted." if measured.interrupted else ""
     if not reports:
-        return f"DNS was not measured.{ended}"
-    total = sum((through_service(plan, report) for report in reports), Counts())
-    zones = counted(len(reports), "zone")
-    late = f", {total.late} came late" if total.late else ""
-    unknown = f", {total.unknown} are not known" if total.unknown else ""
-    unasked = [zone for zone in measured.zones if isinstance(zone.report, Unknown)]
-    rest = f" {counted(len(unasked), 'zone')} told nothing." if unasked else ""
-    asked = f"Asked through the service from {zones}, {total.bad} of {total.sent} questions had no answer"
-    return f"{asked}{late}{unknown}. {_meanwhile(measured)}{rest}{ended}"
+        return f"DNS was not measured.{interrupted_text}"
+    total = sum((through_service(plan, report) for report in reports), QueryCounts())
+    zones = pluralize(len(reports), "zone")
+    late_text = f", {total.late} came late" if total.late else ""
+    unknown_text = f", {total.unknown} are not known" if total.unknown else ""
+    silent_zones = [zone for zone in measured.zones if isinstance(zone.report, Unknown)]
+    silent_text = f" {pluralize(len(silent_zones), 'zone')} told nothing." if silent_zones else ""
+    counts_text = f"Asked through the service from {zones}, {total.bad} of {total.sent} questions had no answer"
+    return f"{counts_text}{late_text}{unknown_text}. {_ended_pods_text(measured)}{silent_text}{interrupted_text}"
 
 
-def _meanwhile(measured: DnsMeasurement) -> str:
+def _ended_pods_text(measured: DnsMeasurement) -> str:
     """How much the measurement shows: without a change, DNS always answers."""
-    gone = {each.pod for each in measured.told}
-    if gone:
-        return f"{counted(len(gone), 'CoreDNS pod')} ended meanwhile."
+    ended_pods = {each.pod for each in measured.terminations}
+    if ended_pods:
+        return f"{pluralize(len(ended_pods), 'CoreDNS pod')} ended meanwhile."
     if measured.unseen:
         return "Whether a CoreDNS pod ended meanwhile is not known."
     return "No CoreDNS pod ended meanwhile: this says nothing of a rollout or a drain."
 
 
-def through_service(plan: MeasurePlan, report: LoadReport) -> Counts:
+def through_service(plan: MeasurementPlan, report: LoadReport) -> QueryCounts:
     names = {target.name for target in plan.targets if not target.pod}
-    return sum((report.total(stream) for stream in plan.streams if stream.target in names), Counts())
+    return sum((report.total(stream) for stream in plan.streams if stream.target in names), QueryCounts())
 
 
-def would(plan: MeasurePlan) -> str:
+def plan_sentence(plan: MeasurementPlan) -> str:
     """What would be created and done."""
     if not plan.pods:
         return "There is no node to ask from: nothing would be made."
-    namespace = plan.manner.namespace
-    made = f"This would make {counted(len(plan.pods), 'pod')}, and the ConfigMap that owns them, in namespace"
-    happening = plan.manner.happening
-    pods = f" {counted(len(plan.affected), 'pod')}" if happening.changes else ""
-    does = _DOES[happening]
-    done = f"; {does}." if not happening.changes else f", and {does}{pods} of CoreDNS."
-    return f"{made} {namespace}{done} What it makes is deleted at the end."
+    namespace = plan.settings.namespace
+    pods_text = f"This would make {pluralize(len(plan.pods), 'pod')}, and the ConfigMap that owns them, in namespace"
+    happening = plan.settings.happening
+    affected_text = f" {pluralize(len(plan.affected), 'pod')}" if happening.changes else ""
+    action = _ACTION_TEXTS[happening]
+    action_text = f"; {action}." if not happening.changes else f", and {action}{affected_text} of CoreDNS."
+    return f"{pods_text} {namespace}{action_text} What it makes is deleted at the end."
 
 
-def about(plan: MeasurePlan) -> list[str]:
+def plan_notes(plan: MeasurementPlan) -> list[str]:
     """What the user should know before the pods are created."""
-    manner = plan.manner
-    rate = manner.rate * len(plan.streams)
-    told = [
-        f"each pod asks {manner.rate:g} times a second each of {named(plan.targets)}, over UDP and TCP, "
+    settings = plan.settings
+    rate = settings.rate * len(plan.streams)
+    notes = [
+        f"each pod asks {settings.rate:g} times a second each of {targets_text(plan.targets)}, over UDP and TCP, "
         "and the service over one UDP socket that is kept: "
         f"{rate:g} questions a second",
-        f"late is after {LATE_S:g} s, lost after {manner.timeout_s:g} s",
-        *(f"{family} does not apply: {why}" for family, why in plan.absent.items()),
-        f"image: {manner.image}; it needs Python 3.10 or newer",
+        f"late is after {LATE_S:g} s, lost after {settings.timeout_s:g} s",
+        *(f"{family} does not apply: {reason}" for family, reason in plan.absent_families.items()),
+        f"image: {settings.image}; it needs Python 3.10 or newer",
         "they are bound to their nodes past the scheduler: none is preempted for them, no autoscaler wakes up",
     ]
     pods = sum(1 for target in plan.targets if target.pod)
-    if pods == MOST_ENDPOINTS:
-        told.append(f"of endpoints, no more than {MOST_ENDPOINTS} are asked at their own address")
-    told += _done(plan)
-    for owners, why in (
+    if pods == MAX_ENDPOINTS:
+        notes.append(f"of endpoints, no more than {MAX_ENDPOINTS} are asked at their own address")
+    notes += _action_notes(plan)
+    for owners, reason in (
         (plan.stale, "removed first, as a measurement that was killed has left it"),
-        (plan.others, "left alone, as another measurement may be running"),
+        (plan.other_owners, "left alone, as another measurement may be running"),
     ):
         if owners:
-            told.append(f"{why}: {', '.join(owner.name for owner in owners)}")
-    return told
+            notes.append(f"{reason}: {', '.join(owner.name for owner in owners)}")
+    return notes
 
 
-def _done(plan: MeasurePlan) -> Iterable[str]:
+def _action_notes(plan: MeasurementPlan) -> Iterable[str]:
     names = ", ".join(pod.name for pod in plan.affected)
-    if plan.manner.happening is Happening.ROLLOUT:
+    if plan.settings.happening is Happening.ROLLOUT:
         yield f"replaced, as by kubectl rollout restart deployment/coredns -n kube-system: {names}"
         yield "a rollout that hangs is stopped with kubectl rollout undo deployment/coredns -n kube-system"
-    if plan.manner.happening is Happening.EVICTION:
+    if plan.settings.happening is Happening.EVICTION:
         yield f"evicted, once its budget allows it: {names}; its ReplicaSet makes another one"
         if len({target.pod for target in plan.targets if target.pod}) <= 1:
             yield "it is the only one that serves: there is no DNS until the other one is ready"
 
 
-def named(targets: Iterable[QueryTarget]) -> str:
-    every = list(targets)
-    service = [target.address for target in every if not target.pod]
-    pods = len(every) - len(service)
-    return f"the service ({', '.join(service)})" + (f" and {counted(pods, 'endpoint')}" if pods else "")
+def targets_text(targets: Iterable[QueryTarget]) -> str:
+    all_targets = list(targets)
+    service_addresses = [target.address for target in all_targets if not target.pod]
+    pods = len(all_targets) - len(service_addresses)
+    return f"the service ({', '.join(service_addresses)})" + (f" and {pluralize(pods, 'endpoint')}" if pods else "")
 
 
 @frozen
-class MeasureReport(CommandReport):
+class MeasurementReport(CommandReport):
     """`measured` None: nothing was created so far. `refused`: what the server would refuse, by name, after a
     server-side dry run. `program` and `load_plan`: the input of the pods, for the manifests."""
 
-    of = "a measurement"
+    noun_phrase = "a measurement"
 
     cluster: Cluster
-    plan: MeasurePlan
+    plan: MeasurementPlan
     measured: DnsMeasurement | None = None
-    refused: Mapping[str, NotMade] = field(default_factory=dict)
+    refused: Mapping[str, ProbeFailure] = field(default_factory=dict)
     program: bytes = b""
-    asked: str = ""
+    load_plan: str = ""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return () if self.measured is None else findings_of(self.plan, self.measured)
+        return () if self.measured is None else measurement_findings(self.plan, self.measured)
 
     def sections(self, full: bool) -> Iterator[Section | None]:
-        yield Head(in_short(self))
-        yield from _before(self) if self.measured is None else _after(self, self.measured, full)
+        yield Heading(summary(self))
+        yield from _plan_sections(self) if self.measured is None else _result_sections(self, self.measured, full)
 
     def result(self) -> object:
         plan, measured = self.plan, self.measured
-        return MeasureResult.filled(
+        return MeasureResult.from_facts(
             self,
-            verdict=in_short(self),
-            not_applicable=sorted(plan.absent.items()),
-            refused=(_Refused.filled(self.refused[name], name=name) for name in sorted(self.refused)),
+            verdict=summary(self),
+            not_applicable=sorted(plan.absent_families.items()),
+            refused=(_Refused.from_facts(self.refused[name], name=name) for name in sorted(self.refused)),
             measured=(_zone(plan, measured, each) for each in measured.zones) if measured else (),
         )
 
 
-def _before(view: MeasureReport) -> Iterator[Section]:
-    columns = columns_of("ZONE", name_column("ASKED FROM", 20))
+def _plan_sections(report: MeasurementReport) -> Iterator[Section]:
+    columns = as_columns("ZONE", name_column("ASKED FROM", 20))
     rows: list[Row] = [
-        [zone.said, zone.node or Cell(f"nowhere: {zone.why_not}", Tone.FAINT)] for zone in view.plan.zones
+        [zone.label, zone.node or Cell(f"nowhere: {zone.why_not}", Tone.FAINT)] for zone in report.plan.zones
     ]
     yield Table(Title("Zones", ", and the node from which DNS would be asked"), (columns, rows), "zones")
-    yield Points("What would be made and done", about(view.plan))
-    yield Points("Refused by the server", [f"{name}: {why.why}" for name, why in view.refused.items()])
+    yield BulletList("What would be made and done", plan_notes(report.plan))
+    yield BulletList("Refused by the server", [f"{name}: {refusal.why}" for name, refusal in report.refused.items()])
 
 
-def _after(view: MeasureReport, measured: DnsMeasurement, full: bool) -> Iterator[Section | None]:
-    yield Table(Title("Questions", ", by zone and server"), _counts(view))
-    yield Points("Learned about the shutdown budget", tuple(said(view.plan, measured)))
+def _result_sections(report: MeasurementReport, measured: DnsMeasurement, full: bool) -> Iterator[Section | None]:
+    yield Table(Title("Questions", ", by zone and server"), _counts_table(report))
+    yield BulletList("Learned about the shutdown budget", tuple(budget_sentences(report.plan, measured)))
     for zone in measured.zones:
-        yield plot(view.plan, measured, zone)
+        yield plot(report.plan, measured, zone)
     if any(isinstance(zone.report, LoadReport) for zone in measured.zones):
         yield legend(measured)
-    yield Findings(view.findings)
+    yield FindingList(report.findings)
 
 
-def _counts(view: MeasureReport) -> tuple[list[Column], list[Row]]:
-    columns = columns_of(
+def _counts_table(report: MeasurementReport) -> tuple[list[Column], list[Row]]:
+    columns = as_columns(
         name_column("ZONE", 8),
         name_column("ASKED", 14),
         "BY",
         number_column("SENT"),
-        number_column("ANSWERED", short="OK"),
+        number_column("ANSWERED", short_title="OK"),
         number_column("LATE"),
         number_column("LOST"),
-        number_column("UNKNOWN", short="?"),
+        number_column("UNKNOWN", short_title="?"),
         number_column("MEDIAN", 2),
         number_column("SLOWEST", 1),
     )
     rows: list[Row] = []
-    assert view.measured is not None
-    ended = frozenset(each.pod for each in view.measured.told)
-    for zone in view.measured.zones:
+    assert report.measured is not None
+    ended_pods = frozenset(each.pod for each in report.measured.terminations)
+    for zone in report.measured.zones:
         if isinstance(zone.report, Unknown):
-            rows.append([zone.zone.said, Cell("not measured", Tone.UNKNOWN), *["-"] * 8])
+            rows.append([zone.zone.label, Cell("not measured", Tone.UNKNOWN), *["-"] * 8])
             continue
-        for place, stream in enumerate(view.plan.streams):
-            rows.append(_row(view.plan, zone.zone.said if not place else "", stream, zone.report, ended))
+        for index, stream in enumerate(report.plan.streams):
+            rows.append(_row(report.plan, zone.zone.label if not index else "", stream, zone.report, ended_pods))
     return columns, rows
 
 
-def _row(plan: MeasurePlan, zone: str, stream: MeasuredStream, report: LoadReport, ended: frozenset[str]) -> Row:
+def _row(plan: MeasurementPlan, zone: str, stream: QueryStream, report: LoadReport, ended_pods: frozenset[str]) -> Row:
     """Lost answers at the own address of `ended_pods` are expected."""
     total = report.total(stream)
-    median, slowest = times(report, stream)
+    median, slowest = latencies(report, stream)
     # Answers lost at an endpoint's own address may be expected.
     return [
         zone,
-        f"{stream.target} (ended)" if _pod(plan, stream) in ended else stream.target,
-        by(stream).upper(),
+        f"{stream.target} (ended)" if _target_pod(plan, stream) in ended_pods else stream.target,
+        transport_text(stream).upper(),
         total.sent,
         total.answered,
         Cell(str(total.late), Tone.WARN if total.late else None),
-        Cell(str(total.bad), None if not total.bad else Tone.FAINT if _pod(plan, stream) else Tone.BAD),
+        Cell(str(total.bad), None if not total.bad else Tone.FAINT if _target_pod(plan, stream) else Tone.BAD),
         Cell(str(total.unknown), Tone.UNKNOWN if total.unknown else None),
         "-" if median is None else f"{median:.1f} ms",
         "-" if slowest is None else f"{slowest:.1f} ms",
     ]
 
 
-def _pod(plan: MeasurePlan, stream: MeasuredStream) -> str:
+def _target_pod(plan: MeasurementPlan, stream: QueryStream) -> str:
     """The pod whose own address is queried, or "" for the service."""
     return next((target.pod for target in plan.targets if target.name == stream.target), "")
 
 
-def times(report: LoadReport, stream: MeasuredStream) -> tuple[float | None, float | None]:
+def latencies(report: LoadReport, stream: QueryStream) -> tuple[float | None, float | None]:
     """Milliseconds: the median of the seconds' medians, and the slowest of all."""
-    found = sorted(each.ms for each in report.seconds.get(stream, {}).values() if each.ms is not None)
-    return (found[len(found) // 2][0], max(each[2] for each in found)) if found else (None, None)
+    measured_ms = sorted(each.ms for each in report.seconds.get(stream, {}).values() if each.ms is not None)
+    return (measured_ms[len(measured_ms) // 2][0], max(each[2] for each in measured_ms)) if measured_ms else (None, None)
 
 
 # The manifests of a measurement, for kubectl.
 
 
-def dry_run(view: MeasureReport) -> RoleManifests:
-    return RoleManifests((), (), tuple(manifests(view.plan, view.program, view.asked)))
+def dry_run(report: MeasurementReport) -> ManifestReport:
+    return ManifestReport((), (), tuple(manifests(report.plan, report.program, report.load_plan)))
 
 
 # A measurement as ``-o json`` and ``-o yaml`` print it. null: unknown, with the reason beside it.
@@ -292,7 +292,7 @@ class _Measurement(Printed):
     seconds: _Positive
     """At most."""
     timeout_seconds: _Positive
-    deadline_seconds: Positive
+    deadline_seconds: PositiveCount
     pods: Texts
     affected: Texts
     """CoreDNS pods that are replaced or evicted."""
@@ -300,10 +300,10 @@ class _Measurement(Printed):
     """Part of the typed confirmation: pods that are created and pods that are affected."""
 
     @classmethod
-    def of(cls, facts: MeasurePlan) -> _Measurement:
-        return cls.filled(
+    def of(cls, facts: MeasurementPlan) -> _Measurement:
+        return cls.from_facts(
             facts,
-            facts.manner,
+            facts.settings,
             pods=(pod.name for pod in facts.pods),
             affected=(pod.name for pod in facts.affected),
         )
@@ -338,13 +338,13 @@ class _Refused(Printed):
 class _Done(Printed):
     called = {"at": "done_at"}
 
-    at: result.Moment | None
+    at: result.Timestamp | None
     refused: Text | None
     finished: bool
 
 
 class _Moment(Printed):
-    at: result.Moment
+    at: result.Timestamp
     what: What
     pod: Text
 
@@ -388,7 +388,7 @@ class _Second(Printed):
 
 def _second(number: int, second: MeasuredSecond) -> _Second:
     median, p99, slowest = second.ms or (None, None, None)
-    return _Second.filled(
+    return _Second.from_facts(
         second.counts, second=number, median_ms=median, p99_ms=p99, slowest_ms=slowest, said=second.why
     )
 
@@ -405,10 +405,10 @@ class _Stream(Printed):
     """Seconds in which a query was due, counted from began."""
 
 
-def _stream(report: LoadReport, stream: MeasuredStream) -> _Stream:
-    median, slowest = times(report, stream)
+def _stream(report: LoadReport, stream: QueryStream) -> _Stream:
+    median, slowest = latencies(report, stream)
     seconds = (_second(*each) for each in sorted(report.seconds.get(stream, {}).items()))
-    return _Stream.filled(stream, total=report.total(stream), median_ms=median, slowest_ms=slowest, seconds=seconds)
+    return _Stream.from_facts(stream, total=report.total(stream), median_ms=median, slowest_ms=slowest, seconds=seconds)
 
 
 class _Zone(Printed):
@@ -424,23 +424,23 @@ class _Zone(Printed):
     """Whether the pod ran and reported its observations."""
     why: Text | UnsetType
     missing: Text | UnsetType
-    began: result.Moment | UnsetType
+    began: result.Timestamp | UnsetType
     marks: tuple[_Mark, ...] | UnsetType
     """Events of CoreDNS pods in the querying pod's seconds, accurate to a second."""
     streams: tuple[_Stream, ...] | UnsetType
 
 
-def _zone(plan: MeasurePlan, measured: DnsMeasurement, zone: MeasuredZone) -> _Zone:
+def _zone(plan: MeasurementPlan, measured: DnsMeasurement, zone: MeasuredZone) -> _Zone:
     name, node, report = zone.zone.name, zone.zone.node, zone.report
     if isinstance(report, Unknown):
-        return _Zone.filled(LEFT_OUT, zone=name, node=node, ran=False, why=report.why, missing=report.missing)
-    return _Zone.filled(
-        LEFT_OUT,
+        return _Zone.from_facts(OMITTED, zone=name, node=node, ran=False, why=report.why, missing=report.missing)
+    return _Zone.from_facts(
+        OMITTED,
         zone=name,
         node=node,
         ran=True,
         began=report.began,
-        marks=[_Mark.filled(each, second=round(offset_s(each, report))) for each in measured.moments],
+        marks=[_Mark.from_facts(each, second=round(offset_s(each, report))) for each in measured.moments],
         streams=[_stream(report, stream) for stream in plan.streams],
     )
 

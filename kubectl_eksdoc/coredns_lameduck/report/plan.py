@@ -7,31 +7,31 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.redaction import printed_corefile
+from kubectl_eksdoc.kubernetes.redaction import redact_corefile
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
     CommandReport,
-    Findings,
-    Foot,
-    Head,
+    FindingList,
+    Footer,
+    Heading,
     Line,
-    Lines,
-    Points,
+    TextBlock,
+    BulletList,
     ReportFigure,
     Section,
     Table,
-    as_it_is,
-    flush,
+    verbatim_line,
+    flush_left,
 )
 from kubectl_eksdoc.report.result import (
-    LEFT_OUT,
+    OMITTED,
     Count,
     FindingResult,
     Meta,
-    Moment,
+    Timestamp,
     Printed,
     Text,
     Texts,
@@ -41,74 +41,74 @@ from kubectl_eksdoc.report.text import (
     MARGIN,
     Cell,
     Column,
-    Look,
+    Appearance,
     Row,
     Title,
     Tone,
-    columns_of,
-    counted,
+    as_columns,
+    pluralize,
     name_column,
     number_column,
-    shown,
-    wrapped,
+    printable,
+    wrap_printable,
 )
 
 from .. import deployed as dns
-from ..failures import ShutdownEnding, endpoints
+from ..failures import ShutdownEnding, dns_endpoints
 from ..plan import CorednsZone, DnsPlan
-from ..shutdown import CLIENT_S, CLOSING_S, MARGIN_S, ShutdownBudget
+from ..shutdown import CLIENT_TIMEOUT_S, CLOSING_S, MARGIN_S, ShutdownBudget
 
 # CoreDNS in a sentence.
 
 
 def verdict(plan: DnsPlan) -> str:
     """The first line."""
-    if elsewhere(plan):
+    if is_unused(plan):
         return "DNS does not depend on CoreDNS here."
     failing = {each.code for each in plan.findings if each.status is Status.FAIL}
-    worst = {each.severity for each in plan.findings if each.status is Status.FAIL}
-    unknown = sum(each.status is Status.UNKNOWN for each in plan.findings)
+    severities = {each.severity for each in plan.findings if each.status is Status.FAIL}
+    unknown_count = sum(each.status is Status.UNKNOWN for each in plan.findings)
     if Code.of("dns-failing") in failing or Code.of("dns-not-serving") in failing:
-        said = "DNS has trouble now"
-    elif worst & {Severity.CRITICAL, Severity.HIGH}:
-        said = "DNS answers now, and lookups will fail when a node of it goes"
+        text = "DNS has trouble now"
+    elif severities & {Severity.CRITICAL, Severity.HIGH}:
+        text = "DNS answers now, and lookups will fail when a node of it goes"
     elif failing:
-        said = "DNS answers, and could be safer"
-    elif unknown:
-        said = "Nothing is known to be wrong with DNS, and not everything is known"
+        text = "DNS answers, and could be safer"
+    elif unknown_count:
+        text = "Nothing is known to be wrong with DNS, and not everything is known"
     else:
-        said = "Lookups survive the nodes they are answered on"
-    more = f"; {counted(unknown, 'thing')} {'is' if unknown == 1 else 'are'} not known" if unknown and failing else ""
-    return f"{said}{more}."
+        text = "Lookups survive the nodes they are answered on"
+    unknown_text = f"; {pluralize(unknown_count, 'thing')} {'is' if unknown_count == 1 else 'are'} not known" if unknown_count and failing else ""
+    return f"{text}{unknown_text}."
 
 
-def elsewhere(plan: DnsPlan) -> bool:
+def is_unused(plan: DnsPlan) -> bool:
     """Whether the cluster does not use CoreDNS."""
     return isinstance(plan.facts.deployed, Absent) and [each.code for each in plan.findings] == [
         Code.of("dns-elsewhere")
     ]
 
 
-def what(plan: DnsPlan) -> str:
+def coredns_summary(plan: DnsPlan) -> str:
     """``CoreDNS v1.11.4-eksbuild.2, an add-on of EKS: 2 of 2 pods Ready, lameduck 5 s of 30 s of grace``."""
     facts = plan.facts
-    of = facts.deployed
-    if elsewhere(plan):
+    deployment = facts.deployed
+    if is_unused(plan):
         return f"{plan.findings[0].message[:1].upper()}{plan.findings[0].message[1:]}."
-    if isinstance(of, (Absent, Unknown)):
-        return f"CoreDNS: {of.why}."
+    if isinstance(deployment, (Absent, Unknown)):
+        return f"CoreDNS: {deployment.why}."
     addon = facts.addon
     if isinstance(addon, Absent):
-        whose = "self-managed"
+        manager_text = "self-managed"
     elif isinstance(addon, Unknown):
-        whose = "an add-on of EKS or not (not known)"
+        manager_text = "an add-on of EKS or not (not known)"
     else:
-        whose = "an add-on of EKS"
+        manager_text = "an add-on of EKS"
     ready = sum(pod.ready for pod in facts.pods)
     lameduck = plan.ending.lameduck_s
-    said = "lameduck not known" if lameduck is None else f"lameduck {lameduck:g} s" if lameduck else "no lameduck"
-    pods = f"{ready} of {counted(max(of.replicas, len(facts.pods)), 'pod')} Ready"
-    return f"CoreDNS {of.version or '(version not known)'}, {whose}: {pods}, {said} of {of.grace_s} s of grace."
+    lameduck_text = "lameduck not known" if lameduck is None else f"lameduck {lameduck:g} s" if lameduck else "no lameduck"
+    pods_text = f"{ready} of {pluralize(max(deployment.replicas, len(facts.pods)), 'pod')} Ready"
+    return f"CoreDNS {deployment.version or '(version not known)'}, {manager_text}: {pods_text}, {lameduck_text} of {deployment.grace_s} s of grace."
 
 
 # The shutdown budget as a bar: from SIGTERM to SIGKILL, and where lameduck may end.
@@ -119,27 +119,27 @@ def what(plan: DnsPlan) -> str:
 
 
 _SHORT, _SAFE, _LONG, _KILLED, _NOW = "░", "█", "▒", "▓", "▲"
-_WIDEST = 60
+_MAX_WIDTH = 60
 
 
-def bar(budget: ShutdownBudget, lameduck: float | None, look: Look, room: int) -> list[str]:
+def budget_bar(budget: ShutdownBudget, lameduck: float | None, appearance: Appearance, max_width: int) -> list[str]:
     """At most three lines of `max_width`: the bar, the seconds, and the current lameduck."""
     grace = max(budget.shutdown.grace_s, 1)
     end = max(grace, int(lameduck or 0) + 1)
-    width = min(_WIDEST, room - len(f" {end} s"))
-    signs = "".join(_sign(budget, (at + 0.5) * end / width) for at in range(width))
+    width = min(_MAX_WIDTH, max_width - len(f" {end} s"))
+    symbols = "".join(_bar_symbol(budget, (column + 0.5) * end / width) for column in range(width))
     marks = {0: "0", budget.least_s: str(budget.least_s), grace: f"{grace} s"}
-    if budget.fits:
+    if budget.has_safe_value:
         marks[budget.advised_s] = str(budget.advised_s)
-    lines = [shown(signs, look), _scale(marks, end, width)]
+    lines = [printable(symbols, appearance), _scale(marks, end, width)]
     if lameduck is not None:
-        at = min(width - 1, int(lameduck * width / end))
+        column = min(width - 1, int(lameduck * width / end))
         text = f"{_NOW} now {lameduck:g} s"
-        lines.append(shown(" " * min(at, room - len(text)) + text, look))
+        lines.append(printable(" " * min(column, max_width - len(text)) + text, appearance))
     return lines
 
 
-def _sign(budget: ShutdownBudget, second: float) -> str:
+def _bar_symbol(budget: ShutdownBudget, second: float) -> str:
     if second < budget.least_s:
         return _SHORT
     if second < budget.advised_s:
@@ -151,32 +151,32 @@ def _scale(marks: dict[int, str], end: int, width: int) -> str:
     """Each number at its second; a number that would overlap the previous one is left out."""
     line = ""
     for second, text in sorted(marks.items()):
-        at = int(second * width / end)
-        if not line or len(line) < at <= width:
-            line = line.ljust(at) + text
+        column = int(second * width / end)
+        if not line or len(line) < column <= width:
+            line = line.ljust(column) + text
     return line
 
 
-def legend(budget: ShutdownBudget) -> str:
-    safe = f"safe: {budget.least_s} to {budget.advised_s} s" if budget.fits else "no value is safe"
-    when = budget.propagation.measured_at
-    short = "may be too short"
-    if when is not None:
-        measured = f"as measured on {when:%Y-%m-%d}"
-        lost = budget.propagation.lost
-        short = f"too short {measured}, margin included" if lost else f"shorter than what was enough {measured}"
-    return f"{_SHORT} {short}   {_SAFE} {safe}   {_LONG} closing, margin"
+def budget_legend(budget: ShutdownBudget) -> str:
+    safe_text = f"safe: {budget.least_s} to {budget.advised_s} s" if budget.has_safe_value else "no value is safe"
+    measured_at = budget.propagation.measured_at
+    short_text = "may be too short"
+    if measured_at is not None:
+        measured_text = f"as measured on {measured_at:%Y-%m-%d}"
+        answers_lost = budget.propagation.lost
+        short_text = f"too short {measured_text}, margin included" if answers_lost else f"shorter than what was enough {measured_text}"
+    return f"{_SHORT} {short_text}   {_SAFE} {safe_text}   {_LONG} closing, margin"
 
 
 _FORMATS = "All evidence and every zone: -o wide; for a program: -o json"
-_IN_STEPS = Code.each(
+_CODES_WITH_STEPS = Code.of_names(
     "dns-lameduck-short", "dns-lameduck-long", "dns-on-spot", "dns-together", "dns-notices-unheard", "dns-no-budget"
 )
 
 
 @frozen
 class LameduckReport(CommandReport):
-    of = "coredns-lameduck"
+    noun_phrase = "coredns-lameduck"
 
     plan: DnsPlan
 
@@ -187,71 +187,71 @@ class LameduckReport(CommandReport):
     def sections(self, full: bool) -> Iterator[Section | None]:
         """One page: what will happen, the fixes in order, and the evidence."""
         plan = self.plan
-        yield Head(verdict(plan), (what(plan),))
-        yield Points("What will happen", plan.outlook)
-        yield Lines("Fix it in this order", list(_steps(plan)))
-        yield None if elsewhere(plan) else _ending(plan)
-        yield Table("Pods", _pods(plan), "pods")
-        yield Table("Zones", _zones(plan.zones), "zones") if full else None
-        yield Findings(_shown(plan, full))
-        yield Points("Notes", self.cluster.notes)
-        yield Foot(_FORMATS)
+        yield Heading(verdict(plan), (coredns_summary(plan),))
+        yield BulletList("What will happen", plan.outlook)
+        yield TextBlock("Fix it in this order", list(_step_lines(plan)))
+        yield None if is_unused(plan) else _budget_section(plan)
+        yield Table("Pods", _pods_table(plan), "pods")
+        yield Table("Zones", _zones_table(plan.zones), "zones") if full else None
+        yield FindingList(_shown_findings(plan, full))
+        yield BulletList("Notes", self.cluster.notes)
+        yield Footer(_FORMATS)
 
     def result(self) -> object:
         plan = self.plan
-        return LameduckResult.filled(
+        return LameduckResult.from_facts(
             self,
             plan,
             verdict=verdict(plan),
-            pods=_pods_printed(plan.facts),
+            pods=_pod_results(plan.facts),
         )
 
 
-def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
+def _shown_findings(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
     """The findings. For a finding that the steps fix only its line is shown, because the steps contain the rest."""
     if full:
         return plan.findings
-    kept = (each for each in plan.findings if each.severity is not Severity.INFO)
+    shown = (each for each in plan.findings if each.severity is not Severity.INFO)
     commands = {step.command for step in plan.steps if step.command}
     return tuple(
         replace(each, evidence=(), remedy=())
-        if each.code in _IN_STEPS and any(remedy.command in commands for remedy in each.remedy)
+        if each.code in _CODES_WITH_STEPS and any(remedy.command in commands for remedy in each.remedy)
         else each
-        for each in kept
+        for each in shown
     )
 
 
-def _steps(plan: DnsPlan) -> Iterator[Line]:
+def _step_lines(plan: DnsPlan) -> Iterator[Line]:
     for number, step in enumerate(plan.steps, 1):
         yield Line(f"{number}. {step.what}")
-        moves = f"Moves {step.moves}. " if step.moves else ""
-        yield flush(f"{moves}Why: {step.why}.", 5)
+        moves_text = f"Moves {step.moves}. " if step.moves else ""
+        yield flush_left(f"{moves_text}Why: {step.why}.", 5)
         if step.command:
-            yield as_it_is(step.command, 5)
+            yield verbatim_line(step.command, 5)
 
 
-def _ending(plan: DnsPlan) -> Section:
-    end, title = plan.ending, Title("How it ends", ": lameduck between SIGTERM and SIGKILL")
-    if isinstance(end.budget, Unknown):
-        return Lines(title, [flush(f"Not known: {end.budget.why}.")])
-    budget = end.budget
+def _budget_section(plan: DnsPlan) -> Section:
+    ending, title = plan.ending, Title("How it ends", ": lameduck between SIGTERM and SIGKILL")
+    if isinstance(ending.budget, Unknown):
+        return TextBlock(title, [flush_left(f"Not known: {ending.budget.why}.")])
+    budget = ending.budget
 
-    def draw(look: Look, _full: bool) -> list[str]:
-        lines = [f"{MARGIN}{line}" for line in bar(budget, end.lameduck_s, look, look.columns - len(MARGIN))]
-        return lines + wrapped(legend(budget), look, MARGIN)
+    def draw(appearance: Appearance, _full: bool) -> list[str]:
+        lines = [f"{MARGIN}{line}" for line in budget_bar(budget, ending.lameduck_s, appearance, appearance.columns - len(MARGIN))]
+        return lines + wrap_printable(budget_legend(budget), appearance, MARGIN)
 
     return ReportFigure(title, draw)
 
 
-def _pods(plan: DnsPlan) -> tuple[list[Column], list[Row]]:
-    columns = columns_of(
+def _pods_table(plan: DnsPlan) -> tuple[list[Column], list[Row]]:
+    columns = as_columns(
         name_column("POD", 12),
         name_column("NODE", 10),
-        Column("ZONE", drop=1),
+        Column("ZONE", drop_order=1),
         "CAPACITY",
-        Column("MANAGED BY", drop=3),
+        Column("MANAGED BY", drop_order=3),
         "READY",
-        Column("SERVING", drop=2),
+        Column("SERVING", drop_order=2),
         number_column("RESTARTS", 4),
     )
     facts = plan.facts
@@ -262,20 +262,20 @@ def _pods(plan: DnsPlan) -> tuple[list[Column], list[Row]]:
             each.zone or "-",
             Cell(each.capacity_type or "-", Tone.WARN if each.capacity_type == "spot" else None),
             f"{node.owner.value} {node.group}".strip() if (node := facts.node_of(pod)) else "-",
-            _yes("leaving" if each.leaving else "yes" if each.ready else "no"),
-            Cell("?", Tone.UNKNOWN) if each.serving is None else _yes("yes" if each.serving else "no"),
+            _yes_cell("leaving" if each.leaving else "yes" if each.ready else "no"),
+            Cell("?", Tone.UNKNOWN) if each.serving is None else _yes_cell("yes" if each.serving else "no"),
             "?" if each.restarts is None else each.restarts,
         ]
-        for pod, each in zip(facts.pods, _pods_printed(facts), strict=True)
+        for pod, each in zip(facts.pods, _pod_results(facts), strict=True)
     ]
 
 
-def _yes(word: str) -> Cell:
+def _yes_cell(word: str) -> Cell:
     return Cell(word, None if word == "yes" else Tone.WARN)
 
 
-def _zones(zones: tuple[CorednsZone, ...]) -> tuple[list[Column], list[Row]]:
-    return columns_of(
+def _zones_table(zones: tuple[CorednsZone, ...]) -> tuple[list[Column], list[Row]]:
+    return as_columns(
         "ZONE",
         number_column("NODES"),
         number_column("PODS"),
@@ -324,12 +324,12 @@ class _Coredns(Printed):
             version, replicas, why = None, None, deployed.why
         else:
             version, replicas, why = deployed.version, deployed.replicas, ""
-        return cls.filled(
+        return cls.from_facts(
             version=version,
             replicas=replicas,
             why=why,
             managed_addon=addon if isinstance(addon, Unknown) else not isinstance(addon, Absent),
-            corefile=printed_corefile(text) if isinstance(text, str) else None,
+            corefile=redact_corefile(text) if isinstance(text, str) else None,
         )
 
 
@@ -346,7 +346,7 @@ class _Shutdown(Printed):
     margin_seconds: Count | UnsetType
     propagation_seconds: Count | UnsetType
     """Until every node has removed the endpoint: an estimate from the number of nodes, or measured."""
-    propagation_measured_at: Moment | UnsetType | None
+    propagation_measured_at: Timestamp | UnsetType | None
     """When it was measured; null: it is an estimate."""
     client_seconds: Count | UnsetType
     """How long a client waits for an answer."""
@@ -359,22 +359,22 @@ class _Shutdown(Printed):
 
     @classmethod
     def of(cls, facts: ShutdownEnding) -> _Shutdown:
-        found = facts.budget
-        if isinstance(found, Unknown):
-            return cls.filled(LEFT_OUT, lameduck_seconds=facts.lameduck_s, why=found.why)
-        return cls.filled(
+        budget = facts.budget
+        if isinstance(budget, Unknown):
+            return cls.from_facts(OMITTED, lameduck_seconds=facts.lameduck_s, why=budget.why)
+        return cls.from_facts(
             lameduck_seconds=facts.lameduck_s,
             why=None,
-            grace_seconds=found.shutdown.grace_s,
-            pre_stop_seconds=found.shutdown.pre_stop_s,
+            grace_seconds=budget.shutdown.grace_s,
+            pre_stop_seconds=budget.shutdown.pre_stop_s,
             closing_seconds=CLOSING_S,
             margin_seconds=MARGIN_S,
-            propagation_seconds=found.propagation.seconds,
-            propagation_measured_at=found.propagation.measured_at,
-            client_seconds=CLIENT_S,
-            least_seconds=found.least_s,
-            most_seconds=found.most_s,
-            advised_seconds=found.advised_s if found.fits else None,
+            propagation_seconds=budget.propagation.seconds,
+            propagation_measured_at=budget.propagation.measured_at,
+            client_seconds=CLIENT_TIMEOUT_S,
+            least_seconds=budget.least_s,
+            most_seconds=budget.most_s,
+            advised_seconds=budget.advised_s if budget.has_safe_value else None,
         )
 
 
@@ -392,17 +392,17 @@ class _Pod(Printed):
     restarts: Count | None
 
 
-def _pods_printed(facts: dns.DnsFacts) -> Iterator[_Pod]:
-    told = endpoints(facts)
+def _pod_results(facts: dns.DnsFacts) -> Iterator[_Pod]:
+    service_endpoints = dns_endpoints(facts)
     for pod in facts.pods:
-        node, inside = facts.node_of(pod), facts.inside.get(pod.key)
-        yield _Pod.filled(
+        node, pod_logs = facts.node_of(pod), facts.inside.get(pod.key)
+        yield _Pod.from_facts(
             pod,
             zone=node and node.zone,
             capacity_type=node and node.capacity_type,
             leaving=pod.deleting,
-            serving=None if isinstance(told, Unknown) else pod.uid in told.ready,
-            restarts=None if inside is None or inside.container is None else inside.container.restarts,
+            serving=None if isinstance(service_endpoints, Unknown) else pod.uid in service_endpoints.ready,
+            restarts=None if pod_logs is None or pod_logs.container is None else pod_logs.container.restarts,
         )
 
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.called import late
+from kubectl_eksdoc.cli.called import lazy_call
 from kubectl_eksdoc.cli.context import CommandContext
-from kubectl_eksdoc.cli.declared import add_options, given_of
+from kubectl_eksdoc.cli.declared import add_options, given_options
 from kubectl_eksdoc.cli.options import NODES, ConfirmationFlags, add_command
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import UsageError
@@ -17,7 +17,7 @@ from kubectl_eksdoc.in_cluster import command as in_cluster
 from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE
 from kubectl_eksdoc.model.connection import OutageLimits
 from kubectl_eksdoc.model.journal import RunPhase
-from kubectl_eksdoc.model.options import given
+from kubectl_eksdoc.model.options import flag_values
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
 
 from ..run.limits import BETWEEN_WAVES, GUARDS, THE_END, RunLimits
@@ -32,19 +32,19 @@ def add_confirmation(parser: argparse.ArgumentParser) -> None:
     options.add_confirmation(parser.add_argument_group("Confirmation"), NODES, "exactly N nodes are affected")
 
 
-def given_from(args: argparse.Namespace) -> ConfirmationFlags:
+def confirmation_from(args: argparse.Namespace) -> ConfirmationFlags:
     """Return the confirmation flags.
 
     Raises:
         UsageError: `--yes` stands alone, which is known before the cluster is read.
     """
-    given = options.given_from(args, NODES)
-    if given.yes and given.expect is None:
+    confirmation = options.confirmation_from_args(args, NODES)
+    if confirmation.yes and confirmation.expected is None:
         raise UsageError(
             "--yes needs the expectation: how many nodes it is about",
             f"Add {NODES.flag} N, with the number of nodes of the plan that you have read.",
         )
-    return given
+    return confirmation
 
 
 def add_journal(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def namespace_from(args: argparse.Namespace) -> str:
     return name
 
 
-def add_carry_on(parser: argparse.ArgumentParser) -> None:
+def add_run_id(parser: argparse.ArgumentParser) -> None:
     add_flag(
         parser.add_argument_group("Automation"),
         "--run-id",
@@ -86,16 +86,16 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 def limits_given(args: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of `RunLimits` whose flags are given."""
-    return given_of(RunLimits, args)
+    return given_options(RunLimits, args)
 
 
 def limits_from(args: argparse.Namespace) -> RunLimits:
     return RunLimits(**limits_given(args))
 
 
-def guards(limits: RunLimits) -> tuple[str, ...]:
+def guard_texts(limits: RunLimits) -> tuple[str, ...]:
     """Describe when a run under these limits holds, stops, or leaves a node alone."""
-    text = values.duration_text
+    text = values.format_duration
     return (
         f"pauses if a replacement is unschedulable for {text(limits.hold_s)}, stops after {text(limits.pending_s)}",
         f"stops at more than {limits.not_ready} nodes NotReady",
@@ -103,17 +103,17 @@ def guards(limits: RunLimits) -> tuple[str, ...]:
     )
 
 
-def waiting(limits: RunLimits, around: CommandContext, *, answered: bool = True) -> OutageLimits:
+def outage_limits(limits: RunLimits, context: CommandContext, *, answered: bool = True) -> OutageLimits:
     """Return the outage limits for the reads of a run."""
-    return OutageLimits(limits.away_s, around.note, answered)
+    return OutageLimits(limits.away_s, context.note, answered)
 
 
-def words_of(limits: RunLimits, hooks: Hooks) -> tuple[str, ...]:
+def limit_arguments(limits: RunLimits, hooks: Hooks) -> tuple[str, ...]:
     """Return the command-line arguments for these limits and hooks."""
-    from ..report.plan import option_words
+    from ..report.plan import option_args
 
-    found = option_words(given(limits))
-    return (*found, *(f"{flag}={hooks.commands[when]}" for flag, when in _HOOKS.items() if when in hooks.commands))
+    arguments = option_args(flag_values(limits))
+    return (*arguments, *(f"{flag}={hooks.commands[when]}" for flag, when in _HOOKS.items() if when in hooks.commands))
 
 
 def add_between_waves(parser: argparse.ArgumentParser) -> None:
@@ -129,15 +129,15 @@ def add_between_waves(parser: argparse.ArgumentParser) -> None:
         group,
         "--hook-timeout",
         "TIME",
-        f"timeout of a hook (default: {values.duration_text(Hooks().timeout_s)})",
+        f"timeout of a hook (default: {values.format_duration(Hooks().timeout_s)})",
         values.some_seconds,
         Hooks().timeout_s,
     )
 
 
 def hooks_from(args: argparse.Namespace) -> Hooks:
-    given = {when: getattr(args, flag[2:].replace("-", "_")) for flag, when in _HOOKS.items()}
-    return Hooks({when: command for when, command in given.items() if command}, args.hook_timeout)
+    commands = {when: getattr(args, flag[2:].replace("-", "_")) for flag, when in _HOOKS.items()}
+    return Hooks({when: command for when, command in commands.items() if command}, args.hook_timeout)
 
 
 # Commands of runs; each is loaded when it is called.
@@ -173,7 +173,7 @@ def add_run(commands: Commands) -> None:
         "[NODE…] [flags]",
         _RUN,
         _RUN_CODES,
-        late("drain.command.run.run_drain"),
+        lazy_call("drain.command.run.run_drain"),
     )
     drain.add_targeting(parser)
     add_flag(
@@ -186,7 +186,7 @@ def add_run(commands: Commands) -> None:
     add_limits(parser)
     add_between_waves(parser)
     add_journal(parser)
-    add_carry_on(parser)
+    add_run_id(parser)
     in_cluster.add_to(parser.add_argument_group("In the cluster"), "a Job")
     drain.add_policy(parser, runs=True)
     server = "ask the API server whether it would accept the first of it"
@@ -222,7 +222,7 @@ def add_status(commands: Commands) -> None:
         "[RUN] [flags] | --attach [NODE…] [flags]",
         _STATUS,
         _STATUS_CODES,
-        late("drain.command.status.run_status"),
+        lazy_call("drain.command.status.run_status"),
         conflict_handler="resolve",
     )
     add_switch(parser, "-w --watch", "watch until the run has ended")
@@ -258,16 +258,16 @@ Exit codes: 0 confirmed, 6 no process answered in time; 2 usage, 3 cluster.
 
 
 def add_pause(commands: Commands) -> None:
-    _add(commands, "pause", "pause a run, from any machine", _PAUSE, RunPhase.PAUSED)
+    _add_request_command(commands, "pause", "pause a run, from any machine", _PAUSE, RunPhase.PAUSED)
 
 
 def add_abort(commands: Commands) -> None:
-    _add(commands, "abort", "abort a run, from any machine; nodes stay cordoned", _ABORT, RunPhase.ABORTED)
+    _add_request_command(commands, "abort", "abort a run, from any machine; nodes stay cordoned", _ABORT, RunPhase.ABORTED)
 
 
-def _add(commands: Commands, name: str, about: str, more: str, wanted: RunPhase) -> None:
-    ask = partial(late("drain.command.status.ask"), f"drain {name}", wanted)
-    add_journal(add_command(commands, name, about, "[RUN] [flags]", more, _ASKING_EXIT_CODES, ask))
+def _add_request_command(commands: Commands, name: str, summary: str, description: str, phase: RunPhase) -> None:
+    ask = partial(lazy_call("drain.command.status.ask"), f"drain {name}", phase)
+    add_journal(add_command(commands, name, summary, "[RUN] [flags]", description, _ASKING_EXIT_CODES, ask))
 
 
 _RESUME = """\
@@ -294,7 +294,7 @@ def add_resume(commands: Commands) -> None:
         "[RUN] [flags]",
         _RESUME,
         _RESUME_CODES,
-        late("drain.command.run.run_resume"),
+        lazy_call("drain.command.run.run_resume"),
     )
     add_confirmation(parser)
     add_limits(parser)
@@ -323,7 +323,7 @@ def add_rollback(commands: Commands) -> None:
         "[RUN] [flags]",
         _ROLLBACK,
         _ROLLBACK_CODES,
-        late("drain.command.rollback.run_rollback"),
+        lazy_call("drain.command.rollback.run_rollback"),
     )
     add_confirmation(parser)
     options.add_dry_run(parser, "show what would be done to which node, and change nothing")

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import opening, options, streams, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.declared import add_options, given_of
+from kubectl_eksdoc.cli.declared import add_options, given_options
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, RefusedFlag, add_flag
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.options import options_of
+from kubectl_eksdoc.model.options import declared_options
 from kubectl_eksdoc.session.sources import is_snapshot
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 from ..policy import (
-    AS_IN_KUBECTL,
-    AUTO,
-    FIRST,
-    ONLY_HERE,
-    PACE,
-    WHAT_IF,
+    KUBECTL_GROUP,
+    AUTO_ORDER,
+    ORDER_GROUP,
+    OWN_GROUP,
+    PACE_GROUP,
+    WHAT_IF_GROUP,
     DrainPolicy,
     Targeting,
 )
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.cluster import Cluster
 
-    from ..read import Stops
+    from ..read import StopTimeSource
     from ..result import DrainPlan
 
 
@@ -55,7 +55,7 @@ def targeting_from(args: argparse.Namespace) -> Targeting:
         UsageError: a word is not a node's name, or names and filters are mixed.
     """
     flags = {"--selector": args.selector, "--nodegroup": args.nodegroup, "--older-than": args.older_than}
-    filters = [flag for flag, given in flags.items() if given]
+    filters = [flag for flag, value in flags.items() if value]
     if args.words and filters:
         raise UsageError(
             f"node names and {filters[0]} exclude each other",
@@ -89,9 +89,9 @@ def add_targeting(parser: argparse.ArgumentParser) -> None:
 
 def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
     """`runs`: for a command that drains: flags for assumptions, which only a plan can make, are refused."""
-    groups = add_options(parser, DrainPolicy, (AS_IN_KUBECTL, ONLY_HERE, *(() if runs else (WHAT_IF,)), PACE, FIRST))
+    groups = add_options(parser, DrainPolicy, (KUBECTL_GROUP, OWN_GROUP, *(() if runs else (WHAT_IF_GROUP,)), PACE_GROUP, ORDER_GROUP))
     add_flag(
-        groups[AS_IN_KUBECTL],
+        groups[KUBECTL_GROUP],
         "--chunk-size",
         "N",
         "objects per list request",
@@ -100,13 +100,13 @@ def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
     )
     hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
 
-    def refuse(flag: str, why: str, **more: Any) -> None:
-        parser.add_argument(flag, action=RefusedFlag, nargs="?", const=why, **more, **hidden)
+    def refuse(flag: str, reason: str, **arguments: Any) -> None:
+        parser.add_argument(flag, action=RefusedFlag, nargs="?", const=reason, **arguments, **hidden)
 
     if runs:  # a run uses the real cluster
-        for each in options_of(DrainPolicy):
-            if each.option.group == WHAT_IF:
-                refuse(each.option.flag, _WHAT_IS, dest=each.name)
+        for each in declared_options(DrainPolicy):
+            if each.option.group == WHAT_IF_GROUP:
+                refuse(each.option.flag, _NO_ASSUMPTIONS, dest=each.name)
         refuse("--timeout", "guards stop a run: see --stop-pending and --eviction-timeout")
     else:  # they have no effect on a plan
         parser.add_argument("--timeout", type=values.seconds, metavar="TIME", **hidden)
@@ -115,7 +115,7 @@ def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
     refuse("--disable-eviction", "it deletes pods past their PodDisruptionBudgets")
 
 
-_WHAT_IS = "a run goes by the cluster as it is; drain plan and rehearse can suppose something else"
+_NO_ASSUMPTIONS = "a run goes by the cluster as it is; drain plan and rehearse can suppose something else"
 
 _NOTES = {
     "delete_local_data": "--delete-local-data is the old name of --delete-emptydir-data and is taken as that",
@@ -139,61 +139,61 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         )
     if (args.skip_deleting_after or 0) < 0:
         raise UsageError("--skip-wait-for-delete-timeout must not be negative", "0 means: always wait.")
-    path = path_of(args.order_nodes, _ORDER_FILE)
-    if path and args.order not in (None, AUTO):
+    path = required_path(args.order_nodes, _ORDER_FILE)
+    if path and args.order not in (None, AUTO_ORDER):
         raise UsageError(
             f"--order {args.order} and --order-file exclude each other",
             "Give one of them; nodes that the file does not name go after it, by name.",
         )
-    found = given_of(DrainPolicy, args)
+    options = given_options(DrainPolicy, args)
     if path:
         from kubectl_eksdoc.host.user_files import read_order
 
-        found["order_nodes"] = read_order(path)
+        options["order_nodes"] = read_order(path)
     if getattr(args, "delete_local_data", False):
-        found["delete_emptydir_data"] = True
-    return DrainPolicy(**found)
+        options["delete_emptydir_data"] = True
+    return DrainPolicy(**options)
 
 
 _ORDER_FILE = "--order-file needs the path of a file with one node a line"
 _SINCE = "--since (or --baseline) needs the path of a plan that was saved with -o json"
 
 
-def path_of(given: str | None, missing: str) -> str:
+def required_path(path: str | None, missing: str) -> str:
     """Return a path, "" if it was not given.
 
     Raises:
         UsageError: an empty path, as of a variable that is not set.
     """
-    if given == "":
+    if path == "":
         raise UsageError(missing)
-    return given or ""
+    return path or ""
 
 
-def idle(plan: DrainPlan, targeting: Targeting, server: str) -> list[str]:
+def ineffective_option_notes(plan: DrainPlan, targeting: Targeting, server: str) -> list[str]:
     """Return notes on options without effect: pins of nodes that the plan does not drain, ``--delete-past-budget`` for
     pods that are evicted without it or are not removed for another reason, and an ``--older-than`` above the control
     plane's version (`server`)."""
-    from kubectl_eksdoc.model.quantities import parse
+    from kubectl_eksdoc.model.quantities import parse_version
 
-    limit, own = targeting.older_than, parse(server)
-    above = limit is not None and own is not None and (own.major, own.minor) < (limit.major, limit.minor)
-    every = [f"--older-than {limit} leaves no node out: no kubelet is newer than the control plane ({server})"]
+    limit, server_version = targeting.older_than, parse_version(server)
+    is_above_server = limit is not None and server_version is not None and (server_version.major, server_version.minor) < (limit.major, limit.minor)
+    older_than_note = [f"--older-than {limit} leaves no node out: no kubelet is newer than the control plane ({server})"]
     verdicts = {target.node.name: target.verdict.value for target in plan.targets if not target.order}
     pins = [
         f"--pin {node}={wave} changes nothing: the plan does not drain {node} ({verdicts[node]})"
         for node, wave in plan.policy.pins
         if node in verdicts
     ]
-    why = {row.pod.key: f"it does not go: {row.reason}" for row in plan.left}
-    for each in plan.evictions:
-        turn = "its budget allows its eviction in its turn" if each.budget else "no budget keeps it"
-        restarts = each.manner.restarts is not None
-        why[each.pod.key] = "a rollout replaces it (--surge-singles)" if restarts else turn
+    reasons = {row.pod.key: f"it does not go: {row.reason}" for row in plan.left}
+    for planned_eviction in plan.evictions:
+        budget_reason = "its budget allows its eviction in its turn" if planned_eviction.budget else "no budget keeps it"
+        restarts = planned_eviction.eviction_mode.restarts is not None
+        reasons[planned_eviction.pod.key] = "a rollout replaces it (--surge-singles)" if restarts else budget_reason
     without = sorted(plan.policy.delete_past_budget - {eviction.pod.key for eviction in plan.past_budgets})
-    none = "it is on no target"
-    return [*(every if above else []), *pins] + [
-        f"--delete-past-budget {pod} changes nothing: {why.get(pod, none)}" for pod in without
+    no_target = "it is on no target"
+    return [*(older_than_note if is_above_server else []), *pins] + [
+        f"--delete-past-budget {pod} changes nothing: {reasons.get(pod, no_target)}" for pod in without
     ]
 
 
@@ -243,14 +243,14 @@ class PlanRequest:
     order_file: str = ""
 
     @property
-    def given(self) -> dict[str, object]:
+    def options(self) -> dict[str, object]:
         """The options by the names of flags."""
-        from ..report.plan import as_given
+        from ..report.plan import given_options
 
-        return as_given(self.targeting, self.policy, self.baseline, self.order_file)
+        return given_options(self.targeting, self.policy, self.baseline, self.order_file)
 
     @staticmethod
-    def from_args(args: argparse.Namespace, around: CommandContext) -> PlanRequest:
+    def from_args(args: argparse.Namespace, context: CommandContext) -> PlanRequest:
         """Return the request.
 
         Raises:
@@ -258,95 +258,95 @@ class PlanRequest:
         """
         targeting = targeting_from(args)
         notes = [text for dest, text in _NOTES.items() if hasattr(args, dest)]
-        source, usual = around.source, Connection()
-        if around.options.namespace:
+        source, default_connection = context.source, Connection()
+        if context.options.namespace:
             notes.append("-n changes nothing: the pods of a node are of all namespaces")
-        if replace(around.connection, page_size=usual.page_size) != usual and not source.live:
+        if replace(context.connection, page_size=default_connection.page_size) != default_connection and not source.live:
             flag = "--demo" if source.demo else "--snapshot"
             notes.append(f"flags for reaching a cluster change nothing with {flag}")
-        if targeting.empty and source.demo:
+        if targeting.is_empty and source.demo:
             from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
 
             targeting = Targeting(nodegroups=(DEFAULT_NODEGROUP,))
             notes.append(f"no node is named, so this plans --nodegroup {DEFAULT_NODEGROUP}, the demo's old node group")
-        if targeting.empty:
+        if targeting.is_empty:
             raise UsageError(
                 "no node is named or selected",
                 "Name nodes, or select them: -l SELECTOR, --nodegroup NAME, --older-than v1.33. "
                 "To see a plan without a cluster: --demo",
             )
-        policy, baseline = policy_from(args), path_of(args.baseline, _SINCE)
-        order_file = path_of(args.order_nodes, _ORDER_FILE)
+        policy, baseline = policy_from(args), required_path(args.baseline, _SINCE)
+        order_file = required_path(args.order_nodes, _ORDER_FILE)
         return PlanRequest(targeting, policy, tuple(notes), baseline, order_file)
 
 
-def run_plan(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run_plan(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Return the plan in the requested format.
 
     Raises:
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
-    request = PlanRequest.from_args(args, around)
+    request = PlanRequest.from_args(args, context)
     # Imported late: help and usage errors must not load what only a plan needs.
-    from ..comparison import compare
+    from ..comparison import compare_plans
     from ..report.formats import DrainReport
 
     # First: a wrong file is found faster than a cluster is read.
-    baseline = _baseline(request, around)
-    with noting(request, "drain plan", around) as said:
-        cluster, plan = answered(request, around, said.append)
+    baseline = _read_baseline(request, context)
+    with collecting_notes(request, "drain plan", context) as notes:
+        cluster, plan = plan_with_progress(request, context, notes.append)
     # The cluster's identity comes first, then all notes on the answer.
-    opening.identify(cluster, around)
-    options.told(baseline, around)
-    tell(
+    opening.note_cluster(cluster, context)
+    options.note_comparison(baseline, context)
+    print_notes(
         (
-            *said,
-            *opening.contradicted(cluster.identity, around),
-            *idle(plan, request.targeting, cluster.identity.server_version),
+            *notes,
+            *opening.unused_flag_notes(cluster.identity, context),
+            *ineffective_option_notes(plan, request.targeting, cluster.identity.server_version),
         ),
-        around,
+        context,
     )
-    reached_by = opening.words(around, cluster.identity.context)
-    comparison = compare(baseline, cluster, plan, request.given) if baseline else None
-    if comparison and (doubt := comparison.since.doubt):
-        tell((f"it is unknown whether the baseline is of this cluster: {doubt}",), around)
-    aws = around.options.with_profile
-    report = DrainReport(plan, cluster, request.given, reached_by=reached_by, aws=aws, comparison=comparison)
-    return opening.answer(report, around, exit_code(plan))
+    target_arguments = opening.target_flags(context, cluster.identity.context)
+    comparison = compare_plans(baseline, cluster, plan, request.options) if baseline else None
+    if comparison and (doubt := comparison.since.cluster_doubt):
+        print_notes((f"it is unknown whether the baseline is of this cluster: {doubt}",), context)
+    aws = context.options.profile_flag
+    report = DrainReport(plan, cluster, request.options, connection_args=target_arguments, aws=aws, comparison=comparison)
+    return opening.report_answer(report, context, exit_code(plan))
 
 
 @contextmanager
-def noting(request: PlanRequest, command: str, around: CommandContext) -> Iterator[list[str]]:
+def collecting_notes(request: PlanRequest, command: str, context: CommandContext) -> Iterator[list[str]]:
     """Collect notes on the answer, to be printed with it; they are printed at once if there is an error."""
-    said = list(request.notes)
-    with opening.explaining(command):
+    notes = list(request.notes)
+    with opening.explain_forbidden(command):
         try:
-            yield said
+            yield notes
         except Exception:
-            tell(said, around)
+            print_notes(notes, context)
             raise
 
 
-def answered(request: PlanRequest, around: CommandContext, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:
+def plan_with_progress(request: PlanRequest, context: CommandContext, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:
     """Do what `drain.read.plan_drain` does, with a progress line on stderr; `say` as for `stop_times`."""
     from ..read import plan_drain
 
-    with ProgressLine(around.stderr) as progress:
-        reader, who = around.reader(progress), around.options.identity
-        return plan_drain(reader, request.targeting, request.policy, who, stops_of(around, say))
+    with ProgressLine(context.stderr) as progress:
+        reader, identity = context.reader(progress), context.options.identity
+        return plan_drain(reader, request.targeting, request.policy, identity, stop_times_reader(context, say))
 
 
-def stops_of(around: CommandContext, say: Callable[[str], object]) -> Stops:
+def stop_times_reader(context: CommandContext, say: Callable[[str], object]) -> StopTimeSource:
     """Return the reader of stop times, as `stop_times`. Plans of recorded or simulated clusters do not use this
     machine's journals, so they are the same on all machines."""
-    if not around.source.live:
-        from ..read import no_stops
+    if not context.source.live:
+        from ..read import no_stop_times
 
-        return no_stops
-    return stop_times(around.connection, JOURNAL_NAMESPACE, around, say)
+        return no_stop_times
+    return stop_times(context.connection, JOURNAL_NAMESPACE, context, say)
 
 
-def _baseline(request: PlanRequest, around: CommandContext) -> Baseline | None:
+def _read_baseline(request: PlanRequest, context: CommandContext) -> Baseline | None:
     """Return the baseline of --since: a saved plan, or the same plan of a snapshot; None without the flag.
 
     Raises:
@@ -356,20 +356,20 @@ def _baseline(request: PlanRequest, around: CommandContext) -> Baseline | None:
 
     from ..comparison import as_baseline
 
-    def made(around: CommandContext) -> Baseline:
-        cluster, plan = answered(request, around, around.note)
-        return as_baseline(SnapshotOrigin(request.baseline, __version__, request.given), cluster, plan)
+    def made(snapshot_context: CommandContext) -> Baseline:
+        cluster, plan = plan_with_progress(request, snapshot_context, snapshot_context.note)
+        return as_baseline(SnapshotOrigin(request.baseline, __version__, request.options), cluster, plan)
 
     if not request.baseline:
         return None
     if is_snapshot(request.baseline):
-        return options.made_of(request.baseline, "drain plan", made, around)
-    return around.read_baseline(request.baseline)
+        return options.result_of_snapshot(request.baseline, "drain plan", made, context)
+    return context.read_baseline(request.baseline)
 
 
-def tell(notes: Sequence[str], around: CommandContext) -> None:
+def print_notes(notes: Sequence[str], context: CommandContext) -> None:
     for note in notes:
-        around.note(f"note: {note}")
+        context.note(f"note: {note}")
 
 
 def exit_code(plan: DrainPlan) -> int:

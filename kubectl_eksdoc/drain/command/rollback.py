@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import opening, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import check_writable, dry_from
+from kubectl_eksdoc.cli.options import check_writable, dry_run_from_args
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import RunPhase, RunSummary
@@ -15,21 +15,21 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.ports import RunStore
 from kubectl_eksdoc.wiring.runs import Hooks
 
-from ..run.journal import Cordoned, Protected, replay
+from ..run.journal import CordonedNode, ProtectedNode, replay_journals
 from ..run.journals import FoundRun
-from ..run.limits import SETTLES_S, RunLimits
-from ..run.result import noted_of, to_give_back
-from ..run.runner import RolledBack, roll_back
+from ..run.limits import SETTLE_TIMEOUT_S, RunLimits
+from ..run.result import noted_run, nodes_to_restore
+from ..run.runner import RollbackResult, roll_back
 from . import options as run_options
 from .invocation import (
     NOT_KNOWN,
     RunAnnotations,
     RunInvocation,
-    RunRequest,
-    check_allowed,
-    chosen,
+    RunReference,
+    check_permissions,
+    select_run,
 )
-from .status import asked
+from .status import request_phase
 
 # Changes of a run to nodes, and their rollback. The callers, a command or the screens, show the changes and ask for
 # typed confirmations.
@@ -37,29 +37,29 @@ from .status import asked
 
 COMMAND = "drain rollback"
 
-WAIT_S = SETTLES_S + 30.0
+LOCK_WAIT_S = SETTLE_TIMEOUT_S + 30.0
 """How long to wait for a lock that another client holds: a leader that was asked to end lets requests in flight
 settle."""
 
 
 @frozen
-class ToGiveBack:
+class RollbackPlan:
     """The run to roll back, and its changes to nodes; `listed_run`: its entry in the list of runs, None if its journal
     is gone. `drained_count`: number of nodes that the run's plan drains, as its user counted them; from notes on nodes
     if the journal is gone."""
 
     run: str
-    cordoned: tuple[Cordoned, ...]
-    protected: tuple[Protected, ...]
-    drained: int
-    there: RunSummary | None = None
+    cordoned: tuple[CordonedNode, ...]
+    protected: tuple[ProtectedNode, ...]
+    drained_count: int
+    listed_run: RunSummary | None = None
 
     @property
     def nodes(self) -> tuple[str, ...]:
         return tuple(sorted({*(each.node for each in self.cordoned), *(each.node for each in self.protected)}))
 
 
-def to_give_back_of(runs: RunStore, nodes: tuple[Node, ...], request: RunRequest, around: CommandContext) -> ToGiveBack:
+def plan_rollback(runs: RunStore, nodes: tuple[Node, ...], request: RunReference, context: CommandContext) -> RollbackPlan:
     """Return the named run; otherwise the latest, or a run whose journal is gone if only that one has changed anything.
 
     Raises:
@@ -67,135 +67,135 @@ def to_give_back_of(runs: RunStore, nodes: tuple[Node, ...], request: RunRequest
         Locked: its journal is gone, and a process still leads it from another namespace.
     """
     listed = runs.all()
-    kept = next((run for run in listed if request.run in ("", run.run)), None)
+    named_run = next((run for run in listed if request.run in ("", run.run)), None)
     latest = None
-    if kept is not None:
-        journaled, marked = replay(runs.entries(kept.run)), noted_of(nodes, kept.run)
-        cordoned, protected = to_give_back(journaled, marked)
-        drained = len(journaled.begun.aims) if journaled.begun is not None else marked.drained_of(cordoned)
-        latest = ToGiveBack(kept.run, cordoned, protected, drained, kept)
+    if named_run is not None:
+        journal_state, run_notes = replay_journals(runs.entries(named_run.run)), noted_run(nodes, named_run.run)
+        cordoned, protected = nodes_to_restore(journal_state, run_notes)
+        drained = len(journal_state.started.aims) if journal_state.started is not None else run_notes.drained_count_of(cordoned)
+        latest = RollbackPlan(named_run.run, cordoned, protected, drained, named_run)
     if latest is not None and request.run:
         return latest
-    noted = RunAnnotations(request, around)
+    annotations = RunAnnotations(request, context)
     names = {run.run for run in listed}
-    found = [each for each in noted.found(nodes, request.run) if each.run not in names]
-    lost = [each for each in found if each.gone]
-    if latest is not None and (latest.nodes or not lost):
-        if lost:
-            named = ", ".join([latest.run, *(each.run for each in lost)])
-            raise UsageError(f"{1 + len(lost)} runs have changed nodes: {named}", "Name the one you mean.")
+    unlisted = [each for each in annotations.runs_on(nodes, request.run) if each.run not in names]
+    without_journal = [each for each in unlisted if each.gone]
+    if latest is not None and (latest.nodes or not without_journal):
+        if without_journal:
+            named = ", ".join([latest.run, *(each.run for each in without_journal)])
+            raise UsageError(f"{1 + len(without_journal)} runs have changed nodes: {named}", "Name the one you mean.")
         return latest
-    if not lost:
-        for each in found:
-            raise noted.elsewhere(each, "rollback")
-        chosen(listed, request.run, (), "there")
-    if len(lost) > 1:
-        named = ", ".join(each.run for each in lost)
+    if not without_journal:
+        for each in unlisted:
+            raise annotations.other_namespace_error(each, "rollback")
+        select_run(listed, request.run, (), "there")
+    if len(without_journal) > 1:
+        named = ", ".join(each.run for each in without_journal)
         raise UsageError(
-            f"the journals of {len(lost)} runs are gone, and nodes carry their notes: {named}", "Name one."
+            f"the journals of {len(without_journal)} runs are gone, and nodes carry their notes: {named}", "Name one."
         )
-    return _removed(lost[0], request, around)
+    return _plan_without_journal(without_journal[0], request, context)
 
 
-def _removed(found: FoundRun, request: RunRequest, around: CommandContext) -> ToGiveBack:
-    if found.led and found.namespace != request.namespace:
+def _plan_without_journal(found_run: FoundRun, request: RunReference, context: CommandContext) -> RollbackPlan:
+    if found_run.has_leader and found_run.namespace != request.namespace:
         raise Locked(
-            f"the journal of run {found.run} is gone, and the lock is still held in namespace {found.namespace}",
+            f"the journal of run {found_run.run} is gone, and the lock is still held in namespace {found_run.namespace}",
             "Nothing was done. A run without its journal ends within a minute: try again then.",
         )
-    around.note(f"the journal of run {found.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")
-    noted = found.noted
-    return ToGiveBack(found.run, noted.cordoned, noted.protected, noted.drained)
+    context.note(f"the journal of run {found_run.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")
+    noted_run = found_run.noted_run
+    return RollbackPlan(found_run.run, noted_run.cordoned, noted_run.protected, noted_run.drained_count)
 
 
-def ask_to_end(which: ToGiveBack, runs: RunStore, request: RunRequest, around: CommandContext) -> None:
+def abort_leader(rollback_plan: RollbackPlan, runs: RunStore, request: RunReference, context: CommandContext) -> None:
     """Abort the run if a process still leads it.
 
     Raises:
         JournalError: the leader does not respond.
     """
-    if which.there is not None and _is_led(which, runs):
-        asked(runs, which.there, RunPhase.ABORTED, request, around)
+    if rollback_plan.listed_run is not None and _has_leader(rollback_plan, runs):
+        request_phase(runs, rollback_plan.listed_run, RunPhase.ABORTED, request, context)
 
 
-def _is_led(which: ToGiveBack, runs: RunStore) -> bool:
-    return which.there is not None and runs.lock().led and which.there.phase != RunPhase.ENDED.value
+def _has_leader(rollback_plan: RollbackPlan, runs: RunStore) -> bool:
+    return rollback_plan.listed_run is not None and runs.lock().is_held and rollback_plan.listed_run.phase != RunPhase.ENDED.value
 
 
-def given_back(which: ToGiveBack, request: RunRequest, carrying: RunInvocation, around: CommandContext) -> RolledBack:
+def perform_rollback(rollback_plan: RollbackPlan, request: RunReference, invocation: RunInvocation, context: CommandContext) -> RollbackResult:
     """Roll back. Changes begin here.
 
     Raises:
         as `RunInvocation.open` and `roll_back`.
     """
-    reader = request.reader(around, carrying.limits)
-    with carrying.open(WAIT_S) as world:
-        return roll_back(which.run, carrying.running(world), reader, removed=which.there is None)
+    reader = request.reader(context, invocation.limits)
+    with invocation.open(LOCK_WAIT_S) as edges:
+        return roll_back(rollback_plan.run, invocation.environment(edges), reader, removed=rollback_plan.listed_run is None)
 
 
-def said_of(back: RolledBack) -> list[str]:
+def result_messages(result: RollbackResult) -> list[str]:
     """Return a sentence for each node."""
-    lines = [f"{node} is as it was before" for node in back.restored]
-    lines += [f"{node} is not protected from autoscalers any more" for node in back.released]
-    return lines + [f"{node} is left as it is: {why}" for node, why in back.left.items()]
+    lines = [f"{node} is as it was before" for node in result.restored]
+    lines += [f"{node} is not protected from autoscalers any more" for node in result.released]
+    return lines + [f"{node} is left as it is: {reason}" for node, reason in result.not_restored.items()]
 
 
-_THEIRS = ", but for its cordon: another client has uncordoned it since"
+_UNCORDONED_BY_OTHERS = ", but for its cordon: another client has uncordoned it since"
 
 
-UNSURE = ", if its note of this run can be read"
+NOTE_UNREADABLE = ", if its note of this run can be read"
 
 
-def would_be(which: ToGiveBack, nodes: Sequence[Node]) -> list[str]:
+def preview_messages(rollback_plan: RollbackPlan, nodes: Sequence[Node]) -> list[str]:
     """Preview a rollback by the current `nodes`: a sentence for each change; no request is sent to the API server."""
-    there = {node.uid: node for node in nodes}
+    nodes_by_uid = {node.uid: node for node in nodes}
 
-    def said(each: Cordoned | Protected, changed: str) -> str:
-        node = there.get(each.uid)
+    def said(each: CordonedNode | ProtectedNode, change_text: str) -> str:
+        node = nodes_by_uid.get(each.uid)
         if node is None:
             return f"{each.node} is gone: nothing of it would change"
-        if node.note is None or node.note.run != which.run:
+        if node.note is None or node.note.run != rollback_plan.run:
             return f"{each.node} would stay as it is: it has no note of this run any more"
-        return f"{each.node} {changed}" + ("" if node.note.journal else UNSURE)
+        return f"{each.node} {change_text}" + ("" if node.note.journal else NOTE_UNREADABLE)
 
-    restored = [said(each, "would be as it was before" + _THEIRS * each.theirs) for each in which.cordoned]
-    return restored + [said(each, "would not be protected from autoscalers any more") for each in which.protected]
+    restored = [said(each, "would be as it was before" + _UNCORDONED_BY_OTHERS * each.uncordoned_by_others) for each in rollback_plan.cordoned]
+    return restored + [said(each, "would not be protected from autoscalers any more") for each in rollback_plan.protected]
 
 
 DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
 
 
-def run_rollback(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run_rollback(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Roll back a run, and return which nodes are restored.
 
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    request, given = RunRequest.from_args(args, around), run_options.given_from(args)
-    dry = bool(dry_from(args))
-    if not dry:
-        check_writable(around.environ, COMMAND)
-    with opening.explaining(COMMAND):
-        runs, cluster = request.runs(around), request.nodes(around)
-        which = to_give_back_of(runs, cluster.nodes, request, around)
-        changed = ", ".join(which.nodes) or "no node that is not given back"
-        around.note(f"run {which.run} changed {changed}; its plan drains {options.NODES.said(which.drained)}")
-        if not which.nodes:
+    request, confirmation = RunReference.from_args(args, context), run_options.confirmation_from(args)
+    is_dry_run = bool(dry_run_from_args(args))
+    if not is_dry_run:
+        check_writable(context.environ, COMMAND)
+    with opening.explain_forbidden(COMMAND):
+        runs, cluster = request.runs(context), request.nodes(context)
+        rollback_plan = plan_rollback(runs, cluster.nodes, request, context)
+        changed = ", ".join(rollback_plan.nodes) or "no node that is not given back"
+        context.note(f"run {rollback_plan.run} changed {changed}; its plan drains {options.NODES.count_text(rollback_plan.drained_count)}")
+        if not rollback_plan.nodes:
             return CommandAnswer("")
-        if dry:
-            around.note(DO_NOT_MOVE_BACK)
-            if _is_led(which, runs):
-                around.note(f"run {which.run} is in progress: it would be aborted first")
-            said = would_be(which, cluster.nodes)
-            return _printed(said, streams.UNKNOWN if any(each.endswith(UNSURE) for each in said) else streams.CLEAN)
-        check_allowed(COMMAND, request.namespace, around)
-        options.confirm(cluster.identity, which.drained, "give back", given, around.ask)
-        ask_to_end(which, runs, request, around)
-    here = request.keeping(around, which.run)
-    back = given_back(which, request, RunInvocation(COMMAND, around, here, Hooks(), {}, RunLimits()), around)
-    around.note(DO_NOT_MOVE_BACK)
-    return _printed(said_of(back), streams.STOPPED if back.left else streams.CLEAN)
+        if is_dry_run:
+            context.note(DO_NOT_MOVE_BACK)
+            if _has_leader(rollback_plan, runs):
+                context.note(f"run {rollback_plan.run} is in progress: it would be aborted first")
+            messages = preview_messages(rollback_plan, cluster.nodes)
+            return _answer_with_lines(messages, streams.UNKNOWN if any(each.endswith(NOTE_UNREADABLE) for each in messages) else streams.CLEAN)
+        check_permissions(COMMAND, request.namespace, context)
+        options.confirm(cluster.identity, rollback_plan.drained_count, "give back", confirmation, context.prompt)
+        abort_leader(rollback_plan, runs, request, context)
+    location = request.journal_location(context, rollback_plan.run)
+    result = perform_rollback(rollback_plan, request, RunInvocation(COMMAND, context, location, Hooks(), {}, RunLimits()), context)
+    context.note(DO_NOT_MOVE_BACK)
+    return _answer_with_lines(result_messages(result), streams.STOPPED if result.not_restored else streams.CLEAN)
 
 
-def _printed(lines: Sequence[str], code: int = streams.CLEAN) -> CommandAnswer:
+def _answer_with_lines(lines: Sequence[str], code: int = streams.CLEAN) -> CommandAnswer:
     return CommandAnswer("".join(f"{line}\n" for line in lines), code)

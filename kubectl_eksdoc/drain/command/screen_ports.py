@@ -11,7 +11,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.report.text import Tone
 
 from ..run.history import PlannedNode
-from ..run.loop import RunWish
+from ..run.loop import RunRequest
 from ..run.progress import RunProgress
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..policy import DrainPolicy, Targeting
     from ..report.plan import DrainView
     from ..report.run import RunReport
-    from ..run.events import RunMoment
+    from ..run.events import DrainEvent
     from ..run.limits import RunLimits
     from ..run.runner import DryRunResult
 
@@ -29,8 +29,8 @@ class RunKind(Enum):
     """What a run does; the value is used in sentences after ``to``, followed by a number of nodes."""
 
     DRAIN = "drain"
-    GO_ON = "go on draining"
-    GIVE_BACK = "give back"
+    RESUME = "go on draining"
+    ROLLBACK = "give back"
 
 
 @frozen
@@ -39,29 +39,29 @@ class RunSummaryView:
     stopped; `has_failed`: it is not the requested outcome; `needs_check`: the result must be verified; `events_file`:
     the file with recorded events, "" if there is none."""
 
-    said: str
-    more: tuple[str, ...] = ()
-    view: RunReport | None = None
-    bad: bool = False
-    doubt: bool = False
-    events: str = ""
+    summary: str
+    details: tuple[str, ...] = ()
+    report: RunReport | None = None
+    has_failed: bool = False
+    needs_check: bool = False
+    events_file: str = ""
 
     @property
-    def sign(self) -> tuple[str, Tone]:
+    def symbol(self) -> tuple[str, Tone]:
         """The symbol and tone of the outcome."""
-        if self.bad:
+        if self.has_failed:
             return "✗", Tone.BAD
-        return ("!", Tone.WARN) if self.doubt else ("✓", Tone.GOOD)
+        return ("!", Tone.WARN) if self.needs_check else ("✓", Tone.GOOD)
 
 
 class RunUpdate(NamedTuple):
     """Changes since the last call. `progress`: the latest progress, None before the first; `outcome`: None until the
     run has ended. `restarted`: `events` are all events from the start, and earlier ones do not count."""
 
-    moments: Sequence[RunMoment] = ()
-    standing: RunProgress | None = None
+    events: Sequence[DrainEvent] = ()
+    progress: RunProgress | None = None
     outcome: RunSummaryView | None = None
-    anew: bool = False
+    restarted: bool = False
 
 
 class ActiveRun(Protocol):
@@ -75,20 +75,20 @@ class ActiveRun(Protocol):
     def kind(self) -> RunKind: ...
 
     @property
-    def aims(self) -> tuple[PlannedNode, ...]: ...
+    def planned_nodes(self) -> tuple[PlannedNode, ...]: ...
 
     @property
     def view(self) -> DrainView | None: ...
 
     @property
-    def began_at(self) -> datetime: ...
+    def started_at(self) -> datetime: ...
 
     @property
     def speed(self) -> float: ...
 
-    def look(self) -> RunUpdate: ...
+    def take_update(self) -> RunUpdate: ...
 
-    def wish(self, wish: RunWish) -> None: ...
+    def submit(self, request: RunRequest) -> None: ...
 
     def leave_alone(self, node: str) -> None:
         """Leave one node of this run alone; the others continue."""
@@ -102,10 +102,10 @@ class PreparedRun:
     drained. `limits` of its guards. `start` starts it."""
 
     kind: RunKind
-    name: str
+    cluster_name: str
     nodes: tuple[str, ...]
-    typed: tuple[str, ...]
-    begin: Callable[[], ActiveRun]
+    confirmations: tuple[str, ...]
+    start: Callable[[], ActiveRun]
     notes: tuple[str, ...] = ()
     view: DrainView | None = None
     run: str = ""
@@ -115,15 +115,15 @@ class PreparedRun:
 class ScreenRunController(Protocol):
     """Every method may take long, and may raise EksdocError: then nothing was done."""
 
-    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> PreparedRun:
+    def prepare(self, targeting: Targeting, policy: DrainPolicy, view: DrainView) -> PreparedRun:
         """Raises: Drifted: the cluster differs from the one of the plan that was shown."""
         ...
 
-    def prepare_going_on(self, run: str) -> PreparedRun: ...
+    def prepare_resume(self, run: str) -> PreparedRun: ...
 
-    def prepare_giving_back(self, run: str) -> PreparedRun: ...
+    def prepare_rollback(self, run: str) -> PreparedRun: ...
 
-    def try_first(self, shown: DrainView) -> DryRunResult:
+    def dry_run_first_round(self, view: DrainView) -> DryRunResult:
         """Send the first round of this plan as a server-side dry run; nothing is changed."""
         ...
 

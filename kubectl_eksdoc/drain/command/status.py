@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_source_live
-from kubectl_eksdoc.cli.streams import ProgressLine, is_left
+from kubectl_eksdoc.cli.streams import ProgressLine, is_broken
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
@@ -24,20 +24,20 @@ from kubectl_eksdoc.ports import RunStore
 
 from ..report import events
 from ..report.run_page import page
-from ..report.status import OthersReport, Past, StatusReport, WithoutJournal
-from ..run.journal import replay as stands_by
-from ..run.journals import ANSWERS_S, WishSource, ask_leader, leads
-from ..run.other_drains import OthersNode
-from ..run.replay import RunReplay, of_journal
+from ..report.status import OtherDrainsReport, PastRun, StatusReport, RunWithoutJournal
+from ..run.journal import replay_journals as stands_by
+from ..run.journals import RESPONSE_TIMEOUT_S, LeaderResponse, request_from_leader, is_led_by_holder
+from ..run.other_drains import ForeignDrainedNode
+from ..run.replay import RunReplay, from_journal
 from ..run.runner import attach
 from . import options as run_options
 from .invocation import (
     RunAnnotations,
-    RunRequest,
-    chosen,
-    held_lock,
-    reached_by,
-    under_way,
+    RunReference,
+    select_run,
+    readable_lock,
+    target_arguments,
+    active_runs,
 )
 
 if TYPE_CHECKING:
@@ -49,153 +49,153 @@ if TYPE_CHECKING:
 COMMAND = "drain status --attach"
 
 
-def run_attach(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run_attach(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Print every change as it comes; the answer at the end is empty. With ``-w=false``: the present state.
 
     Raises:
         EksdocError: there is no such node, or the cluster is at fault.
     """
-    check_source_live(around)
-    OthersReport.check(around.options.output)
+    check_source_live(context)
+    OtherDrainsReport.check_format(context.options.output)
 
     def command(note: RunNote) -> str:
-        reached = reached_by(around, note.journal or run_options.namespace_from(args))
-        return shlex.join(["kubectl", "eksdoc", "drain", "status", note.run, "-w", *reached])
+        arguments = target_arguments(context, note.journal or run_options.namespace_from(args))
+        return shlex.join(["kubectl", "eksdoc", "drain", "status", note.run, "-w", *arguments])
 
     unread: set[str] = set()
 
-    def show(cluster: Cluster, nodes: Sequence[OthersNode]) -> None:
+    def show(cluster: Cluster, nodes: Sequence[ForeignDrainedNode]) -> None:
         for each in cluster.reads:
             if each.state is ReadState.FORBIDDEN and each.resource.full_name not in unread:
                 unread.add(each.resource.full_name)
-                around.note(f"how long it takes may be wrong: missing right list {each.resource.full_name}")
+                context.note(f"how long it takes may be wrong: missing right list {each.resource.full_name}")
         missing = sorted(set(args.words) - {node.name for node in cluster.nodes})
         if missing:
             raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")
-        text = opening.answered(OthersReport(nodes, around.now(), command), around)
-        around.say(text if around.options.output == "json" else f"{text}\n")
+        text = opening.render_report(OtherDrainsReport(nodes, context.now(), command), context)
+        context.write_data(text if context.options.output == "json" else f"{text}\n")
 
-    edges = around.edges
-    with opening.explaining(COMMAND), edges.told_to_stop() as told, edges.open_watch(around.connection) as watched:
-        with ProgressLine(around.stderr) as progress:
-            reader = around.reader(progress)
-        attach(reader, watched, edges.clock, frozenset(args.words), show, lambda: told() > 0 or is_left(around.stdout))
+    edges = context.edges
+    with opening.explain_forbidden(COMMAND), edges.stop_requests() as stop_count, edges.open_watch(context.connection) as backend:
+        with ProgressLine(context.stderr) as progress:
+            reader = context.reader(progress)
+        attach(reader, backend, edges.clock, frozenset(args.words), show, lambda: stop_count() > 0 or is_broken(context.stdout))
     return CommandAnswer("", streams.CLEAN)
 
 
 STATUS_COMMAND = "drain status"
 
-_LOOK_S = 2.0
+_POLL_S = 2.0
 
 
-def run_status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run_status(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Show the state of a run; with ``--watch`` after every change, until the run has ended.
 
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
     if args.attach:
-        return run_attach(args, around)
-    request = RunRequest.from_args(args, around)
+        return run_attach(args, context)
+    request = RunReference.from_args(args, context)
     if args.replay is not None:
         if request.run:
             raise UsageError(f"--replay is of a file: no run is named with it, as {request.run!r}")
-        return _events(read_replay(args.replay), request, around)
-    before = ""
-    with opening.explaining(STATUS_COMMAND):
-        runs = request.runs(around)
-        beside = _Beside.read(request, around)
+        return _events(read_replay(args.replay), request, context)
+    previous_text = ""
+    with opening.explain_forbidden(STATUS_COMMAND):
+        runs = request.runs(context)
+        node_notes = _NodeNotes.read(request, context)
         if args.events:
             listed = runs.all()
-            run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
-            return _events(of_journal(runs.entries(run.run)), request, around)
+            run = select_run(listed, request.run, active_runs(listed) or listed[:1], "there")
+            return _events(from_journal(runs.entries(run.run)), request, context)
         if args.history:
             listed = runs.all()
-            kept = [chosen(listed, request.run, (), "there")] if request.run else listed
-            held, notes = held_lock(runs)
-            history = tuple(Past(run, stands_by(runs.entries(run.run))) for run in kept)
-            view = StatusReport(request.namespace, around.now(), listed, held, notes=notes, history=history)
-            return opening.answer(view, around)
+            selected = [select_run(listed, request.run, (), "there")] if request.run else listed
+            lock, notes = readable_lock(runs)
+            history = tuple(PastRun(run, stands_by(runs.entries(run.run))) for run in selected)
+            view = StatusReport(request.namespace, context.now(), listed, lock, notes=notes, history=history)
+            return opening.report_answer(view, context)
         while True:
-            view = _view(runs, request, args.watch, beside, around)
-            text = opening.answered(view, around)
+            view = _status_report(runs, request, args.watch, node_notes, context)
+            text = opening.render_report(view, context)
             ended = view.run is None or view.run.phase == RunPhase.ENDED.value
             if not args.watch or ended:
                 return CommandAnswer(text)
-            if text != before:
-                around.say(text)
-            before = text
-            if is_left(around.stdout):
+            if text != previous_text:
+                context.write_data(text)
+            previous_text = text
+            if is_broken(context.stdout):
                 return CommandAnswer("")
-            around.sleep(_LOOK_S)
+            context.sleep(_POLL_S)
 
 
 @frozen
-class _Beside:
+class _NodeNotes:
     """The notes of runs on nodes; read once. `read_error`: why they could not be read."""
 
-    noted: RunAnnotations
+    annotations: RunAnnotations
     nodes: tuple[Node, ...] = ()
-    unread: str = ""
+    read_error: str = ""
 
     @staticmethod
-    def read(request: RunRequest, around: CommandContext) -> _Beside:
-        noted = RunAnnotations(request, around)
+    def read(request: RunReference, context: CommandContext) -> _NodeNotes:
+        annotations = RunAnnotations(request, context)
         try:
-            return _Beside(noted, request.nodes(around).nodes)
+            return _NodeNotes(annotations, request.nodes(context).nodes)
         except Forbidden as error:
-            return _Beside(noted, unread=error.message)
+            return _NodeNotes(annotations, read_error=error.message)
 
-    def of(self, listed: Sequence[RunSummary]) -> tuple[WithoutJournal, ...]:
+    def without_journal(self, listed: Sequence[RunSummary]) -> tuple[RunWithoutJournal, ...]:
         """Return the runs that are not listed."""
         names = {run.run for run in listed}
-        found = [each for each in self.noted.found(self.nodes) if each.run not in names]
+        unlisted = [each for each in self.annotations.runs_on(self.nodes) if each.run not in names]
         return tuple(
-            WithoutJournal(
+            RunWithoutJournal(
                 each.run,
-                each.noted.nodes,
+                each.noted_run.nodes,
                 each.namespace,
                 each.gone,
-                self.noted.command("rollback" if each.gone else "status", each),
+                self.annotations.command("rollback" if each.gone else "status", each),
             )
-            for each in found
+            for each in unlisted
         )
 
 
-def _view(runs: RunStore, request: RunRequest, one: bool, beside: _Beside, around: CommandContext) -> StatusReport:
+def _status_report(runs: RunStore, request: RunReference, watches_one: bool, node_notes: _NodeNotes, context: CommandContext) -> StatusReport:
     """Return the view of the named run; or of the active one, if `watches_one` is set or it is the only one; otherwise
     of all runs."""
     listed = runs.all()
-    active = under_way(listed)
-    without = beside.of(listed)
-    held, notes = held_lock(runs)
-    if beside.unread:
-        notes = (*notes, f"runs whose journal is gone are not found: {beside.unread}")
-    view = StatusReport(request.namespace, around.now(), listed, held, without=without, notes=notes)
+    active = active_runs(listed)
+    without = node_notes.without_journal(listed)
+    lock, notes = readable_lock(runs)
+    if node_notes.read_error:
+        notes = (*notes, f"runs whose journal is gone are not found: {node_notes.read_error}")
+    view = StatusReport(request.namespace, context.now(), listed, lock, without=without, notes=notes)
     if request.run in {each.run for each in without}:
         return view
-    if not (request.run or (one and active) or len(active) == 1):
+    if not (request.run or (watches_one and active) or len(active) == 1):
         return view
-    run = chosen(listed, request.run, active, "under way")
+    run = select_run(listed, request.run, active, "under way")
     return replace(view, run=run, journaled=stands_by(runs.entries(run.run)))
 
 
-def _events(told: RunReplay | None, request: RunRequest, around: CommandContext) -> CommandAnswer:
+def _events(recorded_run: RunReplay | None, request: RunReference, context: CommandContext) -> CommandAnswer:
     """Return the events of a run; empty if there are none."""
-    output = around.options.output
+    output = context.options.output
     if output not in ("table", "wide", "json", "html"):
         raise UsageError(f"events have no output format {output!r}", "choose table, json or html")
-    if told is None:
+    if recorded_run is None:
         return CommandAnswer("")
-    look = opening.decide(around)
-    for said in told.dropped:
-        around.note(f"note: not taken into account: {said}")
+    appearance = opening.appearance_for(context)
+    for message in recorded_run.dropped:
+        context.note(f"note: not taken into account: {message}")
     if output == "html":
-        return CommandAnswer(page(told, look))
-    timed = ((told.began_at + timedelta(seconds=moment.at_s), moment) for moment in told.moments)
+        return CommandAnswer(page(recorded_run, appearance))
+    timed = ((recorded_run.started_at + timedelta(seconds=event.at_s), event) for event in recorded_run.events)
     if output == "json":
-        return CommandAnswer("".join(events.event_line(moment, told.run, at) for at, moment in timed))
-    return CommandAnswer("".join(f"{events.line(moment, at, look)}\n" for at, moment in timed))
+        return CommandAnswer("".join(events.event_line(event, recorded_run.run, time) for time, event in timed))
+    return CommandAnswer("".join(f"{events.line(event, time, appearance)}\n" for time, event in timed))
 
 
 # ``kubectl eksdoc drain pause`` and ``abort``: send a request to the leader of a run, from any machine.
@@ -203,57 +203,57 @@ def _events(told: RunReplay | None, request: RunRequest, around: CommandContext)
 # No confirmation is typed: these commands only reduce changes to the cluster.
 
 
-_WORDS = {
+_PHASE_TEXTS = {
     RunPhase.PAUSED: "is paused",
     RunPhase.RUNNING: "continues",
     RunPhase.ABORTED: "asks for nothing more, and ends once what is under way has settled",
 }
 
 
-def ask(command: str, wanted: RunPhase, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def ask(command: str, phase: RunPhase, args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Request a phase and return what the run does now.
 
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
-    request = RunRequest.from_args(args, around)
-    with opening.explaining(command):
-        runs = request.runs(around)
+    request = RunReference.from_args(args, context)
+    with opening.explain_forbidden(command):
+        runs = request.runs(context)
         listed = runs.all()
-        run = chosen(listed, request.run, under_way(listed), "under way")
+        run = select_run(listed, request.run, active_runs(listed), "under way")
         if run.phase == RunPhase.ENDED.value:
-            around.note(f"run {run.run} has ended already: {run.said or 'see drain status'}")
+            context.note(f"run {run.run} has ended already: {run.said or 'see drain status'}")
             return CommandAnswer("")
-        answer = asked(runs, run, wanted, request, around)
-    if answer is None:
-        around.note(
+        leader_answer = request_phase(runs, run, phase, request, context)
+    if leader_answer is None:
+        context.note(
             f"no process leads run {run.run}, so nothing is evicted; drain resume continues it, drain rollback ends it"
         )
-    return answer or CommandAnswer("")
+    return leader_answer or CommandAnswer("")
 
 
-def asked(
-    runs: RunStore, run: RunSummary, wanted: RunPhase, request: RunRequest, around: CommandContext
+def request_phase(
+    runs: RunStore, run: RunSummary, phase: RunPhase, request: RunReference, context: CommandContext
 ) -> CommandAnswer | None:
     """Request a phase from the leader and return its answer; None: the run has no leader (any more).
 
     Raises:
         JournalError: the leader does not respond.
     """
-    keeping = request.keeping(around)
-    who = f"{keeping.who}@{keeping.host}"
-    if not leads(runs.lock(), run):
-        runs.ask(run.run, wanted, who)
+    location = request.journal_location(context)
+    requester = f"{location.user}@{location.host}"
+    if not is_led_by_holder(runs.lock(), run):
+        runs.request_phase(run.run, phase, requester)
         return None
-    around.note(f"asked {run.leader} …")
-    heard = ask_leader(runs, run, wanted, who, around.sleep)
-    if heard is WishSource.SO:
-        return CommandAnswer(f"run {run.run} {_WORDS[wanted]}\n")
-    if heard is WishSource.NOBODY:
-        around.note(f"{run.leader} does not answer, and has lost the lock")
+    context.note(f"asked {run.leader} …")
+    leader_response = request_from_leader(runs, run, phase, requester, context.sleep)
+    if leader_response is LeaderResponse.REACHED:
+        return CommandAnswer(f"run {run.run} {_PHASE_TEXTS[phase]}\n")
+    if leader_response is LeaderResponse.NO_LEADER:
+        context.note(f"{run.leader} does not answer, and has lost the lock")
         return None
     raise JournalError(
-        f"{run.leader} has not answered within {ANSWERS_S:.0f} s, and renews the lock",
+        f"{run.leader} has not answered within {RESPONSE_TIMEOUT_S:.0f} s, and renews the lock",
         "The request stays in its journal; drain status shows whether it was received.",
     )
 
@@ -264,18 +264,18 @@ def read_replay(path: str) -> RunReplay:
     Raises:
         UsageError: the file cannot be read, or is neither.
     """
-    from kubectl_eksdoc.host.journals import read_recorded
-    from kubectl_eksdoc.model.journal import Entries
+    from kubectl_eksdoc.host.journals import read_recording
+    from kubectl_eksdoc.model.journal import JournalEntries
 
-    from ..run.replay import of_events
+    from ..run.replay import from_events
 
     if not path:
         raise UsageError(f"{REPLAY} needs the path of a journal")
     try:
-        recorded = read_recorded(path)
+        recorded = read_recording(path)
     except JournalError as error:
         raise UsageError(error.message, error.hint) from error
-    recording = of_journal(recorded) if isinstance(recorded, Entries) else of_events(recorded)
-    if recording is None:
+    recorded_run = from_journal(recorded) if isinstance(recorded, JournalEntries) else from_events(recorded)
+    if recorded_run is None:
         raise UsageError(f"{path} is no journal of a run: not one line of it is an entry, or an event of -o json")
-    return recording
+    return recorded_run

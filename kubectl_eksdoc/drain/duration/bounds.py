@@ -18,13 +18,13 @@ from typing import NamedTuple
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
-from ..course import DrainTerms, Move, apart_s
-from .generations import NodeSupply, Time, generations, stream_s
-from .node_times import Drained, Nodes, timed, waves_s
-from .timing import TimedEviction, chain_s, paced_s
+from ..course import DrainTerms, PodMove, min_interval_s
+from .generations import NodeSupply, RandomTime, min_generations, fluid_bound_s
+from .node_times import NodeTime, MovesByNode, node_time, waves_bound_s
+from .timing import TimedEviction, slot_bound_s, rate_bound_s
 
 
-class Scarce(str, Enum):
+class BoundKind(str, Enum):
     """The scarce resource of a bound. Of equal bounds the first in this order is the simplest to explain."""
 
     LONGEST_POD = "longest-pod"
@@ -44,7 +44,7 @@ class Bound:
     `about` says why, `relax` how to relax it, each a plain sentence without full stop.
     """
 
-    name: Scarce
+    name: BoundKind
     seconds: float
     about: str
     subject: str
@@ -52,163 +52,163 @@ class Bound:
     units: int = 0  # number of slots or nodes at once, if that is the limit
 
 
-_PLAINEST = {name: place for place, name in enumerate(Scarce)}
+_KIND_RANK = {name: place for place, name in enumerate(BoundKind)}
 
 
-def bounds(
-    nodes: Nodes, terms: DrainTerms, keep: int = 3, supplies: Iterable[NodeSupply] = (), soonest: bool = False
+def find_bounds(
+    nodes: MovesByNode, terms: DrainTerms, keep: int = 3, supplies: Iterable[NodeSupply] = (), fastest: bool = False
 ) -> tuple[Bound, ...]:
     """The `keep` largest bounds of every kind for draining `nodes` (name, pods to evict), largest first.
 
     `terms` must contain the slots of every limit of the pods, as for `simulate`; `supplies`: resources that all
     nodes together may be short of. `fastest`: with `PodMove.with_fastest_times`.
     """
-    drained = [timed(node, given, terms, soonest) for node, given in nodes]
-    found = [*_together(drained, terms, keep), *_waves(drained, terms), *_generations(drained, terms, supplies)]
-    return tuple(sorted(found, key=largest_first))
+    node_list = [node_time(node, node_moves, terms, fastest) for node, node_moves in nodes]
+    all_bounds = [*_bounds_without_waves(node_list, terms, keep), *_wave_bounds(node_list, terms), *_room_bounds(node_list, terms, supplies)]
+    return tuple(sorted(all_bounds, key=bound_sort_key))
 
 
-def _together(drained: Sequence[Drained], terms: DrainTerms, keep: int) -> list[Bound]:
-    found = sorted(_chains(drained, terms, keep), key=largest_first)[:keep]
-    for kind in (_pods(drained, keep), _nodes(drained, keep), _rate(drained, terms), _room(drained, terms)):
+def _bounds_without_waves(node_list: Sequence[NodeTime], terms: DrainTerms, keep: int) -> list[Bound]:
+    kept_bounds = sorted(_chain_bounds(node_list, terms, keep), key=bound_sort_key)[:keep]
+    for kind_bounds in (_pod_bounds(node_list, keep), _node_bounds(node_list, keep), _rate_bound(node_list, terms), _nodes_at_once_bounds(node_list, terms)):
         # An infinite bound comes from a limit, and is reported once.
-        found += sorted((bound for bound in kind if bound.seconds < inf), key=largest_first)[:keep]
-    return found
+        kept_bounds += sorted((bound for bound in kind_bounds if bound.seconds < inf), key=bound_sort_key)[:keep]
+    return kept_bounds
 
 
-def _least(seconds: Iterable[float], keep: int) -> float:
+def _threshold(seconds: Iterable[float], keep: int) -> float:
     """The smallest of the `keep` largest finite values: there are thousands, and only these are described in text."""
     return min(nlargest(keep, (each for each in seconds if each < inf)), default=inf)
 
 
-def binding(found: Iterable[Bound]) -> Bound:
+def largest_bound(candidates: Iterable[Bound]) -> Bound:
     """The largest of `candidates`, which must not be empty; of equal ones the simplest."""
-    return min(found, key=largest_first)
+    return min(candidates, key=bound_sort_key)
 
 
-def gap(makespan_s: float, bound: Bound) -> float | None:
+def gap_to_bound(makespan_s: float, bound: Bound) -> float | None:
     """The share by which a makespan exceeds the bound: 0.03 is 3 %. None where the bound is 0 or infinite."""
     if bound.seconds <= 0 or bound.seconds == inf:
         return None
     return max(0.0, makespan_s / bound.seconds - 1)
 
 
-def largest_first(bound: Bound) -> tuple[float, int, str]:
+def bound_sort_key(bound: Bound) -> tuple[float, int, str]:
     """Sort key of bounds: the largest first, of equal ones the simplest."""
-    return (-bound.seconds, _PLAINEST[bound.name], bound.subject)
+    return (-bound.seconds, _KIND_RANK[bound.name], bound.subject)
 
 
-def domain_words(domain: str) -> str:
+def domain_text(domain: str) -> str:
     """`` of zone-a``, or "" for all nodes."""
     return f" of {domain}" if domain else ""
 
 
-def _pods(drained: Sequence[Drained], keep: int) -> Iterator[Bound]:
-    longest_s = [max([head + tail for head, _, tail in node.jobs], default=inf) for node in drained]
-    least_s = _least(longest_s, keep)
-    for node, seconds in zip(drained, longest_s, strict=True):
-        if least_s <= seconds < inf:
-            move = next(m for m, job in zip(node.moves, node.jobs, strict=True) if job.head + job.tail == seconds)
-            why = "one pod of {} takes that long, with what must come before and after it on its node"
+def _pod_bounds(node_list: Sequence[NodeTime], keep: int) -> Iterator[Bound]:
+    longest_s = [max([head + tail for head, _, tail in node.jobs], default=inf) for node in node_list]
+    threshold_s = _threshold(longest_s, keep)
+    for node, seconds in zip(node_list, longest_s, strict=True):
+        if threshold_s <= seconds < inf:
+            move = next(candidate for candidate, job in zip(node.moves, node.jobs, strict=True) if job.head + job.tail == seconds)
+            about = "one pod of {} takes that long, with what must come before and after it on its node"
             relax = "a shorter grace period, or a faster stop, of that pod"
             if move.waits_s:
                 relax = "that it finishes sooner, or a shorter --wait-jobs"
-            yield Bound(Scarce.LONGEST_POD, seconds, why.format(node.name), move.uid, relax)
+            yield Bound(BoundKind.LONGEST_POD, seconds, about.format(node.name), move.uid, relax)
 
 
-def _chains(drained: Sequence[Drained], terms: DrainTerms, keep: int) -> Iterator[Bound]:
+def _chain_bounds(node_list: Sequence[NodeTime], terms: DrainTerms, keep: int) -> Iterator[Bound]:
     users: dict[str, list[TimedEviction]] = defaultdict(list)
-    for node in drained:
+    for node in node_list:
         for job, move in zip(node.jobs, node.moves, strict=True):
             for limit in move.limits:
                 users[limit].append(job)
     # Without more pods than slots no pod waits for another: the bound of the longest pod is the same.
-    busy = {limit: jobs for limit, jobs in users.items() if len(jobs) > terms.slots[limit]}
-    found = {limit: chain_s(jobs, terms.slots[limit], apart_s(terms)) for limit, jobs in busy.items()}
-    least_s = _least(found.values(), keep)
-    for limit, seconds in found.items():
-        if seconds < least_s:
+    contended = {limit: jobs for limit, jobs in users.items() if len(jobs) > terms.slots[limit]}
+    chain_seconds = {limit: slot_bound_s(jobs, terms.slots[limit], min_interval_s(terms)) for limit, jobs in contended.items()}
+    threshold_s = _threshold(chain_seconds.values(), keep)
+    for limit, seconds in chain_seconds.items():
+        if seconds < threshold_s:
             continue
-        slots, pods = terms.slots[limit], len(busy[limit])
-        why = f"{limit} lets {slots} of its {pods} pods be away at a time"
+        slots, pods = terms.slots[limit], len(contended[limit])
+        about = f"{limit} lets {slots} of its {pods} pods be away at a time"
         relax = f"let {slots + 1} pods of {limit} be away at a time, or make their replacements Ready sooner"
         if seconds == inf:
-            why = f"pods that nothing replaces use {limit} up for good before the last of its {pods} can go"
+            about = f"pods that nothing replaces use {limit} up for good before the last of its {pods} can go"
             relax = f"let more pods of {limit} be away at a time, or give up those that nothing replaces last"
-        yield Bound(Scarce.BUDGET_CHAIN, seconds, why, limit, relax)
+        yield Bound(BoundKind.BUDGET_CHAIN, seconds, about, limit, relax)
 
 
-def _nodes(drained: Sequence[Drained], keep: int) -> Iterator[Bound]:
-    least_s = _least([node.seconds for node in drained], keep)
-    for node in drained:
-        if node.seconds >= least_s:
-            why = f"{node.name} alone takes that long for its {len(node.moves)} pods"
+def _node_bounds(node_list: Sequence[NodeTime], keep: int) -> Iterator[Bound]:
+    threshold_s = _threshold([node.seconds for node in node_list], keep)
+    for node in node_list:
+        if node.seconds >= threshold_s:
+            about = f"{node.name} alone takes that long for its {len(node.moves)} pods"
             relax = f"let more pods of {node.limit} be away at a time" if node.limit else "faster stops of its pods"
-            yield Bound(Scarce.NODE, node.seconds, why, node.name, relax)
+            yield Bound(BoundKind.NODE, node.seconds, about, node.name, relax)
 
 
-def _rate(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
-    jobs = [job for node in drained for job in node.jobs]
-    if not terms.between_s or len(jobs) < 2:
+def _rate_bound(node_list: Sequence[NodeTime], terms: DrainTerms) -> Iterator[Bound]:
+    jobs = [job for node in node_list for job in node.jobs]
+    if not terms.eviction_interval_s or len(jobs) < 2:
         return
-    why = f"{len(jobs)} evictions are at least {terms.between_s:g} s apart"
+    about = f"{len(jobs)} evictions are at least {terms.eviction_interval_s:g} s apart"
     if terms.burst > 1:
-        why = f"{len(jobs)} evictions are requested at no more than {1 / terms.between_s:g} a second"
-    yield Bound(Scarce.RATE, paced_s(jobs, terms.between_s, terms.burst), why, "", "allow more evictions per second")
+        about = f"{len(jobs)} evictions are requested at no more than {1 / terms.eviction_interval_s:g} a second"
+    yield Bound(BoundKind.RATE, rate_bound_s(jobs, terms.eviction_interval_s, terms.burst), about, "", "allow more evictions per second")
 
 
-def _room(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
-    for domain, room in terms.at_once.items():
-        times = [n.seconds for n in drained if not domain or domain in terms.domains.get(n.name, ())]
-        if len(times) > room:
-            seconds = chain_s([TimedEviction(0.0, time, time) for time in times], room)
-            why = f"{len(times)} nodes{domain_words(domain)} are drained {room} at a time"
+def _nodes_at_once_bounds(node_list: Sequence[NodeTime], terms: DrainTerms) -> Iterator[Bound]:
+    for domain, max_nodes in terms.nodes_at_once.items():
+        node_seconds = [drained_node.seconds for drained_node in node_list if not domain or domain in terms.domains.get(drained_node.name, ())]
+        if len(node_seconds) > max_nodes:
+            seconds = slot_bound_s([TimedEviction(0.0, time, time) for time in node_seconds], max_nodes)
+            about = f"{len(node_seconds)} nodes{domain_text(domain)} are drained {max_nodes} at a time"
             yield Bound(
-                Scarce.NODES_AT_ONCE,
+                BoundKind.NODES_AT_ONCE,
                 seconds,
-                why,
+                about,
                 domain,
-                f"drain {room + 1} nodes{domain_words(domain)} at a time",
-                room,
+                f"drain {max_nodes + 1} nodes{domain_text(domain)} at a time",
+                max_nodes,
             )
 
 
-def _waves(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
-    by_wave: dict[int, list[Drained]] = defaultdict(list)
-    for node in drained:
+def _wave_bounds(node_list: Sequence[NodeTime], terms: DrainTerms) -> Iterator[Bound]:
+    by_wave: dict[int, list[NodeTime]] = defaultdict(list)
+    for node in node_list:
         by_wave[terms.waves.get(node.name, 0)].append(node)
     if len(by_wave) < 2:
         return
-    seconds = waves_s(
+    seconds = waves_bound_s(
         [by_wave[wave] for wave in sorted(by_wave)],
         terms,
-        lambda wave: max(bound.seconds for bound in _together(wave, terms, 1)),
+        lambda wave: max(bound.seconds for bound in _bounds_without_waves(wave, terms, 1)),
     )
     if seconds < inf:
-        why = f"{len(by_wave)} waves come one after the other, each when all nodes of the one before are done"
-        yield Bound(Scarce.WAVES, seconds, why, "", "make waves larger")
+        about = f"{len(by_wave)} waves come one after the other, each when all nodes of the one before are done"
+        yield Bound(BoundKind.WAVES, seconds, about, "", "make waves larger")
     else:
-        why = "pods that nothing replaces use a limit up for good, and pods of a later wave need it"
-        yield Bound(Scarce.WAVES, seconds, why, "", "put nodes with such pods into the last wave")
+        about = "pods that nothing replaces use a limit up for good, and pods of a later wave need it"
+        yield Bound(BoundKind.WAVES, seconds, about, "", "put nodes with such pods into the last wave")
 
 
-def _generations(drained: Sequence[Drained], terms: DrainTerms, supplies: Iterable[NodeSupply]) -> Iterator[Bound]:
+def _room_bounds(node_list: Sequence[NodeTime], terms: DrainTerms, supplies: Iterable[NodeSupply]) -> Iterator[Bound]:
     """All generations but the last are replaced before the last is done; and room is occupied until a node is
     replaced."""
-    if terms.renewed_after_s is None:
+    if terms.replaced_after_s is None:
         return
-    alone_s = {node.name: node.seconds for node in drained}
+    alone_s = {node.name: node.seconds for node in node_list}
     for supply in supplies:
-        fastest = min((alone_s[name] for name, asked in supply.asked.items() if asked and name in alone_s), default=0.0)
-        number = generations(supply)
-        in_steps = (number - 1) * (fastest + terms.renewed_after_s) + fastest if number > 1 else 0.0
-        in_flow = stream_s(supply, alone_s, terms.renewed_after_s)
-        why = f"with the {supply.what} there is, nodes go in {number} generations, each where the one before was"
-        if in_flow > in_steps:
-            why = f"the {supply.what} there is, is lent to the pods of a node until a new one has joined in its place"
-        if max(in_steps, in_flow) > 0:
+        fastest_s = min((alone_s[name] for name, requested in supply.requested.items() if requested and name in alone_s), default=0.0)
+        count = min_generations(supply)
+        stepwise_s = (count - 1) * (fastest_s + terms.replaced_after_s) + fastest_s if count > 1 else 0.0
+        fluid_s = fluid_bound_s(supply, alone_s, terms.replaced_after_s)
+        about = f"with the {supply.resource} there is, nodes go in {count} generations, each where the one before was"
+        if fluid_s > stepwise_s:
+            about = f"the {supply.resource} there is, is lent to the pods of a node until a new one has joined in its place"
+        if max(stepwise_s, fluid_s) > 0:
             relax = "more nodes that join before the drain (--surge)"
-            yield Bound(Scarce.ROOM, max(in_steps, in_flow), why, supply.what, relax)
+            yield Bound(BoundKind.ROOM, max(stepwise_s, fluid_s), about, supply.resource, relax)
 
 
 # The part of a large drain that determines its duration: the evictions of the budgets that take longest.
@@ -217,89 +217,89 @@ def _generations(drained: Sequence[Drained], terms: DrainTerms, supplies: Iterab
 # is requested for the first of the pods that need it, so a part of either is another drain.
 
 
-_CERTAIN = 2.0
+_DEVIATIONS = 2.0
 """Standard deviations above the mean: a sum of many times is hardly ever more."""
 
 
-class _Part(NamedTuple):
+class _LongestPart(NamedTuple):
     """`rest_s`: the evictions that are left out hardly ever take longer than that."""
 
-    nodes: Nodes
+    nodes: MovesByNode
     rest_s: float
 
 
-class _Chain(NamedTuple):
+class _ChainTime(NamedTuple):
     """All evictions of one limit: how many, and the time that they hardly ever exceed together."""
 
-    number: int
-    most_s: float
+    evictions: int
+    max_s: float
 
 
-def longest_part(nodes: Nodes, terms: DrainTerms, most: int) -> _Part | None:
+def find_longest_part(nodes: MovesByNode, terms: DrainTerms, max_evictions: int) -> _LongestPart | None:
     """The evictions of the limits that may take longest: of at least one, of more while they are no more than
     `max_evictions`.
 
     None where something other than budgets makes nodes, pods or replacements wait, or nothing waits at all.
     """
-    if terms.waves or terms.at_once or terms.between_s:
+    if terms.waves or terms.nodes_at_once or terms.eviction_interval_s:
         return None
-    found = _longest_part_chains(nodes, terms)
-    if found is None:
+    chains_and_tail = _chain_times(nodes, terms)
+    if chains_and_tail is None:
         return None
-    chains, tail_s = found
-    chosen: set[str] = set()
-    for limit in sorted(chains, key=lambda limit: (-chains[limit].most_s, limit)):
-        if not chosen or chains[limit].number <= most:
-            chosen.add(limit)
-            most -= chains[limit].number
-        if most <= 0:
+    chains, tail_s = chains_and_tail
+    selected: set[str] = set()
+    for limit in sorted(chains, key=lambda limit: (-chains[limit].max_s, limit)):
+        if not selected or chains[limit].evictions <= max_evictions:
+            selected.add(limit)
+            max_evictions -= chains[limit].evictions
+        if max_evictions <= 0:
             break
-    if not chosen:
+    if not selected:
         return None
-    picked = [(node, [move for move in moves if not chosen.isdisjoint(move.limits)]) for node, moves in nodes]
-    left = [each.most_s for limit, each in chains.items() if limit not in chosen]
+    part_nodes = [(node, [move for move in moves if not selected.isdisjoint(move.limits)]) for node, moves in nodes]
+    other_max_s = [each.max_s for limit, each in chains.items() if limit not in selected]
     # Critical pods of a node stop after the others: hence two stop times.
-    return _Part([(node, moves) for node, moves in picked if moves], max([2 * tail_s + terms.settle_s, *left]))
+    return _LongestPart([(node, moves) for node, moves in part_nodes if moves], max([2 * tail_s + terms.node_settle_s, *other_max_s]))
 
 
-def _longest_part_chains(nodes: Nodes, terms: DrainTerms) -> tuple[dict[str, _Chain], float] | None:
+def _chain_times(nodes: MovesByNode, terms: DrainTerms) -> tuple[dict[str, _ChainTime], float] | None:
     """With the seconds of the longest stop; None where something other than budgets makes an eviction wait."""
-    number: dict[str, int] = defaultdict(int)
+    counts: dict[str, int] = defaultdict(int)
     means: dict[str, float] = defaultdict(float)
     variances: dict[str, float] = defaultdict(float)
-    known: dict[tuple[float, float, float, float, bool, bool], tuple[float, float]] = {}
+    moments_by_key: dict[tuple[float, float, float, float, bool, bool], tuple[float, float]] = {}
     tail_s = 0.0
     for move in chain.from_iterable([moves for _, moves in nodes]):
-        _, limits, stop_s, start_s, after, _, _, _, waits_for, slow_stop_s, slow_start_s, waits_s, kin, _ = move
-        if waits_for or waits_s:
+        _, limits, stop_s, start_s, replacement, _, _, _, new_node, slow_stop_s, slow_start_s, waits_s, stop_group, _ = move
+        if new_node or waits_s:
             return None
         if stop_s > tail_s or slow_stop_s > tail_s:
             tail_s = max(stop_s, slow_stop_s)
-        if not limits or after is Replacement.NEVER:
+        if not limits or replacement is Replacement.NEVER:
             continue
-        after_gone = after is Replacement.AFTER_GONE
-        key = start_s, slow_start_s, stop_s, slow_stop_s, after_gone, bool(kin)
-        moments = known.get(key)
+        after_gone = replacement is Replacement.AFTER_GONE
+        key = start_s, slow_start_s, stop_s, slow_stop_s, after_gone, bool(stop_group)
+        moments = moments_by_key.get(key)
         if moments is None:
-            moments = known[key] = _moments(move, after_gone)
+            moments = moments_by_key[key] = _hold_moments(move, after_gone)
         for limit in limits:
-            number[limit] += 1
-            means[limit] += moments[0] + terms.lag_s
+            counts[limit] += 1
+            means[limit] += moments[0] + terms.budget_lag_s
             variances[limit] += moments[1]
     chains = {
-        limit: _Chain(count, (means[limit] + _CERTAIN * sqrt(variances[limit])) / terms.slots[limit])
-        for limit, count in number.items()
+        limit: _ChainTime(count, (means[limit] + _DEVIATIONS * sqrt(variances[limit])) / terms.slots[limit])
+        for limit, count in counts.items()
     }
     return chains, tail_s
 
 
-def _moments(move: Move, after_gone: bool) -> tuple[float, float]:
+def _hold_moments(move: PodMove, after_gone: bool) -> tuple[float, float]:
     """Mean and variance of the time for which the eviction occupies its slots."""
-    start = Time.of(move.start_s, move.slow_start_s)
+    start_time = RandomTime.from_quantiles(move.start_s, move.slow_start_s)
     if not after_gone:
-        return start.mean_s, start.variance
-    stop = Time.of(move.stop_s, move.slow_stop_s)
-    if move.kin:  # pods of its stop group may all be slow at once
-        return start.mean_s + max(move.stop_s, move.slow_stop_s), start.variance
+        return start_time.mean_s, start_time.variance
+    stop_time = RandomTime.from_quantiles(move.stop_s, move.slow_stop_s)
+    if move.stop_group:  # pods of its stop group may all be slow at once
+        return start_time.mean_s + max(move.stop_s, move.slow_stop_s), start_time.variance
     # No stop is longer than a slow stop, so the mean is not either.
-    return start.mean_s + min(stop.mean_s, max(move.stop_s, move.slow_stop_s)), start.variance + stop.variance
+    return start_time.mean_s + min(stop_time.mean_s, max(move.stop_s, move.slow_stop_s)), start_time.variance + stop_time.variance

@@ -7,99 +7,99 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
+from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, recompute
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.options import ALL
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 
 from ..budget_verdicts import JudgedBudget
 from ..course import (
-    BudgetCourse,
+    WatchedBudget,
     DrainTerms,
-    Move,
+    PodMove,
     ReplacedPod,
-    Reserved,
-    Span,
+    ReservedPlacement,
+    NodeSpan,
     Timeline,
-    headroom,
+    headroom_over_time,
     status_writes,
 )
-from ..filter_verdicts import restarted
+from ..filter_verdicts import restarted_workload
 from ..nodes import DrainContext
 from ..orders import NodeTasks
 from ..outcome import BudgetVerdict, SlowNode
-from ..pod_verdicts import ungated
-from ..policy import DrainPolicy, Means, burst
-from ..rounds import EvictionOrder, gates
+from ..pod_verdicts import ungated_service
+from ..policy import DrainPolicy, EvictionMethod, burst_size
+from ..rounds import EvictionOrder, gated_waves
 from ..simulation import simulate
-from .bounds import Bound, Scarce, bounds, gap
+from .bounds import Bound, BoundKind, find_bounds, gap_to_bound
 from .generations import (
-    LAG_S,
-    NEW_NODE_S,
-    SETTLE_S,
-    Amounts,
+    BUDGET_LAG_S,
+    NEW_NODE_TIMES_S,
+    NODE_SETTLE_S,
+    ResourceAmounts,
     EvictionTimes,
     NodeSupply,
-    any_waves,
-    supplies,
-    terms_of,
+    without_wave_order,
+    node_supplies,
+    drain_terms,
 )
-from .node_times import Nodes
-from .quantiles import MOST_RUNS, RunPace, levels, quantiles
-from .slow_nodes import RelaxedBound, relaxations, slow_nodes
-from .timing import SHORTEST_STOP_S
+from .node_times import MovesByNode
+from .quantiles import MAX_RUNS, RunPace, find_levels, estimate_quantiles
+from .slow_nodes import RelaxedBound, relax_bounds, find_slow_nodes
+from .timing import MIN_STOP_S
 
 # Assumptions of the estimate about what is not observed: the pace of the control plane, health of load balancer
 # targets.
 
 
-EVICTIONS_PER_SECOND = 8.0
+CONTROL_PLANE_RATE = 8.0
 """Approximate evictions per second of a control plane with default limits.
 
 Its controllers may make 20 requests a second each (pkg/controller/apis/config/v1alpha1/defaults.go); an eviction costs
 the disruption controller about two of them and the ReplicaSet controller three. EKS' settings are not known.
 """
 
-WORTH_SAYING = 1 / 3
+CAVEAT_SHARE = 1 / 3
 """The share of the estimate from which on the control plane's pace may decide."""
 
 
-def caveats(world: DrainContext, pods: Sequence[Pod], p50_s: float) -> Iterator[str]:
+def caveats(context: DrainContext, pods: Sequence[Pod], p50_s: float) -> Iterator[str]:
     """Assumptions about evicting `pods` in `p50_s` seconds, each a clause."""
-    least_s = len(pods) / EVICTIONS_PER_SECOND
-    if least_s > WORTH_SAYING * p50_s:
+    minimum_s = len(pods) / CONTROL_PLANE_RATE
+    if minimum_s > CAVEAT_SHARE * p50_s:
         yield (
-            f"the control plane keeps pace; one with default limits does about {EVICTIONS_PER_SECOND:g} evictions a "
-            f"second: then it takes at least {duration(int(least_s))}"
+            f"the control plane keeps pace; one with default limits does about {CONTROL_PLANE_RATE:g} evictions a "
+            f"second: then it takes at least {format_duration(int(minimum_s))}"
         )
-    ungated_targets = _ungated_targets(world, pods)
-    if ungated_targets:
-        are = "pod is a target" if ungated_targets == 1 else "pods are targets"
+    ungated_count = _ungated_pod_count(context, pods)
+    if ungated_count:
+        pods_text = "pod is a target" if ungated_count == 1 else "pods are targets"
         yield (
-            f"a load balancer's target is healthy when its pod is Ready: {ungated_targets} {are} by ip without a "
+            f"a load balancer's target is healthy when its pod is Ready: {ungated_count} {pods_text} by ip without a "
             "readiness gate, and when the load balancer sends traffic to the new ones is not known"
         )
 
 
-def _ungated_targets(world: DrainContext, pods: Sequence[Pod]) -> int:
+def _ungated_pod_count(context: DrainContext, pods: Sequence[Pod]) -> int:
     """How many of `pods` get traffic directly from a load balancer and have no readiness gate for it."""
-    known: dict[object, bool] = {}
+    is_ungated: dict[object, bool] = {}
     count = 0
     for pod in pods:
-        if pod.namespace in world.balanced:
-            like = (pod.namespace, id(pod.labels), pod.readiness_gates)  # replicas share their labels
-            if like not in known:
-                service = ungated(world, pod)
-                known[like] = service is not None and service.ip_targets
-            count += known[like]
+        if pod.namespace in context.load_balanced_services:
+            key = (pod.namespace, id(pod.labels), pod.readiness_gates)  # replicas share their labels
+            if key not in is_ungated:
+                service = ungated_service(context, pod)
+                is_ungated[key] = service is not None and service.ip_targets
+            count += is_ungated[key]
     return count
 
 
 GOOD_ENOUGH = 1.02
 """An order this close to the lower bound is not improved."""
 
-MOST_RELAXATIONS = 3
-MANY_MOVES = 30_000
+MAX_RELAXATIONS = 3
+MAX_RELAXED_MOVES = 30_000
 """Each relaxation is one more simulation; beyond this many evictions it would take longer than the plan."""
 
 
@@ -108,21 +108,21 @@ class MedianRun:
     """The run with p50 times, to be simulated again when more is known. `factor`: its duration divided by the simulated
     one."""
 
-    nodes: Nodes
+    nodes: MovesByNode
     terms: DrainTerms
     needs: Mapping[str, Sequence[str]]
-    by: float = 1.0
+    factor: float = 1.0
 
-    def takes_s(self, stops: Mapping[str, float], starts: Mapping[str, float]) -> float | None:
+    def makespan_s(self, stop_times: Mapping[str, float], start_times: Mapping[str, float]) -> float | None:
         """Its duration if pods of these uids take so long to stop, and their replacements to start; None: it does not
         end."""
-        nodes = [(node, [_timed(move, stops, starts) for move in moves]) for node, moves in self.nodes]
-        timeline = simulate(nodes, self.terms, Reserved(self.needs), brief=True)
-        return None if timeline.stuck else timeline.makespan_s * self.by
+        nodes = [(node, [_with_measured_times(move, stop_times, start_times) for move in moves]) for node, moves in self.nodes]
+        timeline = simulate(nodes, self.terms, ReservedPlacement(self.needs), spans_only=True)
+        return None if timeline.never_evicted else timeline.makespan_s * self.factor
 
 
-def _timed(move: Move, stops: Mapping[str, float], starts: Mapping[str, float]) -> Move:
-    stop_s, start_s = stops.get(move.uid, move.stop_s), starts.get(move.uid, move.start_s)
+def _with_measured_times(move: PodMove, stop_times: Mapping[str, float], start_times: Mapping[str, float]) -> PodMove:
+    stop_s, start_s = stop_times.get(move.uid, move.stop_s), start_times.get(move.uid, move.start_s)
     return move._replace(stop_s=stop_s, start_s=start_s)
 
 
@@ -139,7 +139,7 @@ class Estimate:
 
     p50_s: float
     p95_s: float
-    spans: tuple[Span, ...]
+    spans: tuple[NodeSpan, ...]
     peak_away: int
     assumptions: tuple[str, ...]
     bounds: tuple[Bound, ...] = ()  # of any run at that pace, the largest first: it decides the duration
@@ -147,10 +147,10 @@ class Estimate:
     relaxations: tuple[RelaxedBound, ...] = ()
     moves: tuple[ReplacedPod, ...] = ()
     slow_nodes: tuple[SlowNode, ...] = ()  # at which their group's own update gives up, the slowest first
-    runs: int = MOST_RUNS
-    part: int = 0
-    rerun: MedianRun | None = field(default=None, compare=False, repr=False)
-    least: tuple[Bound, ...] = ()  # of any run at any pace, the largest first
+    runs: int = MAX_RUNS
+    sampled_part: int = 0
+    median_run: MedianRun | None = field(default=None, compare=False, repr=False)
+    lower_bounds: tuple[Bound, ...] = ()  # of any run at any pace, the largest first
     slow_s: Mapping[str, float] = field(default_factory=dict)
     measured: int = 0
     workloads: int = 0
@@ -158,244 +158,244 @@ class Estimate:
 
 
 @frozen
-class UsualRun:
+class TypicalRun:
     """A run with typical times: the evictions by node, and the timeline."""
 
-    moves: Mapping[str, Sequence[Move]]
+    moves: Mapping[str, Sequence[PodMove]]
     timeline: Timeline
 
 
 @frozen
-class TimedPlan:
+class TimingInput:
     """The input of the estimate. `start_order`: the nodes in the order in which they are started; `typical_run`: the
     run of exactly this input, where it is known."""
 
     order: EvictionOrder
-    activation: tuple[str, ...]
+    start_order: tuple[str, ...]
     work: NodeTasks
     needs: Mapping[str, tuple[str, ...]]
     waiting: Mapping[str, str]  # pod uid → new node that its replacement waits for
-    usual: UsualRun | None = None
-    asked: Mapping[str, Amounts] = field(default_factory=dict)  # see `node_supplies`
-    most_away: Mapping[str, int] = field(default_factory=dict)  # budget key → the most of its pods away at any time
-    tried: int = 0  # tried orders, if the search was cut short
+    typical_run: TypicalRun | None = None
+    requested: Mapping[str, ResourceAmounts] = field(default_factory=dict)  # see `node_supplies`
+    max_away: Mapping[str, int] = field(default_factory=dict)  # budget key → the most of its pods away at any time
+    tried_count: int = 0  # tried orders, if the search was cut short
 
 
-def estimate(clock: EvictionTimes, course: TimedPlan) -> Estimate | None:
+def estimate(pod_times: EvictionTimes, timing: TimingInput) -> Estimate | None:
     """The estimate for the drained nodes; None when no node is drained, or the drain does not end."""
-    if not course.activation:
+    if not timing.start_order:
         return None
-    run = _Run(clock, course)
+    run = _TimedRun(pod_times, timing)
     moves, terms = run.moves(), run.terms(slow=False)
-    usual = (course.usual or usual_run(clock, course)).timeline
+    timeline = (timing.typical_run or simulate_typical_run(pod_times, timing)).timeline
     pace = RunPace(moves, terms, run.terms(slow=True))
-    times = None if usual.stuck else quantiles(pace, usual.makespan_s, course.needs)
-    if times is None:
+    result = None if timeline.never_evicted else estimate_quantiles(pace, timeline.makespan_s, timing.needs)
+    if result is None:
         return None  # an order that does not end has no duration
-    level, (moves, terms, _), typical, slow_s = levels(pace, usual, times, course.needs)
-    p50_s = typical.makespan_s
-    evicted = [booking.task.pod for booking in course.order.bookings]
-    one_of_each = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in evicted}.values()
-    measured, workloads = _measured(clock, one_of_each)
-    scarce: tuple[NodeSupply, ...] = ()
-    if clock.world.policy.surge is not None:
-        scarce = tuple(supplies(clock.world, course.work, course.waiting, course.asked))
-    in_any_waves = any_waves(clock.world, terms, course.activation)
-    found = bounds(moves, in_any_waves, supplies=scarce)
-    least = bounds(run.certain(), _at_best(in_any_waves, course), keep=1, supplies=scarce, soonest=True)
-    named = _named(clock.world, (*found, *least))
-    near = bool(found) and p50_s <= GOOD_ENOUGH * found[0].seconds
-    tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
+    level, (moves, terms, _), median, slow_s = find_levels(pace, timeline, result, timing.needs)
+    p50_s = median.makespan_s
+    evicted_pods = [booking.task.pod for booking in timing.order.bookings]
+    sample_pods = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in evicted_pods}.values()
+    measured_count, workload_count = _measured_workloads(pod_times, sample_pods)
+    supply: tuple[NodeSupply, ...] = ()
+    if pod_times.context.policy.surge is not None:
+        supply = tuple(node_supplies(pod_times.context, timing.work, timing.waiting, timing.requested))
+    free_terms = without_wave_order(pod_times.context, terms, timing.start_order)
+    pace_bounds = find_bounds(moves, free_terms, supplies=supply)
+    least = find_bounds(run.certain_moves(), _best_case_terms(free_terms, timing), keep=1, supplies=supply, fastest=True)
+    named_bounds = _with_pod_names(pod_times.context, (*pace_bounds, *least))
+    near_optimal = bool(pace_bounds) and p50_s <= GOOD_ENOUGH * pace_bounds[0].seconds
+    max_relaxed = MAX_RELAXATIONS if len(timing.order.bookings) <= MAX_RELAXED_MOVES else 0
     return Estimate(
         p50_s=p50_s,
         p95_s=max(p50_s, *slow_s.values()),
-        runs=times.runs,
-        part=times.part,
-        spans=typical.nodes,
+        runs=result.runs,
+        sampled_part=result.sampled_part,
+        spans=median.nodes,
         slow_s=slow_s,
-        measured=measured,
-        workloads=workloads,
+        measured=measured_count,
+        workloads=workload_count,
         level=level,
-        peak_away=typical.peak_away,
+        peak_away=median.peak_away,
         assumptions=(
-            *_assumptions(clock, course, one_of_each, near, _stops(measured, workloads)),
-            times.said,
-            *caveats(clock.world, evicted, p50_s),
+            *_assumptions(pod_times, timing, sample_pods, near_optimal, _stop_text(measured_count, workload_count)),
+            result.description,
+            *caveats(pod_times.context, evicted_pods, p50_s),
         ),
-        least=named[len(found) :],
-        bounds=named[: len(found)],
-        gap=gap(p50_s, found[0]) if found else None,
-        moves=typical.moves,
-        rerun=MedianRun(
-            moves, terms, course.needs, p50_s / usual.makespan_s if p50_s and not level and usual.makespan_s else 1.0
+        lower_bounds=named_bounds[len(pace_bounds) :],
+        bounds=named_bounds[: len(pace_bounds)],
+        gap=gap_to_bound(p50_s, pace_bounds[0]) if pace_bounds else None,
+        moves=median.moves,
+        median_run=MedianRun(
+            moves, terms, timing.needs, p50_s / timeline.makespan_s if p50_s and not level and timeline.makespan_s else 1.0
         ),
-        slow_nodes=slow_nodes(clock, course.work, course.activation),
-        relaxations=relaxations(moves, terms, found, tried, before=typical, needs=course.needs, regroup=run.regroup),
+        slow_nodes=find_slow_nodes(pod_times, timing.work, timing.start_order),
+        relaxations=relax_bounds(moves, terms, pace_bounds, max_relaxed, typical_timeline=median, needs=timing.needs, regroup=run.regroup),
     )
 
 
-def usual_run(clock: EvictionTimes, course: TimedPlan) -> UsualRun:
+def simulate_typical_run(pod_times: EvictionTimes, timing: TimingInput) -> TypicalRun:
     """Simulate `timing` with typical times."""
-    run = _Run(clock, course)
-    return UsualRun(dict(run.moves()), run.simulated())
+    run = _TimedRun(pod_times, timing)
+    return TypicalRun(dict(run.moves()), run.run_simulation())
 
 
-class _Run:
+class _TimedRun:
     """The same input with typical and with slow times."""
 
-    def __init__(self, clock: EvictionTimes, course: TimedPlan) -> None:
-        self._clock = clock
-        self._course = course
-        tasks = [booking.task for booking in course.order.bookings]
+    def __init__(self, pod_times: EvictionTimes, timing: TimingInput) -> None:
+        self._pod_times = pod_times
+        self._timing = timing
+        tasks = [booking.task for booking in timing.order.bookings]
         # Where it matters which pod goes last, the plan's order is kept; else waiting evictions are served.
-        self._strict = frozenset(limit for task in tasks if task.late or task.for_good for limit in task.limits)
-        self._turns = {task.pod.uid: turn for turn, task in enumerate(tasks)} if self._strict else {}
+        self._strict_limits = frozenset(limit for task in tasks if task.late_reason or task.permanent_limits for limit in task.limits)
+        self._turns = {task.pod.uid: turn for turn, task in enumerate(tasks)} if self._strict_limits else {}
 
-    def moves(self) -> Nodes:
-        course = self._course
-        if course.usual is not None:
-            return [(node, course.usual.moves[node]) for node in course.activation]
-        tasks, turns, waiting, crowded = course.work.tasks, self._turns, course.waiting, course.work.crowded
+    def moves(self) -> MovesByNode:
+        timing = self._timing
+        if timing.typical_run is not None:
+            return [(node, timing.typical_run.moves[node]) for node in timing.start_order]
+        tasks, turns, waiting, contended_limits = timing.work.tasks, self._turns, timing.waiting, timing.work.contended_limits
         return [
-            (node, self._clock.moves(tasks[node], turns=turns, waiting=waiting, crowded=crowded))
-            for node in course.activation
+            (node, self._pod_times.moves(tasks[node], turns=turns, waiting=waiting, contended_limits=contended_limits))
+            for node in timing.start_order
         ]
 
-    def certain(self) -> Nodes:
+    def certain_moves(self) -> MovesByNode:
         """The evictions that any run makes: pods that may finish by themselves are not among them."""
-        tasks, moves = self._course.work.tasks, self.moves()
-        if not self._clock.world.policy.wait_jobs:
+        tasks, moves = self._timing.work.tasks, self.moves()
+        if not self._pod_times.context.policy.wait_jobs:
             return moves
-        waited = {task.pod.uid for node, _ in moves for task in tasks[node] if task.manner.waits_s}
-        return [(node, [move for move in given if move.uid not in waited]) for node, given in moves]
+        waiting_uids = {task.pod.uid for node, _ in moves for task in tasks[node] if task.eviction_mode.waits_s}
+        return [(node, [move for move in node_moves if move.uid not in waiting_uids]) for node, node_moves in moves]
 
     def terms(self, slow: bool) -> DrainTerms:
-        order = self._course.order
-        return terms_of(
-            self._clock.world, self._course.work.per_round, order.wave if order.gated else {}, self._strict, slow
+        order = self._timing.order
+        return drain_terms(
+            self._pod_times.context, self._timing.work.per_round, order.wave_of if order.is_gated else {}, self._strict_limits, slow
         )
 
     def regroup(self, domain: str) -> Mapping[str, int] | None:
         """The waves if one more node of that domain ("": of all) could be under way; None where places forbid it."""
-        world, needs = self._clock.world, self._course.needs
-        return None if needs else gates(world, self._course.activation, more=domain or ALL)
+        context, needs = self._pod_times.context, self._timing.needs
+        return None if needs else gated_waves(context, self._timing.start_order, extra_domain=domain or ALL)
 
-    def simulated(self) -> Timeline:
-        return simulate(self.moves(), self.terms(slow=False), Reserved(self._course.needs))
+    def run_simulation(self) -> Timeline:
+        return simulate(self.moves(), self.terms(slow=False), ReservedPlacement(self._timing.needs))
 
 
-def _at_best(terms: DrainTerms, course: TimedPlan) -> DrainTerms:
+def _best_case_terms(terms: DrainTerms, timing: TimingInput) -> DrainTerms:
     """Terms with only this tool's own requirements, and with the most headroom that budgets can have."""
-    slots = {limit: max(count, course.most_away.get(limit, 0)) for limit, count in terms.slots.items()}
-    renewed_after_s = None if terms.renewed_after_s is None else 0.0
-    at_once = burst(1 / terms.between_s) if terms.between_s else 1.0
-    return replace(terms, slots=slots, burst=at_once, lag_s=0.0, renewed_after_s=renewed_after_s, new_node_s=0.0)
+    slots = {limit: max(count, timing.max_away.get(limit, 0)) for limit, count in terms.slots.items()}
+    replaced_after_s = None if terms.replaced_after_s is None else 0.0
+    burst_count = burst_size(1 / terms.eviction_interval_s) if terms.eviction_interval_s else 1.0
+    return replace(terms, slots=slots, burst=burst_count, budget_lag_s=0.0, replaced_after_s=replaced_after_s, provisioning_s=0.0)
 
 
-def _named(world: DrainContext, found: Sequence[Bound]) -> tuple[Bound, ...]:
+def _with_pod_names(context: DrainContext, pod_bounds: Sequence[Bound]) -> tuple[Bound, ...]:
     """Bounds about pods with the pod's name instead of its uid."""
-    pods = world.pods_with({bound.subject for bound in found if bound.name is Scarce.LONGEST_POD})
+    pods = context.pods_with_uids({bound.subject for bound in pod_bounds if bound.name is BoundKind.LONGEST_POD})
     return tuple(
         replace(bound, subject=pods[bound.subject].key)
-        if bound.name is Scarce.LONGEST_POD and bound.subject in pods
+        if bound.name is BoundKind.LONGEST_POD and bound.subject in pods
         else bound
-        for bound in found
+        for bound in pod_bounds
     )
 
 
-def _measured(clock: EvictionTimes, one_of_each: Iterable[Pod]) -> tuple[int, int]:
+def _measured_workloads(pod_times: EvictionTimes, sample_pods: Iterable[Pod]) -> tuple[int, int]:
     """The number of workloads with known stop times, and of all workloads. `sample_pods`: one pod of each owner."""
-    known = {clock.workload(pod) or pod.uid: bool(clock.stops.of(pod)) for pod in one_of_each}
-    return sum(known.values()), len(known)
+    is_measured = {pod_times.workload_uid(pod) or pod.uid: bool(pod_times.stop_times.for_pod(pod)) for pod in sample_pods}
+    return sum(is_measured.values()), len(is_measured)
 
 
-def _stops(measured: int, count: int) -> str:
+def _stop_text(measured_count: int, workload_count: int) -> str:
     """The basis of the stop times, and why the estimate has a wide range."""
-    if measured == count:
+    if measured_count == workload_count:
         return "pods stop as fast as they did in earlier runs"
-    of = "" if not measured else f" of {count - measured} of {count} workloads"
+    of = "" if not measured_count else f" of {workload_count - measured_count} of {workload_count} workloads"
     return (
-        f"how long pods{of} stop is not known, no journal of an earlier run says it: from {SHORTEST_STOP_S:g} s (after "
+        f"how long pods{of} stop is not known, no journal of an earlier run says it: from {MIN_STOP_S:g} s (after "
         "a preStop hook that sleeps) to their grace period, all of a workload alike; so p50 and p95 are far apart "
         "until a run measures it"
     )
 
 
-def _waited_for(policy: DrainPolicy, order: EvictionOrder) -> Iterator[str]:
+def _job_wait_texts(policy: DrainPolicy, order: EvictionOrder) -> Iterator[str]:
     """Assumptions about pods that may finish first."""
-    waited = [booking.task.manner for booking in order.bookings if booking.task.manner.waits_s]
-    if not waited:
+    modes = [booking.task.eviction_mode for booking in order.bookings if booking.task.eviction_mode.waits_s]
+    if not modes:
         return
-    jobs = "1 pod of a Job takes" if len(waited) == 1 else f"{len(waited)} pods of Jobs take"
-    never = sum(manner.means is Means.PATIENCE for manner in waited)
-    ended = f" (by then {never} that must not be evicted {'has' if never == 1 else 'have'} finished)" if never else ""
+    jobs = "1 pod of a Job takes" if len(modes) == 1 else f"{len(modes)} pods of Jobs take"
+    never_count = sum(mode.means is EvictionMethod.WAIT for mode in modes)
+    end = f" (by then {never_count} that must not be evicted {'has' if never_count == 1 else 'have'} finished)" if never_count else ""
     yield (
-        f"{jobs} all of the {duration(policy.wait_jobs)} of --wait-jobs{ended}: whether they finish sooner is not "
+        f"{jobs} all of the {format_duration(policy.wait_jobs)} of --wait-jobs{end}: whether they finish sooner is not "
         "known, and then the drain is over sooner"
     )
 
 
 def _assumptions(
-    clock: EvictionTimes, course: TimedPlan, one_of_each: Iterable[Pod], near: bool, stops: str
+    pod_times: EvictionTimes, timing: TimingInput, sample_pods: Iterable[Pod], near_optimal: bool, stop_text: str
 ) -> tuple[str, ...]:
-    surge = clock.world.policy.surge
-    workloads = {clock.workload(pod) for pod in one_of_each}
-    guessed = sorted(w for w in workloads if clock.starts.of(w).assumed)
-    said = [
-        stops,
-        f"a node is done {SETTLE_S:g} s after its last pod, a budget shows a Ready pod {LAG_S:g} s later",
-        f"a new node is Ready {NEW_NODE_S[0]:g} s after it is asked for, a slow one {NEW_NODE_S[1]:g} s"
-        if course.waiting or surge is not None
+    surge = pod_times.context.policy.surge
+    workloads = {pod_times.workload_uid(pod) for pod in sample_pods}
+    assumed = sorted(workload_uid for workload_uid in workloads if pod_times.start_times.for_workload(workload_uid).is_assumed)
+    texts = [
+        stop_text,
+        f"a node is done {NODE_SETTLE_S:g} s after its last pod, a budget shows a Ready pod {BUDGET_LAG_S:g} s later",
+        f"a new node is Ready {NEW_NODE_TIMES_S[0]:g} s after it is asked for, a slow one {NEW_NODE_TIMES_S[1]:g} s"
+        if timing.waiting or surge is not None
         else "every replacement is scheduled at once (no waiting for new nodes)",
     ]
-    said += _waited_for(clock.world.policy, course.order)
-    if course.tried and not near:
-        effort = clock.world.policy.effort
-        tried = "one order was tried" if course.tried == 1 else f"the best of {course.tried} orders is taken"
-        said.append(f"{tried}: more than --effort {effort} may find a better one")
+    texts += _job_wait_texts(pod_times.context.policy, timing.order)
+    if timing.tried_count and not near_optimal:
+        effort = pod_times.context.policy.effort
+        tried_text = "one order was tried" if timing.tried_count == 1 else f"the best of {timing.tried_count} orders is taken"
+        texts.append(f"{tried_text}: more than --effort {effort} may find a better one")
     if surge is not None:
-        first = {0: "no new node is", 1: "1 new node is"}.get(surge, f"{surge} new nodes are")
-        said.append(f"{first} Ready before the drain begins, and each drained node is replaced by a new one")
-    if guessed:
-        pooled = clock.starts.pooled
-        said.append(
-            f"{len(guessed)} of {len(workloads)} workloads have too few starts to learn from: theirs are assumed to "
+        first_nodes = {0: "no new node is", 1: "1 new node is"}.get(surge, f"{surge} new nodes are")
+        texts.append(f"{first_nodes} Ready before the drain begins, and each drained node is replaced by a new one")
+    if assumed:
+        pooled = pod_times.start_times.pooled
+        texts.append(
+            f"{len(assumed)} of {len(workloads)} workloads have too few starts to learn from: theirs are assumed to "
             f"take {pooled.p50_s:g} s, slow ones {pooled.p95_s:g} s"
         )
-    return tuple(said)
+    return tuple(texts)
 
 
 # Headroom of the slowest budgets in the run with p50 times: how many disruptions each allows, and when.
 
 
-MOST_LINES = 8
+MAX_HEADROOM_LINES = 8
 """Budgets for which it is computed: those with the most rounds."""
 
-Line = tuple[tuple[float, int], ...]
+HeadroomLine = tuple[tuple[float, int], ...]
 """(second, disruptions allowed from then on), the first at 0 s."""
 
 
-def headrooms(world: DrainContext, budgets: Mapping[str, JudgedBudget], estimate: Estimate | None) -> dict[str, Line]:
+def headroom_lines(context: DrainContext, budgets: Mapping[str, JudgedBudget], estimate: Estimate | None) -> dict[str, HeadroomLine]:
     """Budget key → its headroom during the run of `estimate`; empty if no run ends."""
-    watched = [found for judged in slowest(budgets.values()) if (found := _watched(world, judged)) is not None]
-    if not watched or estimate is None:
+    watched_budgets = [watched_budget for judged in slowest_budgets(budgets.values()) if (watched_budget := _watched_budget(context, judged)) is not None]
+    if not watched_budgets or estimate is None:
         return {}
     # A rollout makes no pod unavailable and starts one more: the additional headroom is not used.
-    uids = {pod.uid for each in watched for pod in each.pods if restarted(world, pod) is None}
-    written = status_writes(watched, [moved for moved in estimate.moves if moved.uid in uids], LAG_S)
-    return {key: headroom(writes) for key, writes in written.items()}
+    uids = {pod.uid for each in watched_budgets for pod in each.pods if restarted_workload(context, pod) is None}
+    writes_by_budget = status_writes(watched_budgets, [replaced for replaced in estimate.moves if replaced.uid in uids], BUDGET_LAG_S)
+    return {key: headroom_over_time(writes) for key, writes in writes_by_budget.items()}
 
 
-def slowest(budgets: Iterable[JudgedBudget]) -> list[JudgedBudget]:
+def slowest_budgets(budgets: Iterable[JudgedBudget]) -> list[JudgedBudget]:
     """The budgets whose pods cannot all go at once, most rounds first."""
     serial = [judged for judged in budgets if judged.verdict is BudgetVerdict.SERIAL]
-    return sorted(serial, key=lambda judged: (-judged.rounds, judged.budget.key))[:MOST_LINES]
+    return sorted(serial, key=lambda judged: (-judged.rounds, judged.budget.key))[:MAX_HEADROOM_LINES]
 
 
-def _watched(world: DrainContext, judged: JudgedBudget) -> BudgetCourse | None:
+def _watched_budget(context: DrainContext, judged: JudgedBudget) -> WatchedBudget | None:
     """None where the controller's numbers are not known, or the plan assumes more headroom than they allow."""
-    pods = world.guards.pods(judged.budget)
-    start = recompute(judged.budget, pods, world.scales, world.now)
-    if not isinstance(start, Computed) or start.status.allowed < judged.per_round:
+    pods = context.pod_budgets.selected_pods(judged.budget)
+    computed = recompute(judged.budget, pods, context.scales, context.now)
+    if not isinstance(computed, ComputedStatus) or computed.status.allowed < judged.per_round:
         return None
-    return BudgetCourse(judged.budget, pods, start)
+    return WatchedBudget(judged.budget, pods, computed)

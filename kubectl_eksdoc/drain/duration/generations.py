@@ -23,15 +23,15 @@ from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
-from ..course import DrainTerms, Move, made
-from ..new_nodes import surged
-from ..nodes import DrainContext, survey
+from ..course import DrainTerms, PodMove, build_tuple
+from ..new_nodes import surge_nodes
+from ..nodes import DrainContext, drain_context
 from ..orders import NodeTasks
-from ..policy import EVICTED, DrainPolicy, EvictionMode, Means
-from ..rounds import Task, at_once, coming_again, domains_of
-from .timing import StartTime, learn, learn_stops, stop_of
+from ..policy import PLAIN_EVICTION, DrainPolicy, EvictionMode, EvictionMethod
+from ..rounds import Task, nodes_at_once, pods_needing_place, domains_of
+from .timing import StartTime, learn_start_times, learn_stop_times, stop_quantiles
 
-Amounts = tuple[int, int, int]
+ResourceAmounts = tuple[int, int, int]
 """Millicores, bytes, pods."""
 
 
@@ -41,28 +41,28 @@ class NodeSupply:
     pods need on other nodes; `provided`: node → what the new node in its place gives; a missing node needs or gives
     nothing."""
 
-    what: str
+    resource: str
     free: float
-    asked: Mapping[str, float]
-    given: Mapping[str, float]
+    requested: Mapping[str, float]
+    provided: Mapping[str, float]
 
 
-def generations(supply: NodeSupply) -> int:
+def min_generations(supply: NodeSupply) -> int:
     """Minimum number of generations in which all nodes can be started; 0 if the resource is never sufficient."""
-    total = sum(supply.asked.values())
-    free = supply.free + sum(given for node, given in supply.given.items() if not supply.asked.get(node))
-    nodes = [(supply.given.get(node, 0.0), asked) for node, asked in supply.asked.items() if asked > 0]
+    total = sum(supply.requested.values())
+    free = supply.free + sum(provided for node, provided in supply.provided.items() if not supply.requested.get(node))
+    nodes = [(supply.provided.get(node, 0.0), requested) for node, requested in supply.requested.items() if requested > 0]
     nodes.sort(key=lambda node: -node[0] / node[1])
-    room, number = free, 1
+    room, count = free, 1
     while room < total:
-        grown = free + _most_given(nodes, room)
-        if grown <= room:
+        next_room = free + _max_provided(nodes, room)
+        if next_room <= room:
             return 0
-        room, number = grown, number + 1
-    return number
+        room, count = next_room, count + 1
+    return count
 
 
-def stream_s(supply: NodeSupply, seconds: Mapping[str, float], renewed_after_s: float) -> float:
+def fluid_bound_s(supply: NodeSupply, seconds: Mapping[str, float], replaced_after_s: float) -> float:
     """Lower bound in seconds until all nodes are done if the resource were a fluid; 0 where that gives no bound.
 
     From its start until its replacement has joined (its own `seconds`, then `replaced_after_s`) a node's pods occupy
@@ -70,39 +70,39 @@ def stream_s(supply: NodeSupply, seconds: Mapping[str, float], renewed_after_s: 
     is free, gains included; so an amount requested for a time takes its time. Of all orders the one with the largest
     gain for what it has occupied is taken.
     """
-    free = supply.free + sum(given for node, given in supply.given.items() if not supply.asked.get(node))
+    free = supply.free + sum(provided for node, provided in supply.provided.items() if not supply.requested.get(node))
     if free <= 0:
         return 0.0
-    kept = []
-    for node, asked in supply.asked.items():
-        if asked > 0:
-            gain = max(0.0, supply.given.get(node, 0.0) - asked)
-            kept.append((asked * (seconds.get(node, 0.0) + renewed_after_s), gain))
-    kept.sort(key=lambda each: -each[1] / each[0] if each[0] else -inf)
-    took = 0.0
-    for work, gain in kept:
-        took += work * log1p(gain / free) / gain if gain else work / free
+    work_and_gain = []
+    for node, requested in supply.requested.items():
+        if requested > 0:
+            gain = max(0.0, supply.provided.get(node, 0.0) - requested)
+            work_and_gain.append((requested * (seconds.get(node, 0.0) + replaced_after_s), gain))
+    work_and_gain.sort(key=lambda each: -each[1] / each[0] if each[0] else -inf)
+    elapsed_s = 0.0
+    for work, gain in work_and_gain:
+        elapsed_s += work * log1p(gain / free) / gain if gain else work / free
         free += gain
-    return max(0.0, took - renewed_after_s)
+    return max(0.0, elapsed_s - replaced_after_s)
 
 
-def _most_given(nodes: list[tuple[float, float]], room: float) -> float:
+def _max_provided(nodes: list[tuple[float, float]], room: float) -> float:
     """The most that nodes provide which together request no more than `room`; `nodes` (provided, requested), the best
     first."""
-    most = 0.0
-    for given, asked in nodes:
-        if asked >= room:
-            return most + given * room / asked
-        most += given
-        room -= asked
-    return most
+    total = 0.0
+    for provided, requested in nodes:
+        if requested >= room:
+            return total + provided * room / requested
+        total += provided
+        room -= requested
+    return total
 
 
-def supplies(
-    world: DrainContext,
+def node_supplies(
+    context: DrainContext,
     work: NodeTasks,
     waiting: Collection[str] = (),
-    asked: Mapping[str, Amounts] = MappingProxyType({}),
+    known_requests: Mapping[str, ResourceAmounts] = MappingProxyType({}),
 ) -> Iterator[NodeSupply]:
     """The resources that the drain of `work` can be short of when each drained node is replaced by a new one.
 
@@ -110,53 +110,53 @@ def supplies(
     total requests of its pods, for the nodes where it is known.
     """
     if waiting:
-        bound = {name: given for name, given in work.tasks.items() if not any(t.pod.uid in waiting for t in given)}
-        no_tasks: dict[str, tuple[Task, ...]] = {name: () for name in work.tasks if name not in bound}
-        work = NodeTasks({**bound, **no_tasks}, work.per_round)
-    targets = {node.name: node for node in world.targets if node.name in work.tasks}
-    others = {n.name: n for n in world.cluster.nodes if n.name not in world.pods_on}
-    there = [pod for pod in world.cluster.pods if pod.node in others and not pod.finished and not pod.deleting]
-    joined = [like for _, like in surged(list(targets.values()), world.policy.surge or 0)]
-    given = {name: _less(node, _sum(world.daemons_on.get(name, ()))) for name, node in targets.items()}
-    asked = {
-        name: asked[name] if name in asked and tasks else _sum(coming_again(tasks))
+        with_room = {name: provided for name, provided in work.tasks.items() if not any(t.pod.uid in waiting for t in provided)}
+        no_tasks: dict[str, tuple[Task, ...]] = {name: () for name in work.tasks if name not in with_room}
+        work = NodeTasks({**with_room, **no_tasks}, work.per_round)
+    targets = {node.name: node for node in context.targets if node.name in work.tasks}
+    other_nodes = {n.name: n for n in context.cluster.nodes if n.name not in context.pods_on}
+    staying_pods = [pod for pod in context.cluster.pods if pod.node in other_nodes and not pod.finished and not pod.deleting]
+    surge_models = [model for _, model in surge_nodes(list(targets.values()), context.policy.surge or 0)]
+    provided = {name: _free_amounts(node, _total_requests(context.daemon_pods_on.get(name, ()))) for name, node in targets.items()}
+    known_requests = {
+        name: known_requests[name] if name in known_requests and tasks else _total_requests(pods_needing_place(tasks))
         for name, tasks in work.tasks.items()
     }
-    on: dict[str, list[Pod]] = {name: [] for name in others}
-    for pod in there:
-        on[pod.node].append(pod)
+    pods_on: dict[str, list[Pod]] = {name: [] for name in other_nodes}
+    for pod in staying_pods:
+        pods_on[pod.node].append(pod)
     # A node that is overcommitted does not reduce the free resources of the others.
-    left = [_less(node, _sum(on[name])) for name, node in others.items()]
-    for i, what in enumerate((CPU, MEMORY, PODS)):
-        free = sum(max(0, each[i]) for each in left) + sum(given[like.name][i] for like in joined)
+    free_amounts = [_free_amounts(node, _total_requests(pods_on[name])) for name, node in other_nodes.items()]
+    for i, resource in enumerate((CPU, MEMORY, PODS)):
+        free = sum(max(0, each[i]) for each in free_amounts) + sum(provided[model.name][i] for model in surge_models)
         yield NodeSupply(
-            what,
+            resource,
             float(free),
-            {name: float(each[i]) for name, each in asked.items()},
-            {name: float(each[i]) for name, each in given.items()},
+            {name: float(each[i]) for name, each in known_requests.items()},
+            {name: float(each[i]) for name, each in provided.items()},
         )
-    yield from _hosts(world, work, len(others) + len(joined), there)
+    yield from _host_supplies(context, work, len(other_nodes) + len(surge_models), staying_pods)
 
 
-def _hosts(world: DrainContext, work: NodeTasks, hosts: int, there: list[Pod]) -> Iterator[NodeSupply]:
+def _host_supplies(context: DrainContext, work: NodeTasks, host_count: int, staying_pods: list[Pod]) -> Iterator[NodeSupply]:
     """Nodes for pods of workloads of which no two pods may share a node."""
-    asked: dict[str, Counter[str]] = {}
+    pods_per_node: dict[str, Counter[str]] = {}
     for node, tasks in work.tasks.items():
         for task in tasks:
             owner = task.pod.owner
-            if owner is not None and task.pod.placement.anti_affinity and task.comes_again and _keeps_apart(task.pod):
-                asked.setdefault(owner.uid, Counter())[node] += 1
-    holding = {(pod.owner.uid, pod.node) for pod in there if pod.owner is not None and pod.owner.uid in asked}
-    taken = Counter(uid for uid, _ in holding)
-    for uid, nodes in sorted(asked.items()):
-        if nodes.total() > hosts - taken[uid]:
-            workload = world.workloads.get(uid)
+            if owner is not None and task.pod.placement.anti_affinity and task.needs_new_place and _has_host_anti_affinity(task.pod):
+                pods_per_node.setdefault(owner.uid, Counter())[node] += 1
+    occupied = {(pod.owner.uid, pod.node) for pod in staying_pods if pod.owner is not None and pod.owner.uid in pods_per_node}
+    taken_count = Counter(uid for uid, _ in occupied)
+    for uid, wanted_hosts in sorted(pods_per_node.items()):
+        if wanted_hosts.total() > host_count - taken_count[uid]:
+            workload = context.workloads.get(uid)
             name = f"{workload.kind} {workload.namespace}/{workload.name}" if workload is not None else uid
-            given = dict.fromkeys(work.tasks, 1.0)
-            yield NodeSupply(f"nodes without a pod of {name}", hosts - taken[uid], dict(nodes), given)
+            provided = dict.fromkeys(work.tasks, 1.0)
+            yield NodeSupply(f"nodes without a pod of {name}", host_count - taken_count[uid], dict(wanted_hosts), provided)
 
 
-def _keeps_apart(pod: Pod) -> bool:
+def _has_host_anti_affinity(pod: Pod) -> bool:
     return any(
         term.topology_key == HOSTNAME
         and not term.namespaces
@@ -166,7 +166,7 @@ def _keeps_apart(pod: Pod) -> bool:
     )
 
 
-def _sum(pods: Iterable[Pod]) -> Amounts:
+def _total_requests(pods: Iterable[Pod]) -> ResourceAmounts:
     cpu = memory = count = 0
     for pod in pods:
         requests = pod.placement.requests
@@ -176,41 +176,41 @@ def _sum(pods: Iterable[Pod]) -> Amounts:
     return cpu, memory, count
 
 
-def _less(node: Node, taken: Amounts) -> Amounts:
-    has = node.allocatable
-    return has.get(CPU, 0) - taken[0], has.get(MEMORY, 0) - taken[1], has.get(PODS, 0) - taken[2]
+def _free_amounts(node: Node, used: ResourceAmounts) -> ResourceAmounts:
+    allocatable = node.allocatable
+    return allocatable.get(CPU, 0) - used[0], allocatable.get(MEMORY, 0) - used[1], allocatable.get(PODS, 0) - used[2]
 
 
 # A random time: a lognormal distribution, given by its median and 95th percentile.
 
 
-_Z95 = 1.6448536269514722
+_NORMAL_P95 = 1.6448536269514722
 """The 95th percentile of the normal distribution."""
 
 
-class Time(NamedTuple):
+class RandomTime(NamedTuple):
     """Seconds: `p50_s` times e to the power of `spread` times a normal draw, at least `min_s` and at most `max_s`."""
 
-    usual_s: float
+    p50_s: float
     spread: float
-    most_s: float = inf
-    least_s: float = 0.0
+    max_s: float = inf
+    min_s: float = 0.0
 
     @classmethod
-    def of(cls, usual_s: float, slow_s: float, most_s: float = inf, least_s: float = 0.0) -> Time:
+    def from_quantiles(cls, p50_s: float, p95_s: float, max_s: float = inf, min_s: float = 0.0) -> RandomTime:
         """A time of 0, or with equal quantiles, is constant."""
-        return cls(usual_s, log(slow_s / usual_s) / _Z95 if slow_s > usual_s > 0 else 0.0, most_s, least_s)
+        return cls(p50_s, log(p95_s / p50_s) / _NORMAL_P95 if p95_s > p50_s > 0 else 0.0, max_s, min_s)
 
-    def drawn(self, normal: float) -> float:
+    def draw(self, normal: float) -> float:
         """The time for one draw of the normal distribution."""
         if not self.spread:
-            return self.usual_s
-        return max(self.least_s, min(self.usual_s * exp(self.spread * normal), self.most_s))
+            return self.p50_s
+        return max(self.min_s, min(self.p50_s * exp(self.spread * normal), self.max_s))
 
     @property
     def mean_s(self) -> float:
         """The mean of the distribution without its maximum."""
-        return self.usual_s * exp(self.spread**2 / 2)
+        return self.p50_s * exp(self.spread**2 / 2)
 
     @property
     def variance(self) -> float:
@@ -221,14 +221,14 @@ class Time(NamedTuple):
 # The times of one drain: typical and slow times of every planned eviction, and the terms of a run.
 
 
-SETTLE_S = 10.0
+NODE_SETTLE_S = 10.0
 """A node is done when it was seen empty twice, 5 s apart; its volumes are detached meanwhile."""
 
-LAG_S = 0.5
+BUDGET_LAG_S = 0.5
 """From a Ready pod to its budget's status, on a control plane with little load: on a real one the next eviction came
 0.2 to 0.5 s after it (`make test-real`)."""
 
-NEW_NODE_S = (120.0, 300.0)
+NEW_NODE_TIMES_S = (120.0, 300.0)
 """p50 and p95 from the request of a new instance to its node being Ready. Assumed: no facts tell it."""
 
 
@@ -236,20 +236,20 @@ class EvictionTimes:
     """The times of evictions in `context`; start times are learned from the running pods, stop times from earlier
     runs."""
 
-    def __init__(self, world: DrainContext) -> None:
-        self.world = world
-        self._workloads: dict[str, str] = {}  # owner uid → workload uid
+    def __init__(self, context: DrainContext) -> None:
+        self.context = context
+        self._workload_uids: dict[str, str] = {}  # owner uid → workload uid
         self._start_times: dict[str, StartTime] = {}  # owner uid → start time
-        self._alike: dict[object, _Times] = {}  # by owner, grace period and phase
-        self._held_s = dict(_held(world))
-        self.starts = learn(world.cluster.pods, self.workload)
-        self.stops = learn_stops(world.cluster.stops)
+        self._times_by_key: dict[object, _EvictionTimeValues] = {}  # by owner, grace period and phase
+        self._hold_s = dict(_hold_times(context))
+        self.start_times = learn_start_times(context.cluster.pods, self.workload_uid)
+        self.stop_times = learn_stop_times(context.cluster.stops)
 
-    def seen_by(self, world: DrainContext) -> EvictionTimes:
+    def with_context(self, context: DrainContext) -> EvictionTimes:
         """The same start times, for another policy or other budgets."""
-        other = copy(self)
-        other.world, other._alike = world, {}
-        return other
+        copied = copy(self)
+        copied.context, copied._times_by_key = context, {}
+        return copied
 
     def moves(
         self,
@@ -257,27 +257,27 @@ class EvictionTimes:
         *,
         turns: Mapping[str, int] | None = None,
         waiting: Mapping[str, str] | None = None,
-        crowded: frozenset[str] | None = None,
-    ) -> list[Move]:
+        contended_limits: frozenset[str] | None = None,
+    ) -> list[PodMove]:
         """The evictions of one node. `turns`: pod uid → turn, where it has one; `waiting`: pod uid → the new node that
         its replacement waits for; `contended_limits`: the limits that can make a pod wait, where they are known."""
         moves = []
-        alike = self._alike
-        held_s = self._held_s if _begins_at_once(self.world.policy) else {}
-        for pod, limits, for_good, late, after, tier, manner in tasks:
+        times_by_key = self._times_by_key
+        hold_s = self._hold_s if _starts_all_at_once(self.context.policy) else {}
+        for pod, limits, permanent_limits, late_reason, replacement, tier, eviction_mode in tasks:
             owner = pod.owner
-            like = (pod.uid if owner is None else owner.uid, pod.grace_seconds, pod.phase)
-            start_s, slow_start_s, stop_s, slow_stop_s, kin, least_s = alike.get(like) or self._times(like, pod)
-            if crowded is not None and limits and not crowded.issuperset(limits):
-                limits = tuple([limit for limit in limits if limit in crowded])
-            if after is Replacement.NEVER:
+            key = (pod.uid if owner is None else owner.uid, pod.grace_seconds, pod.phase)
+            start_s, slow_start_s, stop_s, slow_stop_s, stop_group, fastest_start_s = times_by_key.get(key) or self._times(key, pod)
+            if contended_limits is not None and limits and not contended_limits.issuperset(limits):
+                limits = tuple([limit for limit in limits if limit in contended_limits])
+            if replacement is Replacement.NEVER:
                 # Nothing replaces it: it uses its permanent limits, and takes no turn.
-                limits = for_good
-            if manner is not EVICTED:
-                stop_s, slow_stop_s = _stop_s(pod, manner, (stop_s, slow_stop_s), (start_s, slow_start_s))
-            waits_s = manner.waits_s
-            if held_s:
-                waits_s = max([waits_s, *(held_s.get(limit, 0.0) for limit in limits)])
+                limits = permanent_limits
+            if eviction_mode is not PLAIN_EVICTION:
+                stop_s, slow_stop_s = _stop_times(pod, eviction_mode, (stop_s, slow_stop_s), (start_s, slow_start_s))
+            waits_s = eviction_mode.waits_s
+            if hold_s:
+                waits_s = max([waits_s, *(hold_s.get(limit, 0.0) for limit in limits)])
             turn = turns.get(pod.uid, 0) if turns else 0
             new_node = waiting.get(pod.uid, "") if waiting else ""
             fields = (
@@ -285,141 +285,141 @@ class EvictionTimes:
                 limits,
                 stop_s,
                 start_s,
-                after,
+                replacement,
                 tier > 0,
-                bool(late),
+                bool(late_reason),
                 turn,
                 new_node,
                 slow_stop_s,
                 slow_start_s,
                 waits_s,
-                kin,
-                least_s,
+                stop_group,
+                fastest_start_s,
             )
-            moves.append(made(Move, fields))
+            moves.append(build_tuple(PodMove, fields))
         return moves
 
     def times_at(self, pod: Pod, level: float) -> tuple[float, float]:
         """Seconds that the pod takes to stop, and its replacement to start, where all pods are equally slow (see
         `quantiles.find_levels`)."""
-        stop_s, slow_s = stop_of(pod, self.world.policy.grace_of(pod), self.stops.of(pod))
-        start = self._start(pod)
-        return Time.of(stop_s, slow_s, slow_s).drawn(level), Time.of(start.p50_s, start.p95_s).drawn(level)
+        stop_s, slow_stop_s = stop_quantiles(pod, self.context.policy.grace_period_of(pod), self.stop_times.for_pod(pod))
+        start_time = self._start_time(pod)
+        return RandomTime.from_quantiles(stop_s, slow_stop_s, slow_stop_s).draw(level), RandomTime.from_quantiles(start_time.p50_s, start_time.p95_s).draw(level)
 
-    def workload(self, pod: Pod) -> str:
+    def workload_uid(self, pod: Pod) -> str:
         """The uid of the workload that owns the pod, equal for its replicas."""
         owner = pod.owner
         if owner is None:
             return ""
-        found = self._workloads.get(owner.uid)
-        if found is None:
-            top = self.world.top_of(pod)
-            found = self._workloads[owner.uid] = owner.uid if top is None else top.uid
-        return found
+        uid = self._workload_uids.get(owner.uid)
+        if uid is None:
+            workload = self.context.top_workload(pod)
+            uid = self._workload_uids[owner.uid] = owner.uid if workload is None else workload.uid
+        return uid
 
-    def _times(self, like: tuple[str, int, str], pod: Pod) -> _Times:
+    def _times(self, key: tuple[str, int, str], pod: Pod) -> _EvictionTimeValues:
         """The times of all equal evictions, mostly of replicas."""
-        start, seen = self._start(pod), self.stops.of(pod)
-        stop_s, slow_stop_s = stop_of(pod, self.world.policy.grace_of(pod), seen)
-        times = start.p50_s, start.p95_s, stop_s, slow_stop_s
-        found = self._alike[like] = *times, "" if seen else like[0], start.least_s
-        return found
+        start_time, observed = self._start_time(pod), self.stop_times.for_pod(pod)
+        stop_s, slow_stop_s = stop_quantiles(pod, self.context.policy.grace_period_of(pod), observed)
+        times = start_time.p50_s, start_time.p95_s, stop_s, slow_stop_s
+        values = self._times_by_key[key] = *times, "" if observed else key[0], start_time.fastest_s
+        return values
 
-    def _start(self, pod: Pod) -> StartTime:
+    def _start_time(self, pod: Pod) -> StartTime:
         key = pod.owner.uid if pod.owner is not None else ""
-        found = self._start_times.get(key)
-        if found is None:
-            found = self._start_times[key] = self.starts.of(self.workload(pod))
-        return found
+        start_time = self._start_times.get(key)
+        if start_time is None:
+            start_time = self._start_times[key] = self.start_times.for_workload(self.workload_uid(pod))
+        return start_time
 
 
-_Times = tuple[float, float, float, float, str, float]
+_EvictionTimeValues = tuple[float, float, float, float, str, float]
 """p50 and p95 of the start, p50 and p95 of the stop, the `stop_group` of the move, and the fastest start."""
 
 
-def _begins_at_once(policy: DrainPolicy) -> bool:
+def _starts_all_at_once(policy: DrainPolicy) -> bool:
     """Whether no node waits for another; otherwise a hold, which ends at its own time, may be over when a node is
     started."""
     return not (policy.max_unavailable or policy.pins) and policy.surge is None
 
 
-def _held(world: DrainContext) -> Iterator[tuple[str, float]]:
+def _hold_times(context: DrainContext) -> Iterator[tuple[str, float]]:
     """The budgets with a same-name hold, and its remaining seconds."""
-    for budget in world.cluster.budgets:
-        if budget.disrupted and (holds := same_name_holds(budget, world.guards.pods(budget), world.now)):
-            yield budget.key, (holds[-1].until - world.now).total_seconds()
+    for budget in context.cluster.budgets:
+        if budget.disrupted and (same_name := same_name_holds(budget, context.pod_budgets.selected_pods(budget), context.now)):
+            yield budget.key, (same_name[-1].until - context.now).total_seconds()
 
 
-def _stop_s(
-    pod: Pod, manner: EvictionMode, stop: tuple[float, float], start: tuple[float, float]
+def _stop_times(
+    pod: Pod, eviction_mode: EvictionMode, stop_times: tuple[float, float], start_times: tuple[float, float]
 ) -> tuple[float, float]:
     """p50 and p95 seconds from the request until the pod is gone, for modes other than eviction. `stop_times`: those of
     an eviction, `start_times`: those of the replacement."""
-    if manner.means is Means.RESTART:
-        return start[0] + stop[0], start[1] + stop[1]
-    if manner.means is Means.PATIENCE:
+    if eviction_mode.means is EvictionMethod.RESTART:
+        return start_times[0] + stop_times[0], start_times[1] + stop_times[1]
+    if eviction_mode.means is EvictionMethod.WAIT:
         return 0.0, 0.0  # by then it has finished, or its node is not drained
-    return stop_of(pod, pod.grace_seconds) if manner.means is Means.DELETION else stop
+    return stop_quantiles(pod, pod.grace_seconds) if eviction_mode.means is EvictionMethod.DELETE else stop_times
 
 
-def terms_of(
-    world: DrainContext,
+def drain_terms(
+    context: DrainContext,
     slots: Mapping[str, int],
     waves: Mapping[str, int],
     strict: frozenset[str] = frozenset(),
     slow: bool = False,
 ) -> DrainTerms:
     """The terms of a run under the user's policy; `waves`: gated waves, empty without any."""
-    policy = world.policy
+    policy = context.policy
     return DrainTerms(
         slots=slots,
         waves=waves,
-        strict=strict,
-        between_s=1 / policy.evictions_per_second if policy.evictions_per_second else 0.0,
-        lag_s=LAG_S,
-        settle_s=SETTLE_S,
-        renewed_after_s=None if policy.surge is None else NEW_NODE_S[slow],
-        new_node_s=NEW_NODE_S[slow],
+        strict_limits=strict,
+        eviction_interval_s=1 / policy.evictions_per_second if policy.evictions_per_second else 0.0,
+        budget_lag_s=BUDGET_LAG_S,
+        node_settle_s=NODE_SETTLE_S,
+        replaced_after_s=None if policy.surge is None else NEW_NODE_TIMES_S[slow],
+        provisioning_s=NEW_NODE_TIMES_S[slow],
     )
 
 
-def any_waves(world: DrainContext, terms: DrainTerms, nodes: Iterable[str]) -> DrainTerms:
+def without_wave_order(context: DrainContext, terms: DrainTerms, nodes: Iterable[str]) -> DrainTerms:
     """`terms` that hold for every way to group `nodes` into waves under the user's limits.
 
     Waves that only follow from pins are the user's, and stay; with pins and limits, pins may exceed the limits.
     """
-    policy = world.policy
+    policy = context.policy
     if not policy.max_unavailable:
         return terms
     if policy.pins:
         return replace(terms, waves={})
-    known = {node.name: node for node in world.targets}
+    nodes_by_name = {node.name: node for node in context.targets}
     # A percentage may be of more nodes than are drained in the end.
-    room = {"" if domain == ALL else domain: count for domain, count in at_once(policy, world.targets).items()}
-    return replace(terms, waves={}, at_once=room, domains={name: domains_of(known[name])[1:] for name in nodes})
+    max_nodes = {"" if domain == ALL else domain: count for domain, count in nodes_at_once(policy, context.targets).items()}
+    return replace(terms, waves={}, nodes_at_once=max_nodes, domains={name: domains_of(nodes_by_name[name])[1:] for name in nodes})
 
 
 # Stop and start times of a cluster's pods, for the simulator.
 
 
 @frozen
-class PlannedPace:
+class PlannedKubeletTimes:
     """The times of the plan's p50 run, with its `level`."""
 
-    _clock: EvictionTimes
+    _eviction_times: EvictionTimes
     _level: float = 0.0
 
     def start_s(self, pod: Pod) -> float:
-        return self._clock.times_at(pod, self._level)[1]
+        return self._eviction_times.times_at(pod, self._level)[1]
 
     def stop_s(self, pod: Pod) -> float:
-        return self._clock.times_at(pod, self._level)[0]
+        return self._eviction_times.times_at(pod, self._level)[0]
 
     def run_s(self, pod: Pod) -> float:
         """No facts tell how long Jobs run."""
         return float("inf")
 
 
-def pace_of(cluster: Cluster) -> KubeletTimes:
+def learned_kubelet_times(cluster: Cluster) -> KubeletTimes:
     """Stop and start times of a cluster's pods, learned from its running pods."""
-    return PlannedPace(EvictionTimes(survey(cluster, (), DrainPolicy())))
+    return PlannedKubeletTimes(EvictionTimes(drain_context(cluster, (), DrainPolicy())))

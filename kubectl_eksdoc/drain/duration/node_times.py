@@ -11,14 +11,14 @@ from math import inf
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
-from ..course import DrainTerms, Move, apart_s, hold_s
-from .timing import TimedEviction, chain_s, paced_s
+from ..course import DrainTerms, PodMove, min_interval_s, slot_hold_s
+from .timing import TimedEviction, slot_bound_s, rate_bound_s
 
-Nodes = Sequence[tuple[str, Sequence[Move]]]
+MovesByNode = Sequence[tuple[str, Sequence[PodMove]]]
 
 
 @frozen
-class Drained:
+class NodeTime:
     """The minimum time of one node. `jobs` belong to `moves` one by one; `seconds`: from its cordon until it is done.
 
     A job's head is the time that must pass before the pod on its node, its tail lasts until the node is done. `limit`:
@@ -26,52 +26,52 @@ class Drained:
     """
 
     name: str
-    moves: tuple[Move, ...]
+    moves: tuple[PodMove, ...]
     jobs: tuple[TimedEviction, ...]
     seconds: float
     limit: str
 
 
-def timed(name: str, moves: Sequence[Move], terms: DrainTerms, soonest: bool = False) -> Drained:
+def node_time(name: str, moves: Sequence[PodMove], terms: DrainTerms, fastest: bool = False) -> NodeTime:
     """The node `name` by itself: system-critical pods wait until all others are gone. `fastest`: with
     `PodMove.with_fastest_times`."""
-    lag, settle = terms.lag_s, terms.settle_s
-    aside = [move for move in moves if move.critical or move.waits_s]
-    if soonest and aside:
-        return timed(name, [move.soonest for move in moves], terms)
-    critical = [move for move in aside if move.critical]
+    budget_lag_s, node_settle_s = terms.budget_lag_s, terms.node_settle_s
+    special_moves = [move for move in moves if move.critical or move.waits_s]
+    if fastest and special_moves:
+        return node_time(name, [move.with_fastest_times for move in moves], terms)
+    critical = [move for move in special_moves if move.critical]
     if not critical:
-        job = _soonest_job if soonest else _usual_job
-        jobs = tuple([job(move, lag, settle) for move in moves])
-        seconds, limit = _tier(jobs, moves, terms)
-        return Drained(name, tuple(moves), jobs, seconds or settle, limit)
+        make_job = _fastest_job if fastest else _typical_job
+        jobs = tuple([make_job(move, budget_lag_s, node_settle_s) for move in moves])
+        seconds, limit = _tier_seconds(jobs, moves, terms)
+        return NodeTime(name, tuple(moves), jobs, seconds or node_settle_s, limit)
     ordinary = [move for move in moves if not move.critical]
-    first, limit = _tier([_job(hold_s(m, lag), m.stop_s, m.waits_s) for m in ordinary], ordinary, terms)
-    then, second_limit = _tier([_job(hold_s(m, lag), m.stop_s) for m in critical], critical, terms)
-    limit = limit if first >= then else second_limit
-    before = _before(ordinary, critical, terms)
+    ordinary_s, limit = _tier_seconds([_job(slot_hold_s(pod_move, budget_lag_s), pod_move.stop_s, pod_move.waits_s) for pod_move in ordinary], ordinary, terms)
+    critical_s, critical_limit = _tier_seconds([_job(slot_hold_s(pod_move, budget_lag_s), pod_move.stop_s) for pod_move in critical], critical, terms)
+    limit = limit if ordinary_s >= critical_s else critical_limit
+    critical_heads = _critical_heads(ordinary, critical, terms)
     jobs = tuple(
-        TimedEviction(max([first, m.waits_s, *(before[x] for x in m.limits)]), hold_s(m, lag), m.stop_s + settle)
-        if m.critical
-        else _job(hold_s(m, lag), m.stop_s + then + settle, m.waits_s)
-        for m in moves
+        TimedEviction(max([ordinary_s, pod_move.waits_s, *(critical_heads[used_limit] for used_limit in pod_move.limits)]), slot_hold_s(pod_move, budget_lag_s), pod_move.stop_s + node_settle_s)
+        if pod_move.critical
+        else _job(slot_hold_s(pod_move, budget_lag_s), pod_move.stop_s + critical_s + node_settle_s, pod_move.waits_s)
+        for pod_move in moves
     )
-    seconds = first + then + settle
-    both, shared = _tier(jobs, moves, terms)
-    if both > seconds:
-        seconds, limit = both, shared
-    return Drained(name, tuple(moves), jobs, seconds, limit)
+    seconds = ordinary_s + critical_s + node_settle_s
+    combined_s, shared_limit = _tier_seconds(jobs, moves, terms)
+    if combined_s > seconds:
+        seconds, limit = combined_s, shared_limit
+    return NodeTime(name, tuple(moves), jobs, seconds, limit)
 
 
-def _usual_job(move: Move, lag_s: float, settle_s: float) -> TimedEviction:
-    return _job(hold_s(move, lag_s), move.stop_s + settle_s, move.waits_s)
+def _typical_job(move: PodMove, budget_lag_s: float, node_settle_s: float) -> TimedEviction:
+    return _job(slot_hold_s(move, budget_lag_s), move.stop_s + node_settle_s, move.waits_s)
 
 
-def _soonest_job(move: Move, lag_s: float, settle_s: float) -> TimedEviction:
+def _fastest_job(move: PodMove, budget_lag_s: float, node_settle_s: float) -> TimedEviction:
     """Like `_typical_job` of `move.with_fastest_times`, without creating that."""
-    after, start_s = move.after, move.least_start_s
-    hold = inf if after is Replacement.NEVER else start_s + lag_s
-    return _job(hold, start_s + settle_s if after is Replacement.FIRST else settle_s)
+    replacement, fastest_s = move.replacement, move.fastest_start_s
+    hold = inf if replacement is Replacement.NEVER else fastest_s + budget_lag_s
+    return _job(hold, fastest_s + node_settle_s if replacement is Replacement.SURGE else node_settle_s)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -80,49 +80,49 @@ def _job(hold: float, tail: float, head: float = 0.0) -> TimedEviction:
     return TimedEviction(head, hold, tail)
 
 
-def _before(ordinary: Sequence[Move], critical: Sequence[Move], terms: DrainTerms) -> dict[str, float]:
+def _critical_heads(ordinary: Sequence[PodMove], critical: Sequence[PodMove], terms: DrainTerms) -> dict[str, float]:
     """Limit → when a critical pod can have a slot at the earliest, as all ordinary pods of its node come first.
 
     By then its own slot was released and the last ordinary pod of every other slot has at least started, so at most
     `slots` - 1 of them, minus those that keep theirs permanently, are still being replaced.
     """
-    before: dict[str, float] = {}
+    heads: dict[str, float] = {}
     for limit in {limit for move in critical for limit in move.limits}:
         slots = terms.slots[limit]
-        holds = sorted(hold_s(move, terms.lag_s) for move in ordinary if limit in move.limits)
-        for_good = holds.count(inf)
-        finite = holds[: max(0, len(holds) - max(for_good, slots - 1))]
-        before[limit] = inf if for_good >= slots else max([sum(finite) / slots, *finite[-1:]])
-    return before
+        holds = sorted(slot_hold_s(move, terms.budget_lag_s) for move in ordinary if limit in move.limits)
+        permanent_count = holds.count(inf)
+        finite = holds[: max(0, len(holds) - max(permanent_count, slots - 1))]
+        heads[limit] = inf if permanent_count >= slots else max([sum(finite) / slots, *finite[-1:]])
+    return heads
 
 
-def _tier(jobs: Sequence[TimedEviction], moves: Sequence[Move], terms: DrainTerms) -> tuple[float, str]:
+def _tier_seconds(jobs: Sequence[TimedEviction], moves: Sequence[PodMove], terms: DrainTerms) -> tuple[float, str]:
     """Seconds until all of `jobs` are over, and the limit on which they take turns, "" if none decides."""
     if not jobs:
         return 0.0, ""
-    best, decides = max([head + tail for head, _, tail in jobs]), ""
-    if terms.between_s and len(jobs) > 1:
-        best = max(best, paced_s(jobs, terms.between_s, terms.burst))
-    used = [limit for move in moves for limit in move.limits]
-    if len(set(used)) == len(used):
-        return best, decides  # most nodes: no two of its pods share a limit
-    crowded = {limit for limit, number in Counter(used).items() if number > terms.slots[limit]}
+    max_seconds, deciding_limit = max([head + tail for head, _, tail in jobs]), ""
+    if terms.eviction_interval_s and len(jobs) > 1:
+        max_seconds = max(max_seconds, rate_bound_s(jobs, terms.eviction_interval_s, terms.burst))
+    used_limits = [limit for move in moves for limit in move.limits]
+    if len(set(used_limits)) == len(used_limits):
+        return max_seconds, deciding_limit  # most nodes: no two of its pods share a limit
+    contended = {limit for limit, number in Counter(used_limits).items() if number > terms.slots[limit]}
     users: dict[str, list[TimedEviction]] = defaultdict(list)
     for job, move in zip(jobs, moves, strict=True):
-        for limit in crowded.intersection(move.limits):
+        for limit in contended.intersection(move.limits):
             users[limit].append(job)
     for limit in sorted(users):
-        seconds = chain_s(users[limit], terms.slots[limit], apart_s(terms))
-        if seconds > best:
-            best, decides = seconds, limit
-    return best, decides
+        seconds = slot_bound_s(users[limit], terms.slots[limit], min_interval_s(terms))
+        if seconds > max_seconds:
+            max_seconds, deciding_limit = seconds, limit
+    return max_seconds, deciding_limit
 
 
 # When waves can start at the earliest, as each waits for the one before and finds only the slots that it leaves.
 
 
-def waves_s(
-    waves: Sequence[Sequence[Drained]], terms: DrainTerms, alone_s: Callable[[Sequence[Drained]], float]
+def waves_bound_s(
+    waves: Sequence[Sequence[NodeTime]], terms: DrainTerms, wave_bound_s: Callable[[Sequence[NodeTime]], float]
 ) -> float:
     """Lower bound in seconds until the last of `waves`, in their order, is done. `wave_bound_s`: the bound of a wave
     alone.
@@ -130,25 +130,25 @@ def waves_s(
     Pods of later waves are evicted after those of earlier ones, so a limit's slots are taken wave by wave. All holds of
     a limit within a wave count as its shortest one there: then taking the slot that is free first is best.
     """
-    free: dict[str, list[float]] = {}  # limit → when each of its slots is free, as a heap
+    free_at: dict[str, list[float]] = {}  # limit → when each of its slots is free, as a heap
     now = 0.0
     for wave in waves:
-        end = now + alone_s(wave)
-        if end == inf:
+        wave_end = now + wave_bound_s(wave)
+        if wave_end == inf:
             return inf
-        for limit, jobs in _by_limit(wave).items():
-            slots = free.setdefault(limit, [0.0] * min(terms.slots[limit], _MOST))
+        for limit, jobs in _jobs_by_limit(wave).items():
+            slots = free_at.setdefault(limit, [0.0] * min(terms.slots[limit], _MAX_SLOTS))
             if len(slots) == terms.slots[limit]:
-                end = max(end, _take(slots, jobs, now))
-        now = end
+                wave_end = max(wave_end, _book_slots(slots, jobs, now))
+        now = wave_end
     return now
 
 
-_MOST = 1000
+_MAX_SLOTS = 1000
 """Slots of a limit that are tracked; with more of them pods hardly wait."""
 
 
-def _by_limit(wave: Sequence[Drained]) -> dict[str, list[TimedEviction]]:
+def _jobs_by_limit(wave: Sequence[NodeTime]) -> dict[str, list[TimedEviction]]:
     users: dict[str, list[TimedEviction]] = defaultdict(list)
     for node in wave:
         for job, move in zip(node.jobs, node.moves, strict=True):
@@ -157,12 +157,12 @@ def _by_limit(wave: Sequence[Drained]) -> dict[str, list[TimedEviction]]:
     return users
 
 
-def _take(free: list[float], jobs: Sequence[TimedEviction], now: float) -> float:
+def _book_slots(free_at: list[float], jobs: Sequence[TimedEviction], now: float) -> float:
     """Book `jobs` on the slots from `now` on; returns when the last of them can be over."""
     hold = min(job.hold for job in jobs)
     now += min(job.head for job in jobs)
     start = now
     for _ in jobs:
-        start = max(now, free[0])
-        heapq.heapreplace(free, start + hold)
+        start = max(now, free_at[0])
+        heapq.heapreplace(free_at, start + hold)
     return start + min(job.tail for job in jobs)

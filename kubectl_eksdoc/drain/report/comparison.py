@@ -7,19 +7,19 @@ from typing import TypeVar
 
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.model.baseline import BudgetOutline, TargetOutline
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report import markdown
-from kubectl_eksdoc.report.report import Lines, Markdown, Section, Table, Written, flush
+from kubectl_eksdoc.report.report import TextBlock, MarkdownBackend, Section, Table, MarkdownBlock, flush_left
 from kubectl_eksdoc.report.text import (
     MARGIN,
     Cell,
-    Drawn,
-    Look,
+    TableData,
+    Appearance,
     Row,
     Title,
     Tone,
-    columns_of,
-    counted,
+    as_columns,
+    pluralize,
     name_column,
     number_column,
     text_column,
@@ -27,13 +27,13 @@ from kubectl_eksdoc.report.text import (
 
 from ..plan_changes import (
     BudgetChange,
-    Comparison,
+    PlanComparison,
     Measure,
     PlanFigure,
     TargetChange,
-    Value,
+    FigureValue,
 )
-from .plan import BUDGET_SIGN, TARGET_SIGN, DrainView
+from .plan import BUDGET_SYMBOLS, TARGET_SYMBOLS, DrainView
 from .rows import NONE
 
 FIGURES = {
@@ -74,14 +74,14 @@ _LESS_IS_BETTER = frozenset(
 allowed to go. More warnings are neither, because a flag turns a blocker into a warning."""
 
 
-def figure_value(what: Measure, value: Value) -> str:
+def figure_value(measure: Measure, value: FigureValue) -> str:
     if value is None:
         return NONE
     if isinstance(value, str):
         return value
-    if what in _SECONDS:
-        return duration(value)
-    return f"{_percent(value)}%" if what is Measure.GAP else str(value)
+    if measure in _SECONDS:
+        return format_duration(value)
+    return f"{_percent(value)}%" if measure is Measure.GAP else str(value)
 
 
 def figure_change(figure: PlanFigure) -> str:
@@ -99,12 +99,12 @@ def figure_change(figure: PlanFigure) -> str:
     if figure.what not in _SECONDS:
         return f"{sign}{abs(change):g}"
     share = f" ({change / before:+.0%})" if isinstance(before, (int, float)) and before else ""
-    return f"{sign}{duration(abs(change))}{share}"
+    return f"{sign}{format_duration(abs(change))}{share}"
 
 
-def _percent(share: Value) -> int:
+def _percent(value: FigureValue) -> int:
     """A share in percent, rounded as it is printed, so that printed differences add up."""
-    return round(share * 100) if isinstance(share, (int, float)) else 0
+    return round(value * 100) if isinstance(value, (int, float)) else 0
 
 
 def figure_tone(figure: PlanFigure) -> Tone | None:
@@ -119,74 +119,74 @@ def figure_tone(figure: PlanFigure) -> Tone | None:
 
 _NO_TARGET = "no target"
 
-_TARGETS = {verdict.value: sign for verdict, sign in TARGET_SIGN.items()}
-_BUDGETS = {verdict.value: sign for verdict, sign in BUDGET_SIGN.items()}
+_TARGET_SYMBOLS = {verdict.value: sign for verdict, sign in TARGET_SYMBOLS.items()}
+_BUDGET_SYMBOLS = {verdict.value: sign for verdict, sign in BUDGET_SYMBOLS.items()}
 
 
-def figures(comparison: Comparison, found: Sequence[PlanFigure]) -> Drawn:
+def figures(comparison: PlanComparison, plan_figures: Sequence[PlanFigure]) -> TableData:
     """A figure is marked better or worse only if both plans are comparable."""
     columns = [text_column("WHAT", 20, 2), *(text_column(each, 18, 3) for each in ("BASELINE", "NOW"))]
     rows: list[Row] = []
-    for f in found:
-        change = Cell(figure_change(f), figure_tone(f) if comparison.like_with_like else None)
+    for f in plan_figures:
+        change = Cell(figure_change(f), figure_tone(f) if comparison.is_comparable else None)
         rows.append([FIGURES[f.what], figure_value(f.what, f.before), figure_value(f.what, f.now), change])
-    return columns_of(*columns, "CHANGE"), rows
+    return as_columns(*columns, "CHANGE"), rows
 
 
-def targets(found: Sequence[TargetChange], full: bool = True) -> Drawn:
+def targets(changes: Sequence[TargetChange], full: bool = True) -> TableData:
     """Nodes with another verdict, and why they are not or were not drained; only the first reason without `full`."""
-    return columns_of(name_column("NODE"), "BASELINE", "NOW", text_column("WHY", 24, 3)), [
-        [t.name, _verdict(t.before), _verdict(t.now), _why(t, full)] for t in found
+    return as_columns(name_column("NODE"), "BASELINE", "NOW", text_column("WHY", 24, 3)), [
+        [t.name, _verdict(t.before), _verdict(t.now), _reason(t, full)] for t in changes
     ]
 
 
-def budgets(found: Sequence[BudgetChange]) -> Drawn:
-    return columns_of(
+def budgets(changes: Sequence[BudgetChange]) -> TableData:
+    return as_columns(
         name_column("BUDGET", 20),
         "BASELINE",
         number_column("AT ONCE"),
         "NOW",
         number_column("AT ONCE"),
-    ), [[b.key, *_allowance(b.before), *_allowance(b.now)] for b in found]
+    ), [[b.key, *_allowance(b.before), *_allowance(b.now)] for b in changes]
 
 
 def _verdict(target: TargetOutline | None) -> Cell:
     if target is None:
         return Cell(_NO_TARGET)
-    sign, tone = _TARGETS[target.verdict]
-    return Cell(f"{sign} {target.verdict}", tone)
+    symbol, tone = _TARGET_SYMBOLS[target.verdict]
+    return Cell(f"{symbol} {target.verdict}", tone)
 
 
-def _why(change: TargetChange, full: bool) -> str:
+def _reason(change: TargetChange, full: bool) -> str:
     """Why the node is not drained now, or was not drained in the baseline."""
     if change.now is None:
         return NONE
     if change.now.why or change.before is None or not change.before.why:
-        return _clauses(change.now.why, full) or NONE
-    return f"no longer: {_clauses(change.before.why, full)}"
+        return _reasons_text(change.now.why, full) or NONE
+    return f"no longer: {_reasons_text(change.before.why, full)}"
 
 
-def _clauses(why: Sequence[str], full: bool) -> str:
-    if full or len(why) < 3:
-        return "; ".join(why)
-    return f"{why[0]}; and {len(why) - 1} more"
+def _reasons_text(reasons: Sequence[str], full: bool) -> str:
+    if full or len(reasons) < 3:
+        return "; ".join(reasons)
+    return f"{reasons[0]}; and {len(reasons) - 1} more"
 
 
 def _allowance(budget: BudgetOutline | None) -> tuple[Cell, str]:
     if budget is None:
         return Cell(NONE), NONE
-    sign, tone = _BUDGETS[budget.verdict]
-    return Cell(f"{sign} {budget.verdict}", tone), str(budget.per_round)
+    symbol, tone = _BUDGET_SYMBOLS[budget.verdict]
+    return Cell(f"{symbol} {budget.verdict}", tone), str(budget.per_round)
 
 
 # The comparison for a terminal (differences only), and for a ticket (every figure).
 
 
-_MOST_ROWS = 10
+_MAX_ROWS = 10
 _NO_TITLE = Title("")
 
 
-NOTHING = "Nothing differs."
+NO_DIFFERENCES = "Nothing differs."
 
 
 def sections(view: DrainView, full: bool) -> Iterator[Section | None]:
@@ -197,24 +197,24 @@ def sections(view: DrainView, full: bool) -> Iterator[Section | None]:
     same = len(comparison.figures) - len(shown_figures)
     below = []
     if same and shown_figures:
-        below.append(f"{counted(same, 'other figure')} {'is' if same == 1 else 'are'} the same (-o wide).")
+        below.append(f"{pluralize(same, 'other figure')} {'is' if same == 1 else 'are'} the same (-o wide).")
     yield screen.section(comparison.since, view.cluster.observed_at, full, view.tool_version)
-    if comparison.nothing_differs:
-        yield Lines(None, [flush(NOTHING, len(MARGIN))])
-    yield Table(_NO_TITLE, figures(comparison, shown_figures), below=below)
-    yield Table(_NO_TITLE, targets(_in_both_first(comparison.targets, full), full), most=_MOST_ROWS)
-    yield Table(_NO_TITLE, budgets(_in_both_first(comparison.budgets, full)), most=_MOST_ROWS)
+    if comparison.is_equal:
+        yield TextBlock(None, [flush_left(NO_DIFFERENCES, len(MARGIN))])
+    yield Table(_NO_TITLE, figures(comparison, shown_figures), notes=below)
+    yield Table(_NO_TITLE, targets(_in_both_first(comparison.targets, full), full), max_rows=_MAX_ROWS)
+    yield Table(_NO_TITLE, budgets(_in_both_first(comparison.budgets, full)), max_rows=_MAX_ROWS)
 
 
-_Beside = TypeVar("_Beside", TargetChange, BudgetChange)
+_Change = TypeVar("_Change", TargetChange, BudgetChange)
 
 
-def _in_both_first(changes: Sequence[_Beside], full: bool) -> Sequence[_Beside]:
+def _in_both_first(changes: Sequence[_Change], full: bool) -> Sequence[_Change]:
     """Changes in both plans first, as changes in only one are less surprising and may be cut."""
     return changes if full else sorted(changes, key=lambda change: change.before is None or change.now is None)
 
 
-def written(view: DrainView, most: int) -> Written | None:
+def written(view: DrainView, limit: int) -> MarkdownBlock | None:
     """The comparison in Markdown."""
     comparison = view.comparison
     if comparison is None:
@@ -222,11 +222,11 @@ def written(view: DrainView, most: int) -> Written | None:
     since = comparison.since
     parts = (
         Table(_NO_TITLE, targets(comparison.targets), "targets"),
-        Table(_NO_TITLE, budgets(comparison.budgets), "budgets", names={"BUDGET"}),
+        Table(_NO_TITLE, budgets(comparison.budgets), "budgets", code_columns={"BUDGET"}),
     )
-    lines = [line for part in parts for line in Markdown.lines(part, Look(), most)]
-    every = markdown.table(*figures(comparison, comparison.figures))
-    return Written(
+    lines = [line for part in parts for line in MarkdownBackend.section_lines(part, Appearance(), limit)]
+    figure_lines = markdown.markdown_table(*figures(comparison, comparison.figures))
+    return MarkdownBlock(
         Title(screen.title(since, view.cluster.observed_at)),
-        [*screen.lines(since, most, view.tool_version), "", *every, "", *lines],
+        [*screen.markdown_lines(since, limit, view.tool_version), "", *figure_lines, "", *lines],
     )

@@ -8,69 +8,69 @@ from types import MappingProxyType
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Severity
-from kubectl_eksdoc.model.quantities import duration
-from kubectl_eksdoc.report.markdown import block as code_block
-from kubectl_eksdoc.report.markdown import code, escape, folded, more
+from kubectl_eksdoc.model.quantities import format_duration
+from kubectl_eksdoc.report.markdown import code_block as code_block
+from kubectl_eksdoc.report.markdown import code_span, escape_markdown, collapsible, omitted_note
 from kubectl_eksdoc.report.report import (
-    PLAIN,
-    SIGNS,
-    Head,
+    DEFAULT_BACKENDS,
+    SYMBOLS,
+    Heading,
     Line,
-    Lines,
-    OwnFormat,
-    Points,
+    TextBlock,
+    CustomBackend,
+    BulletList,
     Report,
     ReportFigure,
-    Screen,
+    TerminalBackend,
     Section,
     Table,
-    Written,
-    flush,
+    MarkdownBlock,
+    flush_left,
 )
 from kubectl_eksdoc.report.text import (
     MARGIN,
-    Look,
+    Appearance,
     Title,
     Tone,
-    counted,
-    cut,
-    few,
-    joined,
-    plain,
-    shown,
+    pluralize,
+    truncate,
+    first_items,
+    join_words,
+    format_table,
+    printable,
     wrap,
-    wrapped,
+    wrap_printable,
 )
 
 from ..outcome import BudgetVerdict
 from . import comparison, handoffs, rows
 from . import verdict as steps
 from .findings import (
-    Cause,
-    Group,
-    block,
+    BlockerCause,
+    FindingGroup,
+    finding_lines,
     by_when,
-    causes_of,
+    blocker_causes,
     command_line,
-    evidence,
+    evidence_lines,
     grouped,
-    step,
-    unknown_of,
-    unread,
+    step_lines,
+    unknown_groups,
+    merged_remedies,
 )
 from .plan import DrainView
 from .timeline import TITLE, timeline
 from .verdict import (
     NO_TIMES,
     blocker_count,
-    course,
+    order_summary,
     estimate_lines,
-    joining,
-    left_by_verdict,
-    new_names,
-    ordered_by,
-    unmeasured,
-    verdict,
+    surge_summary,
+    not_evicted_summary,
+    new_node_names,
+    order_name,
+    unmeasured_note,
+    plan_summary,
 )
 
 BLOCKERS, ESTIMATE, NEXT = Title("Blockers"), Title("Estimate"), Title("Next", " (nothing was changed)")
@@ -83,13 +83,13 @@ _NAMES = frozenset({"BUDGET", "OWNER", "SCHEDULED ON"})
 class DrainReport(DrainView, Report):
     """`preview`: the plan is shown before it is run, so no next command is printed."""
 
-    of = "a plan"
+    noun_phrase = "a plan"
     formats = MappingProxyType(
         {
-            **PLAIN,
-            "table": OwnFormat(lambda report, look: screen(report, look)),
-            "html": OwnFormat(lambda report, look: report.page(look)),
-            "name": OwnFormat(lambda report, look: "".join(f"node/{name}\n" for name in report.drained)),
+            **DEFAULT_BACKENDS,
+            "table": CustomBackend(lambda report, look: screen(report, look)),
+            "html": CustomBackend(lambda report, look: report.page(look)),
+            "name": CustomBackend(lambda report, look: "".join(f"node/{name}\n" for name in report.drained)),
         }
     )
 
@@ -98,63 +98,63 @@ class DrainReport(DrainView, Report):
     def sections(self, full: bool) -> Iterator[Section | None]:
         """The sections of a wide page."""
         blockers = grouped(self.blockers, self)
-        yield Head(verdict(self), [course(self)])
+        yield Heading(plan_summary(self), [order_summary(self)])
         yield from comparison.sections(self, full)
-        yield _blocks(Title("Blockers", f" ({blocker_count(blockers)})"), blockers, self, [""])
-        yield Table(_targets(self), rows.drained(self, full))
-        yield Lines(ESTIMATE, estimate_lines(self))
-        yield ReportFigure(TITLE, lambda look, full: timeline(self, look, len(MARGIN), slow_s=self.slow_s))
-        below = [steps.BALANCERS] if self.plan.cordoned_only else ()
-        yield Table(_undrained(self), rows.undrained(self, full), below=below)
+        yield _findings_figure(Title("Blockers", f" ({blocker_count(blockers)})"), blockers, self, [""])
+        yield Table(_targets_title(self), rows.drained(self, full))
+        yield TextBlock(ESTIMATE, estimate_lines(self))
+        yield ReportFigure(TITLE, lambda look, full: timeline(self, look, len(MARGIN), p95_done_s=self.p95_done_s))
+        below = [steps.LOAD_BALANCER_NOTE] if self.plan.cordoned_only else ()
+        yield Table(_undrained_title(self), rows.undrained(self, full), notes=below)
         yield Table("Budgets", rows.budgets(self, full, len(self.budgets)))
-        yield Table(Title("Evictions", ", in order"), rows.evictions(self.evictions, self), below=_new_names(self))
-        left = left_by_verdict(self)
-        yield Table(Title("Pods", " that are not evicted"), rows.left(self.left, self), above=left)
-        yield _blocks(WARNINGS, grouped(self.warnings, self), self)
-        unknown, accepted = unknown_of(self)
-        yield _blocks(UNKNOWN, unknown, self, accepted=accepted)
-        yield Table("Not read", rows.unread(self.unread))
-        yield Lines("Notes", self.cluster.notes)
-        yield Lines(Title("Not judged", " by this plan"), self.plan.not_judged)
+        yield Table(Title("Evictions", ", in order"), rows.evictions(self.evictions, self), notes=_new_node_names(self))
+        left = not_evicted_summary(self)
+        yield Table(Title("Pods", " that are not evicted"), rows.not_evicted(self.left, self), intro=left)
+        yield _findings_figure(WARNINGS, grouped(self.warnings, self), self)
+        unknown, accepted = unknown_groups(self)
+        yield _findings_figure(UNKNOWN, unknown, self, accepted=accepted)
+        yield Table("Not read", rows.not_read(self.not_read))
+        yield TextBlock("Notes", self.cluster.notes)
+        yield TextBlock(Title("Not judged", " by this plan"), self.plan.not_judged)
         yield handoffs.section(self.handoffs, full)
         if not self.preview:
-            answer = Line(steps.answer(self, Look()), hang=0, tone=Tone.TITLE)
-            lines = [answer, *(line for each in steps.steps(self) for line in step(*each))]
+            answer = Line(steps.headline(self, Appearance()), hang=0, tone=Tone.TITLE)
+            lines = [answer, *(line for each in steps.next_steps(self) for line in step_lines(*each))]
             formats = "For a ticket: -o markdown; for a browser: -o html; for a program: -o json"
-            yield Lines(NEXT, [*lines, flush(formats)])  # The headline again: the end of a long page shows it too.
+            yield TextBlock(NEXT, [*lines, flush_left(formats)])  # The headline again: the end of a long page shows it too.
 
-    def ticket(self, most: int) -> Iterator[Section | None]:
+    def ticket(self, max_rows: int) -> Iterator[Section | None]:
         """The sections of a ticket; long tables are folded, at the end."""
         blockers, warnings = grouped(self.blockers, self), grouped(self.warnings, self)
-        yield Head(verdict(self), [course(self)], "Drain plan for")
-        yield comparison.written(self, most)
-        yield Written(Title("Blockers", f" ({blocker_count(blockers)})"), _items(blockers, most, self))
-        yield Table(_targets(self), rows.drained(self), "targets", names=_NAMES)
-        yield Written(ESTIMATE, [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(self)])
-        yield ReportFigure(TITLE, lambda look, full: timeline(self, look, slow_s=self.slow_s))
-        yield Table(_undrained(self), rows.undrained(self, full=True), "targets", names=_NAMES)
-        yield Table(Title("Budgets", " that matter"), rows.budgets(self), "budgets", names=_NAMES)
-        unknown, accepted = unknown_of(self)
-        known = [f"- accepted by `--accept-unknown`: {', '.join(code(name) for name in accepted)}"] if accepted else []
-        yield Written(UNKNOWN, _items(unknown, most, self) + known)
-        yield Table("Not read", rows.unread(self.unread), "kinds")
-        yield Points("Notes", self.cluster.notes)
-        yield Points(Title("Not judged", " by this plan"), self.plan.not_judged)
-        yield handoffs.written(self.handoffs, most)
-        items = _items(warnings, most, self)
-        yield Written(None, folded(f"{counted(len(warnings), 'warning')}{WARNINGS.rest}", items))
-        every = f"{counted(len(self.evictions), 'eviction')}, in order"
+        yield Heading(plan_summary(self), [order_summary(self)], "Drain plan for")
+        yield comparison.written(self, max_rows)
+        yield MarkdownBlock(Title("Blockers", f" ({blocker_count(blockers)})"), _finding_items(blockers, max_rows, self))
+        yield Table(_targets_title(self), rows.drained(self), "targets", code_columns=_NAMES)
+        yield MarkdownBlock(ESTIMATE, [escape_markdown(line).replace("\\- ", "- ", 1) for line in estimate_lines(self)])
+        yield ReportFigure(TITLE, lambda look, full: timeline(self, look, p95_done_s=self.p95_done_s))
+        yield Table(_undrained_title(self), rows.undrained(self, full=True), "targets", code_columns=_NAMES)
+        yield Table(Title("Budgets", " that matter"), rows.budgets(self), "budgets", code_columns=_NAMES)
+        unknown, accepted = unknown_groups(self)
+        accepted_lines = [f"- accepted by `--accept-unknown`: {', '.join(code_span(name) for name in accepted)}"] if accepted else []
+        yield MarkdownBlock(UNKNOWN, _finding_items(unknown, max_rows, self) + accepted_lines)
+        yield Table("Not read", rows.not_read(self.not_read), "kinds")
+        yield BulletList("Notes", self.cluster.notes)
+        yield BulletList(Title("Not judged", " by this plan"), self.plan.not_judged)
+        yield handoffs.written(self.handoffs, max_rows)
+        items = _finding_items(warnings, max_rows, self)
+        yield MarkdownBlock(None, collapsible(f"{pluralize(len(warnings), 'warning')}{WARNINGS.detail}", items))
+        fold_title = f"{pluralize(len(self.evictions), 'eviction')}, in order"
         evictions = rows.evictions(self.evictions, self)
-        yield Table("", evictions, "evictions", below=_new_names(self), names=_NAMES, fold=every)
-        yield Table("", rows.left(self.left, self), "pods", names=_NAMES, fold=left_by_verdict(self))
-        if fits := sum(each.verdict is BudgetVerdict.FITS for each in self.budgets):
-            every = f"All {counted(len(self.budgets), 'budget')} with pods on these nodes; {fits} fit"
-            yield Table("", rows.budgets(self, full=True), "budgets", names=_NAMES, fold=every)
+        yield Table("", evictions, "evictions", notes=_new_node_names(self), code_columns=_NAMES, fold_summary=fold_title)
+        yield Table("", rows.not_evicted(self.left, self), "pods", code_columns=_NAMES, fold_summary=not_evicted_summary(self))
+        if fitting := sum(each.verdict is BudgetVerdict.FITS for each in self.budgets):
+            fold_title = f"All {pluralize(len(self.budgets), 'budget')} with pods on these nodes; {fitting} fit"
+            yield Table("", rows.budgets(self, full=True), "budgets", code_columns=_NAMES, fold_summary=fold_title)
 
-    def page(self, look: Look) -> str:
+    def page(self, appearance: Appearance) -> str:
         from .page import page
 
-        return page(self, look)
+        return page(self, appearance)
 
     def result(self) -> object:
         from .result import PlanResult
@@ -162,28 +162,28 @@ class DrainReport(DrainView, Report):
         return PlanResult.of(self)
 
 
-def _targets(view: DrainView) -> Title:
-    return Title("Targets", f", {ordered_by(view)}")
+def _targets_title(view: DrainView) -> Title:
+    return Title("Targets", f", {order_name(view)}")
 
 
-def _undrained(view: DrainView, count: str = "") -> Title:
-    return Title("Targets", f" that are not drained{count}{steps.not_drained(view)}")
+def _undrained_title(view: DrainView, count: str = "") -> Title:
+    return Title("Targets", f" that are not drained{count}{steps.not_drained_note(view)}")
 
 
-def _new_names(view: DrainView) -> list[str]:
-    return [meant] if (meant := new_names(view)) else []
+def _new_node_names(view: DrainView) -> list[str]:
+    return [text] if (text := new_node_names(view)) else []
 
 
 # Wide page: no cell is cut and no column dropped, so lines may be wider than the terminal.
 
 
-def _blocks(
-    title: Title, groups: Sequence[Group], view: DrainView, gap: Sequence[str] = (), accepted: Sequence[str] = ()
+def _findings_figure(
+    title: Title, groups: Sequence[FindingGroup], view: DrainView, gap: Sequence[str] = (), accepted: Sequence[str] = ()
 ) -> ReportFigure:
-    def draw(look: Look, full: bool) -> list[str]:
-        lines = [line for group in groups for line in [*gap, *block(group, look, view)]][len(gap) :]
-        told = f"Accepted by --accept-unknown: {', '.join(accepted)}."
-        return lines + (wrap(told, look.columns, MARGIN) if accepted else [])
+    def draw(appearance: Appearance, full: bool) -> list[str]:
+        lines = [line for group in groups for line in [*gap, *finding_lines(group, appearance, view)]][len(gap) :]
+        accepted_text = f"Accepted by --accept-unknown: {', '.join(accepted)}."
+        return lines + (wrap(accepted_text, appearance.columns, MARGIN) if accepted else [])
 
     return ReportFigure(title, draw)
 
@@ -191,24 +191,24 @@ def _blocks(
 # Markdown.
 
 
-def _items(groups: Sequence[Group], most: int, view: DrainView) -> list[str]:
-    lines = [line for group in groups[:most] for line in _item(group, view)]
-    rest = more(len(groups) - most, "findings")
+def _finding_items(groups: Sequence[FindingGroup], limit: int, view: DrainView) -> list[str]:
+    lines = [line for group in groups[:limit] for line in _finding_item(group, view)]
+    rest = omitted_note(len(groups) - limit, "findings")
     return [*lines, "", *rest] if rest else lines
 
 
-def _item(group: Group, view: DrainView) -> list[str]:
-    first, told = group.first, evidence(group)
-    sign = SIGNS[first.status][0]
-    lines = [f"- {sign} **{code(first.code.name)}** ({first.severity.value}): {escape(group.about)}"]
-    lines += [f"  - {escape(message)}" for message in group.messages]
-    lines += [f"  - {', '.join(code(name) for name in group.listed)}"] if group.listed else []
-    lines += [f"  - on {', '.join(code(node) for node in group.elsewhere)}"] if group.elsewhere else []
-    lines += [f"  - missing: {code(first.missing)}"] if first.missing else []
-    lines += [f"  - {escape(text)}" for text in told[0]]
-    lines += [f"  - and {told[1]} more"] if told[1] else []
-    for when, remedy, commands in by_when(unread(group, view)):
-        lines.append(f"  - *{when}*: {escape(remedy)}")
+def _finding_item(group: FindingGroup, view: DrainView) -> list[str]:
+    first, evidence_texts = group.first, evidence_lines(group)
+    sign = SYMBOLS[first.status][0]
+    lines = [f"- {sign} **{code_span(first.code.name)}** ({first.severity.value}): {escape_markdown(group.about)}"]
+    lines += [f"  - {escape_markdown(message)}" for message in group.messages]
+    lines += [f"  - {', '.join(code_span(name) for name in group.listed_names)}"] if group.listed_names else []
+    lines += [f"  - on {', '.join(code_span(node) for node in group.other_nodes)}"] if group.other_nodes else []
+    lines += [f"  - missing: {code_span(first.missing)}"] if first.missing else []
+    lines += [f"  - {escape_markdown(text)}" for text in evidence_texts[0]]
+    lines += [f"  - and {evidence_texts[1]} more"] if evidence_texts[1] else []
+    for when, remedy, commands in by_when(merged_remedies(group, view)):
+        lines.append(f"  - *{when}*: {escape_markdown(remedy)}")
         if commands:
             lines += ["", *(f"    {line}" for line in code_block(commands)), ""]
     return lines
@@ -218,41 +218,41 @@ def _item(group: Group, view: DrainView) -> list[str]:
 # rest is only named.
 
 
-MOST_LINES = 45
+MAX_LINES = 45
 """Lines of the page on a terminal of 100 columns, without the comparison with a baseline."""
 
-_MOST_DRAINED = 8
-_MOST_SKIPPED = 12
-_FEWEST = 3
+_MAX_DRAINED = 8
+_MAX_SKIPPED = 12
+_MIN_ROWS = 3
 """Nodes of either table, and causes, that are always shown."""
 
-_MOST_UNKNOWN = 3
-_MOST_NAMES = 2
+_MAX_UNKNOWN = 3
+_MAX_NAMES = 2
 
-_WIDE = "(-o wide)"
-_PAGE = Screen()
+_IN_WIDE = "(-o wide)"
+_SCREEN = TerminalBackend()
 
 
-def screen(view: DrainReport, look: Look) -> str:
-    joins = joining(view) if view.drained else ""
-    said = _PAGE.lines(Head(verdict(view), [joins]), look)
-    after = [_times(view, look), _questions(view, look), _elsewhere(view, look)]
-    if not view.preview and (first := steps.first_step(view)) is not None:
-        after.append(_PAGE.lines(Lines(NEXT, step(*first)), look))
-    causes = [_cause(cause, look) for cause in causes_of(view)]
+def screen(view: DrainReport, appearance: Appearance) -> str:
+    surge_text = surge_summary(view) if view.drained else ""
+    head_lines = _SCREEN.section_lines(Heading(plan_summary(view), [surge_text]), appearance)
+    sections_below = [_time_lines(view, appearance), _unknown_lines(view, appearance), _wide_note(view, appearance)]
+    if not view.preview and (first := steps.first_next_step(view)) is not None:
+        sections_below.append(_SCREEN.section_lines(TextBlock(NEXT, step_lines(*first)), appearance))
+    causes = [_cause_lines(cause, appearance) for cause in blocker_causes(view)]
     title = f"BLOCKERS ({blocker_count(grouped(view.blockers, view))}), by cause, each with the command for its first"
 
-    def blockers(most: int) -> list[str]:
-        lines = [line for each in causes[:most] for line in each]
-        return _listed(title, lines, look, len(causes) - most, "cause")
+    def blockers(limit: int) -> list[str]:
+        lines = [line for each in causes[:limit] for line in each]
+        return _titled_lines(title, lines, appearance, len(causes) - limit, "cause")
 
-    room = MOST_LINES + 1 - _height([said, *after])
-    nodes = _nodes(view, look, room - _height([blockers(_FEWEST)]))
-    most = max(len(causes), _FEWEST)
-    while most > _FEWEST and _height([blockers(most)]) > room - _height(nodes):
-        most -= 1
-    against = (_PAGE.lines(each, look) for each in comparison.sections(view, False) if each is not None)
-    sections = [said, *against, *nodes, blockers(most), *after]
+    room = MAX_LINES + 1 - _height([head_lines, *sections_below])
+    nodes = _node_tables(view, appearance, room - _height([blockers(_MIN_ROWS)]))
+    shown_causes = max(len(causes), _MIN_ROWS)
+    while shown_causes > _MIN_ROWS and _height([blockers(shown_causes)]) > room - _height(nodes):
+        shown_causes -= 1
+    comparison_sections = (_SCREEN.section_lines(each, appearance) for each in comparison.sections(view, False) if each is not None)
+    sections = [head_lines, *comparison_sections, *nodes, blockers(shown_causes), *sections_below]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -261,105 +261,105 @@ def _height(sections: Iterable[Sequence[str]]) -> int:
     return sum(len(lines) + 1 for lines in sections if lines)
 
 
-def _nodes(view: DrainView, look: Look, room: int) -> list[list[str]]:
+def _node_tables(view: DrainView, appearance: Appearance, height: int) -> list[list[str]]:
     """Both tables; without room for all rows, first the skipped nodes are cut, then the others."""
-    drained, skipped = _MOST_DRAINED, _MOST_SKIPPED
+    drained, skipped = _MAX_DRAINED, _MAX_SKIPPED
     targets, causes = rows.drained(view), rows.causes(view)
     while True:
-        columns, every = targets
-        kept = few(every, drained)
-        lines = plain(columns, kept, look, indent=len(MARGIN))
-        found = [
-            _listed(_targets(view).screen, lines, look, len(every) - len(kept), "target"),
-            _skipped(view, look, causes, skipped),
+        columns, all_rows = targets
+        shown_rows = first_items(all_rows, drained)
+        lines = format_table(columns, shown_rows, appearance, indent=len(MARGIN))
+        tables = [
+            _titled_lines(_targets_title(view).screen_title, lines, appearance, len(all_rows) - len(shown_rows), "target"),
+            _skipped_table(view, appearance, causes, skipped),
         ]
-        if _height(found) <= room or (drained, skipped) == (_FEWEST, _FEWEST):
-            return found
-        if skipped > _FEWEST:
+        if _height(tables) <= height or (drained, skipped) == (_MIN_ROWS, _MIN_ROWS):
+            return tables
+        if skipped > _MIN_ROWS:
             skipped -= 1
         else:
             drained -= 1
 
 
-def _listed(title: str, lines: Sequence[str], look: Look, left_out: int = 0, what: str = "") -> list[str]:
-    rest = [f"{MARGIN}{look.ellipsis} {counted(left_out, f'more {what}')} {_WIDE}"] if left_out > 0 else []
-    return [look.paint(_cut(title, look, ""), Tone.TITLE), *lines, *rest] if lines else []
+def _titled_lines(title: str, lines: Sequence[str], appearance: Appearance, hidden: int = 0, noun: str = "") -> list[str]:
+    rest = [f"{MARGIN}{appearance.ellipsis} {pluralize(hidden, f'more {noun}')} {_IN_WIDE}"] if hidden > 0 else []
+    return [appearance.paint(_cut_line(title, appearance, ""), Tone.TITLE), *lines, *rest] if lines else []
 
 
-def _cut(text: str, look: Look, margin: str = MARGIN) -> str:
+def _cut_line(text: str, appearance: Appearance, margin: str = MARGIN) -> str:
     """One line, cut to the width."""
-    return margin + cut(shown(text, look), look.columns - len(margin), look)
+    return margin + truncate(printable(text, appearance), appearance.columns - len(margin), appearance)
 
 
-def _skipped(view: DrainView, look: Look, causes: Mapping[str, Sequence[str]], most: int) -> list[str]:
+def _skipped_table(view: DrainView, appearance: Appearance, causes: Mapping[str, Sequence[str]], limit: int) -> list[str]:
     """A line for each node: its name, its verdict, and the causes by code and subject."""
-    every = view.undrained
-    width = max((len(target.node.name) for target in every), default=0)
-    kept = few(every, most)
+    undrained = view.undrained
+    width = max((len(target.node.name) for target in undrained), default=0)
+    shown_targets = first_items(undrained, limit)
     lines = []
-    for target in kept:
+    for target in shown_targets:
         name = target.node.name
-        why = "; ".join(causes.get(name, target.why))
-        lines.append(_cut(f"{name.ljust(width)}  {rows.verdict(target).text}: {why}", look))
-    title = _undrained(view, f" ({len(every)})").screen
-    return _listed(title, lines, look, len(every) - len(kept), "target")
+        reason = "; ".join(causes.get(name, target.why))
+        lines.append(_cut_line(f"{name.ljust(width)}  {rows.verdict(target).text}: {reason}", appearance))
+    title = _undrained_title(view, f" ({len(undrained)})").screen_title
+    return _titled_lines(title, lines, appearance, len(undrained) - len(shown_targets), "target")
 
 
-def _cause(cause: Cause, look: Look) -> list[str]:
+def _cause_lines(cause: BlockerCause, appearance: Appearance) -> list[str]:
     """Code, number of nodes, what its fix frees, and the one command or sentence that fixes it."""
-    about = ", ".join(cause.subjects[:_MOST_NAMES])
-    if len(cause.subjects) > _MOST_NAMES:
-        about += f" and {len(cause.subjects) - _MOST_NAMES} more"
-    on = f" on {counted(len(cause.nodes), 'node')}" if cause.nodes else ""
+    subjects = ", ".join(cause.subjects[:_MAX_NAMES])
+    if len(cause.subjects) > _MAX_NAMES:
+        subjects += f" and {len(cause.subjects) - _MAX_NAMES} more"
+    node_count = f" on {pluralize(len(cause.nodes), 'node')}" if cause.nodes else ""
     # A command is never cut, so that it can be copied.
-    fix = command_line(cause.command, look) if cause.command else _cut(cause.text, look, MARGIN * 2)
-    return [_cut(f"✗ {cause.code}{on}, {cause.frees}: {about}", look, ""), fix]
+    fix = command_line(cause.command, appearance) if cause.command else _cut_line(cause.text, appearance, MARGIN * 2)
+    return [_cut_line(f"✗ {cause.code}{node_count}, {cause.frees}: {subjects}", appearance, ""), fix]
 
 
-def _times(view: DrainView, look: Look) -> list[str]:
+def _time_lines(view: DrainView, appearance: Appearance) -> list[str]:
     estimate = view.plan.estimate
     if not view.evictions:
         return []
     if estimate is None:
-        return wrapped(NO_TIMES, look)
-    text = f"p50 {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)}{unmeasured(estimate)}"
-    if estimate.least:
-        text += f"; no run takes less than {duration(estimate.least[0].seconds)}"
-    lines = [_cut(text, look)]
+        return wrap_printable(NO_TIMES, appearance)
+    text = f"p50 {format_duration(estimate.p50_s)}, p95 {format_duration(estimate.p95_s)}{unmeasured_note(estimate)}"
+    if estimate.lower_bounds:
+        text += f"; no run takes less than {format_duration(estimate.lower_bounds[0].seconds)}"
+    lines = [_cut_line(text, appearance)]
     if estimate.bounds:
-        faster = [f"; {each.change}: {duration(each.makespan_s)}" for each in estimate.relaxations if each.saved_s >= 1]
-        lines.append(_cut(f"what decides: {estimate.bounds[0].about}{''.join(faster[:1])}", look))
-    return _listed("TIMES", lines, look)
+        faster = [f"; {each.change}: {format_duration(each.makespan_s)}" for each in estimate.relaxations if each.saved_s >= 1]
+        lines.append(_cut_line(f"what decides: {estimate.bounds[0].about}{''.join(faster[:1])}", appearance))
+    return _titled_lines("TIMES", lines, appearance)
 
 
-def _questions(view: DrainView, look: Look) -> list[str]:
-    groups, _ = unknown_of(view)
+def _unknown_lines(view: DrainView, appearance: Appearance) -> list[str]:
+    groups, _ = unknown_groups(view)
     lines = []
-    for group in groups[:_MOST_UNKNOWN]:
+    for group in groups[:_MAX_UNKNOWN]:
         first = group.first
         missing = f"missing {first.missing}: " if first.missing else ""
-        lines.append(_cut(f"? {first.code.name} ({first.severity.value}): {missing}{first.message}", look, ""))
-    return _listed(UNKNOWN.screen, lines, look, len(groups) - len(lines), "question")
+        lines.append(_cut_line(f"? {first.code.name} ({first.severity.value}): {missing}{first.message}", appearance, ""))
+    return _titled_lines(UNKNOWN.screen_title, lines, appearance, len(groups) - len(lines), "question")
 
 
-def _elsewhere(view: DrainView, look: Look) -> list[str]:
+def _wide_note(view: DrainView, appearance: Appearance) -> list[str]:
     """One line on checks that were not judged, one on notes, and one on what only ``-o wide`` shows."""
     lines = []
     for title, texts in (("Not judged", view.plan.not_judged), ("Note", view.cluster.notes)):
-        more = f"; {len(texts) - 1} more {_WIDE}" if len(texts) > 1 else ""
-        lines += [cut(shown(f"{title}: {texts[0]}", look), look.columns - len(more), look) + more] if texts else []
-    return [*lines, _cut(f"More in -o wide: {joined(list(_wide_only(view)))}", look, "")]
+        more = f"; {len(texts) - 1} more {_IN_WIDE}" if len(texts) > 1 else ""
+        lines += [truncate(printable(f"{title}: {texts[0]}", appearance), appearance.columns - len(more), appearance) + more] if texts else []
+    return [*lines, _cut_line(f"More in -o wide: {join_words(list(_wide_contents(view)))}", appearance, "")]
 
 
-def _wide_only(view: DrainView) -> Iterator[str]:
+def _wide_contents(view: DrainView) -> Iterator[str]:
     warnings = grouped(view.warnings, view)
-    said = sum(group.first.severity is not Severity.INFO for group in warnings)
-    for count, what in ((said, "warning"), (len(warnings) - said, "note"), (len(view.budgets), "budget")):
+    warning_count = sum(group.first.severity is not Severity.INFO for group in warnings)
+    for count, noun in ((warning_count, "warning"), (len(warnings) - warning_count, "note"), (len(view.budgets), "budget")):
         if count:
-            yield counted(count, what)
-    if len(view.unread) == 1:
-        yield f"not read: {view.unread[0].resource.plural} ({view.unread[0].state.value})"
-    elif view.unread:
-        why = Counter(read.state.value.replace("-", " ") for read in view.unread).most_common()
-        yield ", ".join(f"{counted(count, 'kind')} {state}" for state, count in why)
+            yield pluralize(count, noun)
+    if len(view.not_read) == 1:
+        yield f"not read: {view.not_read[0].resource.plural} ({view.not_read[0].state.value})"
+    elif view.not_read:
+        states = Counter(read.state.value.replace("-", " ") for read in view.not_read).most_common()
+        yield ", ".join(f"{pluralize(count, 'kind')} {state}" for state, count in states)
     yield "all fixes, pods, assumptions"

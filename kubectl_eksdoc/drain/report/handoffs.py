@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.model.quantities import duration
-from kubectl_eksdoc.report.markdown import block, code, escape, folded, more, table
-from kubectl_eksdoc.report.report import ReportFigure, Written
+from kubectl_eksdoc.model.quantities import format_duration
+from kubectl_eksdoc.report.markdown import code_block, code_span, escape_markdown, collapsible, omitted_note, markdown_table
+from kubectl_eksdoc.report.report import ReportFigure, MarkdownBlock
 from kubectl_eksdoc.report.text import (
-    Drawn,
-    Look,
+    TableData,
+    Appearance,
     Row,
     Title,
     Tone,
-    columns_of,
-    counted,
-    cut,
-    joined,
-    plain,
-    shown,
-    wrapped,
+    as_columns,
+    pluralize,
+    truncate,
+    join_words,
+    format_table,
+    printable,
+    wrap_printable,
 )
 
-from ..rollover_offers import HandOff, Option, Way
+from ..rollover_offers import NodeGroupRollover, ReplacementOption, ReplacementMethod
 from .findings import command_line
 from .rows import NONE
 
 TITLE = Title("After the drain", ": how new nodes come and old ones leave")
 
-_MOST_LINES = 12
+_MAX_LINES = 12
 _MARGIN = "    "
 
-WAYS = {
-    Way.OWN_DRAIN: "THIS DRAIN, IN PLACE",
-    Way.GROUP_UPDATE: "THE GROUP'S OWN UPDATE",
-    Way.BLUE_GREEN: "THIS DRAIN, BLUE/GREEN",
+METHOD_TITLES = {
+    ReplacementMethod.OWN_DRAIN: "THIS DRAIN, IN PLACE",
+    ReplacementMethod.GROUP_UPDATE: "THE GROUP'S OWN UPDATE",
+    ReplacementMethod.BLUE_GREEN: "THIS DRAIN, BLUE/GREEN",
 }
 
-_PODS = (
+_POD_LISTS = (
     ("stopped at", "stopped_by"),
     ("perhaps stopped at", "may_be_stopped_by"),
     ("evicted without asking", "unasked"),
@@ -46,43 +46,43 @@ _PODS = (
 """Row titles for the fields of an `Option` that list pods."""
 
 
-def section(handoffs: Sequence[HandOff], full: bool) -> ReportFigure:
+def section(handoffs: Sequence[NodeGroupRollover], full: bool) -> ReportFigure:
     if full:
-        return ReportFigure(TITLE, lambda look, _: afterwards(handoffs, look))
+        return ReportFigure(TITLE, lambda look, _: full_lines(handoffs, look))
     brief = Title("After the drain", ", in short (commands, cautions: -o wide)")
-    return ReportFigure(brief, lambda look, _: briefly(handoffs, look))
+    return ReportFigure(brief, lambda look, _: summary_lines(handoffs, look))
 
 
-def afterwards(handoffs: Sequence[HandOff], look: Look) -> list[str]:
+def full_lines(handoffs: Sequence[NodeGroupRollover], appearance: Appearance) -> list[str]:
     """One paragraph for each owner and node group, complete, with the methods compared."""
-    return [text for handoff in handoffs for text in ["", *_paragraph(handoff, look)]][1:]
+    return [text for handoff in handoffs for text in ["", *_paragraph(handoff, appearance)]][1:]
 
 
-def briefly(handoffs: Sequence[HandOff], look: Look) -> list[str]:
+def summary_lines(handoffs: Sequence[NodeGroupRollover], appearance: Appearance) -> list[str]:
     """At most `_MAX_LINES` lines: for each group the number of emptied nodes, and the first sentence of each step.
 
     If there are more lines, the steps are dropped first, then the last groups.
     """
-    lines = [text for handoff in handoffs for text in _short(handoff, look)]
-    if len(lines) > _MOST_LINES:
-        lines = [text for handoff in handoffs for text in _short(handoff, look)[:1]]
-    kept = lines if len(lines) <= _MOST_LINES else lines[: _MOST_LINES - 1]
-    if len(kept) < len(lines):
-        kept.append(f"  {look.ellipsis} and {len(lines) - len(kept)} more groups of nodes")
-    return kept
+    lines = [text for handoff in handoffs for text in _summary(handoff, appearance)]
+    if len(lines) > _MAX_LINES:
+        lines = [text for handoff in handoffs for text in _summary(handoff, appearance)[:1]]
+    shown_lines = lines if len(lines) <= _MAX_LINES else lines[: _MAX_LINES - 1]
+    if len(shown_lines) < len(lines):
+        shown_lines.append(f"  {appearance.ellipsis} and {len(lines) - len(shown_lines)} more groups of nodes")
+    return shown_lines
 
 
-def head(handoff: HandOff) -> str:
+def heading_text(handoff: NodeGroupRollover) -> str:
     """``managed node group blue: 5 of 8 targets emptied in full``."""
     total = len(handoff.nodes) + len(handoff.kept)
     if not handoff.kept:
-        return f"{handoff.about}: {'all ' if total > 1 else ''}{counted(total, 'target')} emptied"
-    return f"{handoff.about}: {len(handoff.nodes) or 'none'} of {counted(total, 'target')} emptied in full"
+        return f"{handoff.title}: {'all ' if total > 1 else ''}{pluralize(total, 'target')} emptied"
+    return f"{handoff.title}: {len(handoff.nodes) or 'none'} of {pluralize(total, 'target')} emptied in full"
 
 
-def comparison(options: Sequence[Option]) -> Drawn:
+def comparison(options: Sequence[ReplacementOption]) -> TableData:
     """One column for each method, one row for each question."""
-    columns = columns_of("", *(WAYS[option.way] for option in options))
+    columns = as_columns("", *(METHOD_TITLES[option.way] for option in options))
     rows: list[Row] = [
         ["nodes replaced", *(o.nodes for o in options)],
         ["nodes added at once", *(_surge(o) for o in options)],
@@ -91,46 +91,46 @@ def comparison(options: Sequence[Option]) -> Drawn:
         [
             "takes at least",
             *(
-                f"{duration(o.least_seconds)}, one node at a time" if o.least_seconds is not None else NONE
+                f"{format_duration(o.least_seconds)}, one node at a time" if o.least_seconds is not None else NONE
                 for o in options
             ),
         ],
     ]
-    for title, name in _PODS:
-        rows.append([title, *(counted(n, "pod") if (n := len(getattr(o, name))) else NONE for o in options)])
+    for title, name in _POD_LISTS:
+        rows.append([title, *(pluralize(n, "pod") if (n := len(getattr(o, name))) else NONE for o in options)])
     rows.append(["rollback", *(o.way_back for o in options)])
     return columns, rows
 
 
-def update_of(handoff: HandOff) -> Option | None:
+def group_update(handoff: NodeGroupRollover) -> ReplacementOption | None:
     """The managed node group's own update, or None where the group has none."""
-    return next((option for option in handoff.instead if option.way is Way.GROUP_UPDATE), None)
+    return next((option for option in handoff.instead if option.way is ReplacementMethod.GROUP_UPDATE), None)
 
 
-def pods_of(option: Option) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def pods_by_effect(option: ReplacementOption) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Each list of pods that is not empty, with the update's effect on them."""
-    said = (
+    effects = (
         ("it fails after 15 minutes (PodEvictionFailure), as long as nothing changes, at", option.stopped_by),
         ("it fails, unless they are gone in 15 minutes, at", option.may_be_stopped_by),
         ("it evicts without a question, though this plan leaves them to you,", option.unasked),
         ("it meets, and this plan cannot say what then,", option.not_judged),
     )
-    return tuple((text, pods) for text, pods in said if pods)
+    return tuple((text, pods) for text, pods in effects if pods)
 
 
-def _short(handoff: HandOff, look: Look) -> list[str]:
-    lines = [look.paint(cut(f"  {shown(head(handoff), look)}", look.columns, look), Tone.TITLE)]
-    said = [("new nodes", step.text) for step in handoff.arrive] if handoff.nodes else []
-    said += [("old nodes", step.text) for step in handoff.leave]
-    if (update := update_of(handoff)) is not None:
-        said.append(("its own update", _meets(update)))
-    for what, text in said:  # Only the first sentence, without the explanation after a semicolon.
+def _summary(handoff: NodeGroupRollover, appearance: Appearance) -> list[str]:
+    lines = [appearance.paint(truncate(f"  {printable(heading_text(handoff), appearance)}", appearance.columns, appearance), Tone.TITLE)]
+    steps = [("new nodes", step.text) for step in handoff.arrive] if handoff.nodes else []
+    steps += [("old nodes", step.text) for step in handoff.leave]
+    if (update := group_update(handoff)) is not None:
+        steps.append(("its own update", _update_effect(update)))
+    for label, text in steps:  # Only the first sentence, without the explanation after a semicolon.
         opening = text.split(". ")[0].rstrip(".").split("; ")[0]
-        lines.append(cut(shown(f"{_MARGIN}{what}: {opening}", look), look.columns, look))
+        lines.append(truncate(printable(f"{_MARGIN}{label}: {opening}", appearance), appearance.columns, appearance))
     return lines
 
 
-def _meets(update: Option) -> str:
+def _update_effect(update: ReplacementOption) -> str:
     """What the group's own update would do with the pods that this plan does not evict."""
     counts = (
         ("would fail at", len(update.stopped_by)),
@@ -138,64 +138,64 @@ def _meets(update: Option) -> str:
         ("would evict unasked", len(update.unasked)),
         ("is not judged for", len(update.not_judged)),
     )
-    said = [f"{text} {counted(count, 'pod')}" for text, count in counts if count]
-    return joined(said) if said else "meets no pod that this plan leaves"
+    effects = [f"{text} {pluralize(count, 'pod')}" for text, count in counts if count]
+    return join_words(effects) if effects else "meets no pod that this plan leaves"
 
 
-def _paragraph(handoff: HandOff, look: Look) -> list[str]:
-    lines = [look.paint(t, Tone.TITLE) for t in wrapped(head(handoff), look, "  ", _MARGIN)]
+def _paragraph(handoff: NodeGroupRollover, appearance: Appearance) -> list[str]:
+    lines = [appearance.paint(t, Tone.TITLE) for t in wrap_printable(heading_text(handoff), appearance, "  ", _MARGIN)]
 
     def say(*texts: str) -> None:
         for text in texts:
-            lines.extend(wrapped(text, look, _MARGIN, _MARGIN + "  "))
+            lines.extend(wrap_printable(text, appearance, _MARGIN, _MARGIN + "  "))
 
     if handoff.kept:
         say(f"not in full: {', '.join(handoff.kept)}")
     for opening, steps in (("new", handoff.arrive), ("old", handoff.leave)):
         for step in steps:
             say(f"{opening} nodes: {step.text}")
-            lines += [command_line(command, look) for command in step.commands]
+            lines += [command_line(command, appearance) for command in step.commands]
     say(*(f"! {caution}." for caution in handoff.beware))
-    update = update_of(handoff)
+    update = group_update(handoff)
     if update is not None:
         say(f"Its own update instead: nodes added at once {_surge(update)}; {update.order}.")
-        say(*(f"- {text} {counted(len(pods), 'pod')}: {', '.join(pods)}" for text, pods in pods_of(update)))
-        lines += ["", *plain(*comparison(handoff.instead), look, indent=len(_MARGIN), fit=False), ""]
-        say(*(f"nodes added by {WAYS[each.way].lower()}: {each.surge_why}" for each in handoff.instead))
+        say(*(f"- {text} {pluralize(len(pods), 'pod')}: {', '.join(pods)}" for text, pods in pods_by_effect(update)))
+        lines += ["", *format_table(*comparison(handoff.instead), appearance, indent=len(_MARGIN), fit=False), ""]
+        say(*(f"nodes added by {METHOD_TITLES[each.way].lower()}: {each.surge_why}" for each in handoff.instead))
     return lines
 
 
-def _surge(option: Option) -> str:
+def _surge(option: ReplacementOption) -> str:
     if option.surge is None:
         return "unknown"
-    return f"up to {option.surge}" if option.way is Way.GROUP_UPDATE else str(option.surge)
+    return f"up to {option.surge}" if option.way is ReplacementMethod.GROUP_UPDATE else str(option.surge)
 
 
 # Markdown: a group's steps; folded: cautions, and for a managed group the methods compared.
 
 
-def written(handoffs: Sequence[HandOff], most: int) -> Written:
-    lines = [line for handoff in handoffs[:most] for line in _handed_off(handoff, most)]
-    return Written(TITLE, [*lines, "", *more(len(handoffs) - most, "groups of nodes")] if lines else [])
+def written(handoffs: Sequence[NodeGroupRollover], limit: int) -> MarkdownBlock:
+    lines = [line for handoff in handoffs[:limit] for line in _markdown_lines(handoff, limit)]
+    return MarkdownBlock(TITLE, [*lines, "", *omitted_note(len(handoffs) - limit, "groups of nodes")] if lines else [])
 
 
-def _handed_off(handoff: HandOff, most: int) -> list[str]:
-    lines = ["", f"#### {escape(head(handoff))}", ""]
+def _markdown_lines(handoff: NodeGroupRollover, limit: int) -> list[str]:
+    lines = ["", f"#### {escape_markdown(heading_text(handoff))}", ""]
     for title, steps in (("New nodes", handoff.arrive), ("Old nodes", handoff.leave)):
         for step in steps:
-            lines.append(f"- *{title}*: {escape(step.text)}")
+            lines.append(f"- *{title}*: {escape_markdown(step.text)}")
             if step.commands:
-                lines += ["", *(f"  {line}" for line in block(step.commands[:most])), ""]
-            lines += [f"  {line}\n" for line in more(len(step.commands) - most, "commands")]
-    beware = [f"- {escape(text)}." for text in handoff.beware]
-    lines += ["", *folded(f"{len(beware)} to beware of", beware)] if beware else []
-    update = update_of(handoff)
+                lines += ["", *(f"  {line}" for line in code_block(step.commands[:limit])), ""]
+            lines += [f"  {line}\n" for line in omitted_note(len(step.commands) - limit, "commands")]
+    beware = [f"- {escape_markdown(text)}." for text in handoff.beware]
+    lines += ["", *collapsible(f"{len(beware)} to beware of", beware)] if beware else []
+    update = group_update(handoff)
     if update is None:
         return lines
-    lines += ["", *table(*comparison(handoff.instead)), ""]
-    lines += [f"- nodes added by {WAYS[o.way].lower()}: {escape(o.surge_why)}" for o in handoff.instead]
-    for text, pods in pods_of(update):
-        names = ", ".join(code(pod) for pod in pods[:most])
-        rest = "".join(f" {line}" for line in more(len(pods) - most, "pods"))
-        lines.append(f"- the group's own update: {escape(text)} {counted(len(pods), 'pod')}: {names}{rest}")
+    lines += ["", *markdown_table(*comparison(handoff.instead)), ""]
+    lines += [f"- nodes added by {METHOD_TITLES[o.way].lower()}: {escape_markdown(o.surge_why)}" for o in handoff.instead]
+    for text, pods in pods_by_effect(update):
+        names = ", ".join(code_span(pod) for pod in pods[:limit])
+        rest = "".join(f" {line}" for line in omitted_note(len(pods) - limit, "pods"))
+        lines.append(f"- the group's own update: {escape_markdown(text)} {pluralize(len(pods), 'pod')}: {names}{rest}")
     return lines

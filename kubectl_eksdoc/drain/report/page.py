@@ -8,103 +8,103 @@ from itertools import groupby
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.model.findings import Severity
-from kubectl_eksdoc.report.identity import called
+from kubectl_eksdoc.report.identity import cluster_title
 from kubectl_eksdoc.report.pages import (
     STYLE,
     TONES,
     Html,
-    Section,
-    advice,
-    command,
+    PageSection,
+    remedy_block,
+    command_block,
     command_list,
-    el,
-    folded,
-    framed,
-    lines,
-    more,
-    origin,
-    put,
-    table,
+    element,
+    collapsible,
+    render_page,
+    html_lines,
+    omitted_note,
+    origin_paragraph,
+    concat,
+    html_table,
 )
-from kubectl_eksdoc.report.report import SIGNS
-from kubectl_eksdoc.report.text import Column, Drawn, Look, counted, few, listing
+from kubectl_eksdoc.report.report import SYMBOLS
+from kubectl_eksdoc.report.text import Column, TableData, Appearance, pluralize, first_items, list_names
 
 from ..outcome import BudgetVerdict, TargetVerdict
-from ..plan_changes import Comparison
-from ..rollover_offers import HandOff
+from ..plan_changes import PlanComparison
+from ..rollover_offers import NodeGroupRollover
 from . import comparison, handoffs, rows
 from . import verdict as steps
 from .findings import (
-    Group,
+    FindingGroup,
     by_when,
-    evidence,
+    evidence_lines,
     grouped,
-    unknown_of,
-    unread,
+    unknown_groups,
+    merged_remedies,
 )
-from .plan import DrainView, status_of
-from .timeline import colour, over_the_drain
+from .plan import DrainView, current_status
+from .timeline import color_key, drain_timeline
 from .verdict import (
     blocker_count,
-    course,
-    left_by_verdict,
-    new_names,
-    ordered_by,
-    verdict,
+    order_summary,
+    not_evicted_summary,
+    new_node_names,
+    order_name,
+    plan_summary,
 )
 
 
-def page(view: DrainView, look: Look) -> str:
+def page(view: DrainView, appearance: Appearance) -> str:
     """The plan as one HTML document."""
-    name = f"Drain plan for {called(view.cluster)}"
+    name = f"Drain plan for {cluster_title(view.cluster)}"
     foot = f"kubectl eksdoc {view.tool_version} · nothing was changed"
     tone = "bad" if view.blockers else "open"
     if any(target.verdict is TargetVerdict.DRAINS for target in view.targets):
         tone = "warn" if view.blockers or view.plan.unknowns else "good"
-    how = el("p", said) if (said := course(view)) else ""
-    answer = el("strong", steps.answer(view, look, where="below"))
-    first = el("div", answer, el("span", verdict(view)), how, class_=f"verdict {tone}")
-    return framed(name, STYLE, origin(view.cluster), first, _sections(view), foot, look)
+    order_html = element("p", order_text) if (order_text := order_summary(view)) else ""
+    answer = element("strong", steps.headline(view, appearance, blockers_location="below"))
+    first = element("div", answer, element("span", plan_summary(view)), order_html, class_=f"verdict {tone}")
+    return render_page(name, STYLE, origin_paragraph(view.cluster), first, _sections(view), foot, appearance)
 
 
-def _sections(view: DrainView) -> Iterator[Section]:
+def _sections(view: DrainView) -> Iterator[PageSection]:
     blockers = grouped(view.blockers, view)
     if view.comparison is not None:
         title = screen.title(view.comparison.since, view.cluster.observed_at)
-        yield Section("compared", "Compared", title, _compared(view.comparison, view))
-    yield Section("timeline", "Timeline", "Timeline: bars p50, tails p95", over_the_drain(view))
-    yield Section("blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view))
+        yield PageSection("compared", "Compared", title, _comparison(view.comparison, view))
+    yield PageSection("timeline", "Timeline", "Timeline: bars p50, tails p95", drain_timeline(view))
+    yield PageSection("blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view))
     next_steps = [
-        put(el("p", text + (":" if line else ".")), command(line) if line else "") for text, line in steps.steps(view)
+        concat(element("p", text + (":" if line else ".")), command_block(line) if line else "") for text, line in steps.next_steps(view)
     ]
-    yield Section("next", "Next", "Next", el("div", lines(next_steps), class_="card") if next_steps else Html(""))
-    yield Section("targets", "Targets", f"Targets, {ordered_by(view)}", _long(rows.drained(view)))
-    not_drained = f"Targets that are not drained{steps.not_drained(view)}"
-    yield Section("skipped", "Not drained", not_drained, _long(rows.undrained(view), MOST_UNDRAINED))
-    yield Section("budgets", "Budgets", "Budgets", budgets(view))
-    still, known = unknown_of(view)
-    accepted = el("p", f"Accepted by --accept-unknown: {', '.join(known)}.") if known else ""
-    open_ = lines([cards(still, view), accepted])
-    yield Section("unknown", "Unknown", "Unknown: what could not be judged is not taken as fine", open_)
-    said: list[Group] = []
-    notes: list[Group] = []
+    yield PageSection("next", "Next", "Next", element("div", html_lines(next_steps), class_="card") if next_steps else Html(""))
+    yield PageSection("targets", "Targets", f"Targets, {order_name(view)}", _folded_table(rows.drained(view)))
+    not_drained = f"Targets that are not drained{steps.not_drained_note(view)}"
+    yield PageSection("skipped", "Not drained", not_drained, _folded_table(rows.undrained(view), MAX_UNDRAINED))
+    yield PageSection("budgets", "Budgets", "Budgets", budgets(view))
+    not_accepted, accepted_codes = unknown_groups(view)
+    accepted = element("p", f"Accepted by --accept-unknown: {', '.join(accepted_codes)}.") if accepted_codes else ""
+    unknowns = html_lines([cards(not_accepted, view), accepted])
+    yield PageSection("unknown", "Unknown", "Unknown: what could not be judged is not taken as fine", unknowns)
+    warnings: list[FindingGroup] = []
+    notes: list[FindingGroup] = []
     for group in grouped(view.warnings, view):
-        (notes if group.first.severity is Severity.INFO else said).append(group)
-    folds = folded(counted(len(notes), "note"), cards(notes, view, opened=False))
-    yield Section(
-        "warnings", "Warnings", "Warnings: these stop nothing", lines([cards(said, view, opened=False), folds])
+        (notes if group.first.severity is Severity.INFO else warnings).append(group)
+    folded_notes = collapsible(pluralize(len(notes), "note"), cards(notes, view, expand=False))
+    yield PageSection(
+        "warnings", "Warnings", "Warnings: these stop nothing", html_lines([cards(warnings, view, expand=False), folded_notes])
     )
-    yield Section("evictions", "Evictions", "Evictions, by round", evictions(view))
-    yield Section("left", "Left", "Pods that are not evicted", left(view))
-    yield Section("unread", "Not read", "Not read", table(*rows.unread(view.unread), _NAMES))
-    yield Section("notes", "Notes", "Notes", _points(view.cluster.notes))
-    yield Section("not-judged", "Not judged", "Not judged by this plan", _points(view.plan.not_judged))
-    yield Section("after", "After the drain", "After the drain: how new nodes come and old ones leave", after(view))
+    yield PageSection("evictions", "Evictions", "Evictions, by round", evictions(view))
+    yield PageSection("left", "Left", "Pods that are not evicted", not_evicted_pods(view))
+    yield PageSection("unread", "Not read", "Not read", html_table(*rows.not_read(view.not_read), _NAMES))
+    yield PageSection("notes", "Notes", "Notes", _bullet_list(view.cluster.notes))
+    yield PageSection("not-judged", "Not judged", "Not judged by this plan", _bullet_list(view.plan.not_judged))
+    yield PageSection("after", "After the drain", "After the drain: how new nodes come and old ones leave", after_drain(view))
 
 
-def _points(texts: Iterable[str]) -> Html:
-    items = [el("li", text) for text in texts]
-    return el("ul", *items) if items else Html("")
+def _bullet_list(texts: Iterable[str]) -> Html:
+    items = [element("li", text) for text in texts]
+    return element("ul", *items) if items else Html("")
 
 
 # Tables of the page: targets, budgets with their headroom as bars, evictions by round, pods that are not evicted.
@@ -112,147 +112,147 @@ def _points(texts: Iterable[str]) -> Html:
 
 _NAMES = frozenset({"NODE", "BUDGET", "POD", "SCHEDULED ON", "KIND"})
 
-MOST_PODS = 1000
+MAX_PODS = 1000
 """Maximum rows of pods on the page; further pods are only counted."""
 
-MOST_UNDRAINED = 1000
+MAX_UNDRAINED = 1000
 """Maximum rows of nodes that are not drained."""
 
-_MOST_OPEN = 300
+_MAX_OPEN_ROWS = 300
 """Maximum rows of a table that are visible at first; further rows are folded."""
 
-MOST_BUDGETS = 100
+MAX_BUDGETS = 100
 """Maximum rows of budgets that block or are slow, and also of budgets that fit."""
 
 
-def _long(drawn: Drawn, most: int = 1 << 20) -> Html:
+def _folded_table(drawn_table: TableData, limit: int = 1 << 20) -> Html:
     """A table whose rows beyond `_MAX_OPEN_ROWS` are folded, because a browser needs long to lay them out."""
-    columns, body = drawn
-    rest = body[_MOST_OPEN:most]
-    hidden = folded(f"{counted(len(rest), 'node')} more", table(columns, rest, _NAMES)) if rest else ""
-    return put(table(columns, body[:_MOST_OPEN], _NAMES), hidden, more(len(body) - most, "nodes"))
+    columns, body = drawn_table
+    rest = body[_MAX_OPEN_ROWS:limit]
+    hidden = collapsible(f"{pluralize(len(rest), 'node')} more", html_table(columns, rest, _NAMES)) if rest else ""
+    return concat(html_table(columns, body[:_MAX_OPEN_ROWS], _NAMES), hidden, omitted_note(len(body) - limit, "nodes"))
 
 
-def budgets(view: DrainView, most: int = MOST_BUDGETS) -> Html:
+def budgets(view: DrainView, limit: int = MAX_BUDGETS) -> Html:
     """The table of budgets: at most `limit` that block or are slow, worst first, and at most `limit` that fit, folded.
 
     The reason why a budget blocks is shown among the blockers.
     """
-    order = rows.budget_order(view, full=True)
-    fits = sum(h.verdict is BudgetVerdict.FITS for h in order)
+    headrooms = rows.budget_order(view, full=True)
+    fits = sum(h.verdict is BudgetVerdict.FITS for h in headrooms)
     columns, body = rows.budgets(view, full=True)
-    at = len(body) - fits
+    fits_from = len(body) - fits
     verdict = next(i for i, column in enumerate(columns) if column.title == "VERDICT")
     columns = [columns[0], columns[verdict], Column("RULE AND HEADROOM"), *columns[2:verdict], columns[verdict + 1]]
-    kept = [*range(at)][:most] + [*range(at, len(body))][:most]
+    indexes = [*range(fits_from)][:limit] + [*range(fits_from, len(body))][:limit]
     drawn = [
-        [row[0], row[verdict], put(str(row[1]), _headroom(status_of(h.budget))), *row[2:verdict], row[verdict + 1]]
-        for row, h in ((body[i], order[i]) for i in kept)
+        [row[0], row[verdict], concat(str(row[1]), _headroom(current_status(h.budget))), *row[2:verdict], row[verdict + 1]]
+        for row, h in ((body[i], headrooms[i]) for i in indexes)
     ]
-    told = min(at, most)
-    hidden = put(table(columns, drawn[told:], _NAMES), more(fits - most, "budgets"))
-    shown = [table(columns, drawn[:told], _NAMES), more(at - most, "budgets that block or are slow")]
-    key = el("p", colour("bar"), "needed", colour("spare"), "to spare", colour("lack"), "lacking", class_="key")
-    shown += [folded(counted(fits, "budget") + " in which all fits", hidden) if fits else Html("")]
-    return lines([*shown, key if body else ""])
+    visible = min(fits_from, limit)
+    folded_rows = concat(html_table(columns, drawn[visible:], _NAMES), omitted_note(fits - limit, "budgets"))
+    parts = [html_table(columns, drawn[:visible], _NAMES), omitted_note(fits_from - limit, "budgets that block or are slow")]
+    key = element("p", color_key("bar"), "needed", color_key("spare"), "to spare", color_key("lack"), "lacking", class_="key")
+    parts += [collapsible(pluralize(fits, "budget") + " in which all fits", folded_rows) if fits else Html("")]
+    return html_lines([*parts, key if body else ""])
 
 
 def evictions(view: DrainView) -> Html:
     parts = []
-    kept = view.evictions[:MOST_PODS]
-    for number, members in groupby(sorted(kept, key=lambda e: (e.round, e.position)), key=lambda e: e.round):
-        found = list(members)
-        nodes = len({eviction.node for eviction in found})
-        columns, body = rows.evictions(found, view)
+    listed = view.evictions[:MAX_PODS]
+    for number, members in groupby(sorted(listed, key=lambda e: (e.round, e.position)), key=lambda e: e.round):
+        round_evictions = list(members)
+        nodes = len({eviction.node for eviction in round_evictions})
+        columns, body = rows.evictions(round_evictions, view)
         columns = [*columns[:1], *columns[2:]]
         body = [[*row[:1], *row[2:]] for row in body]
-        title = f"Round {number}: {counted(len(found), 'eviction')} on {counted(nodes, 'node')}"
-        parts.append(folded(title, table(columns, body, _NAMES)))
-    meant = el("p", said, class_="soft") if (said := new_names(view)) else ""
-    return lines([*parts, meant, more(len(view.evictions) - len(kept), "evictions")])
+        title = f"Round {number}: {pluralize(len(round_evictions), 'eviction')} on {pluralize(nodes, 'node')}"
+        parts.append(collapsible(title, html_table(columns, body, _NAMES)))
+    names_note = element("p", names_text, class_="soft") if (names_text := new_node_names(view)) else ""
+    return html_lines([*parts, names_note, omitted_note(len(view.evictions) - len(listed), "evictions")])
 
 
-def left(view: DrainView) -> Html:
-    kept = view.left[:MOST_PODS]
-    shown = folded(left_by_verdict(view), table(*rows.left(kept, view), _NAMES)) if kept else ""
-    return lines([shown, more(len(view.left) - len(kept), "pods")])
+def not_evicted_pods(view: DrainView) -> Html:
+    pods = view.left[:MAX_PODS]
+    pods_table = collapsible(not_evicted_summary(view), html_table(*rows.not_evicted(pods, view), _NAMES)) if pods else ""
+    return html_lines([pods_table, omitted_note(len(view.left) - len(pods), "pods")])
 
 
 def _headroom(status: BudgetStatus | None) -> Html:
     """A bar of the healthy pods, the needed pods and the expected pods of a budget."""
     if status is None:
-        return el("div", "status unknown", class_="open")
-    whole = max(status.expected, status.current, status.desired, 1)
-    met = min(status.current, status.desired)
+        return element("div", "status unknown", class_="open")
+    total = max(status.expected, status.current, status.desired, 1)
+    healthy_needed = min(status.current, status.desired)
     parts = (
-        ("room", 0, whole),
-        ("bar", 0, met),
-        ("lack", met, status.desired),
+        ("room", 0, total),
+        ("bar", 0, healthy_needed),
+        ("lack", healthy_needed, status.desired),
         ("spare", status.desired, status.current),
     )
-    said = f"{status.current} of {status.expected} healthy, {status.desired} needed"
+    label = f"{status.current} of {status.expected} healthy, {status.desired} needed"
     bars = (
-        el("rect", class_=kind, x=f"{100 * x / whole:.1f}%", width=f"{100 * (to - x) / whole:.1f}%", height="100%")
-        for kind, x, to in parts
-        if to > x
+        element("rect", class_=kind, x=f"{100 * start / total:.1f}%", width=f"{100 * (end - start) / total:.1f}%", height="100%")
+        for kind, start, end in parts
+        if end > start
     )
-    return el("svg", el("title", said), *bars, class_="headroom", role="img")
+    return element("svg", element("title", label), *bars, class_="headroom", role="img")
 
 
 # Findings as cards that open and close: message, subjects, and commands that one click selects.
 
 
-MOST_CARDS = 200
+MAX_CARDS = 200
 """Maximum cards in one section; the worst findings come first."""
-_MOST_CARDS_OPEN = 8
-_MOST_NODES = 8
-_MOST_LINES = 8
+_MAX_OPEN_CARDS = 8
+_MAX_NODES = 8
+_MAX_LINES = 8
 
 
-def cards(groups: Sequence[Group], view: DrainView, opened: bool = True) -> Html:
+def cards(groups: Sequence[FindingGroup], view: DrainView, expand: bool = True) -> Html:
     """At most `MAX_CARDS` of `groups`. With `expand`, the first card of each code is open, up to `_MAX_OPEN_CARDS`."""
-    seen: set[str] = set()
+    codes_seen: set[str] = set()
     parts = []
-    for group in groups[:MOST_CARDS]:
+    for group in groups[:MAX_CARDS]:
         code = group.first.code.name
-        parts.append(_card(group, view, opened and code not in seen and len(seen) < _MOST_CARDS_OPEN))
-        seen.add(code)
-    return lines([*parts, more(len(groups) - MOST_CARDS, "like these")])
+        parts.append(_card(group, view, expand and code not in codes_seen and len(codes_seen) < _MAX_OPEN_CARDS))
+        codes_seen.add(code)
+    return html_lines([*parts, omitted_note(len(groups) - MAX_CARDS, "like these")])
 
 
-def _card(group: Group, view: DrainView, open_: bool) -> Html:
-    first, nodes = group.first, group.elsewhere
-    sign, tone = SIGNS[first.status]
-    shown = nodes if len(nodes) <= _MOST_NODES + 1 else [*nodes[:_MOST_NODES], f"and {len(nodes) - _MOST_NODES} more"]
-    summary = put(
-        el("span", f"{sign} {first.code.name}", class_=f"code {TONES[tone]}"),
+def _card(group: FindingGroup, view: DrainView, expanded: bool) -> Html:
+    first, nodes = group.first, group.other_nodes
+    symbol, tone = SYMBOLS[first.status]
+    shown_nodes = nodes if len(nodes) <= _MAX_NODES + 1 else [*nodes[:_MAX_NODES], f"and {len(nodes) - _MAX_NODES} more"]
+    summary = concat(
+        element("span", f"{symbol} {first.code.name}", class_=f"code {TONES[tone]}"),
         " ",
-        el("span", first.severity.value, class_="tag"),
+        element("span", first.severity.value, class_="tag"),
         " ",
         group.about,
-        *(put(" ", el("span", node, class_="tag name")) for node in shown),
+        *(concat(" ", element("span", node, class_="tag name")) for node in shown_nodes),
     )
-    told, uncounted = evidence(group)
+    texts, uncounted = evidence_lines(group)
     rest = [f"and {uncounted} more"] if uncounted else []
-    inside = [
-        *(el("p", message) for message in group.messages),
-        el("p", "missing: ", el("b", first.missing)) if first.missing else "",
-        _list("on", nodes if len(shown) < len(nodes) else []),
-        _list("subjects", group.listed),
-        _list("lines of evidence", [*told, *rest]),
-        *(advice(*each) for each in by_when(unread(group, view))),
+    body = [
+        *(element("p", message) for message in group.messages),
+        element("p", "missing: ", element("b", first.missing)) if first.missing else "",
+        _evidence_list("on", nodes if len(shown_nodes) < len(nodes) else []),
+        _evidence_list("subjects", group.listed_names),
+        _evidence_list("lines of evidence", [*texts, *rest]),
+        *(remedy_block(*each) for each in by_when(merged_remedies(group, view))),
     ]
-    return folded(summary, el("div", lines(inside)), open_=open_)
+    return collapsible(summary, element("div", html_lines(body)), open_=expanded)
 
 
-def _list(what: str, texts: Sequence[str]) -> Html:
+def _evidence_list(noun: str, texts: Sequence[str]) -> Html:
     """A list; its items beyond the first few are folded."""
     if not texts:
         return Html("")
-    kept = few(texts, _MOST_LINES)
-    rest = texts[len(kept) :]
-    shown = el("ul", *(el("li", text) for text in kept), class_="evidence")
-    return put(shown, folded(f"{len(rest)} more {what}", el("ul", *(el("li", text) for text in rest))) if rest else "")
+    first = first_items(texts, _MAX_LINES)
+    rest = texts[len(first) :]
+    visible = element("ul", *(element("li", text) for text in first), class_="evidence")
+    return concat(visible, collapsible(f"{len(rest)} more {noun}", element("ul", *(element("li", text) for text in rest))) if rest else "")
 
 
 # The section with differences from a saved plan.
@@ -261,20 +261,20 @@ def _list(what: str, texts: Sequence[str]) -> Html:
 _COMPARED = frozenset({"NODE", "BUDGET"})
 
 
-def _compared(found: Comparison, view: DrainView) -> Html:
+def _comparison(plan_comparison: PlanComparison, view: DrainView) -> Html:
     """Every figure of the comparison. The list of changed findings is folded where it is long."""
-    since, changes = found.since, found.since.changes
-    counts = comparison.NOTHING if found.nothing_differs else f"{screen.counts(since)}."
-    figures = comparison.figures(found, found.figures)
-    drawn = (figures, comparison.targets(found.targets), comparison.budgets(found.budgets))
-    told = el("ul", *(el("li", screen.told(each)) for each in changes[:MOST_CARDS]))
-    title = f"{counted(len(changes), 'finding')} came, changed or went"
-    folds = folded(title, put(told, more(len(changes) - MOST_CARDS, "findings")), open_=len(changes) <= 12)
-    return lines(
+    since, changes = plan_comparison.since, plan_comparison.since.changes
+    counts = comparison.NO_DIFFERENCES if plan_comparison.is_equal else f"{screen.counts_text(since)}."
+    figures = comparison.figures(plan_comparison, plan_comparison.figures)
+    drawn = (figures, comparison.targets(plan_comparison.targets), comparison.budgets(plan_comparison.budgets))
+    findings_list = element("ul", *(element("li", screen.change_text(each)) for each in changes[:MAX_CARDS]))
+    title = f"{pluralize(len(changes), 'finding')} came, changed or went"
+    folded_findings = collapsible(title, concat(findings_list, omitted_note(len(changes) - MAX_CARDS, "findings")), open_=len(changes) <= 12)
+    return html_lines(
         [
-            *(el("p", text) for text in (counts, *screen.remarks(since, view.tool_version))),
-            *(el("div", each, class_="apart") for each in (table(*rows, _COMPARED) for rows in drawn) if each),
-            folds if changes else "",
+            *(element("p", text) for text in (counts, *screen.remarks(since, view.tool_version))),
+            *(element("div", each, class_="apart") for each in (html_table(*rows, _COMPARED) for rows in drawn) if each),
+            folded_findings if changes else "",
         ]
     )
 
@@ -282,30 +282,30 @@ def _compared(found: Comparison, view: DrainView) -> Html:
 # How new nodes join and old nodes leave, one node group at a time, with the methods compared.
 
 
-_MOST_PODS, _MOST_KEPT = 200, 100
+_MAX_PODS, _MAX_NOT_EMPTIED = 200, 100
 """Maximum names that are listed."""
 
 
-def after(view: DrainView) -> Html:
-    return lines(_group(handoff) for handoff in view.handoffs)
+def after_drain(view: DrainView) -> Html:
+    return html_lines(_handoff_group(handoff) for handoff in view.handoffs)
 
 
-def _group(handoff: HandOff) -> Html:
-    names = listing(handoff.kept, _MOST_KEPT, Look())
-    inside = [el("p", f"Not in full: {names}") if names else ""]
-    for title, every in (("New nodes", handoff.arrive), ("Old nodes", handoff.leave)):
-        for each in every:
-            said = el("p", el("b", f"{title}: "), each.text)
-            inside.append(el("div", said, command_list(each.commands), class_="remedy"))
-    beware = el("ul", *(el("li", f"{text}.") for text in handoff.beware)) if handoff.beware else ""
-    inside.append(folded(f"{len(handoff.beware)} to beware of", beware))
-    update = handoffs.update_of(handoff)
+def _handoff_group(handoff: NodeGroupRollover) -> Html:
+    names = list_names(handoff.kept, _MAX_NOT_EMPTIED, Appearance())
+    inside = [element("p", f"Not in full: {names}") if names else ""]
+    for title, handoff_steps in (("New nodes", handoff.arrive), ("Old nodes", handoff.leave)):
+        for step in handoff_steps:
+            step_text = element("p", element("b", f"{title}: "), step.text)
+            inside.append(element("div", step_text, command_list(step.commands), class_="remedy"))
+    beware = element("ul", *(element("li", f"{text}.") for text in handoff.beware)) if handoff.beware else ""
+    inside.append(collapsible(f"{len(handoff.beware)} to beware of", beware))
+    update = handoffs.group_update(handoff)
     if update is not None:
-        inside += [el("h3", "The methods compared"), table(*handoffs.comparison(handoff.instead))]
-        added = (f"Nodes added by {handoffs.WAYS[each.way].lower()}: {each.surge_why}" for each in handoff.instead)
-        inside += [el("p", text, class_="soft") for text in added]
-        for text, pods in handoffs.pods_of(update):
-            names = el("ul", *(el("li", pod, class_="name") for pod in pods[:_MOST_PODS]))
-            said = put("The group's own update: ", text, f" {counted(len(pods), 'pod')}")
-            inside.append(folded(said, names, more(len(pods) - _MOST_PODS, "pods")))
-    return folded(handoffs.head(handoff), el("div", lines(inside)))
+        inside += [element("h3", "The methods compared"), html_table(*handoffs.comparison(handoff.instead))]
+        added = (f"Nodes added by {handoffs.METHOD_TITLES[step.way].lower()}: {step.surge_why}" for step in handoff.instead)
+        inside += [element("p", text, class_="soft") for text in added]
+        for text, pods in handoffs.pods_by_effect(update):
+            names = element("ul", *(element("li", pod, class_="name") for pod in pods[:_MAX_PODS]))
+            step_text = concat("The group's own update: ", text, f" {pluralize(len(pods), 'pod')}")
+            inside.append(collapsible(step_text, names, omitted_note(len(pods) - _MAX_PODS, "pods")))
+    return collapsible(handoffs.heading_text(handoff), element("div", html_lines(inside)))

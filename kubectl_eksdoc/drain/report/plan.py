@@ -18,16 +18,16 @@ from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Status, in_order, reached
+from kubectl_eksdoc.model.findings import Code, Finding, Status, sort_findings, for_target
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import ControllerOwner, NodeOwner, Pod
-from kubectl_eksdoc.model.options import usual
+from kubectl_eksdoc.model.options import default_flag_values
 from kubectl_eksdoc.report.text import Tone
 
-from ..course import Span
-from ..nodes import natural
+from ..course import NodeSpan
+from ..nodes import natural_key
 from ..outcome import (
-    HOLDS,
+    HOLDING_VERDICTS,
     BudgetVerdict,
     DrainTarget,
     Eviction,
@@ -35,10 +35,10 @@ from ..outcome import (
     PodVerdict,
     TargetVerdict,
 )
-from ..plan_changes import Comparison
+from ..plan_changes import PlanComparison
 from ..policy import DrainPolicy, Targeting
 from ..result import DrainPlan, Headroom
-from ..rollover_offers import HandOff
+from ..rollover_offers import NodeGroupRollover
 from ..run.stall_timeouts import Soak
 
 SYNC_FAILED = "SyncFailed"
@@ -58,15 +58,15 @@ class DrainView(CachedProperties):
     cluster: Cluster
     options: Mapping[str, object] = field(default_factory=dict)
     tool_version: str = __version__
-    reached_by: tuple[str, ...] | None = None
+    connection_args: tuple[str, ...] | None = None
     aws: tuple[str, ...] = ()
-    comparison: Comparison | None = None
+    comparison: PlanComparison | None = None
     soak: Soak | None = None
 
     @cached_property
     def targets(self) -> tuple[DrainTarget, ...]:
         """In the order of draining, then those that are not drained, by name."""
-        return tuple(sorted(self.plan.targets, key=lambda t: (t.order == 0, t.order, natural(t.node.name))))
+        return tuple(sorted(self.plan.targets, key=lambda t: (t.order == 0, t.order, natural_key(t.node.name))))
 
     @property
     def drained(self) -> list[str]:
@@ -78,7 +78,7 @@ class DrainView(CachedProperties):
         return [target for target in self.targets if not target.order]
 
     @property
-    def unread(self) -> list[KindRead]:
+    def not_read(self) -> list[KindRead]:
         return [read for read in self.cluster.reads if not read.known]
 
     @cached_property
@@ -94,28 +94,28 @@ class DrainView(CachedProperties):
         return tuple(sorted(self.plan.budgets, key=lambda h: (h.budget.namespace, h.budget.name)))
 
     @cached_property
-    def handoffs(self) -> tuple[HandOff, ...]:
-        led = (each.led(self.target) for each in self.plan.handoffs)
-        return tuple(sorted(led, key=lambda h: (list(NodeOwner).index(h.owner), h.group)))
+    def handoffs(self) -> tuple[NodeGroupRollover, ...]:
+        handoffs = (each.for_cluster(self.command_target) for each in self.plan.handoffs)
+        return tuple(sorted(handoffs, key=lambda h: (list(NodeOwner).index(h.owner), h.group)))
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        return in_order(reached(each, self.target) for each in self.plan.findings)
+        return sort_findings(for_target(each, self.command_target) for each in self.plan.findings)
 
     @cached_property
-    def target(self) -> CommandTarget:
+    def command_target(self) -> CommandTarget:
         """The arguments with which commands reach the cluster; kubectl has none for a dump or the demo."""
-        ours = (*_source(self), *self.aws)
-        return CommandTarget(ours, self.kubectl or (), ours, self.aws)
+        eksdoc_args = (*_connection_args(self), *self.aws)
+        return CommandTarget(eksdoc_args, self.kubectl_args or (), eksdoc_args, self.aws)
 
     @property
-    def kubectl(self) -> tuple[str, ...] | None:
+    def kubectl_args(self) -> tuple[str, ...] | None:
         """The arguments with which kubectl reaches a live cluster, without the journal namespace, which kubectl does
         not know."""
-        if self.cluster.source is not Source.LIVE or self.reached_by is None:
+        if self.cluster.source is not Source.LIVE or self.connection_args is None:
             return None
-        at = self.reached_by.index(_JOURNAL) if _JOURNAL in self.reached_by else len(self.reached_by)
-        return (*self.reached_by[:at], *self.reached_by[at + 2 :])
+        index = self.connection_args.index(_JOURNAL) if _JOURNAL in self.connection_args else len(self.connection_args)
+        return (*self.connection_args[:index], *self.connection_args[index + 2 :])
 
     @cached_property
     def blockers(self) -> tuple[Finding, ...]:
@@ -132,40 +132,40 @@ class DrainView(CachedProperties):
 
     def blocking(self, target: DrainTarget) -> tuple[NotEvictedPod, ...]:
         """The pods that keep `target` from being drained."""
-        return tuple(row for row in self.left_on.get(target.node.name, ()) if row.verdict in HOLDS)
+        return tuple(row for row in self.not_evicted_on.get(target.node.name, ()) if row.verdict in HOLDING_VERDICTS)
 
     def codes_on(self, target: DrainTarget) -> list[str]:
         """The distinct codes that keep `target` from being drained."""
         return list(dict.fromkeys(code for row in self.blocking(target) for code in row.codes))
 
-    def holds_up(self, finding: Finding) -> tuple[str, ...]:
+    def blocked_nodes(self, finding: Finding) -> tuple[str, ...]:
         """The targets that `finding` blocks through a pod, sorted; a node's finding blocks that node."""
         subject = finding.subject
         if subject.kind == "Node":
             return (subject.name,)
-        rows = self.left_for(finding.code.name)
+        rows = self.not_evicted_for(finding.code.name)
         if subject.kind == "Pod":
             pods = {r.node for r in rows if (r.pod.namespace, r.pod.name) == (subject.namespace, subject.name)}
             return tuple(sorted(pods))
         budget = self._budget_by_key.get((subject.namespace, subject.name))
         if subject.kind == "PodDisruptionBudget" and budget:
-            found = (r for r in rows if budget.namespace == r.pod.namespace and budget.selector.matches(r.pod.labels))
-            return tuple(sorted({r.node for r in found}))
+            blocked_rows = (r for r in rows if budget.namespace == r.pod.namespace and budget.selector.matches(r.pod.labels))
+            return tuple(sorted({r.node for r in blocked_rows}))
         name = f"{subject.kind}/{subject.name}"
         return tuple(sorted({r.node for r in rows if r.pod.namespace == subject.namespace and self.app(r.pod) == name}))
 
-    def left_for(self, code: str) -> Sequence[NotEvictedPod]:
+    def not_evicted_for(self, code: str) -> Sequence[NotEvictedPod]:
         """The pods on targets that are not evicted because of `code`, possibly among other codes."""
-        return self._left_by_code.get(code, ())
+        return self._not_evicted_by_code.get(code, ())
 
     def app(self, pod: Pod) -> str:
         """``Deployment/web``: the outermost known owner of `pod`, or "" for a bare pod."""
         owner = pod.owner
         while owner:
-            above = self._owner_of.get(owner.uid)
-            if above is None:
+            parent = self._owner_by_uid.get(owner.uid)
+            if parent is None:
                 return f"{owner.kind}/{owner.name}"
-            owner = above
+            owner = parent
         return ""
 
     def pod(self, namespace: str, name: str) -> Pod | None:
@@ -174,15 +174,15 @@ class DrainView(CachedProperties):
 
     def grace(self, pod: Pod) -> int:
         """The grace period of `pod` under this plan, in seconds."""
-        return self.plan.policy.grace_of(pod)
+        return self.plan.policy.grace_period_of(pod)
 
     @cached_property
-    def spans(self) -> dict[str, Span]:
+    def spans(self) -> dict[str, NodeSpan]:
         """When each drained node is cordoned, empty and done, in the run that takes the p50."""
         return {} if self.plan.estimate is None else {span.node: span for span in self.plan.estimate.spans}
 
     @property
-    def slow_s(self) -> Mapping[str, float]:
+    def p95_done_s(self) -> Mapping[str, float]:
         """When each node is done in the run that takes the p95, in seconds."""
         return {} if self.plan.estimate is None else self.plan.estimate.slow_s
 
@@ -197,14 +197,14 @@ class DrainView(CachedProperties):
         return {} if self.plan.estimate is None else {move.uid: move.evicted_s for move in self.plan.estimate.moves}
 
     @cached_property
-    def left_on(self) -> dict[str, list[NotEvictedPod]]:
+    def not_evicted_on(self) -> dict[str, list[NotEvictedPod]]:
         rows: dict[str, list[NotEvictedPod]] = defaultdict(list)
         for row in self.left:
             rows[row.node].append(row)
         return rows
 
     @cached_property
-    def _left_by_code(self) -> dict[str, list[NotEvictedPod]]:
+    def _not_evicted_by_code(self) -> dict[str, list[NotEvictedPod]]:
         rows: dict[str, list[NotEvictedPod]] = defaultdict(list)
         for row in self.left:
             for code in row.codes:
@@ -218,7 +218,7 @@ class DrainView(CachedProperties):
         }
 
     @cached_property
-    def _owner_of(self) -> dict[str, ControllerOwner]:
+    def _owner_by_uid(self) -> dict[str, ControllerOwner]:
         return {w.uid: w.owner for w in self.cluster.workloads if w.owner}
 
     @cached_property
@@ -227,14 +227,14 @@ class DrainView(CachedProperties):
         return {(pod.namespace, pod.name): pod for pod in pods}
 
 
-def status_of(budget: Budget) -> BudgetStatus | None:
+def current_status(budget: Budget) -> BudgetStatus | None:
     """The budget's status, or None where its controller never computed it or reports a failed sync.
 
     A failed sync only sets the allowed disruptions to 0 (pkg/controller/disruption/disruption.go:failSafe); the other
     numbers are from before, or 0 because they were never written.
     """
-    never = budget.generation > 0 and budget.observed_generation == 0
-    return None if never or budget.condition_reason == SYNC_FAILED else budget.status
+    never_computed = budget.generation > 0 and budget.observed_generation == 0
+    return None if never_computed or budget.condition_reason == SYNC_FAILED else budget.status
 
 
 # Command lines that make this plan again with another flag or format, to be copied into a shell.
@@ -245,8 +245,8 @@ DRAIN = ("kubectl", "eksdoc", "drain")
 DUMP = "DUMP"
 """Stands for the dump's path where it is unknown."""
 
-_DEFAULTS: Mapping[str, object] = usual(DrainPolicy)
-_ACCEPTED = "accept-unknown"
+_DEFAULTS: Mapping[str, object] = default_flag_values(DrainPolicy)
+_ACCEPT_UNKNOWN = "accept-unknown"
 
 
 class NextStep(NamedTuple):
@@ -256,55 +256,55 @@ class NextStep(NamedTuple):
     command: str = ""
 
 
-def again(view: DrainView, *flags: str, accept: Iterable[str] = ()) -> str:
+def plan_command(view: DrainView, *flags: str, accept: Iterable[str] = ()) -> str:
     """The command line that was given, plus `flags` and the codes of `accept`, quoted for a POSIX shell.
 
     Where the connection is unknown, a live cluster is named by its context, so that the command cannot reach another
     one.
     """
-    words = [*DRAIN, "plan", *option_words(view.options, frozenset(accept)), *_source(view), *flags]
-    return shlex.join(words)
+    args = [*DRAIN, "plan", *option_args(view.options, frozenset(accept)), *_connection_args(view), *flags]
+    return shlex.join(args)
 
 
-def run(view: DrainView) -> str:
+def run_command(view: DrainView) -> str:
     """The command line that runs this plan; it shows the plan again first."""
-    asked = {key: value for key, value in view.options.items() if key not in ("since", "baseline")}
-    return shlex.join([*DRAIN, "run", *option_words(asked), *_source(view)])
+    options = {key: value for key, value in view.options.items() if key not in ("since", "baseline")}
+    return shlex.join([*DRAIN, "run", *option_args(options), *_connection_args(view)])
 
 
 def dump_folder(view: DrainView) -> str:
     """The folder of the dump, quoted; ``DUMP`` where it is an archive or unknown."""
-    given = list(view.reached_by or ())
-    path = given[given.index("--snapshot") + 1] if "--snapshot" in given[:-1] else DUMP
+    args = list(view.connection_args or ())
+    path = args[args.index("--snapshot") + 1] if "--snapshot" in args[:-1] else DUMP
     archive = path == "-" or path.endswith((".tar", ".tgz", ".gz", ".zip", ".json", ".yaml"))
     return shlex.quote(DUMP if archive else path.rstrip("/") or "/")
 
 
-def option_words(options: Mapping[str, object], accept: frozenset[str] = frozenset()) -> list[str]:
+def option_args(options: Mapping[str, object], accept: frozenset[str] = frozenset()) -> list[str]:
     """The command-line arguments for these options (JSON values by flag name)."""
-    words = [str(name) for name in _many(options.get("nodes"))]
+    args = [str(name) for name in _as_sequence(options.get("nodes"))]
     for key, value in options.items():
-        if key in ("nodes", _ACCEPTED) or value == _DEFAULTS.get(key, False):
+        if key in ("nodes", _ACCEPT_UNKNOWN) or value == _DEFAULTS.get(key, False):
             continue
-        words += _flag(key, value)
-    accepted = sorted(accept | {str(code) for code in _many(options.get(_ACCEPTED))})
-    return words + (_flag(_ACCEPTED, ",".join(accepted)) if accepted else [])
+        args += _flag_args(key, value)
+    accepted = sorted(accept | {str(code) for code in _as_sequence(options.get(_ACCEPT_UNKNOWN))})
+    return args + (_flag_args(_ACCEPT_UNKNOWN, ",".join(accepted)) if accepted else [])
 
 
-def _flag(key: str, value: object) -> list[str]:
+def _flag_args(key: str, value: object) -> list[str]:
     if isinstance(value, bool):
         return [f"--{key}" if value else f"--{key}=false"]
     if isinstance(value, (list, tuple)):
-        return [word for item in value for word in _flag(key, item)]
+        return [word for item in value for word in _flag_args(key, item)]
     text = f"{value:g}" if isinstance(value, float) else str(value)
     name = "-l" if key == "selector" else f"--{key}"
     # A value that begins with a dash has to be joined to its flag.
     return [f"--{key}={text}"] if text.startswith("-") else [name, text]
 
 
-def _source(view: DrainView) -> Sequence[str]:
-    if view.reached_by is not None:
-        return view.reached_by
+def _connection_args(view: DrainView) -> Sequence[str]:
+    if view.connection_args is not None:
+        return view.connection_args
     if view.cluster.source is Source.DEMO:
         return ("--demo",)
     if view.cluster.source is Source.SNAPSHOT:
@@ -313,16 +313,16 @@ def _source(view: DrainView) -> Sequence[str]:
     return ("--context", context) if context else ()
 
 
-def _many(value: object) -> Sequence[object]:
+def _as_sequence(value: object) -> Sequence[object]:
     return value if isinstance(value, (list, tuple)) else ()
 
 
 # The options that the user gave, by flag name: for a document's metadata and for command lines.
 
 
-def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", order_file: str = "") -> dict[str, object]:
+def given_options(targeting: Targeting, policy: DrainPolicy, baseline: str = "", order_file: str = "") -> dict[str, object]:
     """The options that the user gave, by flag name; files by their paths."""
-    asked: dict[str, object] = {
+    given: dict[str, object] = {
         "nodes": list(targeting.names),
         "selector": str(targeting.selector or ""),
         "nodegroup": list(targeting.nodegroups),
@@ -330,25 +330,25 @@ def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", orde
         "order-file": order_file,
         "since": baseline,
     }
-    return {name: value for name, value in asked.items() if value} | options.given(policy)
+    return {name: value for name, value in given.items() if value} | options.flag_values(policy)
 
 
-Sign = tuple[str, Tone]
+VerdictSymbol = tuple[str, Tone]
 
-GOOD: Sign = ("✓", Tone.GOOD)
-WARN: Sign = ("!", Tone.WARN)
-BAD: Sign = ("✗", Tone.BAD)
-OPEN: Sign = ("?", Tone.UNKNOWN)
+GOOD: VerdictSymbol = ("✓", Tone.GOOD)
+WARN: VerdictSymbol = ("!", Tone.WARN)
+BAD: VerdictSymbol = ("✗", Tone.BAD)
+UNKNOWN_SYMBOL: VerdictSymbol = ("?", Tone.UNKNOWN)
 
-TARGET_SIGN = {
+TARGET_SYMBOLS = {
     TargetVerdict.DRAINS: GOOD,
     TargetVerdict.PARTIAL: WARN,
     TargetVerdict.SKIPPED: BAD,
     TargetVerdict.REFUSED: BAD,
-    TargetVerdict.UNKNOWN: OPEN,
+    TargetVerdict.UNKNOWN: UNKNOWN_SYMBOL,
 }
 
-BUDGET_SIGN = {
+BUDGET_SYMBOLS = {
     BudgetVerdict.SEVERAL_BUDGETS: BAD,
     BudgetVerdict.BLOCKED_FOREVER: BAD,
     BudgetVerdict.UNHEALTHY: BAD,
@@ -359,19 +359,19 @@ BUDGET_SIGN = {
     BudgetVerdict.FITS: GOOD,
 }
 
-POD_SIGN = {
+POD_SYMBOLS = {
     PodVerdict.EVICT: GOOD,
     PodVerdict.STAY: GOOD,
     PodVerdict.HELD: WARN,
     PodVerdict.BLOCKED: BAD,
-    PodVerdict.UNKNOWN: OPEN,
+    PodVerdict.UNKNOWN: UNKNOWN_SYMBOL,
 }
 
 
-def in_brief(code: str) -> str:
+def short_code(code: str) -> str:
     """The code's short text of two or three words, or the code where its record has none."""
-    known = Code.by_name().get(code)
-    return known.brief or code if known is not None else code
+    record = Code.by_name().get(code)
+    return record.brief or code if record is not None else code
 
 
 _BUDGET_WORDS = {
@@ -386,7 +386,7 @@ _BUDGET_WORDS = {
 }
 
 
-def budget_in_brief(headroom: Headroom) -> str:
+def short_budget_verdict(headroom: Headroom) -> str:
     """``never allows``, ``4 rounds``."""
     if headroom.verdict is BudgetVerdict.SERIAL and headroom.rounds > 1:
         return f"{headroom.rounds} rounds"

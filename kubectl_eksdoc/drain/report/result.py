@@ -14,8 +14,8 @@ from kubectl_eksdoc.report.result import (
     FindingResult,
     Lines,
     Meta,
-    Moment,
-    Positive,
+    Timestamp,
+    PositiveCount,
     Printed,
     RemedyResult,
     Seconds,
@@ -27,8 +27,8 @@ from kubectl_eksdoc.report.result import (
 
 from .. import outcome, result
 from ..outcome import BudgetVerdict, TargetVerdict
-from ..policy import Means
-from .plan import DrainView, status_of
+from ..policy import EvictionMethod
+from .plan import DrainView, current_status
 from .result_parts import (
     ComparisonResult,
     EstimateResult,
@@ -39,7 +39,7 @@ from .result_parts import (
     estimate_of,
     lower_bound_of,
 )
-from .verdict import BUT_OPEN, NO_RE_EVICTIONS
+from .verdict import RE_EVICTIONS_POSSIBLE, NO_RE_EVICTIONS
 
 _Positive = Annotated[float, Meta(gt=0, extra={"digits": 3})]
 
@@ -48,7 +48,7 @@ class _Wave(Printed):
     """Nodes that are drained together. Where afterWaveBefore is false, a node begins as soon as the nodes it needs are
     replaced: the waves are then generations."""
 
-    wave: Positive
+    wave: PositiveCount
     nodes: Texts
     evictions: Count
     start_seconds: Seconds | None
@@ -60,13 +60,13 @@ class _Wave(Printed):
 def _wave(number: int, view: DrainView) -> _Wave:
     targets = [t for t in view.targets if t.wave == number]
     spans = [view.spans[t.node.name] for t in targets if t.node.name in view.spans]
-    return _Wave.filled(
+    return _Wave.from_facts(
         wave=number,
         nodes=(t.node.name for t in targets),
         evictions=sum(t.evictions for t in targets),
         start_seconds=min((s.start_s for s in spans), default=None),
         done_seconds=max((s.done_s for s in spans), default=None),
-        after_wave_before=number > 1 and not view.plan.in_generations,
+        after_wave_before=number > 1 and not view.plan.uses_generations,
     )
 
 
@@ -85,8 +85,8 @@ class _Target(Printed):
     name: Text
     uid: str
     verdict: TargetVerdict
-    order: Positive | None
-    wave: Positive | None
+    order: PositiveCount | None
+    wave: PositiveCount | None
     finish_round: Count | None
     start_seconds: Seconds | None
     done_seconds: Seconds | None
@@ -101,7 +101,7 @@ class _Target(Printed):
     zone: Text | None
     kubelet: Text | None
     os_image: Text | None
-    created_at: Moment | None
+    created_at: Timestamp | None
     unschedulable: bool
     provider_id: Text | None = field(name="providerID")
     cordon_only: bool
@@ -114,12 +114,12 @@ class _Target(Printed):
 def _target(target: outcome.DrainTarget, view: DrainView) -> _Target:
     node = target.node
     span = view.spans.get(node.name)
-    return _Target.filled(
+    return _Target.from_facts(
         target,
         node,
         span,
         finish_round=target.finish_round if target.order else None,
-        slow_done_seconds=span and view.slow_s.get(node.name, span.done_s),
+        slow_done_seconds=span and view.p95_done_s.get(node.name, span.done_s),
         kubelet=node.kubelet_text,
     )
 
@@ -128,8 +128,8 @@ class _Eviction(Printed):
     """One eviction in order, and its method. budget is namespace/name, null when no budget counts the pod; owner is
     Kind/name, null for a bare pod. A uid that a dump has lost is Kind/namespace/name, as metadata.notes says."""
 
-    position: Positive
-    round: Positive
+    position: PositiveCount
+    round: PositiveCount
     namespace: Text
     name: Text
     uid: str
@@ -145,7 +145,7 @@ class _Eviction(Printed):
     (surge 1) is a new node like it. null: no place is reserved, or no replacement is created."""
     at_seconds: Seconds | None
     """When it is evicted in the run that takes the p50, in seconds from the first cordon. null: not estimated."""
-    means: Means
+    means: EvictionMethod
     """eviction: through the Eviction API, as its budget allows. restart: a rollout restart replaces it, and the new pod
     is Ready first. deletion: past its budget, because --delete-past-budget names it. patience: the drain waits for the
     pod and never evicts it, because its Job would fail."""
@@ -158,13 +158,13 @@ class _Eviction(Printed):
 
 
 def _eviction(eviction: outcome.Eviction, view: DrainView) -> _Eviction:
-    pod, manner = eviction.pod, eviction.manner
-    restarts = manner.restarts
-    return _Eviction.filled(
+    pod, eviction_mode = eviction.pod, eviction.eviction_mode
+    restarts = eviction_mode.restarts
+    return _Eviction.from_facts(
         eviction,
-        manner,
+        eviction_mode,
         pod,
-        owner=controller(pod),
+        owner=controller_name(pod),
         owner_uid=pod.owner and pod.owner.uid,
         grace_seconds=view.grace(pod),
         at_seconds=view.evicted_at.get(pod.uid),
@@ -173,7 +173,7 @@ def _eviction(eviction: outcome.Eviction, view: DrainView) -> _Eviction:
     )
 
 
-def controller(pod: Pod) -> str | None:
+def controller_name(pod: Pod) -> str | None:
     """``ReplicaSet/web-5f7``, or None for a pod without a controller."""
     return f"{pod.owner.kind}/{pod.owner.name}" if pod.owner else None
 
@@ -206,8 +206,8 @@ class _Skipped(Printed):
 
 def _skipped(target: outcome.DrainTarget, view: DrainView) -> _Skipped:
     pods = (row.pod.key for row in view.blocking(target))
-    freed_by = (each.led(view.target) for each in target.freed_by)
-    return _Skipped.filled(target, target.node, node=target.node.name, pods=pods, freed_by=freed_by)
+    freed_by = (each.for_target(view.command_target) for each in target.freed_by)
+    return _Skipped.from_facts(target, target.node, node=target.node.name, pods=pods, freed_by=freed_by)
 
 
 class _Numbers(Printed):
@@ -245,7 +245,7 @@ class _Budget(Printed):
     @classmethod
     def of(cls, facts: result.Headroom) -> _Budget:
         budget = facts.budget
-        return cls.filled(facts, budget, status_of(budget), allowed=budget.status.allowed)
+        return cls.from_facts(facts, budget, current_status(budget), allowed=budget.status.allowed)
 
 
 class _Blocker(FindingResult):
@@ -298,8 +298,8 @@ class PlanResult(CommandResult):
     @classmethod
     def of(cls, facts: DrainView) -> PlanResult:
         plan, comparison = facts.plan, facts.comparison
-        because = BUT_OPEN if plan.open_targets else NO_RE_EVICTIONS
-        return cls.filled(
+        because = RE_EVICTIONS_POSSIBLE if plan.open_targets else NO_RE_EVICTIONS
+        return cls.from_facts(
             facts,
             plan,
             metadata=metadata(facts.cluster, facts),
@@ -307,12 +307,12 @@ class PlanResult(CommandResult):
             estimate=estimate_of(facts),
             lower_bound=lower_bound_of(plan.estimate),
             gap=plan.estimate and plan.estimate.gap,
-            orders=plan.tried,
+            orders=plan.tried_orders,
             waves=(_wave(number, facts) for number in sorted({t.wave for t in facts.targets if t.wave})),
-            re_evictions=_ReEvictions.filled(count=0, because=because) if facts.evictions else None,
+            re_evictions=_ReEvictions.from_facts(count=0, because=because) if facts.evictions else None,
             targets=(_target(each, facts) for each in facts.targets),
             evictions=(_eviction(each, facts) for each in facts.evictions),
             skipped=(_skipped(each, facts) for each in facts.targets if each.order == 0),
-            may_be_pending=plan.tight,
+            may_be_pending=plan.may_be_pending,
             since=comparison and comparison.since,
         )

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.options import OptionKind, options_of
+from kubectl_eksdoc.model.options import OptionKind, declared_options
 from kubectl_eksdoc.report.result import (
     Count,
-    Difference,
+    SecondsDifference,
     Lines,
     Meta,
-    Positive,
+    PositiveCount,
     Printed,
     Seconds,
     Text,
     Texts,
-    made_of,
+    define_result_type,
 )
 
 from .. import plan_changes as changes
 from .. import rollover_offers as offers
-from ..duration.bounds import Scarce
+from ..duration.bounds import BoundKind
 from ..duration.estimate import Estimate
 from ..outcome import BudgetVerdict, TargetVerdict
-from ..policy import AT_ONCE, DrainPolicy
+from ..policy import NODES_AT_ONCE_KIND, DrainPolicy
 from .plan import DrainView
 
 
@@ -38,7 +38,7 @@ class SoakResult(Printed):
 
     seconds: Annotated[float, Meta(gt=0, extra={"digits": 3})]
     """After each of the first waves; none comes after the last."""
-    times: Positive
+    times: PositiveCount
     """After how many waves."""
 
 
@@ -55,7 +55,7 @@ class _Relaxed(Printed):
 
     change: Text
     seconds: Seconds
-    saves: Difference
+    saves: SecondsDifference
 
 
 class _Decides(Printed):
@@ -64,7 +64,7 @@ class _Decides(Printed):
 
     called = {"binding": "name"}
 
-    binding: Scarce
+    binding: BoundKind
     subject: Text | None
     about: Text
     relax: Text
@@ -72,7 +72,7 @@ class _Decides(Printed):
 
     @classmethod
     def of(cls, facts: Estimate) -> _Decides:
-        return cls.filled(facts.bounds[0], tried=facts.relaxations)
+        return cls.from_facts(facts.bounds[0], tried=facts.relaxations)
 
 
 class EstimateResult(Printed):
@@ -99,10 +99,10 @@ def estimate_of(view: DrainView) -> EstimateResult | None:
     estimate = view.plan.estimate
     if estimate is None:
         return None
-    return EstimateResult.filled(
+    return EstimateResult.from_facts(
         estimate,
         sampled_runs=estimate.runs,
-        sampled_evictions=(estimate.part or len(view.evictions)) if estimate.runs else 0,
+        sampled_evictions=(estimate.sampled_part or len(view.evictions)) if estimate.runs else 0,
         stop_times=estimate,
         soak=view.soak,
         decides=estimate if estimate.bounds else None,
@@ -112,7 +112,7 @@ def estimate_of(view: DrainView) -> EstimateResult | None:
 class _Bound(Printed):
     called = {"binding": "name"}
 
-    binding: Scarce
+    binding: BoundKind
     subject: Text | None
     seconds: Seconds
 
@@ -124,17 +124,17 @@ class LowerBoundResult(Printed):
     called = {"binding": "name"}
 
     seconds: Seconds
-    binding: Scarce
+    binding: BoundKind
     subject: Text | None
     about: Text
     all: tuple[_Bound, ...]
 
 
 def lower_bound_of(estimate: Estimate | None) -> LowerBoundResult | None:
-    if estimate is None or not estimate.least:
+    if estimate is None or not estimate.lower_bounds:
         return None
-    binds = estimate.least[0]
-    return LowerBoundResult.filled(binds, all=estimate.least)
+    binds = estimate.lower_bounds[0]
+    return LowerBoundResult.from_facts(binds, all=estimate.lower_bounds)
 
 
 class TriedResult(Printed):
@@ -152,21 +152,21 @@ class TriedResult(Printed):
 # The options of a drain as the plan's result prints them, made from the declarations of the options.
 
 
-_HINTS: Mapping[OptionKind, Any] = {
+_JSON_TYPES: Mapping[OptionKind, Any] = {
     options.SWITCH: bool,
     options.OFF_SWITCH: bool,
     options.GRACE: Count | None,
     options.WHOLE_SECONDS: Count,
-    options.TIME: Positive | None,
+    options.STALL_TIMEOUT: PositiveCount | None,
     options.SELECTOR: Text | None,
-    options.NODES: Count | None,
+    options.NEW_NODES: Count | None,
     options.PERCENTAGE: Annotated[int, Meta(ge=1, le=100)] | None,
     options.RATE: Annotated[float, Meta(gt=0)] | None,
     options.EFFORT: Count,
     options.POD_NAMES: Annotated[Lines, Meta(extra_json_schema={"uniqueItems": True})],
     options.CODES: Texts,
     options.NAMES_IN_A_FILE: Texts,
-    AT_ONCE: Annotated[str, Meta(pattern="^((zone|nodegroup)=)?[0-9]+%?(, (zone|nodegroup)=[0-9]+%?)*$")] | None,
+    NODES_AT_ONCE_KIND: Annotated[str, Meta(pattern="^((zone|nodegroup)=)?[0-9]+%?(, (zone|nodegroup)=[0-9]+%?)*$")] | None,
 }
 """The JSON type of each kind of option."""
 
@@ -175,13 +175,13 @@ def _snake(name: str) -> str:
     return re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)
 
 
-_OPTIONS = {_snake(each.json): each for each in options_of(DrainPolicy)}
+_OPTIONS = {_snake(each.json): each for each in declared_options(DrainPolicy)}
 """By the names of the result's fields."""
 
 _PAIRS: Mapping[str, type[Printed]] = {
-    name: made_of(
+    name: define_result_type(
         f"{each.json[:1].upper()}{each.json[1:]}Entry",
-        zip(each.option.kind.pair, (Text, Positive), strict=True),
+        zip(each.option.kind.pair, (Text, PositiveCount), strict=True),
         __name__,
     )
     for name, each in _OPTIONS.items()
@@ -189,17 +189,17 @@ _PAIRS: Mapping[str, type[Printed]] = {
 }
 
 
-def _hint(name: str, kind: OptionKind) -> Any:
+def _json_type(name: str, kind: OptionKind) -> Any:
     pair: Any = _PAIRS.get(name)
     if pair is not None:
         return tuple[pair, ...]
-    return Literal[kind.choices] if kind.choices else _HINTS[kind]
+    return Literal[kind.choices] if kind.choices else _JSON_TYPES[kind]
 
 
 def _options_of(cls: type[Printed], facts: DrainPolicy) -> Printed:
-    found = {_snake(name): value for name, value in options.plain(facts).items()}
+    found = {_snake(name): value for name, value in options.json_values(facts).items()}
     pairs = {name: [pair(**each) for each in found[name]] for name, pair in _PAIRS.items()}
-    return cls.filled(**{**found, **pairs})
+    return cls.from_facts(**{**found, **pairs})
 
 
 if TYPE_CHECKING:
@@ -207,9 +207,9 @@ if TYPE_CHECKING:
     class OptionsResult(Printed): ...
 
 else:
-    OptionsResult = made_of(
+    OptionsResult = define_result_type(
         "OptionsResult",
-        [(name, _hint(name, each.option.kind)) for name, each in _OPTIONS.items()],
+        [(name, _json_type(name, each.option.kind)) for name, each in _OPTIONS.items()],
         __name__,
         __doc__="What the options allow this drain to do; null: no limit, or each pod's own.",
         descriptions={name: each.option.help for name, each in _OPTIONS.items()},
@@ -233,7 +233,7 @@ class _Option(Printed):
 
     called = {"evicted_unasked": "unasked"}
 
-    way: offers.Way
+    way: offers.ReplacementMethod
     nodes: Count
     surge: Count | None
     """The most nodes that are added at once."""

@@ -8,14 +8,14 @@ from datetime import datetime
 
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    Drawn,
-    age,
-    between,
-    columns_of,
+    TableData,
+    format_age,
+    time_between,
+    as_columns,
     name_column,
     number_column,
     text_column,
@@ -25,35 +25,35 @@ from ..outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod
 from ..result import Headroom
 from .findings import grouped
 from .plan import (
-    BUDGET_SIGN,
-    POD_SIGN,
-    TARGET_SIGN,
+    BUDGET_SYMBOLS,
+    POD_SYMBOLS,
+    TARGET_SYMBOLS,
     DrainView,
-    Sign,
-    status_of,
+    VerdictSymbol,
+    current_status,
 )
 
 UNKNOWN = "unknown"
 NONE = "-"
 
 
-OF_NODE: Mapping[str, Column] = {
+NODE_COLUMNS: Mapping[str, Column] = {
     column.title: column
     for column in (
-        Column("GROUP", drop=2),
-        Column("TYPE", drop=6),
-        Column("CAPACITY", drop=7),
+        Column("GROUP", drop_order=2),
+        Column("TYPE", drop_order=6),
+        Column("CAPACITY", drop_order=7),
         Column("ZONE"),
-        Column("KUBELET", drop=4),
+        Column("KUBELET", drop_order=4),
         Column("OS IMAGE"),
         number_column("AGE", 9),
     )
 }
 """Columns about a node by title, the same on every page and screen."""
-_WIDE = ("ZONE", "OS IMAGE")
+_WIDE_ONLY = ("ZONE", "OS IMAGE")
 
 
-def of_node(node: Node, at: datetime) -> dict[str, str]:
+def node_cells(node: Node, now: datetime) -> dict[str, str]:
     """The cells of `NODE_COLUMNS`; "" is unknown."""
     created = node.created_at
     return {
@@ -63,24 +63,24 @@ def of_node(node: Node, at: datetime) -> dict[str, str]:
         "ZONE": node.zone,
         "KUBELET": str(node.kubelet or node.kubelet_text),
         "OS IMAGE": node.os_image,
-        "AGE": "" if created is None else age(between(created, at)),
+        "AGE": "" if created is None else format_age(time_between(created, now)),
     }
 
 
-def drained(view: DrainView, full: bool = False) -> Drawn:
+def drained(view: DrainView, full: bool = False) -> TableData:
     """The targets that are drained, in order; `full` adds the columns of ``-o wide``."""
     targets = [t for t in view.targets if t.order]
-    generations = view.plan.in_generations
-    wave = number_column("GENERATION" if generations else "WAVE", short="GEN" if generations else "")
-    columns = columns_of(
+    generations = view.plan.uses_generations
+    wave = number_column("GENERATION" if generations else "WAVE", short_title="GEN" if generations else "")
+    columns = as_columns(
         number_column("#"),
         name_column("NODE"),
-        *(column for title, column in OF_NODE.items() if full or title not in _WIDE),
+        *(column for title, column in NODE_COLUMNS.items() if full or title not in _WIDE_ONLY),
         number_column("EVICTIONS"),
         number_column("LEFT"),
         *([wave] if _in_waves(view) else []),
-        number_column("EMPTY IN ROUND", short="ROUND"),
-        number_column("DONE AFTER", 3, short="DONE"),
+        number_column("EMPTY IN ROUND", short_title="ROUND"),
+        number_column("DONE AFTER", 3, short_title="DONE"),
         "VERDICT",
     )
     rows = [_drained(t, view, full) for t in targets]
@@ -97,17 +97,17 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
 
 def _drained(target: DrainTarget, view: DrainView, full: bool) -> list[str | int | Cell]:
     node = target.node
-    told = of_node(node, view.cluster.observed_at)
-    told |= {"GROUP": node.group or NONE, "KUBELET": node.kubelet_text if full else told["KUBELET"]}
+    cells = node_cells(node, view.cluster.observed_at)
+    cells |= {"GROUP": node.group or NONE, "KUBELET": node.kubelet_text if full else cells["KUBELET"]}
     return [
         target.order,
         node.name,
-        *(told[title] or UNKNOWN for title in OF_NODE if full or title not in _WIDE),
+        *(cells[title] or UNKNOWN for title in NODE_COLUMNS if full or title not in _WIDE_ONLY),
         target.evictions,
         target.left,
         *([str(target.wave)] if _in_waves(view) else []),
         str(target.finish_round) if target.finish_round else NONE,
-        duration(view.spans[node.name].done_s) if node.name in view.spans else NONE,
+        format_duration(view.spans[node.name].done_s) if node.name in view.spans else NONE,
         verdict(target),
     ]
 
@@ -116,15 +116,15 @@ def _in_waves(view: DrainView) -> bool:
     return any(target.wave > 1 for target in view.targets)
 
 
-def undrained(view: DrainView, full: bool = False) -> Drawn:
+def undrained(view: DrainView, full: bool = False) -> TableData:
     """The targets that are not drained, by name, with the reason: blockers by code and subject, or with `full` in
     words."""
-    named = {} if full else causes(view)
-    return columns_of(
+    causes_by_node = {} if full else causes(view)
+    return as_columns(
         name_column("NODE"),
-        Column("GROUP", drop=3),
-        Column("OWNER", drop=5),
-        Column("KUBELET", drop=4),
+        Column("GROUP", drop_order=3),
+        Column("OWNER", drop_order=5),
+        Column("KUBELET", drop_order=4),
         number_column("LEFT", 2),
         "VERDICT",
         text_column("WHY", 45, 6),
@@ -133,10 +133,10 @@ def undrained(view: DrainView, full: bool = False) -> Drawn:
             target.node.name,
             target.node.group or NONE,
             target.node.owner.value,
-            of_node(target.node, view.cluster.observed_at)["KUBELET"] or UNKNOWN,
+            node_cells(target.node, view.cluster.observed_at)["KUBELET"] or UNKNOWN,
             target.left,
             verdict(target),
-            "; ".join(named.get(target.node.name, target.why)),
+            "; ".join(causes_by_node.get(target.node.name, target.why)),
         ]
         for target in view.targets
         if not target.order
@@ -148,21 +148,21 @@ def causes(view: DrainView) -> dict[str, list[str]]:
     subjects: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for group in grouped(view.blockers, view):
         for node in group.nodes:
-            subjects[node][group.first.code.name].append(group.short)
+            subjects[node][group.first.code.name].append(group.short_name)
     return {
         node: [f"{code} {', '.join(names)}".rstrip() for code, names in codes.items()]
         for node, codes in subjects.items()
     }
 
 
-def budgets(view: DrainView, full: bool = False, most: int | None = None) -> Drawn:
+def budgets(view: DrainView, full: bool = False, limit: int | None = None) -> TableData:
     """Budgets, worst first, then the slowest; at most `limit` of each verdict.
 
     Only `full` includes budgets that fit, and the reasons: a budget that blocks is a finding as well.
     """
-    return columns_of(
+    return as_columns(
         name_column("BUDGET"),
-        Column("RULE", drop=2),
+        Column("RULE", drop_order=2),
         number_column("HEALTHY", 1),
         number_column("NEEDED", 1),
         number_column("ALLOWED"),
@@ -171,21 +171,21 @@ def budgets(view: DrainView, full: bool = False, most: int | None = None) -> Dra
         number_column("ROUNDS"),
         "VERDICT",
         *(["OWNER", "WHY"] if full else []),
-    ), [_budget(h, full) for h in budget_order(view, full, most)]
+    ), [_budget(h, full) for h in budget_order(view, full, limit)]
 
 
-def budget_order(view: DrainView, full: bool = False, most: int | None = None) -> list[Headroom]:
+def budget_order(view: DrainView, full: bool = False, limit: int | None = None) -> list[Headroom]:
     """The budgets in the order of the table's rows."""
     shown: list[Headroom] = []
     for verdict in BudgetVerdict:
         if full or verdict is not BudgetVerdict.FITS:
-            alike = (h for h in view.budgets if h.verdict is verdict)
-            shown += sorted(alike, key=lambda h: -h.rounds)[:most]
+            same_verdict = (h for h in view.budgets if h.verdict is verdict)
+            shown += sorted(same_verdict, key=lambda h: -h.rounds)[:limit]
     return shown
 
 
 def _budget(headroom: Headroom, full: bool) -> list[str | int | Cell]:
-    budget, status = headroom.budget, status_of(headroom.budget)
+    budget, status = headroom.budget, current_status(headroom.budget)
     word = "+".join(v.value for v in (headroom.verdict, *headroom.also)) if full else headroom.verdict.value
     healthy = f"{status.current}/{status.expected}" if status else UNKNOWN
     return [
@@ -197,13 +197,13 @@ def _budget(headroom: Headroom, full: bool) -> list[str | int | Cell]:
         f"{headroom.to_evict} of {headroom.on_targets}",
         headroom.per_round,
         str(headroom.rounds) if headroom.rounds else NONE,
-        _signed(BUDGET_SIGN[headroom.verdict], word),
+        _with_symbol(BUDGET_SYMBOLS[headroom.verdict], word),
         *([headroom.owner or UNKNOWN, headroom.why] if full else []),
     ]
 
 
-def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
-    return columns_of(
+def evictions(rows: Iterable[Eviction], view: DrainView) -> TableData:
+    return as_columns(
         number_column("#"),
         number_column("ROUND"),
         "NODE",
@@ -221,7 +221,7 @@ def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
             e.pod.key,
             view.app(e.pod) or NONE,
             e.budget or NONE,
-            duration(view.grace(e.pod)),
+            format_duration(view.grace(e.pod)),
             e.lands_on or NONE,
             e.reason,
         ]
@@ -229,13 +229,13 @@ def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
     ]
 
 
-def left(rows: Iterable[NotEvictedPod], view: DrainView) -> Drawn:
-    return columns_of("NODE", "POD", "OWNER", "VERDICT", "CODES", "REASON"), [
+def not_evicted(rows: Iterable[NotEvictedPod], view: DrainView) -> TableData:
+    return as_columns("NODE", "POD", "OWNER", "VERDICT", "CODES", "REASON"), [
         [
             row.node,
             row.pod.key,
             view.app(row.pod) or NONE,
-            _signed(POD_SIGN[row.verdict], row.verdict.value),
+            _with_symbol(POD_SYMBOLS[row.verdict], row.verdict.value),
             ",".join(row.codes) or NONE,
             row.reason,
         ]
@@ -243,15 +243,15 @@ def left(rows: Iterable[NotEvictedPod], view: DrainView) -> Drawn:
     ]
 
 
-def unread(reads: Iterable[KindRead]) -> Drawn:
-    return columns_of("KIND", "STATE", text_column("BECAUSE", 20)), [
+def not_read(reads: Iterable[KindRead]) -> TableData:
+    return as_columns("KIND", "STATE", text_column("BECAUSE", 20)), [
         [read.resource.full_name, read.state.value, read.detail or NONE] for read in reads
     ]
 
 
 def verdict(target: DrainTarget) -> Cell:
-    return _signed(TARGET_SIGN[target.verdict], target.verdict.value)
+    return _with_symbol(TARGET_SYMBOLS[target.verdict], target.verdict.value)
 
 
-def _signed(sign: Sign, word: str) -> Cell:
-    return Cell(f"{sign[0]} {word}", sign[1])
+def _with_symbol(symbol: VerdictSymbol, word: str) -> Cell:
+    return Cell(f"{symbol[0]} {word}", symbol[1])

@@ -12,39 +12,39 @@ from typing import Literal
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.markdown import Marked, code, escape
+from kubectl_eksdoc.report.markdown import MarkdownText, code_span, escape_markdown
 from kubectl_eksdoc.report.report import (
-    PLAIN,
-    Head,
-    Lines,
-    OwnFormat,
-    Points,
+    DEFAULT_BACKENDS,
+    Heading,
+    TextBlock,
+    CustomBackend,
+    BulletList,
     Report,
     Section,
-    flush,
+    flush_left,
 )
 from kubectl_eksdoc.report.result import (
     Count,
-    Difference,
+    SecondsDifference,
     FindingResult,
-    Moment,
+    Timestamp,
     Printed,
     Seconds,
     Text,
     Texts,
 )
-from kubectl_eksdoc.report.text import Look, Title, counted, listing, rfc3339, sentences
+from kubectl_eksdoc.report.text import Appearance, Title, pluralize, list_names, rfc3339, join_sentences
 
-from ..rollover_offers import HandOff
-from ..run.events import Happened, RunMoment
-from ..run.history import holds
-from ..run.result import WAITED_S
+from ..rollover_offers import NodeGroupRollover
+from ..run.events import DrainEventKind, DrainEvent
+from ..run.history import hold_spans
+from ..run.result import MIN_WAIT_S
 from . import handoffs
 from . import record as rows
 from .events import json_line
-from .findings import to_do
+from .findings import steps_section
 from .plan import NextStep
 from .record import (
     RecordCause,
@@ -53,16 +53,16 @@ from .record import (
     RecordPlacement,
     RecordPlan,
     RecordRefusal,
-    RecordView,
-    against_times,
-    asked,
-    held_by_name,
-    placed,
-    recorded,
-    requests,
-    skipped_targets,
+    DrainResultView,
+    time_difference,
+    eviction_counts,
+    budgets_held_by_name,
+    placements_text,
+    shared_fields,
+    request_counts,
+    skipped_targets_text,
 )
-from .verdict import soaked
+from .verdict import soak_note
 
 
 class Outcome(str, Enum):
@@ -80,92 +80,92 @@ class RunReport(Report):
     arguments that lead to the same cluster and to the namespace of the journal.
     """
 
-    of = "a run"
+    noun_phrase = "a run"
     formats = MappingProxyType(
         {
-            "table": PLAIN["table"],
-            "wide": PLAIN["wide"],
-            "json": OwnFormat(lambda report, look: json_line(report.result())),  # one line, like the events before it
-            "markdown": PLAIN["markdown"],
+            "table": DEFAULT_BACKENDS["table"],
+            "wide": DEFAULT_BACKENDS["wide"],
+            "json": CustomBackend(lambda report, look: json_line(report.result())),  # one line, like the events before it
+            "markdown": DEFAULT_BACKENDS["markdown"],
         }
     )
 
     run: str
-    record: RecordView
+    drain: DrainResultView
     begun_at: datetime
     ended_at: datetime
     who: str
     host: str
     stopped: str = ""
     resumed: bool = False
-    reached_by: tuple[str, ...] = ()
+    connection_args: tuple[str, ...] = ()
 
     @property
     def cluster(self) -> Cluster:
-        return self.record.cluster
+        return self.drain.cluster
 
     @property
     def tool_version(self) -> str:
-        return self.record.tool_version
+        return self.drain.tool_version
 
     @property
     def outcome(self) -> Outcome:
         if self.stopped:
             return Outcome.STOPPED
-        return Outcome.PARTIAL if self.record.not_emptied else Outcome.DONE
+        return Outcome.PARTIAL if self.drain.not_emptied else Outcome.DONE
 
     def command(self, verb: str) -> str:
         """``kubectl eksdoc drain resume RUN``, to be copied into a shell."""
-        return shlex.join(["kubectl", "eksdoc", "drain", verb, self.run, *self.reached_by])
+        return shlex.join(["kubectl", "eksdoc", "drain", verb, self.run, *self.connection_args])
 
     @property
-    def steps(self) -> tuple[NextStep, ...]:
+    def next_steps(self) -> tuple[NextStep, ...]:
         """What the user can do next, for this outcome."""
-        back = NextStep(
+        rollback_step = NextStep(
             "Take the cordons back, of this run alone; pods do not move back by themselves", self.command("rollback")
         )
         if self.outcome is Outcome.STOPPED:
-            return (NextStep("Go on from here, on any machine", self.command("resume")), back)
+            return (NextStep("Go on from here, on any machine", self.command("resume")), rollback_step)
         if self.outcome is Outcome.PARTIAL:
-            return (NextStep("Fix what was in the way, then resume", self.command("resume")), back)
-        return (back,)
+            return (NextStep("Fix what was in the way, then resume", self.command("resume")), rollback_step)
+        return (rollback_step,)
 
     def sections(self, full: bool) -> Iterator[Section | None]:
-        record = self.record
-        yield Head(verdict(self))
-        yield rows.nodes(record)
-        yield rows.not_emptied(record)
-        yield Lines(None, [flush(text, 0) for text in (placed(record), skipped_targets(record)) if text])
-        yield rows.placements(record) if full else None
-        yield rows.refusals(record)
-        yield rows.pending(record)
-        yield Points(AGAINST, against_plan(self))
+        drain = self.drain
+        yield Heading(run_summary(self))
+        yield rows.nodes(drain)
+        yield rows.not_emptied(drain)
+        yield TextBlock(None, [flush_left(text, 0) for text in (placements_text(drain), skipped_targets_text(drain)) if text])
+        yield rows.placements(drain) if full else None
+        yield rows.refusals(drain)
+        yield rows.pending(drain)
+        yield BulletList(PLAN_COMPARISON, plan_differences(self))
         yield handoffs.section(self._handoffs, full)
-        yield to_do(Title("Next"), self.steps)
+        yield steps_section(Title("Next"), self.next_steps)
 
-    def ticket(self, most: int) -> Iterator[Section]:
-        record = self.record
-        by = f"run {code(self.run)} · by {escape(self.who)} on {escape(self.host)}"
-        when = f"{rfc3339(self.begun_at)} to {rfc3339(self.ended_at)}"
-        yield Head(verdict(self), [Marked(f"{by} · {when}")], "Drain of")
-        yield Points(AGAINST, against_plan(self))
-        yield rows.nodes(record)
-        yield rows.chart(record)
-        yield rows.not_emptied(record, most)
-        said = [text for text in (placed(record), skipped_targets(record)) if text]
-        yield Points("Placements", said)
-        yield replace(rows.placements(record), title=Title("" if said else "Placements"))
-        yield rows.refusals(record)
-        yield rows.pending(record)
-        yield handoffs.written(self._handoffs, most)
-        yield to_do(Title("Next"), self.steps)
-        yield rows.moments(record)
+    def ticket(self, max_rows: int) -> Iterator[Section]:
+        drain = self.drain
+        run_text = f"run {code_span(self.run)} · by {escape_markdown(self.who)} on {escape_markdown(self.host)}"
+        time_text = f"{rfc3339(self.begun_at)} to {rfc3339(self.ended_at)}"
+        yield Heading(run_summary(self), [MarkdownText(f"{run_text} · {time_text}")], "Drain of")
+        yield BulletList(PLAN_COMPARISON, plan_differences(self))
+        yield rows.nodes(drain)
+        yield rows.chart(drain)
+        yield rows.not_emptied(drain, max_rows)
+        placement_texts = [text for text in (placements_text(drain), skipped_targets_text(drain)) if text]
+        yield BulletList("Placements", placement_texts)
+        yield replace(rows.placements(drain), title=Title("" if placement_texts else "Placements"))
+        yield rows.refusals(drain)
+        yield rows.pending(drain)
+        yield handoffs.written(self._handoffs, max_rows)
+        yield steps_section(Title("Next"), self.next_steps)
+        yield rows.events_table(drain)
 
     @property
-    def _handoffs(self) -> list[HandOff]:
+    def _handoffs(self) -> list[NodeGroupRollover]:
         """Only for a drain that is done: the plan's texts are about that."""
-        planned = self.record.planned.handoffs if self.outcome is Outcome.DONE else ()
-        return [handoff.once_drained for handoff in planned]
+        handoffs = self.drain.plan_view.handoffs if self.outcome is Outcome.DONE else ()
+        return [handoff.after_drain for handoff in handoffs]
 
     def result(self) -> RunResult:
         return RunResult.of(self)
@@ -174,91 +174,91 @@ class RunReport(Report):
 # A run in sentences: what happened, compared with the plan.
 
 
-_MOST_NAMES = 4
+_MAX_NAMES = 4
 
-_BESIDES = {
-    Happened.ADOPTED: "left to others who drain it",
-    Happened.LOST: "gone from the cluster",
+_NODES_NOT_DRAINED = {
+    DrainEventKind.ADOPTED: "left to others who drain it",
+    DrainEventKind.LOST: "gone from the cluster",
 }
 
 
-def verdict(view: RunReport) -> str:
+def run_summary(report: RunReport) -> str:
     """``Drained: 12 of 12 nodes emptied by 175 evictions in 1m04s; planned: about 1m08s (p95 1m50s).``"""
-    record = view.record
-    total, undone = len(record.nodes), len(record.not_emptied)
-    by = "," if undone else " by"  # evictions did not empty a node that is not empty
-    counts = f"{total - undone} of {counted(total, 'node')} emptied{by} {asked(record) or 'no eviction'}"
-    paused_s = record.record.paused_s
-    drain_s, ready_s = record.record.drain_s, record.record.ready_s
-    took = f"in {duration(drain_s)}" + (f" ({duration(paused_s)} of it paused)" if paused_s else "")
-    if ready_s >= WAITED_S and view.outcome is not Outcome.STOPPED and not record.record.unready:
-        took = f"{took}, their replacements Ready {duration(ready_s)} later"
-    if view.outcome is Outcome.STOPPED:
-        return sentences(f"Stopped: {view.stopped}", f"{counts} {took}; {_planned(view)}")
-    head = "Drained" if view.outcome is Outcome.DONE else "Drained in part"
-    return f"{head}: {counts} {took}; {_planned(view)}."
+    drain = report.drain
+    total, not_emptied = len(drain.nodes), len(drain.not_emptied)
+    by = "," if not_emptied else " by"  # evictions did not empty a node that is not empty
+    counts = f"{total - not_emptied} of {pluralize(total, 'node')} emptied{by} {eviction_counts(drain) or 'no eviction'}"
+    paused_s = drain.drain_result.paused_s
+    drain_s, ready_s = drain.drain_result.drain_s, drain.drain_result.ready_s
+    duration_text = f"in {format_duration(drain_s)}" + (f" ({format_duration(paused_s)} of it paused)" if paused_s else "")
+    if ready_s >= MIN_WAIT_S and report.outcome is not Outcome.STOPPED and not drain.drain_result.unready:
+        duration_text = f"{duration_text}, their replacements Ready {format_duration(ready_s)} later"
+    if report.outcome is Outcome.STOPPED:
+        return join_sentences(f"Stopped: {report.stopped}", f"{counts} {duration_text}; {_planned_text(report)}")
+    outcome_text = "Drained" if report.outcome is Outcome.DONE else "Drained in part"
+    return f"{outcome_text}: {counts} {duration_text}; {_planned_text(report)}."
 
 
-AGAINST = Title("Against the plan")
+PLAN_COMPARISON = Title("Against the plan")
 
 
-def against_plan(view: RunReport) -> tuple[str, ...]:
+def plan_differences(report: RunReport) -> tuple[str, ...]:
     """Estimate against actual, and everything else that differs from the plan, in sentences."""
-    return tuple(_differences(view)) or ("All went as planned.",)
+    return tuple(_differences(report)) or ("All went as planned.",)
 
 
-def _differences(view: RunReport) -> Iterator[str]:
-    record, estimate = view.record, view.record.plan.estimate
-    if view.resumed:
+def _differences(report: RunReport) -> Iterator[str]:
+    drain, estimate = report.drain, report.drain.plan.estimate
+    if report.resumed:
         yield "This part of the run was planned again when it was resumed: times and counts are from then."
-    if estimate is not None and not record.record.undone and view.outcome is Outcome.DONE and record.evictions:
-        took_s, speed = record.record.drain_s - record.waited_s, record.cluster.identity.speed
-        without = " (without its pause)" if record.record.paused_s else ""
+    if estimate is not None and not drain.drain_result.undone and report.outcome is Outcome.DONE and drain.evictions:
+        took_s, speed = drain.drain_result.drain_s - drain.waited_s, drain.cluster.identity.speed
+        pause_note = " (without its pause)" if drain.drain_result.paused_s else ""
         yield (
             f"Not compared with p50: the cluster plays {speed:g} times as fast."
             if speed != 1.0
-            else f"It took{without} {against_times(estimate.p50_s, estimate.p95_s, took_s, record.record.causes)}."
+            else f"It took{pause_note} {time_difference(estimate.p50_s, estimate.p95_s, took_s, drain.drain_result.causes)}."
         )
-    if undone := [node.name for node in record.not_emptied if not node.seen_empty]:
-        yield f"Not emptied: {listing(undone, _MOST_NAMES, Look())}."
-    if empty := [node.name for node in record.not_emptied if node.seen_empty]:
-        yield f"Seen empty, and not checked again before it ended: {listing(empty, _MOST_NAMES, Look())}."
-    if refused := record.history.refusals:
-        yield f"{requests(record.evictions, refused)}."
-    if said := held_by_name(record):
-        yield said
-    if record.record.re_evicted:
-        yield f"Evicted more than once, by name: {listing(record.record.re_evicted, _MOST_NAMES, Look())}."
-    if waiting := [each.pod for each in record.pending if not each.before]:
-        yield f"Without a node at the end: {listing(waiting, _MOST_NAMES, Look())}."
-    if coming := [each.pod for each in record.record.coming]:
-        when = f"{duration(record.record.ready_s)} after the last node was done" if record.record.unready else ""
-        yield f"Not Ready {when or 'at the end, or not yet'}: {listing(coming, _MOST_NAMES, Look())}."
-    if (held := _held(record.moments, record.ended_s)) is not None:
-        yield held
-    for what, said in _BESIDES.items():
-        if found := record.happened(what):
-            subjects = dict.fromkeys(moment.subject for moment in found)
-            yield f"{listing(subjects, _MOST_NAMES, Look())}: {said} ({found[0].why})."
+    if not_emptied := [node.name for node in drain.not_emptied if not node.seen_empty]:
+        yield f"Not emptied: {list_names(not_emptied, _MAX_NAMES, Appearance())}."
+    if seen_empty := [node.name for node in drain.not_emptied if node.seen_empty]:
+        yield f"Seen empty, and not checked again before it ended: {list_names(seen_empty, _MAX_NAMES, Appearance())}."
+    if refused := drain.history.refusals:
+        yield f"{request_counts(drain.evictions, refused)}."
+    if text := budgets_held_by_name(drain):
+        yield text
+    if drain.drain_result.re_evicted:
+        yield f"Evicted more than once, by name: {list_names(drain.drain_result.re_evicted, _MAX_NAMES, Appearance())}."
+    if pending_pods := [each.pod for each in drain.pending if not each.before]:
+        yield f"Without a node at the end: {list_names(pending_pods, _MAX_NAMES, Appearance())}."
+    if not_ready := [each.pod for each in drain.drain_result.coming]:
+        time_text = f"{format_duration(drain.drain_result.ready_s)} after the last node was done" if drain.drain_result.unready else ""
+        yield f"Not Ready {time_text or 'at the end, or not yet'}: {list_names(not_ready, _MAX_NAMES, Appearance())}."
+    if (held_text := _held_text(drain.moments, drain.ended_s)) is not None:
+        yield held_text
+    for kind, text in _NODES_NOT_DRAINED.items():
+        if events := drain.events_of(kind):
+            subjects = dict.fromkeys(moment.subject for moment in events)
+            yield f"{list_names(subjects, _MAX_NAMES, Appearance())}: {text} ({events[0].why})."
 
 
-def _held(moments: Sequence[RunMoment], ended_s: float) -> str | None:
+def _held_text(events: Sequence[DrainEvent], ended_s: float) -> str | None:
     """``It was held back for 40s (the user paused it).``, or None."""
-    spans = holds(moments, ended_s)
+    spans = hold_spans(events, ended_s)
     if not spans:
         return None
-    why = dict.fromkeys(moment.why for moment in moments if moment.what is Happened.HELD)
-    still = ", to its end" if spans[-1][1] >= ended_s else ""
-    often = f" {counted(len(spans), 'time')}," if len(spans) > 1 else ""
-    held = duration(sum(until_s - since_s for since_s, until_s in spans))
-    return f"It was held back{often} for {held}{still} ({listing(why, _MOST_NAMES, Look(), '; ')})."
+    reasons = dict.fromkeys(moment.why for moment in events if moment.what is DrainEventKind.HELD)
+    until_end = ", to its end" if spans[-1][1] >= ended_s else ""
+    count_text = f" {pluralize(len(spans), 'time')}," if len(spans) > 1 else ""
+    total = format_duration(sum(end_s - start_s for start_s, end_s in spans))
+    return f"It was held back{count_text} for {total}{until_end} ({list_names(reasons, _MAX_NAMES, Appearance(), '; ')})."
 
 
-def _planned(view: RunReport) -> str:
-    estimate = view.record.plan.estimate
+def _planned_text(report: RunReport) -> str:
+    estimate = report.drain.plan.estimate
     if estimate is None:
         return "the plan did not tell how long it takes"
-    return f"planned: about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){soaked(view.record.soak)}"
+    return f"planned: about {format_duration(estimate.p50_s)} (p95 {format_duration(estimate.p95_s)}){soak_note(report.drain.soak)}"
 
 
 # The result of a run: the last line of ``-o json``. The events are printed before, line by line. null: unknown or did
@@ -268,27 +268,27 @@ def _planned(view: RunReport) -> str:
 class _Errors(Printed):
     """Seconds by which the run took longer than the plan's figures."""
 
-    p50: Difference
-    p95: Difference
-    lower_bound: Difference | None
+    p50: SecondsDifference
+    p95: SecondsDifference
+    lower_bound: SecondsDifference | None
     causes: tuple[RecordCause, ...]
     """By how many seconds each cause made the run longer than p50, or shorter (negative)."""
 
 
-def _late_s(view: RecordView) -> float | None:
+def _late_s(view: DrainResultView) -> float | None:
     return view.late_s if view.cluster.identity.speed == 1.0 else None
 
 
-def _errors(view: RecordView) -> _Errors | None:
+def _errors(view: DrainResultView) -> _Errors | None:
     estimate, late_s = view.plan.estimate, _late_s(view)
     if estimate is None or late_s is None:
         return None
     took_s = estimate.p50_s + late_s
-    return _Errors.filled(
+    return _Errors.from_facts(
         p50=late_s,
         p95=took_s - estimate.p95_s,
-        lower_bound=took_s - estimate.least[0].seconds if estimate.least else None,
-        causes=view.record.causes.items(),
+        lower_bound=took_s - estimate.lower_bounds[0].seconds if estimate.lower_bounds else None,
+        causes=view.drain_result.causes.items(),
     )
 
 
@@ -314,12 +314,12 @@ class RunResult(CommandResult):
     """Whether it was begun before: then the nodes that were not drained were planned again."""
     who: Text
     host: Text
-    begun_at: Moment
-    ended_at: Moment
+    begun_at: Timestamp
+    ended_at: Timestamp
     plan: RecordPlan
     ended_seconds: Seconds
     """When the run ended: readySeconds after the last node was done."""
-    late_seconds: Difference | None
+    late_seconds: SecondsDifference | None
     """How much longer it took than the plan's p50; negative: sooner. null where the plan or the run has no end, and for
     a rehearsal that is served faster than real time."""
     errors: _Errors | None
@@ -356,15 +356,15 @@ class RunResult(CommandResult):
 
     @classmethod
     def of(cls, facts: RunReport) -> RunResult:
-        view = facts.record
-        return cls.filled(
+        view = facts.drain
+        return cls.from_facts(
             facts,
             view,
-            view.record,
+            view.drain_result,
             errors=_errors(view),
             late_seconds=_late_s(view),
-            not_ready=view.record.unready,
-            against_plan=against_plan(facts),
-            next=facts.steps,
-            **recorded(view),
+            not_ready=view.drain_result.unready,
+            against_plan=plan_differences(facts),
+            next=facts.next_steps,
+            **shared_fields(view),
         )

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class Happened(str, Enum):
+class DrainEventKind(str, Enum):
     """Of a node: cordoned, cordoned-only (a target that is not drained), begun (its first eviction may be requested),
     empty (no pod is left that is evicted), done (it was found empty twice), left-alone (a pod stays on it, and the
     drain continues with other nodes), lost (it is not in the cluster any more), adopted (another client drains it, and
@@ -52,36 +52,36 @@ class Happened(str, Enum):
     BEFALLEN = "befallen"
 
 
-ASKED = (Happened.EVICTED, Happened.RESTARTED, Happened.DELETED)
+REMOVAL_EVENTS = (DrainEventKind.EVICTED, DrainEventKind.RESTARTED, DrainEventKind.DELETED)
 """Events of pods whose removal was requested and accepted."""
 
 THE_DRAIN = "the drain"
 """Subject of an event that concerns no single node or pod."""
 
-WENT_WRONG = frozenset(
+PROBLEM_EVENTS = frozenset(
     (
-        Happened.REFUSED,
-        Happened.KEPT,
-        Happened.LEFT_ALONE,
-        Happened.LOST,
-        Happened.ADOPTED,
-        Happened.HELD,
-        Happened.STOPPED,
-        Happened.HELD_BY_NAME,
-        Happened.WARNED,
-        Happened.MISSING,
-        Happened.BEFALLEN,
+        DrainEventKind.REFUSED,
+        DrainEventKind.KEPT,
+        DrainEventKind.LEFT_ALONE,
+        DrainEventKind.LOST,
+        DrainEventKind.ADOPTED,
+        DrainEventKind.HELD,
+        DrainEventKind.STOPPED,
+        DrainEventKind.HELD_BY_NAME,
+        DrainEventKind.WARNED,
+        DrainEventKind.MISSING,
+        DrainEventKind.BEFALLEN,
     )
 )
 """Events that show a problem."""
 
 
-class RunMoment(NamedTuple):
+class DrainEvent(NamedTuple):
     """`at_s` from the start of the drain; `subject` is a node, or a pod (ns/name), `node` the pod's node. `why` of a
     refusal: the server's cause, or its message; of a fault: its effect on the subject."""
 
     at_s: float
-    what: Happened
+    what: DrainEventKind
     subject: str
     node: str = ""
     why: str = ""

@@ -10,10 +10,10 @@ from math import inf
 from kubectl_eksdoc.model.nodes import Pod
 
 from ..outcome import Eviction
-from ..policy import burst
+from ..policy import burst_size
 from ..result import DrainPlan
-from .answers import SOON_S, Next, Reading, RunTrouble
-from .pod_evictions import REFUSED_S, ObservedState, PodPursuit
+from .answers import CONFLICT_RETRY_S, FollowUp, ResponseMeaning, RunTrouble
+from .pod_evictions import REFUSAL_TRUSTED_S, ObservedState, PodEviction
 from .stall_timeouts import StallTimeout
 from .state import Timers
 
@@ -25,20 +25,20 @@ from .state import Timers
 # cell rate algorithm (ITU-T I.371): a token bucket that stores only the time at which the next request is due.
 
 
-LOWEST = 0.1
+MIN_RATE = 0.1
 """Evictions per second: responses do not lower the rate below this."""
 
-HIGHEST = 20
+MAX_UNLIMITED_RATE = 20
 """Evictions per second: the assumed rate of an unlimited run when the server throttles. It is client-go's own limit for
 the controllers that create the replacements (kube-controller-manager's 20 QPS)."""
 
-ENOUGH = 100.0
+UNLIMITED_ABOVE = 100.0
 """Evictions per second: above this rate the limit is removed again if the user set none."""
 
-ONCE_S = 1.0
+SLOWDOWN_INTERVAL_S = 1.0
 """Requests that were sent together are refused together: they halve the rate only once in this time."""
 
-RISES = 0.1
+RATE_INCREASE = 0.1
 """Increase per second, as a share of the rate before the server throttled."""
 
 
@@ -51,10 +51,10 @@ class EvictionRate:
         self._ceiling = limit or inf  # the rate to return to; without a limit, the rate when the server throttled
         self._rate = self._ceiling
         self._due_s = 0.0  # when the next one is due, without bursts
-        self._quiet_s = 0.0  # until when the server asked to wait
+        self._paused_until_s = 0.0  # until when the server asked to wait
         self._slowed_s = -inf
         self._raised_s = 0.0
-        self._latest: deque[float] = deque(maxlen=HIGHEST)  # request times
+        self._request_times: deque[float] = deque(maxlen=MAX_UNLIMITED_RATE)  # request times
 
     @property
     def rate(self) -> float | None:
@@ -65,46 +65,46 @@ class EvictionRate:
     def next_s(self) -> float:
         """From when on another eviction may be requested."""
         if self._rate == inf:
-            return self._quiet_s
-        return max(self._due_s - (burst(self._rate) - 1) / self._rate, self._quiet_s)
+            return self._paused_until_s
+        return max(self._due_s - (burst_size(self._rate) - 1) / self._rate, self._paused_until_s)
 
-    def asked(self, now_s: float) -> None:
+    def record_request(self, now_s: float) -> None:
         """Record a request."""
-        self._latest.append(now_s)
+        self._request_times.append(now_s)
         if self._rate != inf:
             self._due_s = max(now_s, self._due_s) + 1 / self._rate
 
-    def answered(self, reading: Reading, now_s: float) -> None:
-        if reading.trouble is RunTrouble.THROTTLED or (
-            reading.trouble is RunTrouble.SERVER and reading.after_s > SOON_S
+    def handle_response(self, meaning: ResponseMeaning, now_s: float) -> None:
+        if meaning.trouble is RunTrouble.THROTTLED or (
+            meaning.trouble is RunTrouble.SERVER and meaning.retry_after_s > CONFLICT_RETRY_S
         ):
-            self._quiet_s = max(self._quiet_s, now_s + reading.after_s)
-        if reading.trouble in (RunTrouble.THROTTLED, RunTrouble.SERVER):
+            self._paused_until_s = max(self._paused_until_s, now_s + meaning.retry_after_s)
+        if meaning.trouble in (RunTrouble.THROTTLED, RunTrouble.SERVER):
             self._slow_down(now_s)
-        elif reading.next in (Next.LEAVES, Next.GONE) and self._rate < self._ceiling:
+        elif meaning.follow_up in (FollowUp.ACCEPTED, FollowUp.GONE) and self._rate < self._ceiling:
             self._speed_up(now_s)
 
     def _slow_down(self, now_s: float) -> None:
         self._raised_s = now_s
-        if now_s - self._slowed_s < ONCE_S:
+        if now_s - self._slowed_s < SLOWDOWN_INTERVAL_S:
             return
         self._slowed_s = now_s
         if self._ceiling == inf:
-            lately = sum(now_s - asked_s <= ONCE_S for asked_s in self._latest)
-            self._ceiling = self._rate = float(max(1, lately))
+            recent = sum(now_s - requested_s <= SLOWDOWN_INTERVAL_S for requested_s in self._request_times)
+            self._ceiling = self._rate = float(max(1, recent))
             self._due_s = now_s
-        self._rate = max(self._rate / 2, min(LOWEST, self._ceiling))
+        self._rate = max(self._rate / 2, min(MIN_RATE, self._ceiling))
 
     def _speed_up(self, now_s: float) -> None:
         """Raise the rate by the time since the last raise, at most one second's worth: few requests tell little."""
-        self._rate += RISES * self._ceiling * min(now_s - self._raised_s, 1.0)
+        self._rate += RATE_INCREASE * self._ceiling * min(now_s - self._raised_s, 1.0)
         self._raised_s = now_s
         if self._rate < self._ceiling:
             return
         self._rate = self._ceiling
         if not self._limit:
             self._ceiling *= 2
-            if self._ceiling > ENOUGH:
+            if self._ceiling > UNLIMITED_ABOVE:
                 self._ceiling = self._rate = inf
 
 
@@ -116,21 +116,21 @@ class EvictionRate:
 # surge inflates budgets).
 
 
-UNSEEN_S = 5.0
+STATUS_TRUSTED_S = 5.0
 """After this time a status that does not show an eviction is trusted: its change was reported, or will not be."""
 
-RETURNS_S = 60.0
+MAX_OUTSTANDING_S = 60.0
 """How long after its request an eviction counts as outstanding at most, while the budget itself allows more."""
 
 
-class _Out:
+class _OutstandingEviction:
     """One outstanding eviction."""
 
-    __slots__ = ("asked_s", "counted", "eviction")
+    __slots__ = ("requested_s", "counted", "eviction")
 
-    def __init__(self, eviction: Eviction, asked_s: float) -> None:
+    def __init__(self, eviction: Eviction, requested_s: float) -> None:
         self.eviction = eviction
-        self.asked_s = asked_s
+        self.requested_s = requested_s
         self.counted = False  # whether the budget's status is known to include it
 
 
@@ -138,61 +138,61 @@ class EvictionLedger:
     """Mutable. `slots`: for each limit (budgets by ns/name) how many evictions of this run may be outstanding at
     once."""
 
-    def __init__(self, slots: Mapping[str, int], seen: ObservedState) -> None:
+    def __init__(self, slots: Mapping[str, int], observed: ObservedState) -> None:
         self._slots = dict(slots)
-        self._seen = seen
-        self._out: dict[str, dict[str, _Out]] = defaultdict(dict)  # by limit and UID, oldest first
+        self._observed = observed
+        self._outstanding: dict[str, dict[str, _OutstandingEviction]] = defaultdict(dict)  # by limit and UID, oldest first
         self._limits_of: dict[str, tuple[str, ...]] = {}  # by the UID of the owner whose pods use them
-        self._were_ready: set[str] = {pod.uid for pod in seen.pods() if pod.ready}
+        self._were_ready: set[str] = {pod.uid for pod in observed.pods() if pod.ready}
 
-    def expect(self, evictions: Sequence[Eviction]) -> None:
+    def add_planned(self, evictions: Sequence[Eviction]) -> None:
         """Add planned evictions: replacements of their pods are recognised by the owner."""
         for eviction in evictions:
             if eviction.pod.owner is not None and eviction.limits:
                 self._limits_of[eviction.pod.owner.uid] = eviction.limits
 
-    def add(self, slots: Mapping[str, int]) -> None:
+    def add_slots(self, slots: Mapping[str, int]) -> None:
         """Add slots of new limits. Known limits keep theirs, which were planned while no eviction was outstanding."""
         self._slots = {**slots, **self._slots}
 
-    def may(self, eviction: Eviction, now_s: float) -> bool:
+    def has_room(self, eviction: Eviction, now_s: float) -> bool:
         return all(self.room(limit, now_s) > 0 for limit in eviction.limits)
 
     def room(self, limit: str, now_s: float) -> int:
         """Return how many more evictions may be requested."""
-        out = self._out.get(limit, {})
-        budget = self._seen.budgets.get(limit)
+        outstanding = self._outstanding.get(limit, {})
+        budget = self._observed.budgets.get(limit)
         if budget is None:
-            return self._slots.get(limit, 1) - len(out)
+            return self._slots.get(limit, 1) - len(outstanding)
         if budget.observed_generation < budget.generation:
             return 0
-        unseen = ours = 0
-        for each in out.values():
-            waited_s = now_s - each.asked_s
-            each.counted = each.counted or self._is_counted(limit, each) or waited_s >= UNSEEN_S
-            unseen += not each.counted
-            ours += waited_s < RETURNS_S
-        return min(budget.status.allowed - unseen, self._slots.get(limit, 1) - ours)
+        uncounted = own = 0
+        for entry in outstanding.values():
+            waited_s = now_s - entry.requested_s
+            entry.counted = entry.counted or self._is_counted(limit, entry) or waited_s >= STATUS_TRUSTED_S
+            uncounted += not entry.counted
+            own += waited_s < MAX_OUTSTANDING_S
+        return min(budget.status.allowed - uncounted, self._slots.get(limit, 1) - own)
 
-    def changes_s(self, limit: str, now_s: float) -> float:
+    def next_room_s(self, limit: str, now_s: float) -> float:
         """Return when the limit may have more room because time passes; infinity if it does not."""
-        if limit not in self._seen.budgets:
+        if limit not in self._observed.budgets:
             return inf
-        times = [each.asked_s + UNSEEN_S for each in self._out[limit].values() if not each.counted]
-        times += [each.asked_s + RETURNS_S for each in self._out[limit].values()]
+        times = [each.requested_s + STATUS_TRUSTED_S for each in self._outstanding[limit].values() if not each.counted]
+        times += [each.requested_s + MAX_OUTSTANDING_S for each in self._outstanding[limit].values()]
         return min((each for each in times if each > now_s), default=inf)
 
-    def take(self, eviction: Eviction, now_s: float) -> None:
+    def reserve(self, eviction: Eviction, now_s: float) -> None:
         """Count an eviction as outstanding from `now_s`; infinity: its request time is not known yet."""
         for limit in eviction.limits:
-            self._out[limit][eviction.pod.uid] = _Out(eviction, now_s)
+            self._outstanding[limit][eviction.pod.uid] = _OutstandingEviction(eviction, now_s)
 
-    def give_back(self, eviction: Eviction) -> None:
+    def release(self, eviction: Eviction) -> None:
         """Release the slots of an eviction that was refused."""
         for limit in eviction.limits:
-            self._out[limit].pop(eviction.pod.uid, None)
+            self._outstanding[limit].pop(eviction.pod.uid, None)
 
-    def ready(self, pod: Pod) -> tuple[str, ...]:
+    def handle_ready_pod(self, pod: Pod) -> tuple[str, ...]:
         """Handle a Ready pod: if it was not Ready before, it replaces the oldest outstanding eviction of its owner.
 
         Returns the limits that may have more room now.
@@ -204,104 +204,104 @@ class EvictionLedger:
             return ()
         self._were_ready.add(pod.uid)
         for limit in limits:
-            out = self._out[limit]
-            found = next((uid for uid, each in out.items() if each.eviction.pod.owner == pod.owner), None)
-            if found is not None:
-                del out[found]
+            outstanding = self._outstanding[limit]
+            replaced_uid = next((uid for uid, each in outstanding.items() if each.eviction.pod.owner == pod.owner), None)
+            if replaced_uid is not None:
+                del outstanding[replaced_uid]
         return limits
 
-    def _is_counted(self, limit: str, out: _Out) -> bool:
-        pod, budget = out.eviction.pod, self._seen.budgets[limit]
-        told = self._seen.version(limit)
-        if not told:
+    def _is_counted(self, limit: str, outstanding: _OutstandingEviction) -> bool:
+        pod, budget = outstanding.eviction.pod, self._observed.budgets[limit]
+        version = self._observed.version(limit)
+        if not version:
             return False
         if pod.name in budget.disrupted:
             return True
-        now = self._seen.pod(pod.uid)
-        return (now is None or now.deleting) and told > self._seen.version(pod.uid)
+        observed_pod = self._observed.pod(pod.uid)
+        return (observed_pod is None or observed_pod.deleting) and version > self._observed.version(pod.uid)
 
 
 class EvictionRequests:
     """Mutable. Its methods return the nodes that must be checked again. `stall_timeout` knows how long each pod has
     waited, `ledger` which slots are taken, and `rate_limit` how many evictions the server can take."""
 
-    def __init__(self, plan: DrainPlan, seen: ObservedState, blocked_s: float) -> None:
-        self._seen = seen
-        self.patience = StallTimeout(seen, blocked_s)
-        self.ledger = EvictionLedger(plan.slots, seen)
-        self.ledger.expect(plan.evictions)
+    def __init__(self, plan: DrainPlan, observed: ObservedState, blocked_s: float) -> None:
+        self._observed = observed
+        self.stall_timeout = StallTimeout(observed, blocked_s)
+        self.ledger = EvictionLedger(plan.slots, observed)
+        self.ledger.add_planned(plan.evictions)
         self._waiting: dict[str, set[str]] = defaultdict(set)  # by limit: nodes with pods that wait for it
         self._timers = Timers()  # of limits
-        self.pace = EvictionRate(plan.policy.evictions_per_second)
-        self._paced: set[str] = set()  # nodes with pods that wait only for the rate
+        self.rate_limit = EvictionRate(plan.policy.evictions_per_second)
+        self._waiting_for_rate: set[str] = set()  # nodes with pods that wait only for the rate
 
     @property
     def next_s(self) -> float:
-        return min(self._timers.next_s, self.pace.next_s if self._paced else inf)
+        return min(self._timers.next_s, self.rate_limit.next_s if self._waiting_for_rate else inf)
 
     @property
     def rate(self) -> float | None:
         """Current evictions per second; None: unlimited."""
-        return self.pace.rate
+        return self.rate_limit.rate
 
-    def due(self, now_s: float) -> set[str]:
+    def due_nodes(self, now_s: float) -> set[str]:
         """Return the nodes with pods whose limits, or the rate, may have room now."""
-        found = self._of(self._timers.due(now_s))
-        if self.pace.next_s <= now_s:
-            found, self._paced = found | self._paced, set()
-        return found
+        nodes = self._waiting_nodes(self._timers.due(now_s))
+        if self.rate_limit.next_s <= now_s:
+            nodes, self._waiting_for_rate = nodes | self._waiting_for_rate, set()
+        return nodes
 
-    def expect(self, evictions: Sequence[Eviction], slots: Mapping[str, int]) -> None:
+    def add_planned(self, evictions: Sequence[Eviction], slots: Mapping[str, int]) -> None:
         """Add planned evictions; `slots` of new limits."""
-        self.ledger.add(slots)
-        self.ledger.expect(evictions)
+        self.ledger.add_slots(slots)
+        self.ledger.add_planned(evictions)
 
-    def ready(self, pod: Pod, now_s: float) -> set[str]:
+    def handle_ready_pod(self, pod: Pod, now_s: float) -> set[str]:
         """Handle a Ready pod."""
-        limits = self.ledger.ready(pod)
+        limits = self.ledger.handle_ready_pod(pod)
         for limit in limits:
-            self.patience.moved(limit, now_s)
-        return self._of(limits)
+            self.stall_timeout.record_change(limit, now_s)
+        return self._waiting_nodes(limits)
 
-    def moved(self, budget: str, now_s: float) -> set[str]:
+    def handle_budget_change(self, budget: str, now_s: float) -> set[str]:
         """Handle an update or the deletion of a budget."""
-        self.patience.told_one(budget, now_s)
-        return self._of((budget,))
+        self.stall_timeout.handle_budget(budget, now_s)
+        return self._waiting_nodes((budget,))
 
-    def free(self, pursuit: PodPursuit) -> set[str]:
+    def release(self, eviction: PodEviction) -> set[str]:
         """Release the slots of a pod that was not evicted after all."""
-        self.ledger.give_back(pursuit.eviction)
-        return self._of(pursuit.eviction.limits)
+        self.ledger.release(eviction.planned)
+        return self._waiting_nodes(eviction.planned.limits)
 
-    def chosen(self, pursuits: Iterable[PodPursuit], now_s: float) -> Iterator[PodPursuit]:
+    def select(self, evictions: Iterable[PodEviction], now_s: float) -> Iterator[PodEviction]:
         """Yield the pods to evict now, out of those that are due."""
-        for pursuit in sorted(pursuits, key=lambda each: each.eviction.position):
-            if pursuit.not_before_s > now_s:
+        for eviction in sorted(evictions, key=lambda each: each.planned.position):
+            if eviction.not_before_s > now_s:
                 continue
-            version = self._seen.version(pursuit.eviction.budget)
-            if pursuit.stays_refused(version, now_s) or not self.ledger.may(pursuit.eviction, now_s):
-                self._wait(pursuit, now_s)
+            version = self._observed.version(eviction.planned.budget)
+            if eviction.would_be_refused(version, now_s) or not self.ledger.has_room(eviction.planned, now_s):
+                self._wait_for_limits(eviction, now_s)
                 continue
-            if self.pace.next_s > now_s:
+            if self.rate_limit.next_s > now_s:
                 # Its limits have room: it blocks no other pod meanwhile.
-                self._paced.add(pursuit.eviction.node)
-                self.patience.waits_for_pace(pursuit, now_s)
+                self._waiting_for_rate.add(eviction.planned.node)
+                self.stall_timeout.start_waiting_for_rate(eviction, now_s)
                 continue
-            self.pace.asked(now_s)
-            self.patience.paced(pursuit, now_s)
-            self.ledger.take(pursuit.eviction, now_s)
-            pursuit.asked(version, now_s)
-            yield pursuit
+            self.rate_limit.record_request(now_s)
+            self.stall_timeout.stop_waiting_for_rate(eviction, now_s)
+            self.ledger.reserve(eviction.planned, now_s)
+            eviction.mark_requested(version, now_s)
+            yield eviction
 
-    def _wait(self, pursuit: PodPursuit, now_s: float) -> None:
-        self.patience.waits(pursuit, now_s)
-        if not pursuit.eviction.limits:  # a budget that was created after the plan: no update of it wakes this pod
-            pursuit.not_before_s = pursuit.since_s + REFUSED_S
-        for limit in pursuit.eviction.limits:
-            self._waiting[limit].add(pursuit.eviction.node)
-            self._timers.set(limit, self.ledger.changes_s(limit, now_s))
-            if pursuit.trouble is RunTrouble.BUDGET and pursuit.since_s + REFUSED_S > now_s:
-                self._timers.set(limit, pursuit.since_s + REFUSED_S)
+    def _wait_for_limits(self, eviction: PodEviction, now_s: float) -> None:
+        self.stall_timeout.start_waiting(eviction, now_s)
+        if not eviction.planned.limits:  # a budget that was created after the plan: no update of it wakes this pod
+            eviction.not_before_s = eviction.since_s + REFUSAL_TRUSTED_S
+        for limit in eviction.planned.limits:
+            self._waiting[limit].add(eviction.planned.node)
+            self._timers.set(limit, self.ledger.next_room_s(limit, now_s))
+            if eviction.trouble is RunTrouble.BUDGET and eviction.since_s + REFUSAL_TRUSTED_S > now_s:
+                self._timers.set(limit, eviction.since_s + REFUSAL_TRUSTED_S)
 
-    def _of(self, limits: Iterable[str]) -> set[str]:
+    def _waiting_nodes(self, limits: Iterable[str]) -> set[str]:
         return {node for limit in limits for node in self._waiting.pop(limit, ())}

@@ -11,14 +11,14 @@ from statistics import median
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.nodes import Pod
 
-from ..duration.timing import template_of
-from ..policy import Means
+from ..duration.timing import pod_template
+from ..policy import EvictionMethod
 from ..result import DrainPlan
 from .engine import Engine
-from .events import ASKED, THE_DRAIN, Happened, RunMoment
-from .journal import aims_of
+from .events import REMOVAL_EVENTS, THE_DRAIN, DrainEventKind, DrainEvent
+from .journal import drained_nodes
 
-_NO_NODE = re.compile(r"[^-a-z0-9.]")
+_NOT_A_NODE_NAME = re.compile(r"[^-a-z0-9.]")
 """No node name contains such a character; the name of a leader does, as in ``ann@host/1/run``, and so does "the
 drain"."""
 
@@ -26,7 +26,7 @@ drain"."""
 class PodState(str, Enum):
     WAITING = "waiting"  # its removal was not requested yet
     REFUSED = "refused"
-    LEAVING = "leaving"  # its removal was requested and not refused
+    STOPPING = "leaving"  # its removal was requested and not refused
     GONE = "gone"
     KEPT = "kept"  # it stays until a user changes something
 
@@ -38,42 +38,42 @@ class NodeState(str, Enum):
     CORDONED = "cordoned"
     EVICTING = "evicting"
     EMPTY = "empty"  # not confirmed yet: the node is listed twice
-    FOREIGN = "by others"  # another client drains it
+    DRAINED_BY_OTHERS = "by others"  # another client drains it
     DONE = "drained"
-    THEIRS = "emptied by others"
+    EMPTIED_BY_OTHERS = "emptied by others"
     GONE = "gone"  # the node itself; its pods may still exist
-    ALONE = "left alone"
+    LEFT_ALONE = "left alone"
 
 
-ENDS = frozenset((NodeState.DONE, NodeState.THEIRS, NodeState.GONE, NodeState.ALONE))
+FINAL_STATES = frozenset((NodeState.DONE, NodeState.EMPTIED_BY_OTHERS, NodeState.GONE, NodeState.LEFT_ALONE))
 
 
-class PodCourse:
+class PodHistory:
     """Mutable. `pod` is ns/name; `since_s`: when it entered its state; `reason`: of a refusal, or of a pod that is
     kept; `refusals`: number of refusals."""
 
-    __slots__ = ("pod", "refused", "since_s", "state", "why")
+    __slots__ = ("pod", "refusals", "since_s", "state", "reason")
 
     def __init__(self, pod: str) -> None:
         self.pod = pod
         self.state = PodState.WAITING
         self.since_s = 0.0
-        self.why = ""
-        self.refused = 0
+        self.reason = ""
+        self.refusals = 0
 
 
-class NodeCourse:
+class NodeHistory:
     """Mutable. `pods` by ns/name in the plan's order, later pods behind them; `gone`: number of pods that have gone.
     `started_s` is None until its first eviction may be requested, `ended_s` until it has ended."""
 
-    def __init__(self, aimed: PlannedNode) -> None:
-        self.node = aimed.node
-        self.wave = aimed.wave
-        self.pods = {pod: PodCourse(pod) for pod in aimed.pods}
+    def __init__(self, planned: PlannedNode) -> None:
+        self.node = planned.node
+        self.wave = planned.wave
+        self.pods = {pod: PodHistory(pod) for pod in planned.pods}
         self.state = NodeState.QUEUED
-        self.begun_s: float | None = None
+        self.started_s: float | None = None
         self.ended_s: float | None = None
-        self.why = ""
+        self.reason = ""
         self.gone = 0
 
 
@@ -86,30 +86,30 @@ class PlannedNode:
     pods: tuple[str, ...] = ()
 
 
-def aimed_by(plan: DrainPlan) -> tuple[PlannedNode, ...]:
+def planned_nodes(plan: DrainPlan) -> tuple[PlannedNode, ...]:
     """Return the nodes in drain order, each with its pods in eviction order."""
     pods: dict[str, list[str]] = {}
     for eviction in plan.evictions:
         pods.setdefault(eviction.node, []).append(eviction.pod.key)
-    return tuple(PlannedNode(aim.node, aim.wave, tuple(pods.get(aim.node, ()))) for aim in aims_of(plan))
+    return tuple(PlannedNode(planned_node.node, planned_node.wave, tuple(pods.get(planned_node.node, ()))) for planned_node in drained_nodes(plan))
 
 
-_NODES: Mapping[Happened, NodeState] = {
-    Happened.CORDONED: NodeState.CORDONED,
-    Happened.BEGUN: NodeState.EVICTING,
-    Happened.EMPTY: NodeState.EMPTY,
-    Happened.DONE: NodeState.DONE,
-    Happened.LEFT_ALONE: NodeState.ALONE,
-    Happened.LOST: NodeState.GONE,
-    Happened.ADOPTED: NodeState.FOREIGN,
+_NODE_STATES: Mapping[DrainEventKind, NodeState] = {
+    DrainEventKind.CORDONED: NodeState.CORDONED,
+    DrainEventKind.BEGUN: NodeState.EVICTING,
+    DrainEventKind.EMPTY: NodeState.EMPTY,
+    DrainEventKind.DONE: NodeState.DONE,
+    DrainEventKind.LEFT_ALONE: NodeState.LEFT_ALONE,
+    DrainEventKind.LOST: NodeState.GONE,
+    DrainEventKind.ADOPTED: NodeState.DRAINED_BY_OTHERS,
 }
 
-_PODS: Mapping[Happened, PodState] = {
-    **dict.fromkeys(ASKED, PodState.LEAVING),
-    Happened.REFUSED: PodState.REFUSED,
-    Happened.FINISHED: PodState.GONE,
-    Happened.GONE: PodState.GONE,
-    Happened.KEPT: PodState.KEPT,
+_POD_STATES: Mapping[DrainEventKind, PodState] = {
+    **dict.fromkeys(REMOVAL_EVENTS, PodState.STOPPING),
+    DrainEventKind.REFUSED: PodState.REFUSED,
+    DrainEventKind.FINISHED: PodState.GONE,
+    DrainEventKind.GONE: PodState.GONE,
+    DrainEventKind.KEPT: PodState.KEPT,
 }
 
 
@@ -118,12 +118,12 @@ class RunHistory:
     for good, "" while they are. Every report of a run uses its counts: requests that the server granted (`granted`, by
     kind of event) and refused (`refusals`), nodes that are `drained`, and the time that this took."""
 
-    def __init__(self, aims: Iterable[PlannedNode]) -> None:
-        self.nodes = {aimed.node: NodeCourse(aimed) for aimed in aims}
-        self.moments: list[RunMoment] = []
-        self.held = ""
-        self.stopped = ""
-        self.asked: Counter[Happened] = Counter()
+    def __init__(self, planned: Iterable[PlannedNode]) -> None:
+        self.nodes = {aimed.node: NodeHistory(aimed) for aimed in planned}
+        self.events: list[DrainEvent] = []
+        self.hold_reason = ""
+        self.stop_reason = ""
+        self.granted: Counter[DrainEventKind] = Counter()
         self.refusals = 0
 
     @property
@@ -136,8 +136,8 @@ class RunHistory:
         """When the last node ended, None before: an estimate predicts this time. Afterwards the run waits for Ready
         replacements."""
         ends = [node.ended_s for node in self.nodes.values()]
-        known = [each for each in ends if each is not None]
-        return max(known) if known and len(known) == len(ends) else None
+        known_ends = [each for each in ends if each is not None]
+        return max(known_ends) if known_ends and len(known_ends) == len(ends) else None
 
     @property
     def pods(self) -> int:
@@ -148,81 +148,81 @@ class RunHistory:
     def gone(self) -> int:
         return sum(node.gone for node in self.nodes.values())
 
-    def take(self, moments: Iterable[RunMoment]) -> None:
+    def add(self, events: Iterable[DrainEvent]) -> None:
         """Add events in the order in which they happened."""
-        for moment in moments:
-            self.moments.append(moment)
-            self.asked[moment.what] += moment.what in ASKED
-            what = moment.what
-            if what is Happened.HELD:
-                self.held = _why(moment)
-            elif what is Happened.RELEASED:
-                self.held = ""
-            elif what is Happened.STOPPED:
-                self.stopped = _why(moment)
-            elif what in _PODS and moment.node in self.nodes:
-                self._pod(moment, self.nodes[moment.node], _PODS[what])
-            elif what in _NODES and moment.subject in self.nodes:
-                self._node(moment, self.nodes[moment.subject], _NODES[what])
-            elif what is Happened.ADOPTED and _NO_NODE.search(moment.subject):
+        for event in events:
+            self.events.append(event)
+            self.granted[event.what] += event.what in REMOVAL_EVENTS
+            kind = event.what
+            if kind is DrainEventKind.HELD:
+                self.hold_reason = _hold_reason(event)
+            elif kind is DrainEventKind.RELEASED:
+                self.hold_reason = ""
+            elif kind is DrainEventKind.STOPPED:
+                self.stop_reason = _hold_reason(event)
+            elif kind in _POD_STATES and event.node in self.nodes:
+                self._update_pod(event, self.nodes[event.node], _POD_STATES[kind])
+            elif kind in _NODE_STATES and event.subject in self.nodes:
+                self._update_node(event, self.nodes[event.subject], _NODE_STATES[kind])
+            elif kind is DrainEventKind.ADOPTED and _NOT_A_NODE_NAME.search(event.subject):
                 # A new leader adopted the run: nodes that were left alone are tried again.
-                self.held = self.stopped = ""
+                self.hold_reason = self.stop_reason = ""
                 for node in self.nodes.values():
-                    if node.state is NodeState.ALONE:
-                        node.state, node.why, node.ended_s = NodeState.CORDONED, "", None
+                    if node.state is NodeState.LEFT_ALONE:
+                        node.state, node.reason, node.ended_s = NodeState.CORDONED, "", None
 
-    def _node(self, moment: RunMoment, node: NodeCourse, state: NodeState) -> None:
-        if node.state in ENDS or (state is NodeState.CORDONED and node.state is not NodeState.QUEUED):
+    def _update_node(self, event: DrainEvent, node: NodeHistory, state: NodeState) -> None:
+        if node.state in FINAL_STATES or (state is NodeState.CORDONED and node.state is not NodeState.QUEUED):
             return  # its cordon was requested again
-        node.state, node.why = state, moment.why
-        if state is NodeState.EVICTING and node.begun_s is None:
-            node.begun_s = moment.at_s
-        if state in ENDS:
-            node.ended_s = moment.at_s
+        node.state, node.reason = state, event.why
+        if state is NodeState.EVICTING and node.started_s is None:
+            node.started_s = event.at_s
+        if state in FINAL_STATES:
+            node.ended_s = event.at_s
         if state is NodeState.DONE:  # no evictable pod is on it any more, even if its removal was not observed
             for pod in node.pods.values():
                 if pod.state is not PodState.KEPT:
-                    self._to(node, pod, PodState.GONE, moment.at_s)
-        self._yielded(node, moment.at_s)
+                    self._set_pod_state(node, pod, PodState.GONE, event.at_s)
+        self._end_if_emptied(node, event.at_s)
 
-    def _pod(self, moment: RunMoment, node: NodeCourse, state: PodState) -> None:
-        pod = node.pods.get(moment.subject)
+    def _update_pod(self, event: DrainEvent, node: NodeHistory, state: PodState) -> None:
+        pod = node.pods.get(event.subject)
         if pod is None:
-            if moment.what is Happened.RESTARTED:
+            if event.what is DrainEventKind.RESTARTED:
                 return  # a journal names the workload, not the pod
-            pod = node.pods[moment.subject] = PodCourse(moment.subject)
+            pod = node.pods[event.subject] = PodHistory(event.subject)
         if node.state in (NodeState.QUEUED, NodeState.CORDONED):  # a journal does not say when the node was started
             node.state = NodeState.EVICTING
-            node.begun_s = moment.at_s if node.begun_s is None else node.begun_s
+            node.started_s = event.at_s if node.started_s is None else node.started_s
         if state is PodState.REFUSED:
             self.refusals += 1
-            pod.refused += 1
-        pod.why = moment.why
-        self._to(node, pod, state, moment.at_s)
-        self._yielded(node, moment.at_s)
+            pod.refusals += 1
+        pod.reason = event.why
+        self._set_pod_state(node, pod, state, event.at_s)
+        self._end_if_emptied(node, event.at_s)
 
     @staticmethod
-    def _yielded(node: NodeCourse, at_s: float) -> None:
+    def _end_if_emptied(node: NodeHistory, at_s: float) -> None:
         """End a node that another client drains when none of its pods remain; no event reports that."""
-        if node.state is NodeState.FOREIGN and node.gone == len(node.pods):
-            node.state, node.ended_s = NodeState.THEIRS, at_s
+        if node.state is NodeState.DRAINED_BY_OTHERS and node.gone == len(node.pods):
+            node.state, node.ended_s = NodeState.EMPTIED_BY_OTHERS, at_s
 
     @staticmethod
-    def _to(node: NodeCourse, pod: PodCourse, state: PodState, at_s: float) -> None:
+    def _set_pod_state(node: NodeHistory, pod: PodHistory, state: PodState, at_s: float) -> None:
         if pod.state is not state:
             node.gone += (state is PodState.GONE) - (pod.state is PodState.GONE)
             pod.state, pod.since_s = state, at_s
 
 
-def _why(moment: RunMoment) -> str:
+def _hold_reason(event: DrainEvent) -> str:
     """Return why no requests are sent, never "": some journal entries have only the requester, or not even that."""
-    return moment.why or (f"by {moment.subject}" if moment.subject != THE_DRAIN else "no reason was recorded")
+    return event.why or (f"by {event.subject}" if event.subject != THE_DRAIN else "no reason was recorded")
 
 
 # Measured times of a run: pods to stop, replacements to start, budgets to be updated.
 
 
-LONGEST_LAG_S = 10.0
+MAX_LAG_S = 10.0
 """A longer lag has causes other than the budget's update."""
 
 
@@ -233,37 +233,37 @@ class MeasuredStopTimes:
 
     def __init__(self, plan: DrainPlan) -> None:
         self._pods = {each.pod.key: each.pod for each in plan.evictions}
-        self._evicted = {each.pod.uid for each in plan.evictions if each.manner.means is Means.EVICTION}
-        self.asked_s: dict[str, float] = {}  # by UID
+        self._evicted = {each.pod.uid for each in plan.evictions if each.eviction_mode.means is EvictionMethod.EVICT}
+        self.requested_s: dict[str, float] = {}  # by UID
         self.gone_s: dict[str, float] = {}  # likewise
         self.stops: dict[str, list[float]] = defaultdict(list)
         self.starts: dict[str, list[float]] = {}
         self.pending: dict[str, list[float]] = {}
         self.lag_s: float | None = None
-        self._looked = 0
-        self._written: Counter[str] = Counter()
+        self._handled_events = 0
+        self._returned: Counter[str] = Counter()
 
-    def look(self, moments: Sequence[RunMoment]) -> None:
-        for moment in moments[self._looked :]:
-            pod = self._pods.get(moment.subject)
+    def add_events(self, events: Sequence[DrainEvent]) -> None:
+        for event in events[self._handled_events :]:
+            pod = self._pods.get(event.subject)
             if pod is None:
                 continue
-            if moment.what in ASKED:
-                self.asked_s.setdefault(pod.uid, moment.at_s)
-            elif moment.what is Happened.GONE and pod.uid not in self.gone_s:
-                self.gone_s[pod.uid] = moment.at_s
-                if (took_s := self.stop_s(pod)) is not None:
-                    self.stops[template_of(pod)].append(took_s)
-        self._looked = len(moments)
+            if event.what in REMOVAL_EVENTS:
+                self.requested_s.setdefault(pod.uid, event.at_s)
+            elif event.what is DrainEventKind.GONE and pod.uid not in self.gone_s:
+                self.gone_s[pod.uid] = event.at_s
+                if (duration_s := self.stop_s(pod)) is not None:
+                    self.stops[pod_template(pod)].append(duration_s)
+        self._handled_events = len(events)
 
     def stop_s(self, pod: Pod) -> float | None:
         """Return the time from its eviction until it was gone; None if it was not evicted, has not gone or had finished
         before."""
-        if pod.uid not in self._evicted or pod.finished or not self.asked_s.keys() & self.gone_s.keys() & {pod.uid}:
+        if pod.uid not in self._evicted or pod.finished or not self.requested_s.keys() & self.gone_s.keys() & {pod.uid}:
             return None
-        return self.gone_s[pod.uid] - self.asked_s[pod.uid]
+        return self.gone_s[pod.uid] - self.requested_s[pod.uid]
 
-    def see(self, engine: Engine) -> None:
+    def add_replacements(self, engine: Engine) -> None:
         self.starts, self.pending = defaultdict(list), defaultdict(list)
         ready_s: dict[str, list[float | None]] = defaultdict(list)
         for arrival in engine.arrivals.values():
@@ -277,44 +277,44 @@ class MeasuredStopTimes:
     def _lags(self, engine: Engine, ready_s: Mapping[str, list[float | None]]) -> Iterator[float]:
         """Yield times from the readiness of a replacement to the next eviction, for budgets that allow one eviction at
         a time."""
-        asked_s: dict[str, list[float]] = defaultdict(list)
+        requested_s: dict[str, list[float]] = defaultdict(list)
         owners: dict[str, set[str]] = defaultdict(set)
         for node in engine.nodes:
-            for uid, pursuit in node.pursuits.items():
-                budget, owner = pursuit.eviction.budget, pursuit.pod.owner
+            for uid, eviction in node.evictions.items():
+                budget, owner = eviction.planned.budget, eviction.pod.owner
                 if budget and owner is not None:
                     owners[budget].add(owner.uid)
-                    if uid in self.asked_s:
-                        asked_s[budget].append(self.asked_s[uid])
+                    if uid in self.requested_s:
+                        requested_s[budget].append(self.requested_s[uid])
         one_by_one = {each.budget.key for each in engine.plan.budgets if each.per_round == 1}
         for budget in one_by_one & owners.keys():
             if len(owners[budget]) == 1:
                 (only,) = owners[budget]
-                for before_s, next_s in zip(ready_s[only], sorted(asked_s[budget])[1:], strict=False):
-                    if before_s is not None and 0 <= next_s - before_s <= LONGEST_LAG_S:
+                for before_s, next_s in zip(ready_s[only], sorted(requested_s[budget])[1:], strict=False):
+                    if before_s is not None and 0 <= next_s - before_s <= MAX_LAG_S:
                         yield next_s - before_s
 
     def unwritten(self) -> Iterator[tuple[str, Sequence[float]]]:
         """Yield stop times by template that were not returned before."""
-        for template, stops in self.stops.items():
-            new = stops[self._written[template] :]
-            if template and new:
-                self._written[template] = len(stops)
-                yield template, new
+        for template, stop_times in self.stops.items():
+            new_stops = stop_times[self._returned[template] :]
+            if template and new_stops:
+                self._returned[template] = len(stop_times)
+                yield template, new_stops
 
 
-def holds(moments: Iterable[RunMoment], ended_s: float) -> list[tuple[float, float]]:
+def hold_spans(events: Iterable[DrainEvent], ended_s: float) -> list[tuple[float, float]]:
     """Return start and end of each time in which the run sent no requests."""
     since_s, spans = None, []
-    for moment in moments:
-        if moment.what is Happened.HELD:
-            since_s = moment.at_s if since_s is None else since_s
-        elif moment.what is Happened.RELEASED and since_s is not None:
-            spans.append((since_s, moment.at_s))
+    for event in events:
+        if event.what is DrainEventKind.HELD:
+            since_s = event.at_s if since_s is None else since_s
+        elif event.what is DrainEventKind.RELEASED and since_s is not None:
+            spans.append((since_s, event.at_s))
             since_s = None
     return spans if since_s is None else [*spans, (since_s, ended_s)]
 
 
-def held_for_s(moments: Iterable[RunMoment], ended_s: float) -> float:
+def total_hold_s(events: Iterable[DrainEvent], ended_s: float) -> float:
     """Return the total time in which the run sent no requests."""
-    return sum(until_s - since_s for since_s, until_s in holds(moments, ended_s))
+    return sum(until_s - since_s for since_s, until_s in hold_spans(events, ended_s))

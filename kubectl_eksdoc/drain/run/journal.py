@@ -13,19 +13,19 @@ from datetime import datetime
 from typing import TypeGuard
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.model.actions import (
-    Change,
+    ClusterChange,
     Cordon,
     Delete,
-    Errand,
+    RunCommand,
     Evict,
     Exclude,
     Hook,
     ListAttachments,
     ListPods,
-    Look,
-    OfNode,
+    ReadPod,
+    NodeChange,
     Protect,
     Release,
     Restart,
@@ -34,48 +34,48 @@ from kubectl_eksdoc.model.actions import (
 from kubectl_eksdoc.model.journal import (
     ROLLED_BACK,
     UNCORDONED,
-    Cause,
-    Entries,
-    Entry,
+    DelayCause,
+    JournalEntries,
+    JournalEntry,
     IntentOutcome,
     JournaledNode,
-    JournalIntent,
-    JournalNote,
-    Note,
-    Result,
+    IntentEntry,
+    NoteKind,
+    NoteEntry,
+    ResultEntry,
     RunPhase,
     RunStarted,
-    Timed,
+    TimingEntry,
     Verb,
 )
 
 from ..duration.estimate import Estimate
 from ..result import DrainPlan
-from .answers import Next, RunTrouble, read
+from .answers import FollowUp, RunTrouble, interpret_eviction
 
-OF_PODS = (Verb.EVICT, Verb.RESTART, Verb.DELETE)
+POD_VERBS = (Verb.EVICT, Verb.RESTART, Verb.DELETE)
 """Verbs that remove a pod."""
 
-_NODE_ENDS = (JournalNote.NODE_DONE, JournalNote.LEFT_ALONE, JournalNote.LOST)
-_SURE = (IntentOutcome.DONE, IntentOutcome.GONE, IntentOutcome.REFUSED)
+_NODE_END_NOTES = (NoteKind.NODE_DONE, NoteKind.LEFT_ALONE, NoteKind.LOST)
+_CERTAIN_OUTCOMES = (IntentOutcome.DONE, IntentOutcome.GONE, IntentOutcome.REFUSED)
 
 
 @frozen
 class JournaledIntent:
     """An intent and its outcome; None: it was not answered, or the journal ends before the response."""
 
-    intent: JournalIntent
+    intent: IntentEntry
     outcome: IntentOutcome | None = None
-    result: Result | None = None
+    result: ResultEntry | None = None
 
     @property
-    def in_doubt(self) -> bool:
+    def is_in_doubt(self) -> bool:
         """Whether it is unknown if it was done: it must be checked before anything is requested again."""
         return self.outcome is None or self.outcome is IntentOutcome.UNKNOWN
 
 
 @frozen
-class Cordoned:
+class CordonedNode:
     """A node that this run may have cordoned, or excluded from load balancers, and has not certainly restored.
     `confirmed`: the server confirmed the change. `before`: its state before this run's first cordon.
     `uncordoned_by_others`: another client uncordoned it meanwhile, and decides whether it is cordoned now."""
@@ -84,11 +84,11 @@ class Cordoned:
     uid: str
     confirmed: bool
     before: str = ""
-    theirs: bool = False
+    uncordoned_by_others: bool = False
 
 
 @frozen
-class Protected:
+class ProtectedNode:
     """A node that this run may have protected from autoscalers and has not certainly released. `confirmed`: the server
     confirmed the protection."""
 
@@ -98,16 +98,16 @@ class Protected:
 
 
 @frozen
-class Journaled:
+class JournalState:
     """State of a run by its journal. `changes` in the order of their intents; `nodes`: how each ended node ended;
     `uncordoned`: nodes that another client uncordoned meanwhile; `waves`: the wave of each node by the latest plan,
     from 1; `ended`: the outcome, None while there is none; `rolled_back`: it was rolled back, and cannot be resumed;
     `dropped`: ignored entries, with reasons. `stops`: template and seconds of each pod that stopped; `timed`: planned
     and actual time of each part that ended."""
 
-    begun: RunStarted | None = None
+    started: RunStarted | None = None
     changes: tuple[JournaledIntent, ...] = ()
-    nodes: Mapping[str, JournalNote] = field(default_factory=dict)
+    nodes: Mapping[str, NoteKind] = field(default_factory=dict)
     leader: str = ""
     paused: bool = False
     aborted: bool = False
@@ -118,15 +118,15 @@ class Journaled:
     dropped: tuple[str, ...] = ()
     waves: Mapping[str, int] = field(default_factory=dict)
     stops: tuple[tuple[str, float], ...] = ()
-    timed: tuple[Timed, ...] = ()
+    timed: tuple[TimingEntry, ...] = ()
 
     @property
     def last_wave(self) -> int:
         """The last wave that was started, 0 if none was: removal of one of its pods was requested, or one of its nodes
         is drained."""
-        begun = {change.intent.node for change in self.changes if change.intent.verb in OF_PODS}
-        begun |= {node for node, how in self.nodes.items() if how is JournalNote.NODE_DONE}
-        return max((self.waves.get(node, 0) for node in begun), default=0)
+        started_nodes = {change.intent.node for change in self.changes if change.intent.verb in POD_VERBS}
+        started_nodes |= {node for node, note in self.nodes.items() if note is NoteKind.NODE_DONE}
+        return max((self.waves.get(node, 0) for node in started_nodes), default=0)
 
     @property
     def phase(self) -> RunPhase:
@@ -138,7 +138,7 @@ class Journaled:
 
     @property
     def in_doubt(self) -> tuple[JournaledIntent, ...]:
-        return tuple(change for change in self.changes if change.in_doubt)
+        return tuple(change for change in self.changes if change.is_in_doubt)
 
     @property
     def granted(self) -> tuple[JournaledIntent, ...]:
@@ -151,122 +151,122 @@ class Journaled:
         return self._evictions(IntentOutcome.GONE)
 
     @property
-    def cordoned(self) -> tuple[Cordoned, ...]:
+    def cordoned(self) -> tuple[CordonedNode, ...]:
         """Nodes to restore in a rollback, in the order in which they were cordoned."""
-        standing = self._standing((Verb.CORDON, Verb.EXCLUDE), Verb.RESTORE)
+        progress = self._unreverted((Verb.CORDON, Verb.EXCLUDE), Verb.RESTORE)
         return tuple(
-            Cordoned(first.name, first.uid, confirmed, first.before, first.name in self.uncordoned)
-            for first, confirmed in standing.values()
+            CordonedNode(first.name, first.uid, confirmed, first.before, first.name in self.uncordoned)
+            for first, confirmed in progress.values()
         )
 
     @property
-    def protected(self) -> tuple[Protected, ...]:
+    def protected(self) -> tuple[ProtectedNode, ...]:
         """Nodes to release at the end of the run, in the order in which they were protected."""
-        standing = self._standing((Verb.PROTECT,), Verb.RELEASE)
-        return tuple(Protected(first.name, first.uid, confirmed) for first, confirmed in standing.values())
+        progress = self._unreverted((Verb.PROTECT,), Verb.RELEASE)
+        return tuple(ProtectedNode(first.name, first.uid, confirmed) for first, confirmed in progress.values())
 
-    def _standing(self, done: tuple[Verb, ...], undone: Verb) -> dict[tuple[str, str], tuple[JournalIntent, bool]]:
+    def _unreverted(self, verbs: tuple[Verb, ...], reverting_verb: Verb) -> dict[tuple[str, str], tuple[IntentEntry, bool]]:
         """For each node to which one of `verbs` may have been applied, and `reverting_verb` has not certainly been
         applied since: the first intent, and whether the server confirmed any of them."""
-        found: dict[tuple[str, str], tuple[JournalIntent, bool]] = {}
+        unreverted: dict[tuple[str, str], tuple[IntentEntry, bool]] = {}
         for change in self.changes:
             intent, key = change.intent, (change.intent.name, change.intent.uid)
-            if intent.verb in done and change.outcome not in (IntentOutcome.REFUSED, IntentOutcome.GONE):
-                first, confirmed = found.get(key, (intent, False))
-                found[key] = first, confirmed or change.outcome is IntentOutcome.DONE
-            elif intent.verb is undone and change.outcome in (IntentOutcome.DONE, IntentOutcome.GONE):
-                found.pop(key, None)
-        return found
+            if intent.verb in verbs and change.outcome not in (IntentOutcome.REFUSED, IntentOutcome.GONE):
+                first, confirmed = unreverted.get(key, (intent, False))
+                unreverted[key] = first, confirmed or change.outcome is IntentOutcome.DONE
+            elif intent.verb is reverting_verb and change.outcome in (IntentOutcome.DONE, IntentOutcome.GONE):
+                unreverted.pop(key, None)
+        return unreverted
 
     def _evictions(self, outcome: IntentOutcome) -> tuple[JournaledIntent, ...]:
         return tuple(c for c in self.changes if c.intent.verb is Verb.EVICT and c.outcome is outcome)
 
 
-def replay(*journals: Entries) -> Journaled:
+def replay_journals(*journals: JournalEntries) -> JournalState:
     """Compute the state of a run from `journals`: copies of one run's journal, such as the cluster's and the file of
     this machine."""
-    dropped = [said for journal in journals for said in journal.dropped]
-    entries = _each_once((entry for journal in journals for entry in journal.entries), dropped)
-    made = _Replaying(dropped)
+    dropped = [text for journal in journals for text in journal.dropped]
+    entries = _unique_entries((entry for journal in journals for entry in journal.entries), dropped)
+    replayer = _JournalReplay(dropped)
     for entry in entries:
-        made.take(entry)
-    return made.journaled(entries[-1].number + 1 if entries else 0)
+        replayer.add(entry)
+    return replayer.state(entries[-1].number + 1 if entries else 0)
 
 
-def stops_in(journal: Entries) -> Iterator[tuple[str, float]]:
+def stop_times_in(journal: JournalEntries) -> Iterator[tuple[str, float]]:
     """Yield template and seconds of each pod that stopped in a run."""
     for entry in journal.entries:
-        if isinstance(entry, Note) and entry.what is JournalNote.STOPPED:
-            yield from _stops(entry)
+        if isinstance(entry, NoteEntry) and entry.what is NoteKind.STOPPED:
+            yield from _note_stop_times(entry)
 
 
-def _stops(note: Note) -> Iterator[tuple[str, float]]:
+def _note_stop_times(note: NoteEntry) -> Iterator[tuple[str, float]]:
     for word in note.why.split():
         if word.replace(".", "", 1).isdecimal() and word.isascii():
             yield note.subject, float(word)
 
 
-def only_in(one: Entries, other: Entries) -> tuple[Entry, ...]:
+def missing_entries(source: JournalEntries, other: JournalEntries) -> tuple[JournalEntry, ...]:
     """Return the entries of `source` that `other` does not have: one of two copies may end earlier."""
-    there = set(other.entries)
-    return tuple(dict.fromkeys(entry for entry in one.entries if entry not in there))
+    existing = set(other.entries)
+    return tuple(dict.fromkeys(entry for entry in source.entries if entry not in existing))
 
 
-def _each_once(given: Iterable[Entry], dropped: list[str]) -> list[Entry]:
+def _unique_entries(entries: Iterable[JournalEntry], dropped: list[str]) -> list[JournalEntry]:
     """Return unique entries, ordered by number; add gaps and conflicts to `dropped`."""
-    found: dict[int, dict[Entry, None]] = {}
-    for entry in given:
-        found.setdefault(entry.number, {})[entry] = None
-    numbers = sorted(found)
-    for before, number in zip([-1, *numbers], numbers, strict=False):
-        if number > before + 1:
-            which = f"entry {number - 1} is" if number == before + 2 else f"entries {before + 1} to {number - 1} are"
-            dropped.append(f"{which} missing")
-        if len(found[number]) > 1:
+    by_number: dict[int, dict[JournalEntry, None]] = {}
+    for entry in entries:
+        by_number.setdefault(entry.number, {})[entry] = None
+    numbers = sorted(by_number)
+    for previous, number in zip([-1, *numbers], numbers, strict=False):
+        if number > previous + 1:
+            gap_text = f"entry {number - 1} is" if number == previous + 2 else f"entries {previous + 1} to {number - 1} are"
+            dropped.append(f"{gap_text} missing")
+        if len(by_number[number]) > 1:
             dropped.append(f"entry {number} is there twice with different contents: two wrote at once")
-    return [entry for number in numbers for entry in found[number]]
+    return [entry for number in numbers for entry in by_number[number]]
 
 
-class _Replaying:
+class _JournalReplay:
     """Mutable: receives entries in the order of their numbers."""
 
     def __init__(self, dropped: list[str]) -> None:
         self._dropped = dropped
-        self._begun: RunStarted | None = None
-        self._intents: dict[int, list[JournalIntent]] = {}
-        self._results: dict[int, Result] = {}
-        self._nodes: dict[str, JournalNote] = {}
+        self._started: RunStarted | None = None
+        self._intents: dict[int, list[IntentEntry]] = {}
+        self._results: dict[int, ResultEntry] = {}
+        self._nodes: dict[str, NoteKind] = {}
         self._waves: dict[str, int] = {}
         self._leader = ""
         self._paused = self._aborted = self._rolled_back = False
         self._uncordoned: set[str] = set()
         self._ended: str | None = None
         self._stops: list[tuple[str, float]] = []
-        self._timed: list[Timed] = []
+        self._timed: list[TimingEntry] = []
 
-    def take(self, entry: Entry) -> None:
+    def add(self, entry: JournalEntry) -> None:
         match entry:
             case RunStarted():
-                self._begin(entry)
-            case JournalIntent():
+                self._add_start(entry)
+            case IntentEntry():
                 self._intents.setdefault(entry.number, []).append(entry)
-            case Result():
-                self._answer(entry)
-            case Timed():
+            case ResultEntry():
+                self._add_result(entry)
+            case TimingEntry():
                 self._timed.append(entry)
-            case Note():
-                self._note(entry)
+            case NoteEntry():
+                self._add_note(entry)
 
-    def journaled(self, next_number: int) -> Journaled:
+    def state(self, next_number: int) -> JournalState:
         for result in self._results.values():
             if result.of not in self._intents:
                 self._dropped.append(f"entry {result.number} answers entry {result.of}, which is no intent")
         changes: list[JournaledIntent] = []
         for number, intents in self._intents.items():
-            answer = self._results.get(number) if len(intents) == 1 else None
-            changes += [JournaledIntent(intent, answer.outcome if answer else None, answer) for intent in intents]
-        return Journaled(
-            self._begun,
+            known_result = self._results.get(number) if len(intents) == 1 else None
+            changes += [JournaledIntent(intent, known_result.outcome if known_result else None, known_result) for intent in intents]
+        return JournalState(
+            self._started,
             tuple(changes),
             self._nodes,
             self._leader,
@@ -282,40 +282,40 @@ class _Replaying:
             tuple(self._timed),
         )
 
-    def _begin(self, begun: RunStarted) -> None:
-        if self._begun is not None:
-            self._dropped.append(f"entry {begun.number} begins the run a second time")
+    def _add_start(self, start: RunStarted) -> None:
+        if self._started is not None:
+            self._dropped.append(f"entry {start.number} begins the run a second time")
             return
-        self._begun, self._leader = begun, begun.leader
-        self._waves = {**{aim.node: aim.wave for aim in begun.aims}, **self._waves}
+        self._started, self._leader = start, start.leader
+        self._waves = {**{planned_node.node: planned_node.wave for planned_node in start.aims}, **self._waves}
 
-    def _answer(self, result: Result) -> None:
+    def _add_result(self, result: ResultEntry) -> None:
         """A certain outcome stays; an unknown outcome may become certain after a check."""
-        known = self._results.get(result.of)
-        if known is None or known.outcome not in _SURE:
+        known_result = self._results.get(result.of)
+        if known_result is None or known_result.outcome not in _CERTAIN_OUTCOMES:
             self._results[result.of] = result
-        elif result.outcome in _SURE and result.outcome is not known.outcome:
-            said = f"entry {result.number} says {result.outcome.value} of entry {result.of}, which is"
-            self._dropped.append(f"{said} {known.outcome.value} already")
+        elif result.outcome in _CERTAIN_OUTCOMES and result.outcome is not known_result.outcome:
+            message = f"entry {result.number} says {result.outcome.value} of entry {result.of}, which is"
+            self._dropped.append(f"{message} {known_result.outcome.value} already")
 
-    def _note(self, note: Note) -> None:
+    def _add_note(self, note: NoteEntry) -> None:
         match note.what:
-            case JournalNote.PAUSED | JournalNote.RESUMED:
-                self._paused = note.what is JournalNote.PAUSED
+            case NoteKind.PAUSED | NoteKind.RESUMED:
+                self._paused = note.what is NoteKind.PAUSED
                 self._aborted = self._aborted and self._paused  # a resumed run continues, aborted or not
-            case JournalNote.ABORTED:
+            case NoteKind.ABORTED:
                 self._aborted = True
-            case JournalNote.ADOPTED:
+            case NoteKind.ADOPTED:
                 self._leader = note.subject
-            case JournalNote.ENDED:
+            case NoteKind.ENDED:
                 self._ended = note.why
                 self._rolled_back = self._rolled_back or note.why == ROLLED_BACK
                 return
-            case JournalNote.STOPPED:
-                self._stops += _stops(note)
-            case JournalNote.WAVE if note.why.isascii() and note.why.isdecimal():
+            case NoteKind.STOPPED:
+                self._stops += _note_stop_times(note)
+            case NoteKind.WAVE if note.why.isascii() and note.why.isdecimal():
                 self._waves[note.subject] = int(note.why)
-            case _ if note.what in _NODE_ENDS:
+            case _ if note.what in _NODE_END_NOTES:
                 self._nodes[note.subject] = note.what
                 if note.why.startswith(UNCORDONED):
                     self._uncordoned.add(note.subject)
@@ -325,10 +325,10 @@ class _Replaying:
 # Writer of a run's journal: creates and numbers the entries, with the outcome of each intent.
 
 
-LONGEST_SAID = 2000
+MAX_MESSAGE_LENGTH = 2000
 """Maximum length of a stored server message in characters: some webhooks return whole pages."""
 
-_VERBS: Mapping[type[OfNode], Verb] = {
+_VERBS: Mapping[type[NodeChange], Verb] = {
     Cordon: Verb.CORDON,
     Exclude: Verb.EXCLUDE,
     Restore: Verb.RESTORE,
@@ -336,7 +336,7 @@ _VERBS: Mapping[type[OfNode], Verb] = {
     Release: Verb.RELEASE,
 }
 
-_OUTCOMES = {Next.LEAVES: IntentOutcome.DONE, Next.GONE: IntentOutcome.GONE, Next.LOOK: IntentOutcome.UNKNOWN}
+_OUTCOMES = {FollowUp.ACCEPTED: IntentOutcome.DONE, FollowUp.GONE: IntentOutcome.GONE, FollowUp.CHECK: IntentOutcome.UNKNOWN}
 
 
 class JournalWriter:
@@ -345,99 +345,99 @@ class JournalWriter:
     def __init__(self, next_number: int = 0) -> None:
         self.next_number = next_number
 
-    def begun(
+    def run_started(
         self,
         run: str,
-        at: datetime,
+        timestamp: datetime,
         *,
         plan: str,
         tool: str,
-        who: str,
+        user: str,
         host: str,
         leader: str,
-        aims: tuple[JournaledNode, ...],
-        asked: tuple[str, ...],
+        planned_nodes: tuple[JournaledNode, ...],
+        arguments: tuple[str, ...],
         skipped: tuple[JournaledNode, ...] = (),
         estimate: Estimate | None = None,
         cluster: str = "",
     ) -> RunStarted:
         p50_s, p95_s, bound_s = _predicted(estimate) if estimate is not None else (None, None, None)
-        number, predicted = self._number(), (p50_s, p95_s, bound_s)
-        return RunStarted(number, at, run, plan, tool, who, host, leader, aims, asked, skipped, *predicted, cluster)
+        number, prediction = self._next_number(), (p50_s, p95_s, bound_s)
+        return RunStarted(number, timestamp, run, plan, tool, user, host, leader, planned_nodes, arguments, skipped, *prediction, cluster)
 
-    def intent(self, act: Change, at: datetime, before: str = "") -> JournalIntent:
+    def intent(self, action: ClusterChange, timestamp: datetime, previous_state: str = "") -> IntentEntry:
         """`previous_state`: the state of a node before its cordon."""
-        number = self._number()
-        match act:
+        number = self._next_number()
+        match action:
             case Evict(pod, grace_s):
-                return JournalIntent(number, at, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s)
+                return IntentEntry(number, timestamp, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s)
             case Restart(namespace, name, uid, kind, pod):
-                return JournalIntent(number, at, Verb.RESTART, kind, name, uid, namespace, pod.node)
+                return IntentEntry(number, timestamp, Verb.RESTART, kind, name, uid, namespace, pod.node)
             case Delete(pod):
-                return JournalIntent(number, at, Verb.DELETE, "Pod", pod.name, pod.uid, pod.namespace, pod.node)
+                return IntentEntry(number, timestamp, Verb.DELETE, "Pod", pod.name, pod.uid, pod.namespace, pod.node)
             case _:
-                return JournalIntent(number, at, _VERBS[type(act)], "Node", act.node, act.uid, before=before)
+                return IntentEntry(number, timestamp, _VERBS[type(action)], "Node", action.node, action.uid, before=previous_state)
 
-    def result(self, of: JournalIntent, answer: ApiStatus | LostAnswer, at: datetime) -> Result:
-        outcome, trouble = _judged(of.verb, answer)
-        code = answer.code if isinstance(answer, ApiStatus) else 0
-        said = answer.message if isinstance(answer, ApiStatus) else answer.said
-        word = "" if trouble is RunTrouble.NONE else trouble.value
-        return Result(self._number(), at, of.number, outcome, code, word, said[:LONGEST_SAID])
+    def result(self, intent: IntentEntry, response: ApiStatus | LostResponse, timestamp: datetime) -> ResultEntry:
+        outcome, trouble = _outcome(intent.verb, response)
+        code = response.code if isinstance(response, ApiStatus) else 0
+        message = response.message if isinstance(response, ApiStatus) else response.message
+        trouble_text = "" if trouble is RunTrouble.NONE else trouble.value
+        return ResultEntry(self._next_number(), timestamp, intent.number, outcome, code, trouble_text, message[:MAX_MESSAGE_LENGTH])
 
-    def found(self, of: JournalIntent, outcome: IntentOutcome, at: datetime, said: str = "") -> Result:
+    def observed_result(self, intent: IntentEntry, outcome: IntentOutcome, timestamp: datetime, message: str = "") -> ResultEntry:
         """Return the result of an intent that was in doubt, by observation."""
-        return Result(self._number(), at, of.number, outcome, said=said[:LONGEST_SAID])
+        return ResultEntry(self._next_number(), timestamp, intent.number, outcome, said=message[:MAX_MESSAGE_LENGTH])
 
-    def note(self, what: JournalNote, at: datetime, subject: str = "", why: str = "") -> Note:
-        return Note(self._number(), at, what, subject, why[:LONGEST_SAID])
+    def note(self, kind: NoteKind, timestamp: datetime, subject: str = "", reason: str = "") -> NoteEntry:
+        return NoteEntry(self._next_number(), timestamp, kind, subject, reason[:MAX_MESSAGE_LENGTH])
 
-    def timed(self, at: datetime, took_s: float, estimate: Estimate, causes: Mapping[Cause, float]) -> Timed:
+    def duration_entry(self, timestamp: datetime, duration_s: float, estimate: Estimate, causes: Mapping[DelayCause, float]) -> TimingEntry:
         p50_s, p95_s, bound_s = _predicted(estimate)
         rounded = tuple((cause, round(seconds, 3)) for cause, seconds in causes.items())
-        return Timed(self._number(), at, round(took_s, 3), p50_s, p95_s, bound_s, rounded)
+        return TimingEntry(self._next_number(), timestamp, round(duration_s, 3), p50_s, p95_s, bound_s, rounded)
 
-    def stopped(self, template: str, seconds: Iterable[float], at: datetime) -> Note:
+    def stop_times_note(self, template: str, seconds: Iterable[float], timestamp: datetime) -> NoteEntry:
         """Return a note of how long pods of one template took to stop."""
-        return self.note(JournalNote.STOPPED, at, template, " ".join(f"{each:.1f}" for each in seconds))
+        return self.note(NoteKind.STOPPED, timestamp, template, " ".join(f"{each:.1f}" for each in seconds))
 
-    def _number(self) -> int:
+    def _next_number(self) -> int:
         self.next_number += 1
         return self.next_number - 1
 
 
-def changes_something(act: Errand) -> TypeGuard[Change]:
+def is_change(action: RunCommand) -> TypeGuard[ClusterChange]:
     """Whether an action must be journaled before it is performed."""
-    return not isinstance(act, (Look, ListPods, ListAttachments, Hook))
+    return not isinstance(action, (ReadPod, ListPods, ListAttachments, Hook))
 
 
-def is_another(answer: ApiStatus) -> bool:
+def is_other_node(response: ApiStatus) -> bool:
     """Whether another node has the name now: it must not be changed."""
-    return answer.code == 409 and "UID in the precondition" in answer.message
+    return response.code == 409 and "UID in the precondition" in response.message
 
 
-def aims_of(plan: DrainPlan) -> tuple[JournaledNode, ...]:
+def drained_nodes(plan: DrainPlan) -> tuple[JournaledNode, ...]:
     """Return the nodes that a plan drains, in its order."""
     drained = sorted((target for target in plan.targets if target.order), key=lambda each: each.order)
     return tuple(JournaledNode(target.node.name, target.node.uid, target.wave) for target in drained)
 
 
-def skipped_by(plan: DrainPlan) -> tuple[JournaledNode, ...]:
+def cordon_only_nodes(plan: DrainPlan) -> tuple[JournaledNode, ...]:
     """Return the nodes that a plan cordons and does not drain."""
     return tuple(JournaledNode(target.node.name, target.node.uid) for target in plan.cordoned_only)
 
 
-def _judged(verb: Verb, answer: ApiStatus | LostAnswer) -> tuple[IntentOutcome, RunTrouble]:
+def _outcome(verb: Verb, response: ApiStatus | LostResponse) -> tuple[IntentOutcome, RunTrouble]:
     if verb in (Verb.EVICT, Verb.DELETE):
-        reading = read(answer)
-        return _OUTCOMES.get(reading.next, IntentOutcome.REFUSED), reading.trouble
-    if isinstance(answer, LostAnswer) or answer.code >= 500:
+        meaning = interpret_eviction(response)
+        return _OUTCOMES.get(meaning.follow_up, IntentOutcome.REFUSED), meaning.trouble
+    if isinstance(response, LostResponse) or response.code >= 500:
         return IntentOutcome.UNKNOWN, RunTrouble.SERVER
-    if 200 <= answer.code < 300:
+    if 200 <= response.code < 300:
         return IntentOutcome.DONE, RunTrouble.NONE
-    if answer.code == 404 or is_another(answer):
+    if response.code == 404 or is_other_node(response):
         return IntentOutcome.GONE, RunTrouble.NONE
-    return IntentOutcome.REFUSED, _TROUBLES.get(answer.code, RunTrouble.REQUEST)
+    return IntentOutcome.REFUSED, _TROUBLES.get(response.code, RunTrouble.REQUEST)
 
 
 _TROUBLES = {401: RunTrouble.RIGHT, 403: RunTrouble.RIGHT, 409: RunTrouble.CONTENTION, 429: RunTrouble.THROTTLED}
@@ -445,5 +445,5 @@ _TROUBLES = {401: RunTrouble.RIGHT, 403: RunTrouble.RIGHT, 409: RunTrouble.CONTE
 
 def _predicted(estimate: Estimate) -> tuple[float, float, float | None]:
     """Return p50, p95 and the lower bound in seconds."""
-    bound_s = round(estimate.least[0].seconds, 3) if estimate.least else None
+    bound_s = round(estimate.lower_bounds[0].seconds, 3) if estimate.lower_bounds else None
     return round(estimate.p50_s, 3), round(estimate.p95_s, 3), bound_s

@@ -10,14 +10,14 @@ from enum import Enum
 from kubectl_eksdoc.errors import Forbidden, JournalError, LockLost
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, JournalNote, RunPhase, RunStarted, RunSummary
-from kubectl_eksdoc.ports import DrainLock, JournalHere, JournalThere, RunStore
+from kubectl_eksdoc.model.journal import JournalEntries, JournalEntry, LockState, NoteKind, RunPhase, RunStarted, RunSummary
+from kubectl_eksdoc.ports import DrainLock, LocalJournal, RemoteJournal, RunStore
 
 from ..result import DrainPlan
-from .journal import Journaled, JournalWriter, only_in, replay
+from .journal import JournalState, JournalWriter, missing_entries, replay_journals
 from .result import NotedRun, noted_runs
 
-ADOPTIONS = 3
+MAX_ADOPTIONS = 3
 """Number of attempts to open a run while the former leader is still writing."""
 
 
@@ -25,17 +25,17 @@ class RunJournal:
     """A `Journal` that writes on this machine first, then in the cluster. The lock is acquired before a run is started
     or adopted."""
 
-    def __init__(self, open_here: Callable[[str], JournalHere], there: JournalThere, lock: DrainLock) -> None:
+    def __init__(self, open_local: Callable[[str], LocalJournal], remote: RemoteJournal, lock: DrainLock) -> None:
         """`open_local` returns this machine's journal of a run by its id."""
-        self._open_here = open_here
-        self._there = there
+        self._open_local = open_local
+        self._remote = remote
         self._lock = lock
-        self._here: JournalHere | None = None
-        self._owed: tuple[Entry, ...] = ()  # written here, and not certainly in the cluster
-        self.stands = False
+        self._local: LocalJournal | None = None
+        self._pending: tuple[JournalEntry, ...] = ()  # written here, and not certainly in the cluster
+        self.is_started = False
         """Whether the run exists in the cluster and this process leads it: from then on it can be resumed."""
 
-    def begin(self, begun: RunStarted) -> None:
+    def start(self, start_entry: RunStarted) -> None:
         """Write the first entry of a new run.
 
         Raises:
@@ -43,22 +43,22 @@ class RunJournal:
             JournalError, LockLost, Unauthorized, Forbidden: as `write`.
         """
         self._lock.must_be_held()
-        self._here = self._open_here(begun.run)
-        self._here.append([begun])
-        self._there.begin(begun)
-        self.stands = True
+        self._local = self._open_local(start_entry.run)
+        self._local.append([start_entry])
+        self._remote.start(start_entry)
+        self.is_started = True
         self._lock.must_be_held()
 
-    def adopt_removed(self, run: str, at: datetime) -> Journaled:
+    def adopt_removed(self, run: str, timestamp: datetime) -> JournalState:
         """As `adopt`, for a run whose journal was removed from the cluster: it is created there again from the entries
         of this machine, if there are any. Raises: as `start`."""
         self._lock.must_be_held()
-        entries = self._open_here(run).entries().entries
-        begun = next((entry for entry in entries if isinstance(entry, RunStarted)), None)
-        self._there.put_back(run, self._lock.holder, begun)
-        return self.adopt(run, at)
+        entries = self._open_local(run).entries().entries
+        start_entry = next((entry for entry in entries if isinstance(entry, RunStarted)), None)
+        self._remote.restore_head(run, self._lock.holder, start_entry)
+        return self.adopt(run, timestamp)
 
-    def adopt(self, run: str, at: datetime) -> Journaled:
+    def adopt(self, run: str, timestamp: datetime) -> JournalState:
         """Become the leader and return the state of the run. Entries that only one place has are copied to the other,
         because a machine may have failed between the two writes.
 
@@ -66,50 +66,50 @@ class RunJournal:
             UsageError: there is no such run.
             JournalError, LockLost, Unauthorized, Forbidden: as `write`.
         """
-        here = self._open_here(run)
-        for _ in range(ADOPTIONS - 1):
+        local = self._open_local(run)
+        for _ in range(MAX_ADOPTIONS - 1):
             try:
-                stands = self._taken_over(run, here, at)
+                state = self._take_over(run, local, timestamp)
                 break
             except LockLost:
                 if not self._lock.held():
                     raise
                 # The former leader was writing; now it must see that it lost the lock.
         else:
-            stands = self._taken_over(run, here, at)
-        self._here, self._owed, self.stands = here, (), True
+            state = self._take_over(run, local, timestamp)
+        self._local, self._pending, self.is_started = local, (), True
         self._lock.must_be_held()
-        return stands
+        return state
 
-    def _taken_over(self, run: str, here: JournalHere, at: datetime) -> Journaled:
+    def _take_over(self, run: str, local: LocalJournal, timestamp: datetime) -> JournalState:
         self._lock.must_be_held()
-        theirs, ours = self._there.open(run), here.entries()
-        note = JournalWriter(replay(theirs, ours).next_number).note(JournalNote.ADOPTED, at, self._lock.holder)
-        stands = replay(theirs, ours, Entries((note,)))
-        self._there.adopt(self._lock.holder, [*only_in(ours, theirs), note], stands.phase)
-        here.append([*only_in(theirs, ours), note])
-        return stands
+        remote_entries, local_entries = self._remote.open(run), local.entries()
+        note = JournalWriter(replay_journals(remote_entries, local_entries).next_number).note(NoteKind.ADOPTED, timestamp, self._lock.holder)
+        state = replay_journals(remote_entries, local_entries, JournalEntries((note,)))
+        self._remote.adopt(self._lock.holder, [*missing_entries(local_entries, remote_entries), note], state.phase)
+        local.append([*missing_entries(remote_entries, local_entries), note])
+        return state
 
-    def write(self, entries: Sequence[Entry]) -> None:
+    def write(self, entries: Sequence[JournalEntry]) -> None:
         self._lock.must_be_held()
-        if self._here is None:
+        if self._local is None:
             raise JournalError("nothing can be written to a run that was neither begun nor adopted")
-        new = [entry for entry in entries if entry not in self._owed]  # the others are still pending
-        self._here.append(new)
-        self._owed += tuple(new)
-        self._there.append(self._owed)  # some of them may be stored already: copies do no harm
-        self._owed = ()
+        new_entries = [entry for entry in entries if entry not in self._pending]  # the others are still pending
+        self._local.append(new_entries)
+        self._pending += tuple(new_entries)
+        self._remote.append(self._pending)  # some of them may be stored already: copies do no harm
+        self._pending = ()
         self._lock.must_be_held()
 
-    def tell(self, phase: RunPhase, said: str = "") -> None:
+    def report_progress(self, phase: RunPhase, message: str = "") -> None:
         self._lock.must_be_held()
-        self._there.tell(phase, said)
+        self._remote.report_progress(phase, message)
 
 
 # Runs that are named in notes on nodes, looked up in their journal namespaces: existing, ended, or removed.
 
 
-RunsIn = Callable[[str], RunStore]
+OpenNamespaceRuns = Callable[[str], RunStore]
 """Opens the runs that are stored in a namespace."""
 
 
@@ -119,67 +119,67 @@ class FoundRun:
     `read_error`: why the list could not be read, "" if it was. `has_leader`: a process holds the lock there, as far as
     is known, and may be draining."""
 
-    noted: NotedRun
+    noted_run: NotedRun
     namespace: str
-    there: RunSummary | None = None
-    led: bool = False
-    unread: str = ""
+    listed_run: RunSummary | None = None
+    has_leader: bool = False
+    read_error: str = ""
 
     @property
     def run(self) -> str:
-        return self.noted.run
+        return self.noted_run.run
 
     @property
-    def over(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it has certainly ended."""
-        return self.there is not None and self.there.phase == RunPhase.ENDED.value
+        return self.listed_run is not None and self.listed_run.phase == RunPhase.ENDED.value
 
     @property
     def gone(self) -> bool:
         """Whether its journal certainly does not exist."""
-        return self.there is None and not self.unread
+        return self.listed_run is None and not self.read_error
 
 
-def found_runs(noted: Iterable[NotedRun], here: str, runs_in: RunsIn) -> tuple[FoundRun, ...]:
+def found_runs(runs_to_find: Iterable[NotedRun], default_namespace: str, runs_in: OpenNamespaceRuns) -> tuple[FoundRun, ...]:
     """Look up noted runs. `default_namespace`: the namespace to use where a note names none.
 
     Raises:
         Unreachable, Unauthorized
     """
-    known: dict[str, tuple[dict[str, RunSummary], HeldLock | None, str]] = {}
-    found = []
-    for each in noted:
-        namespace = each.journal or here
-        if namespace not in known:
-            known[namespace] = _kept_in(runs_in(namespace))
-        listed, held, unread = known[namespace]
-        there = listed.get(each.run)
-        led = held is None or (held.led and (there is None or held.holder == there.leader))
-        found.append(FoundRun(each, namespace, there, led, unread))
-    return tuple(found)
+    by_namespace: dict[str, tuple[dict[str, RunSummary], LockState | None, str]] = {}
+    runs = []
+    for noted_run in runs_to_find:
+        namespace = noted_run.journal or default_namespace
+        if namespace not in by_namespace:
+            by_namespace[namespace] = _stored_runs(runs_in(namespace))
+        listed, lock, unread = by_namespace[namespace]
+        listed_run = listed.get(noted_run.run)
+        has_leader = lock is None or (lock.is_held and (listed_run is None or lock.holder == listed_run.leader))
+        runs.append(FoundRun(noted_run, namespace, listed_run, has_leader, unread))
+    return tuple(runs)
 
 
-def in_the_way(cluster: Cluster, plan: DrainPlan, own: str, here: str, runs_in: RunsIn) -> Iterator[FoundRun]:
+def blocking_runs(cluster: Cluster, plan: DrainPlan, own_run: str, default_namespace: str, runs_in: OpenNamespaceRuns) -> Iterator[FoundRun]:
     """Yield the runs that forbid a drain by this plan, except the run `own_run`: runs that have not certainly ended and
     changed a node that the plan drains; and runs with a leader that holds the lock of another namespace, whatever nodes
     they drain.
 
     Raises: as `found_runs`.
     """
-    others = [each for each in noted_runs(cluster.nodes) if each.run != own]
+    other_runs = [each for each in noted_runs(cluster.nodes) if each.run != own_run]
     targets = {target.node.name for target in plan.targets if target.order}
-    for found in found_runs(others, here, runs_in):
-        elsewhere = found.led and found.namespace != here
-        if not found.over and (elsewhere or not targets.isdisjoint(found.noted.nodes)):
-            yield found
+    for found_run in found_runs(other_runs, default_namespace, runs_in):
+        elsewhere = found_run.has_leader and found_run.namespace != default_namespace
+        if not found_run.has_ended and (elsewhere or not targets.isdisjoint(found_run.noted_run.nodes)):
+            yield found_run
 
 
-def _kept_in(runs: RunStore) -> tuple[dict[str, RunSummary], HeldLock | None, str]:
+def _stored_runs(runs: RunStore) -> tuple[dict[str, RunSummary], LockState | None, str]:
     """Return the runs, the lock (None: it must not be read), and why the runs cannot be read."""
     try:
         listed = {run.run: run for run in runs.all()}
     except Forbidden as error:
-        return {}, HeldLock(), error.message
+        return {}, LockState(), error.message
     try:
         return listed, runs.lock(), ""
     except Forbidden:
@@ -190,12 +190,12 @@ def _kept_in(runs: RunStore) -> tuple[dict[str, RunSummary], HeldLock | None, st
 # lock shows that.
 
 
-ANSWERS_S = 90.0
+RESPONSE_TIMEOUT_S = 90.0
 """Longer than the lease of a lock that is not renewed."""
 
-LOOK_S = 1.0
+POLL_S = 1.0
 
-_REACHED: Mapping[RunPhase, tuple[RunPhase, ...]] = {
+_REACHED_PHASES: Mapping[RunPhase, tuple[RunPhase, ...]] = {
     RunPhase.PAUSED: (RunPhase.PAUSED, RunPhase.ABORTED, RunPhase.ENDED),
     RunPhase.RUNNING: (RunPhase.RUNNING,),
     RunPhase.ABORTED: (RunPhase.ABORTED, RunPhase.ENDED),  # its requests may take long to settle
@@ -203,41 +203,41 @@ _REACHED: Mapping[RunPhase, tuple[RunPhase, ...]] = {
 """For each requested phase, the phases that show that the leader received the request."""
 
 
-class WishSource(Enum):
-    SO = "so"  # the phase was reached
-    NOBODY = "nobody"  # the run has no leader, so nothing is done
+class LeaderResponse(Enum):
+    REACHED = "so"  # the phase was reached
+    NO_LEADER = "nobody"  # the run has no leader, so nothing is done
     SILENT = "silent"  # a process renews the lock, and does not do what was requested
 
 
-def ask_leader(
-    runs: RunStore, run: RunSummary, wanted: RunPhase, who: str, sleep: Callable[[float], object]
-) -> WishSource:
+def request_from_leader(
+    runs: RunStore, run: RunSummary, requested_phase: RunPhase, requester: str, sleep: Callable[[float], object]
+) -> LeaderResponse:
     """Request `requested_phase` from the leader of a run, and wait until the phase is reached or the run has no leader.
 
     Raises:
         as `RunStore`.
     """
-    before = runs.lock()
-    runs.ask(run.run, wanted, who)
-    for _ in range(round(ANSWERS_S / LOOK_S)):
-        held = runs.lock()
-        there = next((each for each in runs.all() if each.run == run.run), None)
-        led, stands = there is not None and leads(held, there), _stands(there)
+    previous_lock = runs.lock()
+    runs.request_phase(run.run, requested_phase, requester)
+    for _ in range(round(RESPONSE_TIMEOUT_S / POLL_S)):
+        lock = runs.lock()
+        listed_run = next((each for each in runs.all() if each.run == run.run), None)
+        has_leader, phase = listed_run is not None and is_led_by_holder(lock, listed_run), _phase(listed_run)
         # A phase that was reached before the request proves nothing: the leader may be gone.
-        if stands in _REACHED[wanted] and (stands.value != run.phase or (led and held.renewed != before.renewed)):
-            return WishSource.SO
-        if not led:
-            return WishSource.NOBODY
-        sleep(LOOK_S)
-    return WishSource.SILENT
+        if phase in _REACHED_PHASES[requested_phase] and (phase.value != run.phase or (has_leader and lock.renewed != previous_lock.renewed)):
+            return LeaderResponse.REACHED
+        if not has_leader:
+            return LeaderResponse.NO_LEADER
+        sleep(POLL_S)
+    return LeaderResponse.SILENT
 
 
-def leads(held: HeldLock, run: RunSummary) -> bool:
+def is_led_by_holder(lock: LockState, run: RunSummary) -> bool:
     """Whether the holder of the lock leads this run, and not another one."""
-    return held.led and held.holder == run.leader
+    return lock.is_held and lock.holder == run.leader
 
 
-def _stands(run: RunSummary | None) -> RunPhase:
+def _phase(run: RunSummary | None) -> RunPhase:
     """Return the phase of a run; a phase of a newer version counts as running."""
-    found = run.phase if run is not None else RunPhase.ENDED.value
-    return RunPhase(found) if found in {each.value for each in RunPhase} else RunPhase.RUNNING
+    phase = run.phase if run is not None else RunPhase.ENDED.value
+    return RunPhase(phase) if phase in {each.value for each in RunPhase} else RunPhase.RUNNING

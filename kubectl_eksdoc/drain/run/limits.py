@@ -5,20 +5,20 @@ from __future__ import annotations
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.options import COUNT, SECONDS, SECONDS_OR_NONE, OptionKind, option
 
-SETTLES_S = 120.0
+SETTLE_TIMEOUT_S = 120.0
 """How long a stopped run waits for pods that are stopping."""
 
-READY_S = 600.0
+READY_TIMEOUT_S = 600.0
 """The default of a Deployment's progressDeadlineSeconds."""
 
-ILL_S = 60.0
+UNREADY_WAIT_S = 60.0
 """How long a run waits for the replacement of a pod that was not Ready: its node may have been the cause."""
 
 GUARDS = "Guards"
 THE_END = "The end"
 BETWEEN_WAVES = "Between waves (waves: --max-unavailable, --pin)"
 
-_NO_WAIT = OptionKind(switch=True, value=lambda given: 0.0 if given else READY_S, given=lambda value: not value)
+_NO_WAIT = OptionKind(switch=True, from_parsed=lambda given: 0.0 if given else READY_TIMEOUT_S, to_flag=lambda value: not value)
 
 
 @frozen
@@ -79,7 +79,7 @@ class RunLimits:
         "TIME",
     )
     ready_s: float = option(
-        READY_S,
+        READY_TIMEOUT_S,
         "--no-wait-ready",
         THE_END,
         _NO_WAIT,

@@ -20,27 +20,27 @@ from typing import NamedTuple, Protocol
 
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import LostAnswer
-from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News, RequestAnswered
-from kubectl_eksdoc.model.actions import Act, Delete, Errand, Evict, Hook, Restart
-from kubectl_eksdoc.model.journal import DONE, Entry, JournalIntent, JournalNote, RunPhase
-from kubectl_eksdoc.model.quantities import duration
-from kubectl_eksdoc.ports import DrainLock, Field, Journal
+from kubectl_eksdoc.kubernetes.api.resources import LostResponse
+from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, RunUpdate, RequestAnswered
+from kubectl_eksdoc.model.actions import ClusterAction, Delete, RunCommand, Evict, Hook, Restart
+from kubectl_eksdoc.model.journal import DONE, JournalEntry, IntentEntry, NoteKind, RunPhase
+from kubectl_eksdoc.model.quantities import format_duration
+from kubectl_eksdoc.ports import DrainLock, RunBackend, Journal
 
 from .engine import Engine
-from .events import Happened, RunMoment
-from .history import held_for_s
-from .journal import JournalWriter, changes_something
+from .events import DrainEventKind, DrainEvent
+from .history import total_hold_s
+from .journal import JournalWriter, is_change
 from .limits import RunLimits
-from .other_drains import Replanning
-from .progress import Reason, RunProgress, coming, reasons, standing
-from .remaining import Remaining
+from .other_drains import Replanner
+from .progress import Reason, RunProgress, starting_pods, reasons, run_progress
+from .remaining import RemainingTime
 from .result import PendingPod, Record
 
-LOOK_S = 1.0
+POLL_S = 1.0
 """Interval at which user requests are read."""
 
-_LISTS: frozenset[type] = frozenset((AllNodes, AllPods, AllBudgets))
+_LIST_UPDATES: frozenset[type] = frozenset((AllNodes, AllPods, AllBudgets))
 
 
 @frozen
@@ -49,20 +49,20 @@ class ApiOutage:
     run is to end, "" if it is not, and is called every second."""
 
     _lock: DrainLock
-    _field: Field
+    _field: RunBackend
     _longest_s: float
-    _hear: Callable[[News], object]
-    _ends: Callable[[], str]
+    _handle_update: Callable[[RunUpdate], object]
+    _end_reason: Callable[[], str]
 
-    def said(self, doubt: LockInDoubt) -> str:
+    def message(self, doubt: LockInDoubt) -> str:
         """Return why nothing is changed now, for users."""
-        so_long = duration(round(self._lock.doubted_s))
-        if not doubt.failed:
-            return f"this machine stood still for {so_long}: it continues if no other client has drained here meanwhile"
-        why = f"{doubt.failed}, so the lock could not be renewed for {so_long}"
-        return f"{why}; nothing is changed meanwhile; it continues automatically or can be stopped"
+        duration_text = format_duration(round(self._lock.in_doubt_s))
+        if not doubt.renewal_error:
+            return f"this machine stood still for {duration_text}: it continues if no other client has drained here meanwhile"
+        reason = f"{doubt.renewal_error}, so the lock could not be renewed for {duration_text}"
+        return f"{reason}; nothing is changed meanwhile; it continues automatically or can be stopped"
 
-    def sit_out(self, doubt: LockInDoubt) -> None:
+    def wait_out(self, doubt: LockInDoubt) -> None:
         """Wait until the lock is held again and everything was listed again.
 
         Raises:
@@ -70,36 +70,36 @@ class ApiOutage:
             Unauthorized, Forbidden: the cluster must not be watched any more.
         """
         while True:
-            self._check(doubt)
-            if self._lock.regained(LOOK_S) and self._looked_anew(doubt):
+            self._check_wait(doubt)
+            if self._lock.try_regain(POLL_S) and self._list_again(doubt):
                 try:
-                    self._lock.go_on()
-                except LockInDoubt as again:
-                    doubt = again
+                    self._lock.resume()
+                except LockInDoubt as new_doubt:
+                    doubt = new_doubt
                 else:
                     return
 
-    def _looked_anew(self, doubt: LockInDoubt) -> bool:
+    def _list_again(self, doubt: LockInDoubt) -> bool:
         """Whether everything was listed again; False if the lock was lost again meanwhile."""
-        self._check(doubt)
-        self._field.renew()
-        unseen = set(_LISTS)
-        while unseen:
-            for news in self._field.news(LOOK_S):
-                self._hear(news)
-                unseen.discard(type(news))
-            self._check(doubt)
-            if unseen and not self._lock.regained(0.0):
+        self._check_wait(doubt)
+        self._field.restart_watches()
+        missing_lists = set(_LIST_UPDATES)
+        while missing_lists:
+            for update in self._field.updates(POLL_S):
+                self._handle_update(update)
+                missing_lists.discard(type(update))
+            self._check_wait(doubt)
+            if missing_lists and not self._lock.try_regain(0.0):
                 return False
         return True
 
-    def _check(self, doubt: LockInDoubt) -> None:
+    def _check_wait(self, doubt: LockInDoubt) -> None:
         """Raises LockLost: the wait is over."""
-        why, for_s = self._ends(), self._lock.doubted_s
-        if why:
-            raise LockLost(f"{why}; {doubt.message}", doubt.hint)
-        if for_s >= self._longest_s:
-            limit = duration(round(self._longest_s))
+        reason, doubt_s = self._end_reason(), self._lock.in_doubt_s
+        if reason:
+            raise LockLost(f"{reason}; {doubt.message}", doubt.hint)
+        if doubt_s >= self._longest_s:
+            limit = format_duration(round(self._longest_s))
             raise LockLost(f"it was unknown for {limit} whose the lock was: {doubt.message}", doubt.hint)
 
 
@@ -109,42 +109,42 @@ SHOW_S = 0.5
 EXPLAIN_S = 60.0
 """After this time without an event the reasons are reported, and then again after the same time."""
 
-_NO_PROGRESS = (Happened.REFUSED, Happened.WARNED)
+_NO_PROGRESS = (DrainEventKind.REFUSED, DrainEventKind.WARNED)
 
-TELL_S = 10.0
+PROGRESS_REPORT_S = 10.0
 """Interval at which the progress is published in the cluster."""
 
-SHORTEST_S = 0.001
+MIN_WAIT_S = 0.001
 """Minimum wait, so that fractions of a second do not cause a busy loop."""
 
 
-class RunWish(Enum):
+class RunRequest(Enum):
     """What the user requests of a run."""
 
-    GO_ON = "go-on"
+    RESUME = "go-on"
     PAUSE = "pause"  # send no requests until it is GO_ON again
     FINISH_WAVE = "finish-wave"  # start no further wave, and end after the current one
     STOP = "stop"  # send no more requests, let those in flight settle, and end
     LEAVE = "leave"  # end at once: requests in flight settle by themselves
 
 
-class RunWishState(NamedTuple):
+class RunRequestState(NamedTuple):
     """`requester`: "" for the user of this process. `reason`: the event that made the request if no user did, as a
     clause. `nodes_left_alone`: nodes to leave alone from now on."""
 
-    what: RunWish = RunWish.GO_ON
-    who: str = ""
-    why: str = ""
-    alone: frozenset[str] = frozenset()
+    request: RunRequest = RunRequest.RESUME
+    requester: str = ""
+    reason: str = ""
+    nodes_left_alone: frozenset[str] = frozenset()
 
     @property
-    def by(self) -> str:
-        return self.who or "the user"
+    def requester_text(self) -> str:
+        return self.requester or "the user"
 
     @property
-    def stops(self) -> str:
+    def stop_reason(self) -> str:
         """Why the run is to end; "" if it is not."""
-        return (self.why or f"{self.by} stopped it") if self.what in (RunWish.STOP, RunWish.LEAVE) else ""
+        return (self.reason or f"{self.requester_text} stopped it") if self.request in (RunRequest.STOP, RunRequest.LEAVE) else ""
 
 
 class DrainClock(Protocol):
@@ -153,10 +153,10 @@ class DrainClock(Protocol):
     def now(self) -> datetime: ...
 
 
-_NOTED: Mapping[Happened, JournalNote] = {
-    Happened.DONE: JournalNote.NODE_DONE,
-    Happened.LEFT_ALONE: JournalNote.LEFT_ALONE,
-    Happened.LOST: JournalNote.LOST,
+_NOTES_BY_EVENT: Mapping[DrainEventKind, NoteKind] = {
+    DrainEventKind.DONE: NoteKind.NODE_DONE,
+    DrainEventKind.LEFT_ALONE: NoteKind.LEFT_ALONE,
+    DrainEventKind.LOST: NoteKind.LOST,
 }
 
 
@@ -165,29 +165,29 @@ class DrainRunEnd:
     """`stop_reason`: why the run sent no more requests, "" if it did not stop; `record`: what was planned and what
     happened."""
 
-    stopped: str
+    stop_reason: str
     record: Record
 
     @property
-    def undone(self) -> Mapping[str, tuple[str, ...]]:
+    def not_drained(self) -> Mapping[str, tuple[str, ...]]:
         """Nodes that exist and were not emptied, each with its remaining pods (ns/name)."""
         return self.record.undone
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether all of the plan was done."""
-        return not self.stopped and not self.undone
+        return not self.stop_reason and not self.not_drained
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """The outcome, as written to the journal."""
-        if self.stopped or not self.undone:
-            return self.stopped or DONE
-        return f"not emptied: {', '.join(sorted(self.undone))}"
+        if self.stop_reason or not self.not_drained:
+            return self.stop_reason or DONE
+        return f"not emptied: {', '.join(sorted(self.not_drained))}"
 
 
 @dataclass(eq=False)
-class Draining:
+class DrainRunLoop:
     """One run of an engine. Mutable; `listen` receives all events as they happen. Without `replanning`, pods that were
     scheduled onto nodes after the plan was made are only waited for.
 
@@ -200,38 +200,38 @@ class Draining:
     """
 
     engine: Engine
-    field: Field
+    field: RunBackend
     journal: Journal
     lock: DrainLock
     clock: DrainClock
-    scribe: JournalWriter
-    listen: Callable[[Sequence[RunMoment]], object]
-    wish: Callable[[], RunWishState] = RunWishState
+    writer: JournalWriter
+    listen: Callable[[Sequence[DrainEvent]], object]
+    read_request: Callable[[], RunRequestState] = RunRequestState
     show: Callable[[RunProgress], object] = lambda standing: None
-    replanning: Replanning | None = None
-    away_s: float = RunLimits().away_s
+    replanning: Replanner | None = None
+    max_outage_s: float = RunLimits().away_s
     explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None
-    teaches: bool = True
+    records_times: bool = True
 
     def __post_init__(self) -> None:
-        self._happened_s = self._explained_s = 0.0
-        self._remaining = Remaining(self.engine.plan)
-        self._soaks_s = self.engine.soaks_left_s(0.0)
-        self._shown_s, self._told_s = -SHOW_S, -TELL_S
+        self._last_event_s = self._explained_s = 0.0
+        self._remaining = RemainingTime(self.engine.plan)
+        self._initial_soak_s = self.engine.remaining_soak_s(0.0)
+        self._shown_s, self._reported_s = -SHOW_S, -PROGRESS_REPORT_S
         self._phase = RunPhase.RUNNING
-        self._begun_s = self.clock.monotonic()
+        self._started_s = self.clock.monotonic()
         self._intents: dict[
-            tuple[type, str], JournalIntent
+            tuple[type, str], IntentEntry
         ] = {}  # without a response, by type of action and UID of node or pod
-        self._entries: list[Entry] = []  # to be written with the next entries
-        self._unbegun: deque[Errand] = deque()  # requested by the engine, not sent yet
-        self._untold: list[RunMoment] = []
-        self._ended: DrainRunEnd | None = None
-        self._paused = self._leaves = False
-        self._alone: frozenset[str] = frozenset()
-        self._outage = ApiOutage(self.lock, self.field, self.away_s, self._hear, self._ends_waiting)
+        self._entries: list[JournalEntry] = []  # to be written with the next entries
+        self._unsent: deque[RunCommand] = deque()  # requested by the engine, not sent yet
+        self._unreported_events: list[DrainEvent] = []
+        self._end_result: DrainRunEnd | None = None
+        self._paused = self._leaves_at_once = False
+        self._nodes_left_alone: frozenset[str] = frozenset()
+        self._outage = ApiOutage(self.lock, self.field, self.max_outage_s, self._handle_update, self._end_reason)
 
-    def to_the_end(self) -> DrainRunEnd:
+    def run(self) -> DrainRunEnd:
         """Drain until nothing is left to do, or the run must stop.
 
         Raises:
@@ -240,20 +240,20 @@ class Draining:
         """
         while True:
             try:
-                ended = self._go_on()
+                ended = self._run_round()
             except LockInDoubt as doubt:
                 # Nothing changes while it is in doubt whether the lock is still held.
-                self.engine.hold(self._outage.said(doubt), self._now_s, self._now_s - self.lock.doubted_s)
-                self._collect()
-                self._listen_now()  # it cannot be journaled now
-                self._outage.sit_out(doubt)
-                self._told_s = -TELL_S
-                unbegun, self._unbegun = self._unbegun, deque()
-                for act in unbegun:
-                    if changes_something(act):
-                        self._hear(RequestAnswered(act, LostAnswer(f"it was not sent: {doubt.message}")))
+                self.engine.hold(self._outage.message(doubt), self._now_s, self._now_s - self.lock.in_doubt_s)
+                self._collect_events()
+                self._notify_listener()  # it cannot be journaled now
+                self._outage.wait_out(doubt)
+                self._reported_s = -PROGRESS_REPORT_S
+                unsent, self._unsent = self._unsent, deque()
+                for action in unsent:
+                    if is_change(action):
+                        self._handle_update(RequestAnswered(action, LostResponse(f"it was not sent: {doubt.message}")))
                     else:
-                        self._unbegun.append(act)  # sent in the next round, which detects another doubt
+                        self._unsent.append(action)  # sent in the next round, which detects another doubt
             except JournalError:
                 if not self._is_in_doubt():
                     raise
@@ -261,32 +261,32 @@ class Draining:
                 if ended is not None:
                     return ended
 
-    def left(self, why: str) -> DrainRunEnd:
+    def end_by_error(self, reason: str) -> DrainRunEnd:
         """Return the state of the run when an error ended it."""
-        return DrainRunEnd(why, self._record())
+        return DrainRunEnd(reason, self._build_record())
 
-    def _go_on(self) -> DrainRunEnd | None:
+    def _run_round(self) -> DrainRunEnd | None:
         """Do one round; not None: it was the last. Raises: as `run`; LockInDoubt."""
-        self._heed()
+        self._apply_request()
         if self.replanning is not None:
-            self.replanning.look(lambda: self._now_s)
+            self.replanning.replan_if_needed(lambda: self._now_s)
         # Journaled, then checked, then sent, one after the other.
-        acts = self.engine.acts(self._now_s)
-        for change in filter(changes_something, acts):
-            intent = self.scribe.intent(change, self.clock.now())
-            self._intents[_key(change)] = intent
+        actions = self.engine.due_actions(self._now_s)
+        for change in filter(is_change, actions):
+            intent = self.writer.intent(change, self.clock.now())
+            self._intents[_action_key(change)] = intent
             self._entries.append(intent)
-        self._unbegun.extend(acts)
-        if any(map(changes_something, self._unbegun)):  # also those of a round in which they could not be written
-            self._keep()
-        self._begin()
-        self._tell()
-        if self.engine.over or self.engine.is_settled(self._now_s) or self._leaves:
-            return self._end()
-        self._tell_where()
-        self._tell_why()
-        for news in self.field.news(self._wait_s()):
-            self._hear(news)
+        self._unsent.extend(actions)
+        if any(map(is_change, self._unsent)):  # also those of a round in which they could not be written
+            self._write_entries()
+        self._send()
+        self._report_events()
+        if self.engine.is_finished or self.engine.is_settled(self._now_s) or self._leaves_at_once:
+            return self._finish()
+        self._report_progress()
+        self._report_reasons()
+        for update in self.field.updates(self._wait_s()):
+            self._handle_update(update)
         return None
 
     def _is_in_doubt(self) -> bool:
@@ -297,149 +297,149 @@ class Draining:
             return True
         return False
 
-    def _ends_waiting(self) -> str:
+    def _end_reason(self) -> str:
         """Return why the run is to end while it waits for the lock; "" if it is not."""
-        self.show(standing(self.engine, self._remaining, self._now_s))
-        self._tell_why()
-        return self.wish().stops
+        self.show(run_progress(self.engine, self._remaining, self._now_s))
+        self._report_reasons()
+        return self.read_request().stop_reason
 
     @property
     def _now_s(self) -> float:
-        return self.clock.monotonic() - self._begun_s
+        return self.clock.monotonic() - self._started_s
 
     def _wait_s(self) -> float:
-        left_s = self.engine.next_s(self._now_s) - self._now_s
-        return min(LOOK_S, max(SHORTEST_S, left_s))
+        remaining_s = self.engine.next_s(self._now_s) - self._now_s
+        return min(POLL_S, max(MIN_WAIT_S, remaining_s))
 
-    def _heed(self) -> None:
-        wished = self.wish()
-        wish, who, why = wished.what, wished.who, wished.why
-        for node in sorted(wished.alone - self._alone):
-            self.engine.leave_alone(node, f"{wished.by} wanted it left alone", self._now_s)
-        self._alone |= wished.alone
-        self.engine.finish_wave(f"{wished.by} stopped it after a wave" if wish is RunWish.FINISH_WAVE else "")
-        if wish is RunWish.STOP and self.engine.drained:
-            self.engine.wait_no_longer()  # nothing else can be stopped
-        elif wished.stops and not self.engine.stopped:
-            self.engine.stop(wished.stops, self._now_s)
+    def _apply_request(self) -> None:
+        state = self.read_request()
+        request, requester, reason = state.request, state.requester, state.reason
+        for node in sorted(state.nodes_left_alone - self._nodes_left_alone):
+            self.engine.leave_alone(node, f"{state.requester_text} wanted it left alone", self._now_s)
+        self._nodes_left_alone |= state.nodes_left_alone
+        self.engine.finish_wave(f"{state.requester_text} stopped it after a wave" if request is RunRequest.FINISH_WAVE else "")
+        if request is RunRequest.STOP and self.engine.is_drained:
+            self.engine.stop_waiting()  # nothing else can be stopped
+        elif state.stop_reason and not self.engine.stop_reason:
+            self.engine.stop(state.stop_reason, self._now_s)
             self._phase = RunPhase.ABORTED
-            self._told_s = -TELL_S
-            self._entries.append(self.scribe.note(JournalNote.ABORTED, self.clock.now(), who, why))
-        self._leaves = wish is RunWish.LEAVE
-        if self._paused is not (wish is RunWish.PAUSE) and not self.engine.stopped:
-            self._paused = wish is RunWish.PAUSE
+            self._reported_s = -PROGRESS_REPORT_S
+            self._entries.append(self.writer.note(NoteKind.ABORTED, self.clock.now(), requester, reason))
+        self._leaves_at_once = request is RunRequest.LEAVE
+        if self._paused is not (request is RunRequest.PAUSE) and not self.engine.stop_reason:
+            self._paused = request is RunRequest.PAUSE
             self._phase = RunPhase.PAUSED if self._paused else RunPhase.RUNNING
-            noted = JournalNote.PAUSED if self._paused else JournalNote.RESUMED
-            paused = f"{wished.by} paused it" if self._paused else ""  # readers of the journal need the reason
-            self._entries.append(self.scribe.note(noted, self.clock.now(), who, paused))
-            self._told_s = -TELL_S
-        self.engine.pause(f"{wished.by} paused it" if self._paused else "")
+            note = NoteKind.PAUSED if self._paused else NoteKind.RESUMED
+            paused = f"{state.requester_text} paused it" if self._paused else ""  # readers of the journal need the reason
+            self._entries.append(self.writer.note(note, self.clock.now(), requester, paused))
+            self._reported_s = -PROGRESS_REPORT_S
+        self.engine.pause(f"{state.requester_text} paused it" if self._paused else "")
 
-    def _begin(self) -> None:
-        while self._unbegun:
-            if changes_something(self._unbegun[0]) or isinstance(self._unbegun[0], Hook):
+    def _send(self) -> None:
+        while self._unsent:
+            if is_change(self._unsent[0]) or isinstance(self._unsent[0], Hook):
                 self.lock.must_be_held()
-            self.field.do(self._unbegun.popleft())
+            self.field.do(self._unsent.popleft())
 
-    def _hear(self, news: News) -> None:
-        if isinstance(news, RequestAnswered):
-            intent = self._intents.pop(_key(news.act), None)
+    def _handle_update(self, update: RunUpdate) -> None:
+        if isinstance(update, RequestAnswered):
+            intent = self._intents.pop(_action_key(update.action), None)
             if intent is not None:
-                self._entries.append(self.scribe.result(intent, news.answer, self.clock.now()))
-        self.engine.take(news, self._now_s)
+                self._entries.append(self.writer.result(intent, update.response, self.clock.now()))
+        self.engine.handle(update, self._now_s)
 
-    def _tell(self) -> None:
-        self._collect()
-        if self._untold:
-            self._keep()
-            self._listen_now()
+    def _report_events(self) -> None:
+        self._collect_events()
+        if self._unreported_events:
+            self._write_entries()
+            self._notify_listener()
 
-    def _collect(self) -> None:
+    def _collect_events(self) -> None:
         """Collect new events for listeners and the journal."""
-        new = self.engine.new_moments()
+        new_events = self.engine.new_events()
         now = self.clock.now()
-        for moment in new:
-            if moment.what in _NOTED:
-                self._entries.append(self.scribe.note(_NOTED[moment.what], now, moment.subject, moment.why))
-        if any(moment.what is Happened.DONE for moment in new):
-            self._note_stops()
-        self._untold += new
-        if any(moment.what not in _NO_PROGRESS for moment in new):
-            self._happened_s = self._now_s
+        for event in new_events:
+            if event.what in _NOTES_BY_EVENT:
+                self._entries.append(self.writer.note(_NOTES_BY_EVENT[event.what], now, event.subject, event.why))
+        if any(event.what is DrainEventKind.DONE for event in new_events):
+            self._journal_stop_times()
+        self._unreported_events += new_events
+        if any(event.what not in _NO_PROGRESS for event in new_events):
+            self._last_event_s = self._now_s
 
-    def _note_stops(self) -> None:
+    def _journal_stop_times(self) -> None:
         """Journal how long pods took to stop, for later plans with the same templates."""
         measured, now = self._remaining.measured, self.clock.now()
-        measured.look(self.engine.moments)
-        if not self.teaches:
+        measured.add_events(self.engine.events)
+        if not self.records_times:
             return
-        self._entries += [self.scribe.stopped(template, new, now) for template, new in measured.unwritten()]
+        self._entries += [self.writer.stop_times_note(template, stop_times, now) for template, stop_times in measured.unwritten()]
 
-    def _listen_now(self) -> None:
-        untold, self._untold = self._untold, []
-        self.listen(untold)
+    def _notify_listener(self) -> None:
+        events, self._unreported_events = self._unreported_events, []
+        self.listen(events)
 
-    def _tell_where(self) -> None:
+    def _report_progress(self) -> None:
         """Report the progress here, and at intervals in the cluster."""
         now_s = self._now_s
-        if now_s - self._shown_s < SHOW_S and now_s - self._told_s < TELL_S:
+        if now_s - self._shown_s < SHOW_S and now_s - self._reported_s < PROGRESS_REPORT_S:
             return
         self._shown_s = now_s
-        stands = standing(self.engine, self._remaining, now_s)
-        self.show(stands)
-        if now_s - self._told_s >= TELL_S:
-            self._told_s = now_s
-            self.journal.tell(self._phase, stands.said)
+        progress = run_progress(self.engine, self._remaining, now_s)
+        self.show(progress)
+        if now_s - self._reported_s >= PROGRESS_REPORT_S:
+            self._reported_s = now_s
+            self.journal.report_progress(self._phase, progress.summary)
 
-    def _tell_why(self) -> None:
+    def _report_reasons(self) -> None:
         now_s = self._now_s
-        if now_s - max(self._happened_s, self._explained_s) >= EXPLAIN_S:
+        if now_s - max(self._last_event_s, self._explained_s) >= EXPLAIN_S:
             self._explained_s = now_s
-            self.explain(reasons(self.engine, now_s), now_s - self._happened_s)
+            self.explain(reasons(self.engine, now_s), now_s - self._last_event_s)
 
-    def _end(self) -> DrainRunEnd:
-        self.show(standing(self.engine, self._remaining, self._now_s))
-        if self._ended is None:
-            self._ended = DrainRunEnd(self.engine.stopped, self._record())
-            self._note_stops()
+    def _finish(self) -> DrainRunEnd:
+        self.show(run_progress(self.engine, self._remaining, self._now_s))
+        if self._end_result is None:
+            self._end_result = DrainRunEnd(self.engine.stop_reason, self._build_record())
+            self._journal_stop_times()
             # Planned and actual time, for `drain status --history`.
-            estimate = self._ended.record.plan.estimate
-            if self._ended.record.causes and estimate is not None and self.teaches:
-                took_s = estimate.p50_s + sum(self._ended.record.causes.values())
-                self._entries.append(self.scribe.timed(self.clock.now(), took_s, estimate, self._ended.record.causes))
-            self._entries.append(self.scribe.note(JournalNote.ENDED, self.clock.now(), why=self._ended.said))
-        self._keep()
-        self.journal.tell(RunPhase.ENDED, self._ended.said)
-        return self._ended
+            estimate = self._end_result.record.plan.estimate
+            if self._end_result.record.causes and estimate is not None and self.records_times:
+                duration_s = estimate.p50_s + sum(self._end_result.record.causes.values())
+                self._entries.append(self.writer.duration_entry(self.clock.now(), duration_s, estimate, self._end_result.record.causes))
+            self._entries.append(self.writer.note(NoteKind.ENDED, self.clock.now(), reason=self._end_result.message))
+        self._write_entries()
+        self.journal.report_progress(RunPhase.ENDED, self._end_result.message)
+        return self._end_result
 
-    def _record(self) -> Record:
+    def _build_record(self) -> Record:
         engine = self.engine
-        waiting = tuple(PendingPod(pod.key, pod.not_ready_because) for pod in engine.pending)
-        not_ready = tuple(coming(engine))
+        pending = tuple(PendingPod(pod.key, pod.not_ready_because) for pod in engine.pending)
+        not_ready = tuple(starting_pods(engine))
         now_s = self._now_s
         paused_s = engine.paused_s(now_s)
         drained_s = now_s if engine.drained_s is None else engine.drained_s
-        drain_s, held_s = drained_s - paused_s - self._soaks_s, held_for_s(engine.moments, drained_s) - paused_s
-        whole = not (engine.stopped or engine.undone)
+        drain_s, held_s = drained_s - paused_s - self._initial_soak_s, total_hold_s(engine.events, drained_s) - paused_s
+        is_complete = not (engine.stop_reason or engine.not_drained)
         return Record(
             engine.plan,
-            tuple(engine.moments),
+            tuple(engine.events),
             now_s,
-            waiting,
-            engine.undone,
+            pending,
+            engine.not_drained,
             not_ready,
             paused_s,
             engine.drained_s,
             engine.placed,
             engine.cordoned_only,
-            self._remaining.causes(engine, drain_s, max(0.0, held_s)) if whole else {},
+            self._remaining.causes(engine, drain_s, max(0.0, held_s)) if is_complete else {},
         )
 
-    def _keep(self) -> None:
+    def _write_entries(self) -> None:
         if self._entries:
             self.journal.write(self._entries)
             self._entries = []
 
 
-def _key(act: Act) -> tuple[type, str]:
-    return (type(act), act.pod.uid if isinstance(act, (Evict, Restart, Delete)) else str(getattr(act, "uid", "")))
+def _action_key(action: ClusterAction) -> tuple[type, str]:
+    return (type(action), action.pod.uid if isinstance(action, (Evict, Restart, Delete)) else str(getattr(action, "uid", "")))

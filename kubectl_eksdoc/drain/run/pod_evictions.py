@@ -10,29 +10,29 @@ from enum import Enum
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.kubernetes.budgets import Hold, same_name_holds
+from kubectl_eksdoc.kubernetes.budgets import SameNameHold, same_name_holds
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
-    BudgetGone,
-    BudgetIs,
-    News,
-    NodeGone,
-    NodeIs,
-    PodGone,
-    PodIs,
+    BudgetRemoved,
+    BudgetChanged,
+    RunUpdate,
+    NodeRemoved,
+    NodeChanged,
+    PodRemoved,
+    PodChanged,
     PodsFound,
 )
 from kubectl_eksdoc.model.actions import ListPods
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 
 from ..outcome import Eviction
-from ..policy import Means
-from .answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, RunTrouble, right_for
+from ..policy import EvictionMethod
+from .answers import FORBIDDEN_RETRY_S, SLOW_RETRY_S, CONFLICT_RETRY_S, FollowUp, ResponseMeaning, RunTrouble, required_permission
 
 # Observed state of pods, budgets and nodes, as of the latest update of each.
 
@@ -49,37 +49,37 @@ class ObservedState:
         self._uids = {(pod.namespace, pod.name): pod.uid for pod in cluster.pods}  # of the latest pod of each name
         self._versions: dict[str, int] = {}  # of pods by UID, of budgets by key
 
-    def take(self, news: News) -> None:
-        match news:
-            case PodIs(pod, version):
+    def handle(self, update: RunUpdate) -> None:
+        match update:
+            case PodChanged(pod, version):
                 if self._is_newer(pod.uid, version):
                     if pod.uid not in self._pods:
                         self._uids[pod.namespace, pod.name] = pod.uid
                     self._pods[pod.uid] = pod
-            case PodGone(uid, version):
+            case PodRemoved(uid, version):
                 if self._is_newer(uid, version):
                     self._pods.pop(uid, None)
-            case BudgetIs(budget, version):
+            case BudgetChanged(budget, version):
                 if self._is_newer(budget.key, version):
                     self.budgets[budget.key] = budget
-            case BudgetGone(key):
+            case BudgetRemoved(key):
                 self.budgets.pop(key, None)
             case AllPods(pods, version):
-                self._all_pods(pods, version)
+                self._replace_pods(pods, version)
             case AllBudgets(budgets, version):
-                for budget, told in budgets:
-                    self.take(BudgetIs(budget, told))
-                there = {budget.key for budget, _ in budgets}
-                self.budgets = {key: each for key, each in self.budgets.items() if key in there}
+                for budget, item_version in budgets:
+                    self.handle(BudgetChanged(budget, item_version))
+                present = {budget.key for budget, _ in budgets}
+                self.budgets = {key: each for key, each in self.budgets.items() if key in present}
             case AllNodes(nodes):
                 self.nodes = {node.name: node for node in nodes}
-            case NodeIs(node):
+            case NodeChanged(node):
                 self.nodes[node.name] = node
             case PodsFound(ListPods(), pods):  # it has no version: a watched update of a pod takes precedence
                 for pod in pods:
                     if pod.uid not in self._versions:
                         self._pods.setdefault(pod.uid, pod)
-            case NodeGone(name):
+            case NodeRemoved(name):
                 self.nodes.pop(name, None)
 
     def pod(self, uid: str) -> Pod | None:
@@ -88,90 +88,90 @@ class ObservedState:
     def pods(self) -> Iterator[Pod]:
         return iter(self._pods.values())
 
-    def holds(self, budget: str, now_s: float) -> tuple[Hold, ...]:
+    def holds(self, budget: str, now_s: float) -> tuple[SameNameHold, ...]:
         """Return the budget's same-name holds; the clock is the cluster's at the first read, and runs on."""
-        known = self.budgets.get(budget)
-        if known is None or not known.disrupted:
+        known_budget = self.budgets.get(budget)
+        if known_budget is None or not known_budget.disrupted:
             return ()
-        uids = (self._uids.get((known.namespace, name), "") for name in known.disrupted)
+        uids = (self._uids.get((known_budget.namespace, name), "") for name in known_budget.disrupted)
         pods = [pod for uid in uids if (pod := self._pods.get(uid)) is not None]
-        return same_name_holds(known, pods, self.first.observed_at + timedelta(seconds=now_s))
+        return same_name_holds(known_budget, pods, self.first.observed_at + timedelta(seconds=now_s))
 
-    def hold_s(self, budget: str, now_s: float) -> float:
+    def hold_end_s(self, budget: str, now_s: float) -> float:
         """Return when the last of its same-name holds ends, in seconds since the run started; 0 without one."""
         holds = self.holds(budget, now_s)
         return (holds[-1].until - self.first.observed_at).total_seconds() if holds else 0.0
 
-    def now(self, facts: Cluster, passed_s: float) -> Cluster:
+    def as_cluster(self, facts: Cluster, elapsed_s: float) -> Cluster:
         """Return `facts` as of `elapsed_s` seconds later, with the observations since."""
         return replace(
             facts,
-            observed_at=facts.observed_at + timedelta(seconds=passed_s),
+            observed_at=facts.observed_at + timedelta(seconds=elapsed_s),
             nodes=tuple(sorted(self.nodes.values(), key=lambda node: node.name)),
             pods=tuple(sorted(self.pods(), key=lambda pod: (pod.namespace, pod.name))),
             budgets=tuple(sorted(self.budgets.values(), key=lambda budget: budget.key)),
         )
 
-    def version(self, of: str) -> int:
+    def version(self, key: str) -> int:
         """Return the latest observed version of a pod (by UID) or a budget (by key), 0 if it was only read."""
-        return self._versions.get(of, 0)
+        return self._versions.get(key, 0)
 
-    def _all_pods(self, pods: Sequence[tuple[Pod, int]], version: int) -> None:
-        for pod, told in pods:
-            self.take(PodIs(pod, told))
-        there = {pod.uid for pod, _ in pods}
-        for uid in [uid for uid in self._pods if uid not in there]:
-            self.take(PodGone(uid, version))
+    def _replace_pods(self, pods: Sequence[tuple[Pod, int]], version: int) -> None:
+        for pod, pod_version in pods:
+            self.handle(PodChanged(pod, pod_version))
+        present = {pod.uid for pod, _ in pods}
+        for uid in [uid for uid in self._pods if uid not in present]:
+            self.handle(PodRemoved(uid, version))
 
-    def _is_newer(self, of: str, version: int) -> bool:
-        if version <= self._versions.get(of, 0):
+    def _is_newer(self, key: str, version: int) -> bool:
+        if version <= self._versions.get(key, 0):
             return False
-        self._versions[of] = version
+        self._versions[key] = version
         return True
 
 
-BELIEVED_S = 10.0
+STOP_VISIBLE_S = 10.0
 """A pod whose eviction was accepted must be observed stopping within this time: some webhooks return success and change
 nothing."""
 
-FAKES = 3
+MAX_INEFFECTIVE = 3
 """An accepted eviction may have no effect this many times until the pod counts as kept."""
 
-FAKE_PAUSE_S = 30.0
+INEFFECTIVE_PAUSE_S = 30.0
 
-REFUSED_S = 60.0
+REFUSAL_TRUSTED_S = 60.0
 """How long the refusal of an unchanged budget is trusted."""
 
-COUNTED_S = 120.0
+DELETION_TIMEOUT_S = 120.0
 """How long a budget counts an eviction that was granted and did not happen (DeletionTimeout, disruption.go)."""
 
-RIGHTS = 4
+MAX_FORBIDDEN = 4
 """Number of "forbidden" responses in a row until the permission counts as missing."""
 
 
-class _Row(NamedTuple):
+class _ResponseRun(NamedTuple):
     """Consecutive responses with the same trouble: their number, and the time of the first, `since_s`."""
 
     trouble: RunTrouble = RunTrouble.NONE
     times: int = 0
     since_s: float = 0.0
 
-    def then(self, trouble: RunTrouble, now_s: float) -> _Row:
-        return self._replace(times=self.times + 1) if trouble is self.trouble else _Row(trouble, 1, now_s)
+    def extended(self, trouble: RunTrouble, now_s: float) -> _ResponseRun:
+        return self._replace(times=self.times + 1) if trouble is self.trouble else _ResponseRun(trouble, 1, now_s)
 
 
 class PodStep(Enum):
     WAITING = "waiting"  # to be requested
-    ASKED = "asked"  # no response yet
+    REQUESTED = "asked"  # no response yet
     ACCEPTED = "accepted"
     IN_DOUBT = "in-doubt"  # evicted or not: unknown
     REPLACED = "replaced"  # its workload was restarted: it goes when the new pod is Ready
-    LEAVING = "leaving"  # it has a deletionTimestamp
+    STOPPING = "leaving"  # it has a deletionTimestamp
     GONE = "gone"
     KEPT = "kept"  # it stays until a user changes something
 
 
-class PodPursuit:
+class PodEviction:
     """Mutable. `since_s`: when it entered this step; `not_before_s`: when it may be requested, or read, again.
 
     `budget_version` is the budget's version when the eviction was requested: until a newer one is known, a refusal by
@@ -184,158 +184,158 @@ class PodPursuit:
     """
 
     def __init__(self, eviction: Eviction) -> None:
-        self.eviction = eviction
+        self.planned = eviction
         self.step = PodStep.WAITING
         self.since_s = 0.0
         self.not_before_s = 0.0
-        self.begun_s = 0.0
+        self.evictable_from_s = 0.0
         self.trouble = RunTrouble.NONE
-        self.said = ""
-        self.fakes = 0
-        self.version = -1
+        self.message = ""
+        self.ineffective = 0
+        self.budget_version = -1
         self.finished = False
-        self.looked_for = False
-        self.unlooked = 0
-        self.ends_s = inf
-        self.late = False
-        self.row = _Row()
-        self.alarmed = False
+        self.read_pending = False
+        self.failed_reads = 0
+        self.grace_ends_s = inf
+        self.overdue = False
+        self.responses = _ResponseRun()
+        self.alarm_reported = False
 
     @property
     def pod(self) -> Pod:
-        return self.eviction.pod
+        return self.planned.pod
 
     @property
-    def over(self) -> bool:
+    def has_ended(self) -> bool:
         return self.step in (PodStep.GONE, PodStep.KEPT)
 
     @property
-    def spared(self) -> bool:
+    def is_never_evicted(self) -> bool:
         """Whether it is never evicted, however long it takes."""
-        return self.eviction.manner.means is Means.PATIENCE
+        return self.planned.eviction_mode.means is EvictionMethod.WAIT
 
     @property
     def replaced_s(self) -> float:
         """How long after the restart of its workload the new pod should be Ready and this one gone."""
-        restarts = self.eviction.manner.restarts
-        return float(restarts.progress_s + self.pod.grace_seconds) if restarts is not None else 0.0
+        restarts = self.planned.eviction_mode.restarts
+        return float(restarts.progress_deadline_s + self.pod.grace_seconds) if restarts is not None else 0.0
 
-    def begin(self, now_s: float) -> None:
+    def start(self, now_s: float) -> None:
         """Start: its node was started, or it was scheduled onto a started node. From now on it has the time to finish
         by itself."""
-        self.begun_s = now_s + self.eviction.manner.waits_s
-        self.not_before_s = max(self.not_before_s, self.begun_s) if self.step is PodStep.WAITING else self.not_before_s
+        self.evictable_from_s = now_s + self.planned.eviction_mode.waits_s
+        self.not_before_s = max(self.not_before_s, self.evictable_from_s) if self.step is PodStep.WAITING else self.not_before_s
 
     def may_finish(self, now_s: float) -> bool:
         """Whether it still has time to finish by itself."""
-        return bool(self.eviction.manner.waits_s) and now_s < self.begun_s
+        return bool(self.planned.eviction_mode.waits_s) and now_s < self.evictable_from_s
 
-    def to(self, step: PodStep, now_s: float) -> None:
+    def set_step(self, step: PodStep, now_s: float) -> None:
         self.step, self.since_s = step, now_s
 
-    def asked(self, budget_version: int, now_s: float) -> None:
-        self.to(PodStep.ASKED, now_s)
-        self.version = budget_version
-        self.trouble, self.said = RunTrouble.NONE, ""
+    def mark_requested(self, budget_version: int, now_s: float) -> None:
+        self.set_step(PodStep.REQUESTED, now_s)
+        self.budget_version = budget_version
+        self.trouble, self.message = RunTrouble.NONE, ""
 
-    def answered(self, reading: Reading, now_s: float) -> None:
-        if self.step is not PodStep.ASKED:
+    def handle_response(self, meaning: ResponseMeaning, now_s: float) -> None:
+        if self.step is not PodStep.REQUESTED:
             return  # a newer observation takes precedence
-        self.trouble, self.said = reading.trouble, reading.said
-        self.not_before_s = now_s + reading.after_s
-        self.row = self.row.then(reading.trouble, now_s)
-        self.alarmed = self.alarmed and self.row.times > 1
-        match reading.next:
-            case Next.LEAVES:
-                self.to(PodStep.ACCEPTED if self.eviction.manner.restarts is None else PodStep.REPLACED, now_s)
-            case Next.GONE:
-                self.to(PodStep.GONE, now_s)
-            case Next.LOOK:
-                self.to(PodStep.IN_DOUBT, now_s)
-            case Next.NEVER:
-                self.to(PodStep.KEPT, now_s)
-            case Next.BUDGET | Next.AGAIN:
-                self.to(PodStep.WAITING, now_s)
-        if reading.trouble is RunTrouble.RIGHT:
-            self._was_forbidden(now_s)
+        self.trouble, self.message = meaning.trouble, meaning.message
+        self.not_before_s = now_s + meaning.retry_after_s
+        self.responses = self.responses.extended(meaning.trouble, now_s)
+        self.alarm_reported = self.alarm_reported and self.responses.times > 1
+        match meaning.follow_up:
+            case FollowUp.ACCEPTED:
+                self.set_step(PodStep.ACCEPTED if self.planned.eviction_mode.restarts is None else PodStep.REPLACED, now_s)
+            case FollowUp.GONE:
+                self.set_step(PodStep.GONE, now_s)
+            case FollowUp.CHECK:
+                self.set_step(PodStep.IN_DOUBT, now_s)
+            case FollowUp.NEVER:
+                self.set_step(PodStep.KEPT, now_s)
+            case FollowUp.BUDGET | FollowUp.RETRY:
+                self.set_step(PodStep.WAITING, now_s)
+        if meaning.trouble is RunTrouble.RIGHT:
+            self._handle_forbidden(now_s)
 
-    def look(self, seen: ObservedState, now_s: float) -> None:
+    def update(self, observed: ObservedState, now_s: float) -> None:
         """Update the step by observation, which outranks any response."""
-        if self.over:
+        if self.has_ended:
             return
-        pod = seen.pod(self.pod.uid)
+        pod = observed.pod(self.pod.uid)
         if pod is None:
-            self.to(PodStep.GONE, now_s)
-        elif pod.deleting and self.step is not PodStep.LEAVING:
-            self.to(PodStep.LEAVING, now_s)
-            self.trouble, self.said = RunTrouble.NONE, ""
-        elif pod.finished and self.step is PodStep.WAITING and self.eviction.manner.waits_s:
-            self.to(PodStep.GONE, now_s)  # a finished pod does not occupy a node
-            self.finished, self.said = True, f"it has ended by itself ({pod.phase})"
+            self.set_step(PodStep.GONE, now_s)
+        elif pod.deleting and self.step is not PodStep.STOPPING:
+            self.set_step(PodStep.STOPPING, now_s)
+            self.trouble, self.message = RunTrouble.NONE, ""
+        elif pod.finished and self.step is PodStep.WAITING and self.planned.eviction_mode.waits_s:
+            self.set_step(PodStep.GONE, now_s)  # a finished pod does not occupy a node
+            self.finished, self.message = True, f"it has ended by itself ({pod.phase})"
         elif self.step is PodStep.REPLACED and now_s - self.since_s >= self.replaced_s:
-            self.keep(f"its workload was restarted, and no new pod is Ready after {duration(self.replaced_s)}", now_s)
-        elif self.step is PodStep.ACCEPTED and now_s - self.since_s >= BELIEVED_S:
-            self._was_swallowed(now_s)
+            self.keep(f"its workload was restarted, and no new pod is Ready after {format_duration(self.replaced_s)}", now_s)
+        elif self.step is PodStep.ACCEPTED and now_s - self.since_s >= STOP_VISIBLE_S:
+            self._handle_ineffective(now_s)
 
-    def found(self, pod: Pod | None, seen: ObservedState, now_s: float) -> None:
+    def handle_read(self, pod: Pod | None, observed: ObservedState, now_s: float) -> None:
         """Handle a read of the pod, which was made because it was unknown whether it had been evicted."""
-        self.looked_for, self.unlooked = False, 0
+        self.read_pending, self.failed_reads = False, 0
         if self.step is not PodStep.IN_DOUBT:
             return
         if pod is None or pod.uid != self.pod.uid:
-            self.to(PodStep.GONE, now_s)
+            self.set_step(PodStep.GONE, now_s)
         elif pod.deleting:
-            self.to(PodStep.LEAVING, now_s)
-        elif self._is_counted(seen) and now_s - self.since_s < COUNTED_S:
-            self.not_before_s = now_s + BELIEVED_S  # another request would count it twice
+            self.set_step(PodStep.STOPPING, now_s)
+        elif self._is_counted_by_budget(observed) and now_s - self.since_s < DELETION_TIMEOUT_S:
+            self.not_before_s = now_s + STOP_VISIBLE_S  # another request would count it twice
         else:
-            self.to(PodStep.WAITING, now_s)
-            self.not_before_s = max(self.not_before_s, self.begun_s, now_s + self._pause_s())
+            self.set_step(PodStep.WAITING, now_s)
+            self.not_before_s = max(self.not_before_s, self.evictable_from_s, now_s + self._pause_s())
 
-    def not_found(self, said: str, most: int, now_s: float) -> None:
+    def handle_failed_read(self, message: str, max_failures: int, now_s: float) -> None:
         """Handle a failed read; after `max_failures` failures in a row the pod is given up."""
-        self.looked_for = False
+        self.read_pending = False
         if self.step is not PodStep.IN_DOUBT:
             return
-        self.unlooked += 1
-        self.not_before_s = now_s + SLOWLY_S
-        if self.unlooked >= most:
-            self.said = f"whether it was evicted cannot be found out: {said}"
-            self.to(PodStep.KEPT, now_s)
+        self.failed_reads += 1
+        self.not_before_s = now_s + SLOW_RETRY_S
+        if self.failed_reads >= max_failures:
+            self.message = f"whether it was evicted cannot be found out: {message}"
+            self.set_step(PodStep.KEPT, now_s)
 
     def _pause_s(self) -> float:
         """Return the pause before the next request: it grows with each uncertain response, so that other pods of its
         budget go first."""
-        doubts = self.row.times if self.row.trouble is RunTrouble.SERVER else 0
-        return min(SOON_S * 2.0 ** (doubts - 1), SLOWLY_S) if doubts > 1 else 0.0
+        doubts = self.responses.times if self.responses.trouble is RunTrouble.SERVER else 0
+        return min(CONFLICT_RETRY_S * 2.0 ** (doubts - 1), SLOW_RETRY_S) if doubts > 1 else 0.0
 
-    def _is_counted(self, seen: ObservedState) -> bool:
-        budget = seen.budgets.get(self.eviction.budget)
+    def _is_counted_by_budget(self, observed: ObservedState) -> bool:
+        budget = observed.budgets.get(self.planned.budget)
         return budget is not None and self.pod.name in budget.disrupted
 
-    def stays_refused(self, budget_version: int, now_s: float) -> bool:
+    def would_be_refused(self, budget_version: int, now_s: float) -> bool:
         """Whether its budget would refuse again."""
-        if self.trouble is not RunTrouble.BUDGET or self.version != budget_version:
+        if self.trouble is not RunTrouble.BUDGET or self.budget_version != budget_version:
             return False
-        return now_s - self.since_s < REFUSED_S
+        return now_s - self.since_s < REFUSAL_TRUSTED_S
 
-    def keep(self, why: str, now_s: float) -> None:
+    def keep(self, reason: str, now_s: float) -> None:
         """Give up the pod: it stays until a user changes something."""
-        self.said = self.said or why
-        self.to(PodStep.KEPT, now_s)
+        self.message = self.message or reason
+        self.set_step(PodStep.KEPT, now_s)
 
-    def _was_forbidden(self, now_s: float) -> None:
-        what = f"no right to {right_for(self.eviction)}"
-        if self.row.times < RIGHTS:
-            again = f"it is asked for again in {REFUSED_WHO_S:g} s, {RIGHTS} times in all"
-            self.said = f"{what}: {self.said}; {again}"
+    def _handle_forbidden(self, now_s: float) -> None:
+        missing = f"no right to {required_permission(self.planned)}"
+        if self.responses.times < MAX_FORBIDDEN:
+            retry = f"it is asked for again in {FORBIDDEN_RETRY_S:g} s, {MAX_FORBIDDEN} times in all"
+            self.message = f"{missing}: {self.message}; {retry}"
             return
-        self.said = f"{what}, {RIGHTS} times within {duration(now_s - self.row.since_s)}: {self.said}"
-        self.to(PodStep.KEPT, now_s)
+        self.message = f"{missing}, {MAX_FORBIDDEN} times within {format_duration(now_s - self.responses.since_s)}: {self.message}"
+        self.set_step(PodStep.KEPT, now_s)
 
-    def _was_swallowed(self, now_s: float) -> None:
-        self.fakes += 1
+    def _handle_ineffective(self, now_s: float) -> None:
+        self.ineffective += 1
         self.trouble = RunTrouble.SWALLOWED
-        self.said = f"its eviction was accepted {self.fakes} times, and nothing happened: a webhook may be in between"
-        self.not_before_s = now_s + FAKE_PAUSE_S
-        self.to(PodStep.KEPT if self.fakes >= FAKES else PodStep.WAITING, now_s)
+        self.message = f"its eviction was accepted {self.ineffective} times, and nothing happened: a webhook may be in between"
+        self.not_before_s = now_s + INEFFECTIVE_PAUSE_S
+        self.set_step(PodStep.KEPT if self.ineffective >= MAX_INEFFECTIVE else PodStep.WAITING, now_s)

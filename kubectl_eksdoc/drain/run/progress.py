@@ -9,24 +9,24 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 
 from .answers import RunTrouble
 from .engine import Engine
-from .pod_evictions import PodPursuit, PodStep
-from .remaining import Remaining
+from .pod_evictions import PodEviction, PodStep
+from .remaining import RemainingTime
 from .result import PendingPod
-from .stall_timeouts import held_by_name, why_late
-from .state import APART_S, DrainedNode, NodePhase
+from .stall_timeouts import same_name_hold_reason, overdue_reason
+from .state import LISTING_INTERVAL_S, DrainedNode, NodePhase
 
 
-class PodWaits(NamedTuple):
+class WaitingPod(NamedTuple):
     """A pod that is due and does not stop yet, or stops too slowly: `reason` is a clause; `budget` (ns/name) is the
     budget that it waits for, "" for other reasons."""
 
     pod: str
     node: str
-    why: str
+    reason: str
     budget: str = ""
 
 
@@ -50,57 +50,57 @@ class RunProgress:
     at_s: float
     pods: int
     gone: int
-    leaving: tuple[str, ...]
+    in_flight: tuple[str, ...]
     nodes: int
     done: tuple[str, ...]
-    half: tuple[tuple[str, int], ...]
+    half_drained: tuple[tuple[str, int], ...]
     cordoned: tuple[str, ...]
-    alone: tuple[str, ...]
-    waits: tuple[PodWaits, ...] = ()
-    held: str = ""
-    stopped: str = ""
-    left_s: float | None = None
+    left_alone: tuple[str, ...]
+    waiting_pods: tuple[WaitingPod, ...] = ()
+    hold_reason: str = ""
+    stop_reason: str = ""
+    remaining_s: float | None = None
     planned_s: float | None = None
     budgets: tuple[Budget, ...] = ()
     pending: tuple[PendingPod, ...] = ()
     paused: bool = False
-    coming: tuple[PendingPod, ...] = ()
+    starting: tuple[PendingPod, ...] = ()
     unready: tuple[str, ...] = ()
     cordoned_only: tuple[str, ...] = ()
-    slow_left_s: float | None = None
+    slow_remaining_s: float | None = None
     unmeasured: int = 0
-    why: tuple[Reason, ...] = ()
-    left_of: tuple[tuple[str, float], ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    remaining_by_node: tuple[tuple[str, float], ...] = ()
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """``51 of 116 pods gone, 3 of 12 nodes done, about 2m left``."""
         nodes = f"{len(self.done)} of {self.nodes} nodes done"
         parts = [f"{self.gone} of {self.pods} pods gone", nodes]
-        if self.alone:
-            parts.append(f"{len(self.alone)} left alone")
-        if self.stopped or self.held:
-            parts.append(self.stopped or self.held)
+        if self.left_alone:
+            parts.append(f"{len(self.left_alone)} left alone")
+        if self.stop_reason or self.hold_reason:
+            parts.append(self.stop_reason or self.hold_reason)
         elif self.unready:
             parts.append(f"{len(self.unready)} replacements not Ready yet")
-        elif self.left_s is not None:
-            parts.append(f"about {self.left_said}")
+        elif self.remaining_s is not None:
+            parts.append(f"about {self.remaining_text}")
         return ", ".join(parts)
 
     @property
-    def left_said(self) -> str:
+    def remaining_text(self) -> str:
         """``2m left``, or a range with its reason."""
-        left = duration(round(self.left_s or 0.0))
+        remaining = format_duration(round(self.remaining_s or 0.0))
         if not self.is_wide:
-            return f"{left} left"
-        return f"{left} to {duration(round(self.slow_left_s or 0.0))} left ({self.why_wide})"
+            return f"{remaining} left"
+        return f"{remaining} to {format_duration(round(self.slow_remaining_s or 0.0))} left ({self.range_reason})"
 
     @property
     def is_wide(self) -> bool:
-        return self.slow_left_s is not None and self.slow_left_s > WIDE * (self.left_s or 0.0)
+        return self.slow_remaining_s is not None and self.slow_remaining_s > RANGE_FACTOR * (self.remaining_s or 0.0)
 
     @property
-    def why_wide(self) -> str:
+    def range_reason(self) -> str:
         """Why `slow_remaining_s` is far from `remaining_s`."""
         if not self.unmeasured:
             return "p50 to p95"
@@ -108,120 +108,120 @@ class RunProgress:
         return f"how long pods of {pods} is not measured yet"
 
 
-WIDE = 1.2
+RANGE_FACTOR = 1.2
 """The remaining time is shown as a range if the slow case takes this many times as long."""
 
 
-def standing(engine: Engine, remaining: Remaining, now_s: float) -> RunProgress:
+def run_progress(engine: Engine, remaining: RemainingTime, now_s: float) -> RunProgress:
     nodes = list(engine.nodes)
-    pursuits = [pursuit for node in nodes for pursuit in node.pursuits.values()]
-    gone = sum(pursuit.step is PodStep.GONE for pursuit in pursuits)
-    remaining.look(engine, now_s)
-    left = None if engine.stopped else remaining.left(now_s)
-    soaks_s = engine.soaks_left_s(now_s)
+    evictions = [eviction for node in nodes for eviction in node.evictions.values()]
+    gone = sum(eviction.step is PodStep.GONE for eviction in evictions)
+    remaining.update(engine, now_s)
+    remaining_time = None if engine.stop_reason else remaining.remaining(now_s)
+    soaks_s = engine.remaining_soak_s(now_s)
     return RunProgress(
         at_s=now_s,
-        pods=len(pursuits),
+        pods=len(evictions),
         gone=gone,
-        leaving=engine.in_flight,
+        in_flight=engine.in_flight,
         nodes=len(nodes),
-        done=_in(nodes, NodePhase.DONE, NodePhase.LOST),
-        half=tuple((n.name, len(n.left)) for n in nodes if n.left and n.phase in (NodePhase.ACTIVE, NodePhase.GOING)),
-        cordoned=_in(nodes, NodePhase.CORDONED),
-        alone=_in(nodes, NodePhase.LEFT_ALONE),
-        waits=tuple(waiting(engine, nodes, now_s)),
-        held=engine.held,
-        stopped=engine.stopped,
-        left_s=None if left is None else left.seconds + soaks_s,
-        slow_left_s=None if left is None else left.slow_s + soaks_s,
-        unmeasured=0 if left is None else left.unmeasured,
-        left_of=() if left is None or soaks_s else left.nodes,
+        done=_names_in(nodes, NodePhase.DONE, NodePhase.LOST),
+        half_drained=tuple((n.name, len(n.remaining_pods)) for n in nodes if n.remaining_pods and n.phase in (NodePhase.ACTIVE, NodePhase.GOING)),
+        cordoned=_names_in(nodes, NodePhase.CORDONED),
+        left_alone=_names_in(nodes, NodePhase.LEFT_ALONE),
+        waiting_pods=tuple(waiting_pods(engine, nodes, now_s)),
+        hold_reason=engine.hold_reason,
+        stop_reason=engine.stop_reason,
+        remaining_s=None if remaining_time is None else remaining_time.seconds + soaks_s,
+        slow_remaining_s=None if remaining_time is None else remaining_time.slow_seconds + soaks_s,
+        unmeasured=0 if remaining_time is None else remaining_time.unmeasured,
+        remaining_by_node=() if remaining_time is None or soaks_s else remaining_time.nodes,
         planned_s=remaining.planned_s,
-        budgets=tuple(_in_use(engine)),
+        budgets=tuple(_budgets_in_use(engine)),
         pending=tuple(PendingPod(pod.key, pod.not_ready_because) for pod in engine.pending),
         paused=engine.is_paused,
-        coming=tuple(coming(engine)),
-        unready=tuple(sorted(pod.key for pod in engine.unready)) if engine.drained else (),
+        starting=tuple(starting_pods(engine)),
+        unready=tuple(sorted(pod.key for pod in engine.unready)) if engine.is_drained else (),
         cordoned_only=engine.cordoned_only,
-        why=reasons(engine, now_s),
+        reasons=reasons(engine, now_s),
     )
 
 
-def _in_use(engine: Engine) -> Iterator[Budget]:
+def _budgets_in_use(engine: Engine) -> Iterator[Budget]:
     for headroom in engine.plan.budgets:
-        budget = engine.seen.budgets.get(headroom.budget.key)
+        budget = engine.observed.budgets.get(headroom.budget.key)
         if headroom.to_evict and budget is not None:
             yield budget
 
 
-GATES = "ReadinessGatesNotReady"
+GATES_NOT_READY = "ReadinessGatesNotReady"
 """The Ready condition's reason if only readiness gates are missing (kubernetes/pkg/kubelet/status/generate.go)."""
 
 
-def coming(engine: Engine) -> Iterator[PendingPod]:
+def starting_pods(engine: Engine) -> Iterator[PendingPod]:
     """Yield replacements that have a node and are not Ready."""
     for pod in engine.unready:
         if pod.node:
-            gated = pod.not_ready_because == GATES and pod.readiness_gates
+            gated = pod.not_ready_because == GATES_NOT_READY and pod.readiness_gates
             yield PendingPod(pod.key, f"waits for {', '.join(pod.readiness_gates)}" if gated else pod.not_ready_because)
 
 
-def _in(nodes: list[DrainedNode], *phases: NodePhase) -> tuple[str, ...]:
+def _names_in(nodes: list[DrainedNode], *phases: NodePhase) -> tuple[str, ...]:
     return tuple(node.name for node in nodes if node.phase in phases)
 
 
-def waiting(engine: Engine, nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
+def waiting_pods(engine: Engine, nodes: list[DrainedNode], now_s: float) -> list[WaitingPod]:
     """Return the waiting pods of started nodes; of any node, overdue pods."""
-    begun = [node for node in nodes if node.phase is NodePhase.ACTIVE]
-    turn = [(node, pursuit) for node in begun for pursuit in (*node.turn(), *_replaced(node))]
-    turn += [(node, pursuit) for node in nodes if not node.over for pursuit in _late(node)]
+    started_nodes = [node for node in nodes if node.phase is NodePhase.ACTIVE]
+    due = [(node, eviction) for node in started_nodes for eviction in (*node.due_evictions(), *_replaced_evictions(node))]
+    due += [(node, eviction) for node in nodes if not node.has_ended for eviction in _overdue_evictions(node)]
     return [
-        PodWaits(each.pod.key, node.name, _why(engine, each, now_s), _budget(engine, each, now_s))
-        for node, each in turn
+        WaitingPod(each.pod.key, node.name, _wait_reason(engine, each, now_s), _blocking_budget(engine, each, now_s))
+        for node, each in due
     ]
 
 
-def _replaced(node: DrainedNode) -> Iterator[PodPursuit]:
-    return (pursuit for pursuit in node.pursuits.values() if pursuit.step is PodStep.REPLACED)
+def _replaced_evictions(node: DrainedNode) -> Iterator[PodEviction]:
+    return (eviction for eviction in node.evictions.values() if eviction.step is PodStep.REPLACED)
 
 
-def _late(node: DrainedNode) -> Iterator[PodPursuit]:
-    return (pursuit for pursuit in node.pursuits.values() if pursuit.step is PodStep.LEAVING and pursuit.late)
+def _overdue_evictions(node: DrainedNode) -> Iterator[PodEviction]:
+    return (eviction for eviction in node.evictions.values() if eviction.step is PodStep.STOPPING and eviction.overdue)
 
 
-def _budget(engine: Engine, pursuit: PodPursuit, now_s: float) -> str:
-    refused_by_it = pursuit.trouble in (RunTrouble.NONE, RunTrouble.BUDGET) and not pursuit.may_finish(now_s)
-    held_by_it = refused_by_it and not _has_room(engine, pursuit.eviction.budget)
-    return pursuit.eviction.budget if pursuit.step is PodStep.WAITING and held_by_it else ""
+def _blocking_budget(engine: Engine, eviction: PodEviction, now_s: float) -> str:
+    refused_by_it = eviction.trouble in (RunTrouble.NONE, RunTrouble.BUDGET) and not eviction.may_finish(now_s)
+    held_by_it = refused_by_it and not _has_room(engine, eviction.planned.budget)
+    return eviction.planned.budget if eviction.step is PodStep.WAITING and held_by_it else ""
 
 
 def _has_room(engine: Engine, key: str) -> bool:
     """Whether the budget allows an eviction, as observed."""
-    budget = engine.seen.budgets.get(key)
+    budget = engine.observed.budgets.get(key)
     return budget is not None and budget.status.allowed > 0
 
 
-def _why(engine: Engine, pursuit: PodPursuit, now_s: float) -> str:
-    if pursuit.step is PodStep.LEAVING:
-        return why_late(pursuit, now_s)
-    if pursuit.step is PodStep.REPLACED:
+def _wait_reason(engine: Engine, eviction: PodEviction, now_s: float) -> str:
+    if eviction.step is PodStep.STOPPING:
+        return overdue_reason(eviction, now_s)
+    if eviction.step is PodStep.REPLACED:
         return "its workload was restarted: it goes when the new pod is Ready"
-    if pursuit.may_finish(now_s):
-        then = "and is never evicted" if pursuit.spared else "and goes then"
-        return f"it may finish by itself for {duration(round(pursuit.begun_s - now_s))} more (--wait-jobs), {then}"
-    if pursuit.eviction.budget and (why := held_by_name(engine.seen, pursuit.eviction.budget, now_s)):
-        return why
-    if pursuit.said:
-        return pursuit.said
-    if pursuit.not_before_s > now_s:
-        return f"it is asked for again in {pursuit.not_before_s - now_s:.0f} s"
+    if eviction.may_finish(now_s):
+        consequence = "and is never evicted" if eviction.is_never_evicted else "and goes then"
+        return f"it may finish by itself for {format_duration(round(eviction.evictable_from_s - now_s))} more (--wait-jobs), {consequence}"
+    if eviction.planned.budget and (reason := same_name_hold_reason(engine.observed, eviction.planned.budget, now_s)):
+        return reason
+    if eviction.message:
+        return eviction.message
+    if eviction.not_before_s > now_s:
+        return f"it is asked for again in {eviction.not_before_s - now_s:.0f} s"
     if engine.is_paused:
         return "the run is paused"
-    if pursuit.eviction.budget and not _has_room(engine, pursuit.eviction.budget):
-        return f"budget {pursuit.eviction.budget} has no room"
-    if pursuit.eviction.budget:
-        return f"budget {pursuit.eviction.budget} has room: others go first"
-    return f"{pursuit.eviction.limits[0]} has no room" if pursuit.eviction.limits else "others go first"
+    if eviction.planned.budget and not _has_room(engine, eviction.planned.budget):
+        return f"budget {eviction.planned.budget} has no room"
+    if eviction.planned.budget:
+        return f"budget {eviction.planned.budget} has room: others go first"
+    return f"{eviction.planned.limits[0]} has no room" if eviction.planned.limits else "others go first"
 
 
 # Reasons why a run waits: for which pod, budget or node, since when, what is typical, and what would help.
@@ -234,144 +234,144 @@ class Reason(NamedTuple):
     unknown. `typical`: the typical value, a clause; `remedy`: a command that shows or ends it; "" for none. `others`:
     number of others that wait for the same."""
 
-    of: str
-    why: str
+    subject: str
+    reason: str
     for_s: float | None = None
-    usual: str = ""
+    typical: str = ""
     remedy: str = ""
-    more: int = 0
+    others: int = 0
 
 
 def reasons(engine: Engine, now_s: float) -> tuple[Reason, ...]:
     """Return everything the run waits for now, reasons for the whole run first."""
     # Planned time from an eviction to the readiness of the replacement, by the owner's UID.
     estimate = engine.plan.estimate
-    usual: dict[str, float] = {}
+    typical_s: dict[str, float] = {}
     owners = {each.pod.uid: each.pod.owner.uid for each in engine.plan.evictions if each.pod.owner is not None}
     for moved in estimate.moves if estimate is not None else ():
         if moved.uid in owners and moved.ready_s is not None:
             owner = owners[moved.uid]
-            usual[owner] = max(usual.get(owner, 0.0), moved.ready_s - moved.evicted_s)
-    of_pods, of_ends = _of_pods(engine, usual, now_s), _of_ends(engine, usual, now_s)
-    return (*_of_run(engine, now_s), *of_pods, *_of_nodes(engine, now_s), *of_ends)
+            typical_s[owner] = max(typical_s.get(owner, 0.0), moved.ready_s - moved.evicted_s)
+    of_pods, of_ends = _pod_reasons(engine, typical_s, now_s), _replacement_reasons(engine, typical_s, now_s)
+    return (*_run_reasons(engine, now_s), *of_pods, *_node_reasons(engine, now_s), *of_ends)
 
 
-def _of_run(engine: Engine, now_s: float) -> Iterator[Reason]:
-    if why := engine.stopped or engine.held:
-        yield Reason("", f"{'stopping' if engine.stopped else 'held'}: {why}")
-    if engine.soaks_left_s(now_s) and not any(node.phase is NodePhase.ACTIVE for node in engine.nodes):
-        yield Reason("", f"the next wave is begun in {duration(round(engine.soaks_left_s(now_s)))}")
+def _run_reasons(engine: Engine, now_s: float) -> Iterator[Reason]:
+    if reason := engine.stop_reason or engine.hold_reason:
+        yield Reason("", f"{'stopping' if engine.stop_reason else 'held'}: {reason}")
+    if engine.remaining_soak_s(now_s) and not any(node.phase is NodePhase.ACTIVE for node in engine.nodes):
+        yield Reason("", f"the next wave is begun in {format_duration(round(engine.remaining_soak_s(now_s)))}")
 
 
-def _of_pods(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterator[Reason]:
+def _pod_reasons(engine: Engine, typical_s: Mapping[str, float], now_s: float) -> Iterator[Reason]:
     """Yield the reasons of waiting pods; pods that wait for the same budget share one reason."""
-    of_budgets: dict[str, Reason] = {}
-    others: list[Reason] = []
-    pursuits = {each.pod.key: each for node in engine.nodes for each in node.pursuits.values()}
-    for waits in waiting(engine, list(engine.nodes), now_s):
-        pursuit = pursuits[waits.pod]
-        of, for_s = f"{waits.pod} on {waits.node}", engine.refused_s(pursuit, now_s)
-        if waits.budget and waits.budget in of_budgets:
-            before = of_budgets[waits.budget]
-            longest_s = max((each for each in (before.for_s, for_s) if each is not None), default=None)
-            of_budgets[waits.budget] = before._replace(more=before.more + 1, for_s=longest_s)
-        elif waits.budget:
-            of_budgets[waits.budget] = _of_budget(engine, of, waits.budget, for_s, usual, now_s)
-        elif pursuit.step is PodStep.LEAVING or engine.held or waits.why.endswith("others go first"):
+    by_budget: dict[str, Reason] = {}
+    other_reasons: list[Reason] = []
+    evictions = {each.pod.key: each for node in engine.nodes for each in node.evictions.values()}
+    for waiting_pod in waiting_pods(engine, list(engine.nodes), now_s):
+        eviction = evictions[waiting_pod.pod]
+        subject, duration_s = f"{waiting_pod.pod} on {waiting_pod.node}", engine.waiting_s(eviction, now_s)
+        if waiting_pod.budget and waiting_pod.budget in by_budget:
+            earlier = by_budget[waiting_pod.budget]
+            max_s = max((each for each in (earlier.for_s, duration_s) if each is not None), default=None)
+            by_budget[waiting_pod.budget] = earlier._replace(others=earlier.others + 1, for_s=max_s)
+        elif waiting_pod.budget:
+            by_budget[waiting_pod.budget] = _budget_reason(engine, subject, waiting_pod.budget, duration_s, typical_s, now_s)
+        elif eviction.step is PodStep.STOPPING or engine.hold_reason or waiting_pod.reason.endswith("others go first"):
             continue  # reported below, or for the whole run, or no reason
         else:
-            others.append(Reason(of, waits.why, for_s, remedy=_describe(pursuit.pod)))
-    yield from of_budgets.values()
-    yield from others
+            other_reasons.append(Reason(subject, waiting_pod.reason, duration_s, remedy=_describe_command(eviction.pod)))
+    yield from by_budget.values()
+    yield from other_reasons
     for node in engine.nodes:
-        yield from (_leaving(node, each, now_s) for each in node.pursuits.values() if each.step is PodStep.LEAVING)
+        yield from (_stopping_reason(node, each, now_s) for each in node.evictions.values() if each.step is PodStep.STOPPING)
 
 
-def _leaving(node: DrainedNode, pursuit: PodPursuit, now_s: float) -> Reason:
-    pod = pursuit.pod
-    usual = f"its grace period is {duration(pod.grace_seconds)}"
-    why = "it is stopping" + (f", with finalizers {', '.join(pod.finalizers)}" if pod.finalizers else "")
-    return Reason(f"{pod.key} on {node.name}", why, now_s - pursuit.since_s, usual, _describe(pod))
+def _stopping_reason(node: DrainedNode, eviction: PodEviction, now_s: float) -> Reason:
+    pod = eviction.pod
+    typical = f"its grace period is {format_duration(pod.grace_seconds)}"
+    reason = "it is stopping" + (f", with finalizers {', '.join(pod.finalizers)}" if pod.finalizers else "")
+    return Reason(f"{pod.key} on {node.name}", reason, now_s - eviction.since_s, typical, _describe_command(pod))
 
 
-def _of_budget(
-    engine: Engine, of: str, key: str, for_s: float | None, usual: Mapping[str, float], now_s: float
+def _budget_reason(
+    engine: Engine, subject: str, key: str, duration_s: float | None, typical_s: Mapping[str, float], now_s: float
 ) -> Reason:
     """Describe why the budget allows no eviction, and which pods it waits for."""
     namespace, _, name = key.partition("/")
-    budget = engine.seen.budgets.get(key)
+    budget = engine.observed.budgets.get(key)
     if budget is None:
-        return Reason(of, f"budget {key} has no room", for_s)
-    if why := held_by_name(engine.seen, key, now_s):
-        return Reason(of, why, for_s)
+        return Reason(subject, f"budget {key} has no room", duration_s)
+    if reason := same_name_hold_reason(engine.observed, key, now_s):
+        return Reason(subject, reason, duration_s)
     status = budget.status
-    why = f"budget {key} allows no eviction: {status.current} healthy, {status.desired} needed"
+    reason = f"budget {key} allows no eviction: {status.current} healthy, {status.desired} needed"
     unready = [
         pod
-        for pod in engine.seen.pods()
+        for pod in engine.observed.pods()
         if pod.namespace == namespace and not (pod.ready or pod.finished) and budget.selector.matches(pod.labels)
     ]
     starting = [pod for pod in unready if not pod.deleting]
     for pod in sorted(starting, key=lambda each: each.key)[:1]:
-        more = f" (and {len(starting) - 1} more)" if len(starting) > 1 else ""
-        why = f"{why}; {_state(engine, pod, now_s)}{more}"
-        return Reason(of, why, for_s, _usually(pod, usual), _describe(pod))
+        others_text = f" (and {len(starting) - 1} more)" if len(starting) > 1 else ""
+        reason = f"{reason}; {_replacement_text(engine, pod, now_s)}{others_text}"
+        return Reason(subject, reason, duration_s, _typical_text(pod, typical_s), _describe_command(pod))
     if unready:
-        return Reason(of, f"{why}; {unready[0].key} is stopping", for_s, remedy=_describe(unready[0]))
-    return Reason(of, why, for_s, "", kubectl("describe", "pdb", name, namespace))
+        return Reason(subject, f"{reason}; {unready[0].key} is stopping", duration_s, remedy=_describe_command(unready[0]))
+    return Reason(subject, reason, duration_s, "", kubectl("describe", "pdb", name, namespace))
 
 
-def _of_nodes(engine: Engine, now_s: float) -> Iterator[Reason]:
-    said = {
+def _node_reasons(engine: Engine, now_s: float) -> Iterator[Reason]:
+    texts = {
         NodePhase.OPEN: "it is not seen cordoned yet",
         NodePhase.DETACHING: "it is empty; volumes of its pods are still attached",
         NodePhase.GOING: "another client drains it, or it is gone: its pods are waited for",
     }
     for node in engine.nodes:
-        if node.phase in said:
+        if node.phase in texts:
             yield Reason(
-                node.name, said[node.phase], now_s - node.since_s, remedy=kubectl("describe", "node", node.name)
+                node.name, texts[node.phase], now_s - node.since_s, remedy=kubectl("describe", "node", node.name)
             )
-        elif node.phase is NodePhase.EMPTY and not node.listed and now_s - node.empty_s > 2 * APART_S:
-            strange = (pod for pod in engine.seen.pods() if pod.node == node.name and node.is_strange(pod))
-            for pod in sorted(strange, key=lambda each: each.key)[:1]:
-                what = "is stopping" if pod.deleting else "came to it"
+        elif node.phase is NodePhase.EMPTY and not node.empty_listings and now_s - node.empty_since_s > 2 * LISTING_INTERVAL_S:
+            unexpected = (pod for pod in engine.observed.pods() if pod.node == node.name and node.is_unexpected(pod))
+            for pod in sorted(unexpected, key=lambda each: each.key)[:1]:
+                state_text = "is stopping" if pod.deleting else "came to it"
                 yield Reason(
-                    node.name, f"it is empty, but {pod.key} {what}", now_s - node.empty_s, remedy=_describe(pod)
+                    node.name, f"it is empty, but {pod.key} {state_text}", now_s - node.empty_since_s, remedy=_describe_command(pod)
                 )
-        elif node.phase is NodePhase.CORDONED and (needs := engine.needs(node.name)):
+        elif node.phase is NodePhase.CORDONED and (needs := engine.required_nodes(node.name)):
             yield Reason(node.name, f"it waits for new nodes that replace {', '.join(needs)}")
 
 
-def _of_ends(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterator[Reason]:
+def _replacement_reasons(engine: Engine, typical_s: Mapping[str, float], now_s: float) -> Iterator[Reason]:
     """Yield replacements that are not Ready, if the run waits only for those; replacements without a node in any
     case."""
-    pods = engine.unready if engine.drained else engine.pending
+    pods = engine.unready if engine.is_drained else engine.pending
     for pod in sorted(pods, key=lambda each: each.key):
-        yield Reason("", _state(engine, pod, now_s), None, _usually(pod, usual), _describe(pod))
+        yield Reason("", _replacement_text(engine, pod, now_s), None, _typical_text(pod, typical_s), _describe_command(pod))
 
 
-def _state(engine: Engine, pod: Pod, now_s: float) -> str:
+def _replacement_text(engine: Engine, pod: Pod, now_s: float) -> str:
     """``replacement shop/web-x on green-1 is not Ready (ContainersNotReady), seen for 1 min 40 s``."""
-    where = f" on {pod.node}" if pod.node else ""
-    because = pod.not_ready_because
-    gates = f"waits for {', '.join(pod.readiness_gates)}" if pod.readiness_gates and because == GATES else ""
-    what = "is not Ready" if pod.node else "has no node"
-    said = f"replacement {pod.key}{where} {what} ({gates or because or pod.phase})"
+    node_text = f" on {pod.node}" if pod.node else ""
+    not_ready_reason = pod.not_ready_because
+    gates = f"waits for {', '.join(pod.readiness_gates)}" if pod.readiness_gates and not_ready_reason == GATES_NOT_READY else ""
+    state_text = "is not Ready" if pod.node else "has no node"
+    message = f"replacement {pod.key}{node_text} {state_text} ({gates or not_ready_reason or pod.phase})"
     arrival = engine.arrivals.get(pod.uid)  # by this machine's clock: the cluster's may differ
-    return said if arrival is None else f"{said}{SEEN_FOR}{duration(round(now_s - arrival.since_s))}"
+    return message if arrival is None else f"{message}{SEEN_FOR}{format_duration(round(now_s - arrival.since_s))}"
 
 
 SEEN_FOR = ", seen for "
 """The text after it changes with every check."""
 
 
-def _usually(pod: Pod, usual: Mapping[str, float]) -> str:
-    ready_s = usual.get(pod.owner.uid) if pod.owner is not None else None
-    return f"usually Ready {duration(round(ready_s))} after the eviction" if ready_s else ""
+def _typical_text(pod: Pod, typical_s: Mapping[str, float]) -> str:
+    ready_s = typical_s.get(pod.owner.uid) if pod.owner is not None else None
+    return f"usually Ready {format_duration(round(ready_s))} after the eviction" if ready_s else ""
 
 
-def _describe(pod: Pod) -> str:
+def _describe_command(pod: Pod) -> str:
     if pod.restarted and not pod.ready:
         return shell("kubectl", "logs", f"pod/{pod.name}", "-n", pod.namespace, "--previous")
     return kubectl("describe", "pod", pod.name, pod.namespace)

@@ -16,253 +16,253 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
-from kubectl_eksdoc.model.journal import Cause
+from kubectl_eksdoc.model.journal import DelayCause
 from kubectl_eksdoc.model.nodes import Pod
 
-from ..course import Move, Reserved, Timeline
+from ..course import PodMove, ReservedPlacement, Timeline
 from ..duration.estimate import MedianRun
-from ..duration.generations import LAG_S
-from ..duration.node_times import Nodes
-from ..duration.timing import SHORTEST_STOP_S, template_of
-from ..policy import Means
+from ..duration.generations import BUDGET_LAG_S
+from ..duration.node_times import MovesByNode
+from ..duration.timing import MIN_STOP_S, pod_template
+from ..policy import EvictionMethod
 from ..result import DrainPlan
 from ..simulation import simulate
 from .engine import Engine
 from .history import MeasuredStopTimes
-from .pod_evictions import PodPursuit, PodStep
+from .pod_evictions import PodEviction, PodStep
 from .state import DrainedNode, NodePhase
 
-AGAIN_S = 2.0
+ESTIMATE_INTERVAL_S = 2.0
 """Minimum delay between two estimates if no pod has gone meanwhile."""
 
-EACH_SECOND = 2000
+EVICTIONS_PER_SECOND = 2000
 """The delay between two estimates is one second per this many evictions."""
 
-OVERDUE = 1.2
+UNUSUAL_FACTOR = 1.2
 """A stop counts as unusual if it takes this many times as long as the longest before."""
 
-SEEN_S = 1.0
+OBSERVATION_DELAY_S = 1.0
 """How long after an eviction its replacement may not have been observed."""
 
-LATE = 0.1
+DELAY_SHARE = 0.1
 """A delayed step is expected to take this share of the elapsed time longer."""
 
 
-class _Left(NamedTuple):
+class _RemainingTime(NamedTuple):
     """Remaining seconds. `slow_seconds`: if pods of the `unmeasured` workloads, of which none has stopped in this run
     or an earlier one, use all of their grace periods. `nodes`: until each is drained."""
 
     seconds: float
-    slow_s: float
+    slow_seconds: float
     unmeasured: int = 0
     nodes: tuple[tuple[str, float], ...] = ()
 
 
-class Remaining:
+class RemainingTime:
     """Mutable: the remaining time of a run by its plan's p50, and by the measured times."""
 
     def __init__(self, plan: DrainPlan) -> None:
         estimate = plan.estimate
-        self._rerun = estimate.rerun if estimate is not None else None
-        self._grace_of = plan.policy.grace_of
+        self._median_run = estimate.median_run if estimate is not None else None
+        self._grace_of = plan.policy.grace_period_of
         self.planned_s = estimate.p50_s if estimate is not None else None
         self.measured = MeasuredStopTimes(plan)
         ends = tuple((span.node, span.done_s) for span in estimate.spans) if estimate is not None else ()
-        self._left = _Left(estimate.p50_s, estimate.p95_s, 0, ends) if estimate is not None else None
+        self._estimate = _RemainingTime(estimate.p50_s, estimate.p95_s, 0, ends) if estimate is not None else None
         self._at_s = 0.0
         self._gone = 0
 
-    def look(self, engine: Engine, now_s: float) -> None:
+    def update(self, engine: Engine, now_s: float) -> None:
         """Learn from new events; at intervals estimate the remaining time again."""
-        self.measured.look(engine.moments)
+        self.measured.add_events(engine.events)
         gone = len(self.measured.gone_s)
-        again_s = len(engine.plan.evictions) / EACH_SECOND + (AGAIN_S if gone == self._gone else 0.0)
-        if self._rerun is None or self.planned_s is None or now_s < self._at_s + again_s:
+        interval_s = len(engine.plan.evictions) / EVICTIONS_PER_SECOND + (ESTIMATE_INTERVAL_S if gone == self._gone else 0.0)
+        if self._median_run is None or self.planned_s is None or now_s < self._at_s + interval_s:
             return
         if not gone and now_s < self.planned_s / 5:
             return  # no measurement is available yet
         self._gone = gone
-        self.measured.see(engine)
-        left = _Rest(engine, self._rerun, self.measured, now_s).timed()
-        if left is not None:
-            self._left, self._at_s = left, now_s
+        self.measured.add_replacements(engine)
+        new_estimate = _RunRest(engine, self._median_run, self.measured, now_s).remaining_time()
+        if new_estimate is not None:
+            self._estimate, self._at_s = new_estimate, now_s
 
-    def left(self, now_s: float) -> _Left | None:
+    def remaining(self, now_s: float) -> _RemainingTime | None:
         """Return the remaining time; None if unknown."""
-        if self._left is None:
+        if self._estimate is None:
             return None
-        seconds, slow_s, unmeasured, nodes = self._left
-        passed_s = now_s - self._at_s
-        ends = tuple((node, max(0.0, end_s - passed_s)) for node, end_s in nodes)
-        return _Left(max(0.0, seconds - passed_s), max(0.0, slow_s - passed_s), unmeasured, ends)
+        seconds, slow_s, unmeasured, nodes = self._estimate
+        elapsed_s = now_s - self._at_s
+        ends = tuple((node, max(0.0, end_s - elapsed_s)) for node, end_s in nodes)
+        return _RemainingTime(max(0.0, seconds - elapsed_s), max(0.0, slow_s - elapsed_s), unmeasured, ends)
 
-    def causes(self, engine: Engine, took_s: float, held_s: float) -> dict[Cause, float]:
+    def causes(self, engine: Engine, duration_s: float, held_s: float) -> dict[DelayCause, float]:
         """Return the seconds by which each cause made the run longer than its plan's p50, given that it took
         `duration_s` and was held for `held_s`. The plan's order is simulated again with the stop times of this run,
         then also with its start times, then also with the times until its replacements had nodes."""
-        if self._rerun is None or self.planned_s is None:
+        if self._median_run is None or self.planned_s is None:
             return {}
-        self.measured.look(engine.moments)
-        self.measured.see(engine)
+        self.measured.add_events(engine.events)
+        self.measured.add_replacements(engine)
         measured, pods = self.measured, [each.pod for each in engine.plan.evictions]
-        stops = {pod.uid: seconds for pod in pods if (seconds := measured.stop_s(pod)) is not None}
-        starts = {pod.uid: fmean(found) for pod in pods if (found := measured.starts.get(_owner(pod)))}
-        later = {uid: starts[uid] + fmean(measured.pending[_owner(pod)]) for pod in pods if (uid := pod.uid) in starts}
-        known = [self.planned_s]
-        for given in (dict[str, float](), starts, later):
-            again_s = self._rerun.takes_s(stops, given)
-            known.append(known[-1] if again_s is None else again_s)
-        found_s = {
-            Cause.STOPPING: known[1] - known[0],
-            Cause.STARTING: known[2] - known[1],
-            Cause.SCHEDULING: known[3] - known[2],
-            Cause.HOLDS: held_s,
+        stop_times = {pod.uid: seconds for pod in pods if (seconds := measured.stop_s(pod)) is not None}
+        starts = {pod.uid: fmean(seconds_found) for pod in pods if (seconds_found := measured.starts.get(_owner_uid(pod)))}
+        with_pending = {uid: starts[uid] + fmean(measured.pending[_owner_uid(pod)]) for pod in pods if (uid := pod.uid) in starts}
+        totals = [self.planned_s]
+        for start_times in (dict[str, float](), starts, with_pending):
+            simulated_s = self._median_run.makespan_s(stop_times, start_times)
+            totals.append(totals[-1] if simulated_s is None else simulated_s)
+        by_cause = {
+            DelayCause.STOPPING: totals[1] - totals[0],
+            DelayCause.STARTING: totals[2] - totals[1],
+            DelayCause.SCHEDULING: totals[3] - totals[2],
+            DelayCause.HOLDS: held_s,
         }
-        return {**found_s, Cause.BUDGETS: took_s - self.planned_s - sum(found_s.values())}
+        return {**by_cause, DelayCause.BUDGETS: duration_s - self.planned_s - sum(by_cause.values())}
 
 
 @frozen
-class _Flight:
+class _RequestedPod:
     """A pod whose removal was requested: how long ago, and since when it is gone."""
 
-    move: Move
-    pursuit: PodPursuit
+    move: PodMove
+    eviction: PodEviction
     since_s: float
     gone_since_s: float | None
 
 
-class _Rest:
+class _RunRest:
     """The rest of a run at one time."""
 
     def __init__(self, engine: Engine, rerun: MedianRun, measured: MeasuredStopTimes, now_s: float) -> None:
         self._engine = engine
-        self._rerun = rerun
+        self._median_run = rerun
         self._measured = measured
         self._now_s = now_s
         self._moves = {move.uid: move for _, moves in rerun.nodes for move in moves}
         self._nodes = {node.name: node for node in engine.nodes}
-        self._pursuits = {uid: each for node in self._nodes.values() for uid, each in node.pursuits.items()}
-        self._flights = sorted(self._in_flight(), key=lambda flight: flight.since_s)
+        self._evictions = {uid: each for node in self._nodes.values() for uid, each in node.evictions.items()}
+        self._requested = sorted(self._requested_pods(), key=lambda flight: flight.since_s)
         self._stops = self._expected_stops()
 
-    def timed(self) -> _Left | None:
+    def remaining_time(self) -> _RemainingTime | None:
         """Return the remaining time; None if the simulation does not end."""
         timeline = self._timeline(self._stops)
         if timeline is None:
             return None
-        seconds = timeline.makespan_s * self._rerun.by
-        ends = tuple((span.node, span.done_s * self._rerun.by) for span in timeline.nodes)
-        unknown = {uid for uid, move in self._moves.items() if move.kin} & self._stops.keys()
-        pods = {uid: self._pursuits[uid].pod for uid in unknown}
-        unknown = {uid for uid in unknown if template_of(pods[uid]) not in self._measured.stops}
+        seconds = timeline.makespan_s * self._median_run.factor
+        ends = tuple((span.node, span.done_s * self._median_run.factor) for span in timeline.nodes)
+        unknown = {uid for uid, move in self._moves.items() if move.stop_group} & self._stops.keys()
+        pods = {uid: self._evictions[uid].pod for uid in unknown}
+        unknown = {uid for uid in unknown if pod_template(pods[uid]) not in self._measured.stops}
         if not unknown:
-            return _Left(seconds, seconds, 0, ends)
-        slow = {**self._stops, **{uid: float(self._grace_s(pods[uid])) for uid in unknown}}
-        late = self._timeline(slow)
-        slow_s = seconds if late is None else max(seconds, late.makespan_s * self._rerun.by)
-        return _Left(seconds, slow_s, len({template_of(pods[uid]) for uid in unknown}), ends)
+            return _RemainingTime(seconds, seconds, 0, ends)
+        slow_stops = {**self._stops, **{uid: float(self._grace_s(pods[uid])) for uid in unknown}}
+        slow_timeline = self._timeline(slow_stops)
+        slow_s = seconds if slow_timeline is None else max(seconds, slow_timeline.makespan_s * self._median_run.factor)
+        return _RemainingTime(seconds, slow_s, len({pod_template(pods[uid]) for uid in unknown}), ends)
 
-    def _timeline(self, stops: Mapping[str, float]) -> Timeline | None:
-        nodes = self._left(stops)
+    def _timeline(self, stop_times: Mapping[str, float]) -> Timeline | None:
+        nodes = self._remaining_nodes(stop_times)
         empty_for_s = {
-            name: self._now_s - node.empty_s
+            name: self._now_s - node.empty_since_s
             for name, node in self._nodes.items()
             if node.phase in (NodePhase.EMPTY, NodePhase.DETACHING)
         }
-        ground = Reserved(self._rerun.needs)
+        reservations = ReservedPlacement(self._median_run.needs)
         for name, node in self._nodes.items():
-            if node.over:
-                ground.renew(name)
-        lag_s = LAG_S if self._measured.lag_s is None else self._measured.lag_s
-        terms = replace(self._rerun.terms, empty_for_s=empty_for_s, lag_s=lag_s)
-        timeline = simulate(nodes, terms, ground, brief=True)
-        return None if timeline.stuck else timeline
+            if node.has_ended:
+                reservations.renew(name)
+        lag_s = BUDGET_LAG_S if self._measured.lag_s is None else self._measured.lag_s
+        terms = replace(self._median_run.terms, empty_for_s=empty_for_s, budget_lag_s=lag_s)
+        timeline = simulate(nodes, terms, reservations, spans_only=True)
+        return None if timeline.never_evicted else timeline
 
-    def _left(self, stops: Mapping[str, float]) -> Nodes:
+    def _remaining_nodes(self, stop_times: Mapping[str, float]) -> MovesByNode:
         """Return the nodes that have not ended, with their remaining pods; taken slots come first."""
-        found: list[tuple[str, list[Move]]] = []
-        begun = -1
-        for name, _ in self._rerun.nodes:
+        nodes: list[tuple[str, list[PodMove]]] = []
+        first_started = -1
+        for name, _ in self._median_run.nodes:
             node = self._nodes.get(name)
-            if node is None or node.over:
+            if node is None or node.has_ended:
                 continue
             is_begun = node.phase not in (NodePhase.OPEN, NodePhase.CORDONED)
-            if is_begun and begun < 0:
-                begun = len(found)
-            found.append((name, list(self._on(node, is_begun, stops))))
-        if found:
-            name, moves = found[max(begun, 0)]
-            found[max(begun, 0)] = name, [*self._slots(stops), *moves]
-        return found
+            if is_begun and first_started < 0:
+                first_started = len(nodes)
+            nodes.append((name, list(self._moves_on(node, is_begun, stop_times))))
+        if nodes:
+            name, moves = nodes[max(first_started, 0)]
+            nodes[max(first_started, 0)] = name, [*self._taken_slots(stop_times), *moves]
+        return nodes
 
-    def _on(self, node: DrainedNode, is_begun: bool, stops: Mapping[str, float]) -> Iterator[Move]:
-        for uid, pursuit in node.pursuits.items():
-            if pursuit.over:
+    def _moves_on(self, node: DrainedNode, is_begun: bool, stop_times: Mapping[str, float]) -> Iterator[PodMove]:
+        for uid, eviction in node.evictions.items():
+            if eviction.has_ended:
                 continue
-            move = self._move(uid)
-            stop_s = stops[uid]
-            if pursuit.step is PodStep.WAITING:
-                start_s = self._start_s(pursuit.pod, move)
-                yield move._replace(stop_s=stop_s, start_s=start_s, waits_s=self._waits_s(pursuit, move, is_begun))
+            move = self._move_of(uid)
+            stop_s = stop_times[uid]
+            if eviction.step is PodStep.WAITING:
+                start_s = self._start_s(eviction.pod, move)
+                yield move._replace(stop_s=stop_s, start_s=start_s, waits_s=self._not_before_s(eviction, move, is_begun))
             else:
-                since_s = self._measured.asked_s.get(uid, pursuit.since_s)
-                yield Move("", (), _still(stop_s, self._now_s - since_s), critical=move.critical)
+                since_s = self._measured.requested_s.get(uid, eviction.since_s)
+                yield PodMove("", (), _remaining_of(stop_s, self._now_s - since_s), critical=move.critical)
 
-    def _slots(self, stops: Mapping[str, float]) -> Iterator[Move]:
+    def _taken_slots(self, stop_times: Mapping[str, float]) -> Iterator[PodMove]:
         """Yield the budget slots that are taken by requested pods while their replacements are not Ready."""
-        free = dict(self._rerun.terms.slots)
+        free = dict(self._median_run.terms.slots)
         missing, unready = self._missing()
-        for flight in self._flights:
-            move, never = flight.move, flight.move.after is Replacement.NEVER
-            hold_s = 0.0 if never else self._holds_s(flight, stops, missing, unready)
+        for requested_pod in self._requested:
+            move, never = requested_pod.move, requested_pod.move.replacement is Replacement.NEVER
+            hold_s = 0.0 if never else self._slot_taken_s(requested_pod, stop_times, missing, unready)
             if hold_s is None or any(free.get(limit, 0) <= 0 for limit in move.limits):
                 continue
             for limit in move.limits:
                 free[limit] -= 1
-            yield Move("", move.limits, 0.0, hold_s, move.after if never else Replacement.AT_ONCE, turn=-1)
+            yield PodMove("", move.limits, 0.0, hold_s, move.replacement if never else Replacement.AT_ONCE, turn=-1)
 
     def _missing(self) -> tuple[Counter[str], Counter[str]]:
         """Return how many replacements are not Ready, by the UID of their owner, and how many of them exist already."""
-        missing = Counter(_owner(flight.pursuit.pod) for flight in self._flights if _is_replaced(flight))
+        missing = Counter(_owner_uid(requested_pod.eviction.pod) for requested_pod in self._requested if _is_replaced(requested_pod))
         missing.subtract(each.owner for each in self._engine.arrivals.values() if each.ready_s is not None)
-        return missing, Counter(_owner(pod) for pod in self._engine.unready)
+        return missing, Counter(_owner_uid(pod) for pod in self._engine.unready)
 
-    def _holds_s(
-        self, flight: _Flight, stops: Mapping[str, float], missing: Counter[str], unready: Counter[str]
+    def _slot_taken_s(
+        self, requested_pod: _RequestedPod, stop_times: Mapping[str, float], missing: Counter[str], unready: Counter[str]
     ) -> float | None:
         """Return how long the slot is taken; None if its replacement is Ready: the latest requests are counted as those
         without one."""
-        move, pod = flight.move, flight.pursuit.pod
-        start_s, owner = self._start_s(pod, move), _owner(pod)
-        if not _is_replaced(flight):
-            stop_s = _still(stops.get(pod.uid, move.stop_s), flight.since_s)
-            return stop_s + (start_s if move.after is Replacement.AFTER_GONE else 0.0)
+        move, pod = requested_pod.move, requested_pod.eviction.pod
+        start_s, owner = self._start_s(pod, move), _owner_uid(pod)
+        if not _is_replaced(requested_pod):
+            stop_s = _remaining_of(stop_times.get(pod.uid, move.stop_s), requested_pod.since_s)
+            return stop_s + (start_s if move.replacement is Replacement.AFTER_GONE else 0.0)
         if missing[owner] <= 0:
             return None
         missing[owner] -= 1
-        waited_s = flight.since_s if flight.gone_since_s is None else flight.gone_since_s
-        before = missing[owner] - unready[owner] + 1
-        if before > 0 and waited_s >= SEEN_S:
-            return start_s * (before + 0.5)  # an ordered StatefulSet creates it when those before it are Ready
-        return _still(start_s, waited_s if move.after is Replacement.AFTER_GONE else flight.since_s)
+        waited_s = requested_pod.since_s if requested_pod.gone_since_s is None else requested_pod.gone_since_s
+        ahead = missing[owner] - unready[owner] + 1
+        if ahead > 0 and waited_s >= OBSERVATION_DELAY_S:
+            return start_s * (ahead + 0.5)  # an ordered StatefulSet creates it when those before it are Ready
+        return _remaining_of(start_s, waited_s if move.replacement is Replacement.AFTER_GONE else requested_pod.since_s)
 
-    def _in_flight(self) -> Iterator[_Flight]:
-        for uid, pursuit in self._pursuits.items():
-            move = self._move(uid)
-            if not move.limits or uid not in self._measured.asked_s:
+    def _requested_pods(self) -> Iterator[_RequestedPod]:
+        for uid, eviction in self._evictions.items():
+            move = self._move_of(uid)
+            if not move.limits or uid not in self._measured.requested_s:
                 continue
             gone_s = self._measured.gone_s.get(uid)
             gone_since_s = None if gone_s is None else self._now_s - gone_s
-            yield _Flight(move, pursuit, self._now_s - self._measured.asked_s[uid], gone_since_s)
+            yield _RequestedPod(move, eviction, self._now_s - self._measured.requested_s[uid], gone_since_s)
 
-    def _waits_s(self, pursuit: PodPursuit, move: Move, is_begun: bool) -> float:
+    def _not_before_s(self, eviction: PodEviction, move: PodMove, is_begun: bool) -> float:
         """Return how long the pod cannot be requested."""
-        held_s = self._engine.seen.hold_s(pursuit.eviction.budget, self._now_s) if pursuit.eviction.budget else 0.0
+        held_s = self._engine.observed.hold_end_s(eviction.planned.budget, self._now_s) if eviction.planned.budget else 0.0
         if not is_begun:
             return max(move.waits_s, held_s - self._now_s)
-        return max(0.0, pursuit.begun_s - self._now_s, held_s - self._now_s)
+        return max(0.0, eviction.evictable_from_s - self._now_s, held_s - self._now_s)
 
-    def _start_s(self, pod: Pod, move: Move) -> float:
+    def _start_s(self, pod: Pod, move: PodMove) -> float:
         """Return the expected start time; the planned value counts as one more measurement."""
         starts = self._measured.starts.get(pod.owner.uid, ()) if pod.owner is not None else ()
         return fmean([move.start_s, *starts])
@@ -274,80 +274,80 @@ class _Rest:
         For other stopping pods a value between the elapsed time and the grace period is assumed; pods without any
         measurement stop like all others.
         """
-        found: dict[str, float] = {}
-        others: list[tuple[str, PodPursuit]] = []
+        expected_s: dict[str, float] = {}
+        unmeasured: list[tuple[str, PodEviction]] = []
         typical: list[float] = []
-        for template, there in self._by_template().items():
-            seen = self._measured.stops.get(template, [])
-            passed = {uid: self._now_s - self._measured.asked_s[uid] for uid, _ in there if self._is_leaving(uid)}
-            known = [each for uid, _ in there if not (each := self._move(uid)).kin]
-            grace_s = max(self._grace_s(pursuit.pod) for _, pursuit in there)
-            if seen:
-                expected = fmean(seen)
-                overdue = sorted(uid for uid, passed_s in passed.items() if passed_s > OVERDUE * max(seen))
-                spread = _spread(len(overdue), max((passed[uid] for uid in overdue), default=0.0), grace_s)
-                later = dict(zip(overdue, spread, strict=True))
-                expected = fmean([*seen, *later.values()])
-            elif known:
-                expected, later = fmean(move.stop_s for move in known), {}
-            elif passed:
-                longest_s = max(SHORTEST_STOP_S, *passed.values())
-                expected, later = sqrt(longest_s * max(longest_s, grace_s)), {}
+        for template, evictions in self._by_template().items():
+            measured = self._measured.stops.get(template, [])
+            elapsed = {uid: self._now_s - self._measured.requested_s[uid] for uid, _ in evictions if self._is_leaving(uid)}
+            measured_moves = [each for uid, _ in evictions if not (each := self._move_of(uid)).stop_group]
+            grace_s = max(self._grace_s(eviction.pod) for _, eviction in evictions)
+            if measured:
+                expected = fmean(measured)
+                overdue = sorted(uid for uid, elapsed_s in elapsed.items() if elapsed_s > UNUSUAL_FACTOR * max(measured))
+                spread = _spread(len(overdue), max((elapsed[uid] for uid in overdue), default=0.0), grace_s)
+                unusual = dict(zip(overdue, spread, strict=True))
+                expected = fmean([*measured, *unusual.values()])
+            elif measured_moves:
+                expected, unusual = fmean(move.stop_s for move in measured_moves), {}
+            elif elapsed:
+                max_s = max(MIN_STOP_S, *elapsed.values())
+                expected, unusual = sqrt(max_s * max(max_s, grace_s)), {}
             else:
-                others += there
+                unmeasured += evictions
                 continue
             typical.append(expected)
-            for uid, pursuit in there:
-                found[uid] = later.get(uid, min(expected, max(self._grace_s(pursuit.pod), passed.get(uid, 0.0))))
-        for uid, pursuit in others:
-            planned_s = self._move(uid).stop_s
-            found[uid] = min(median(typical), self._grace_s(pursuit.pod)) if typical else planned_s
-        return found | self._as_planned()
+            for uid, eviction in evictions:
+                expected_s[uid] = unusual.get(uid, min(expected, max(self._grace_s(eviction.pod), elapsed.get(uid, 0.0))))
+        for uid, eviction in unmeasured:
+            planned_s = self._move_of(uid).stop_s
+            expected_s[uid] = min(median(typical), self._grace_s(eviction.pod)) if typical else planned_s
+        return expected_s | self._planned_stops()
 
-    def _by_template(self) -> dict[str, list[tuple[str, PodPursuit]]]:
+    def _by_template(self) -> dict[str, list[tuple[str, PodEviction]]]:
         """Return the pods that are evicted and have not gone, by template."""
-        found: dict[str, list[tuple[str, PodPursuit]]] = defaultdict(list)
-        for uid, pursuit in self._pursuits.items():
-            if not pursuit.over and pursuit.eviction.manner.means is Means.EVICTION:
-                found[template_of(pursuit.pod) or uid].append((uid, pursuit))
-        return found
+        by_template: dict[str, list[tuple[str, PodEviction]]] = defaultdict(list)
+        for uid, eviction in self._evictions.items():
+            if not eviction.has_ended and eviction.planned.eviction_mode.means is EvictionMethod.EVICT:
+                by_template[pod_template(eviction.pod) or uid].append((uid, eviction))
+        return by_template
 
-    def _as_planned(self) -> dict[str, float]:
+    def _planned_stops(self) -> dict[str, float]:
         """Return the planned stop times of pods that are removed in other ways than an eviction; nothing is learned
         from them."""
         return {
-            uid: self._move(uid).stop_s
-            for uid, pursuit in self._pursuits.items()
-            if not pursuit.over and (pursuit.eviction.manner.means is not Means.EVICTION or pursuit.pod.finished)
+            uid: self._move_of(uid).stop_s
+            for uid, eviction in self._evictions.items()
+            if not eviction.has_ended and (eviction.planned.eviction_mode.means is not EvictionMethod.EVICT or eviction.pod.finished)
         }
 
     def _is_leaving(self, uid: str) -> bool:
-        return uid in self._measured.asked_s and uid not in self._measured.gone_s
+        return uid in self._measured.requested_s and uid not in self._measured.gone_s
 
-    def _move(self, uid: str) -> Move:
+    def _move_of(self, uid: str) -> PodMove:
         """Return the planned move of a pod; a pod that is not in the plan has no limits, as far as is known."""
-        return self._moves.get(uid) or Move(uid)
+        return self._moves.get(uid) or PodMove(uid)
 
     def _grace_s(self, pod: Pod) -> float:
-        return float(self._engine.plan.policy.grace_of(pod))
+        return float(self._engine.plan.policy.grace_period_of(pod))
 
 
-def _is_replaced(flight: _Flight) -> bool:
+def _is_replaced(requested_pod: _RequestedPod) -> bool:
     """Whether its replacement has been created, or is the next thing to be created."""
-    return flight.gone_since_s is not None or flight.move.after not in (Replacement.AFTER_GONE, Replacement.FIRST)
+    return requested_pod.gone_since_s is not None or requested_pod.move.replacement not in (Replacement.AFTER_GONE, Replacement.SURGE)
 
 
-def _owner(pod: Pod) -> str:
+def _owner_uid(pod: Pod) -> str:
     return pod.owner.uid if pod.owner is not None else ""
 
 
-def _still(seconds: float, passed_s: float) -> float:
+def _remaining_of(seconds: float, elapsed_s: float) -> float:
     """Return the remaining time of a started step with this expected duration. A step that is late already gets
     later."""
-    return max(seconds - passed_s, LATE * passed_s)
+    return max(seconds - elapsed_s, DELAY_SHARE * elapsed_s)
 
 
-def _spread(count: int, least_s: float, most_s: float) -> list[float]:
+def _spread(count: int, min_s: float, max_s: float) -> list[float]:
     """Return `count` values spread evenly between both: their expected values if each time is equally likely."""
-    most_s = max(least_s, most_s)
-    return [least_s + (most_s - least_s) * (place + 1) / (count + 1) for place in range(count)]
+    max_s = max(min_s, max_s)
+    return [min_s + (max_s - min_s) * (position + 1) / (count + 1) for position in range(count)]

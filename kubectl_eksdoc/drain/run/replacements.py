@@ -9,24 +9,24 @@ from enum import Enum
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
-from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
+from kubectl_eksdoc.kubernetes.replacement import returns_as_daemon_set_pod
 from kubectl_eksdoc.model.actions import Protect, Release
-from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner, Pod
+from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS, Node, NodeOwner, Pod
 
 from ..outcome import Eviction
 from ..result import DrainPlan
-from .answers import made_for
-from .events import Happened
+from .answers import deployment_name
+from .events import DrainEventKind
 from .pod_evictions import ObservedState
 from .stall_timeouts import (
-    AGAIN_S,
-    TRIES,
-    TryResult,
-    came_of,
-    may_be_done,
-    said_of,
+    RETRY_S,
+    MAX_ATTEMPTS,
+    AttemptResult,
+    attempt_result,
+    is_uncertain,
+    response_message,
 )
 from .state import DrainRunState
 
@@ -45,43 +45,43 @@ class Replacements:
     """Mutable. `nodes`: the node of each replacement by UID, including replacements that are gone. `arrivals` likewise,
     in the order in which they were observed."""
 
-    def __init__(self, evictions: Iterable[Eviction], seen: ObservedState) -> None:
+    def __init__(self, evictions: Iterable[Eviction], observed: ObservedState) -> None:
         self.nodes: dict[str, str] = {}
         self.arrivals: dict[str, ReplacementTimes] = {}
         self._owners: set[str] = set()  # UIDs of owners whose pods are replaced
-        self._restarted: set[tuple[str, str]] = set()  # namespace and name of workloads that create new ReplicaSets
+        self._restarted_workloads: set[tuple[str, str]] = set()  # namespace and name of workloads that create new ReplicaSets
         self.were_unready: Counter[str] = Counter()  # by owner: number of evicted pods that were not Ready
-        self._known = {pod.uid for pod in seen.pods()}
-        self.expect(evictions)
+        self._known_uids = {pod.uid for pod in observed.pods()}
+        self.add_evictions(evictions)
 
-    def expect(self, evictions: Iterable[Eviction]) -> None:
+    def add_evictions(self, evictions: Iterable[Eviction]) -> None:
         """Add evictions: new pods of their owners are replacements from now on."""
-        for each in evictions:
-            if each.pod.owner is not None:
-                self._owners.add(each.pod.owner.uid)
-                self.were_unready[each.pod.owner.uid] += not each.pod.ready
-            if each.manner.restarts is not None:
-                self._restarted.add((each.pod.namespace, each.manner.restarts.name))
+        for eviction in evictions:
+            if eviction.pod.owner is not None:
+                self._owners.add(eviction.pod.owner.uid)
+                self.were_unready[eviction.pod.owner.uid] += not eviction.pod.ready
+            if eviction.eviction_mode.restarts is not None:
+                self._restarted_workloads.add((eviction.pod.namespace, eviction.eviction_mode.restarts.name))
 
     def __contains__(self, pod: Pod) -> bool:
         """Whether it replaces an evicted pod: it has the same owner, or belongs to a new ReplicaSet of a restarted
         workload."""
-        if pod.uid in self._known or pod.owner is None:
+        if pod.uid in self._known_uids or pod.owner is None:
             return False
-        return pod.owner.uid in self._owners or (pod.namespace, made_for(pod.owner)) in self._restarted
+        return pod.owner.uid in self._owners or (pod.namespace, deployment_name(pod.owner)) in self._restarted_workloads
 
-    def see(self, pod: Pod, now_s: float) -> bool:
+    def record(self, pod: Pod, now_s: float) -> bool:
         """Record a pod if it is a replacement: its node, and its times. Returns whether it is one."""
         if pod not in self or pod.owner is None:
             return False
         if pod.node:
             self.nodes[pod.uid] = pod.node
-        known = self.arrivals.get(pod.uid) or ReplacementTimes(pod.owner.uid, now_s)
-        if known.scheduled_s is None and pod.node:
-            known = known._replace(scheduled_s=now_s)
-        if known.ready_s is None and pod.ready:
-            known = known._replace(ready_s=now_s)
-        self.arrivals[pod.uid] = known
+        times = self.arrivals.get(pod.uid) or ReplacementTimes(pod.owner.uid, now_s)
+        if times.scheduled_s is None and pod.node:
+            times = times._replace(scheduled_s=now_s)
+        if times.ready_s is None and pod.ready:
+            times = times._replace(ready_s=now_s)
+        self.arrivals[pod.uid] = times
         return True
 
 
@@ -92,8 +92,8 @@ class Replacements:
 # Autoscaler from scaling down a particular node?"), karpenter.sh/docs/concepts/disruption (node-level controls).
 
 
-JOINED = "it joined meanwhile, and evicted pods must be scheduled onto it"
-EMPTY = (
+JOINED_REASON = "it joined meanwhile, and evicted pods must be scheduled onto it"
+EMPTY_REASON = (
     "it was empty when the run began: an autoscaler would remove it first, and evicted pods must be scheduled onto it"
 )
 
@@ -101,140 +101,140 @@ _NEVER_REMOVED = (NodeOwner.FARGATE, NodeOwner.HYBRID)
 """A Fargate node exists as long as its pod; a hybrid node is a machine of the user."""
 
 
-def why_protected(node: Node, known: bool, empty: bool) -> str:
+def protection_reason(node: Node, existed: bool, was_empty: bool) -> str:
     """Return why no autoscaler may remove this node, which is not a target; "" if one may. `existed`: it existed when
     the run started; `was_empty`: it was empty then."""
     if node.unschedulable or node.deletion_at is not None or foreign_drain(node) or node.owner in _NEVER_REMOVED:
         return ""
-    if not known:
-        return JOINED
-    return EMPTY if empty else ""
+    if not existed:
+        return JOINED_REASON
+    return EMPTY_REASON if was_empty else ""
 
 
-class _Step(Enum):
+class _ProtectionStep(Enum):
     WANTED = "wanted"
     HELD = "held"
     RELEASING = "releasing"
     OVER = "over"
 
 
-class _Protection:
+class _NodeProtection:
     """Mutable. `may_be_protected`: this run may have protected it; `pending`: a request is in flight."""
 
-    __slots__ = ("asked", "may_stand", "node", "not_before_s", "step", "tries", "uid", "why")
+    __slots__ = ("pending", "may_be_protected", "node", "not_before_s", "step", "attempts", "uid", "reason")
 
-    def __init__(self, node: str, uid: str, why: str) -> None:
+    def __init__(self, node: str, uid: str, reason: str) -> None:
         self.node = node
         self.uid = uid
-        self.why = why
-        self.asked = self.may_stand = False
-        self.to(_Step.WANTED)
+        self.reason = reason
+        self.pending = self.may_be_protected = False
+        self.set_step(_ProtectionStep.WANTED)
 
     @property
-    def over(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the node has no protection of this run, and will get none without a new request."""
-        return self.step is _Step.OVER or (self.step is _Step.WANTED and not self.asked and not self.may_stand)
+        return self.step is _ProtectionStep.OVER or (self.step is _ProtectionStep.WANTED and not self.pending and not self.may_be_protected)
 
-    def to(self, step: _Step) -> None:
+    def set_step(self, step: _ProtectionStep) -> None:
         self.step = step
-        self.tries, self.not_before_s = 0, 0.0
+        self.attempts, self.not_before_s = 0, 0.0
 
-    def failed(self, now_s: float) -> bool:
+    def record_failure(self, now_s: float) -> bool:
         """Count a failed attempt; return whether there were too many."""
-        self.tries, self.not_before_s = self.tries + 1, now_s + AGAIN_S
-        return self.tries >= TRIES
+        self.attempts, self.not_before_s = self.attempts + 1, now_s + RETRY_S
+        return self.attempts >= MAX_ATTEMPTS
 
 
-class Protecting:
+class AutoscalerProtection:
     """Mutable. Protects the nodes it observes and releases them when the run is over; a refusal stops nothing."""
 
-    def __init__(self, plan: DrainPlan, board: DrainRunState) -> None:
-        self._board = board
+    def __init__(self, plan: DrainPlan, run_state: DrainRunState) -> None:
+        self._run_state = run_state
         self._targets = {target.node.uid for target in plan.targets}
-        self._targets |= {node.target.node.uid for node in board.nodes.values()}
-        used = {pod.node for pod in board.seen.pods() if _holds(pod)}
-        self._empty = {node.uid: node.name not in used for node in board.seen.nodes.values()}  # by UID, of all nodes
-        self._nodes: dict[str, _Protection] = {}  # by UID
-        self._refused = False
-        self.see(board.seen.nodes.values())
+        self._targets |= {node.target.node.uid for node in run_state.nodes.values()}
+        used_nodes = {pod.node for pod in run_state.observed.pods() if _occupies_node(pod)}
+        self._was_empty = {node.uid: node.name not in used_nodes for node in run_state.observed.nodes.values()}  # by UID, of all nodes
+        self._nodes: dict[str, _NodeProtection] = {}  # by UID
+        self._is_forbidden = False
+        self.protect_nodes(run_state.observed.nodes.values())
 
     @property
-    def over(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether no node is protected by this run, as far as this run can change that."""
-        return all(each.over for each in self._nodes.values())
+        return all(each.is_finished for each in self._nodes.values())
 
-    def see(self, nodes: Iterable[Node]) -> None:
+    def protect_nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
             if node.uid not in self._targets and node.uid not in self._nodes:
-                why = why_protected(node, node.uid in self._empty, self._empty.get(node.uid, False))
-                if why:
-                    self._nodes[node.uid] = _Protection(node.name, node.uid, why)
+                reason = protection_reason(node, node.uid in self._was_empty, self._was_empty.get(node.uid, False))
+                if reason:
+                    self._nodes[node.uid] = _NodeProtection(node.name, node.uid, reason)
 
-    def stands(self, node: str, uid: str, surely: bool) -> None:
+    def adopt(self, node: str, uid: str, confirmed: bool) -> None:
         """Record that the earlier process protected this node, or may have."""
-        protection = self._nodes.setdefault(uid, _Protection(node, uid, "it was when the run was left"))
-        protection.may_stand = True
-        if surely:
-            protection.to(_Step.HELD)
+        protection = self._nodes.setdefault(uid, _NodeProtection(node, uid, "it was when the run was left"))
+        protection.may_be_protected = True
+        if confirmed:
+            protection.set_step(_ProtectionStep.HELD)
 
-    def acts(self, now_s: float, over: bool) -> Iterator[Protect | Release]:
+    def actions(self, now_s: float, run_ended: bool) -> Iterator[Protect | Release]:
         """Yield the due requests. `run_ended`: the run has ended except for the releases."""
-        for each in self._nodes.values():
-            if over and each.step in (_Step.WANTED, _Step.HELD) and not each.asked:
-                each.to(_Step.RELEASING if each.may_stand else _Step.OVER)
-            if each.asked or now_s < each.not_before_s:
+        for protection in self._nodes.values():
+            if run_ended and protection.step in (_ProtectionStep.WANTED, _ProtectionStep.HELD) and not protection.pending:
+                protection.set_step(_ProtectionStep.RELEASING if protection.may_be_protected else _ProtectionStep.OVER)
+            if protection.pending or now_s < protection.not_before_s:
                 continue
-            if each.step is _Step.WANTED and not self._refused:
-                each.asked = True
-                yield Protect(each.node, each.uid)
-            elif each.step is _Step.RELEASING:
-                each.asked = True
-                yield Release(each.node, each.uid)
+            if protection.step is _ProtectionStep.WANTED and not self._is_forbidden:
+                protection.pending = True
+                yield Protect(protection.node, protection.uid)
+            elif protection.step is _ProtectionStep.RELEASING:
+                protection.pending = True
+                yield Release(protection.node, protection.uid)
 
     def next_s(self) -> float:
         """When a request is repeated; infinity if none is."""
-        steps = (_Step.RELEASING,) if self._refused else (_Step.WANTED, _Step.RELEASING)
-        waiting = (each for each in self._nodes.values() if each.step in steps and not each.asked)
+        steps = (_ProtectionStep.RELEASING,) if self._is_forbidden else (_ProtectionStep.WANTED, _ProtectionStep.RELEASING)
+        waiting = (each for each in self._nodes.values() if each.step in steps and not each.pending)
         return min((each.not_before_s for each in waiting), default=inf)
 
-    def answered(self, act: Protect | Release, answer: ApiStatus | LostAnswer, now_s: float) -> None:
-        each = self._nodes[act.uid]
-        each.asked = False
-        if isinstance(act, Protect):
-            came = came_of(answer)
-            each.may_stand = each.may_stand or came is TryResult.DONE or may_be_done(answer)
-            if came is TryResult.DONE:
-                each.to(_Step.HELD)
-                self._board.tell(now_s, Happened.PROTECTED, each.node, why=each.why)
-            elif came is TryResult.GONE:
-                each.to(_Step.OVER)
-            elif came is TryResult.REFUSED or each.failed(now_s):
-                each.to(_Step.HELD if each.may_stand else _Step.OVER)
-                self._warn_unprotected(each, came, said_of(answer), now_s)
+    def handle_response(self, action: Protect | Release, response: ApiStatus | LostResponse, now_s: float) -> None:
+        protection = self._nodes[action.uid]
+        protection.pending = False
+        if isinstance(action, Protect):
+            result = attempt_result(response)
+            protection.may_be_protected = protection.may_be_protected or result is AttemptResult.DONE or is_uncertain(response)
+            if result is AttemptResult.DONE:
+                protection.set_step(_ProtectionStep.HELD)
+                self._run_state.record_event(now_s, DrainEventKind.PROTECTED, protection.node, reason=protection.reason)
+            elif result is AttemptResult.GONE:
+                protection.set_step(_ProtectionStep.OVER)
+            elif result is AttemptResult.REFUSED or protection.record_failure(now_s):
+                protection.set_step(_ProtectionStep.HELD if protection.may_be_protected else _ProtectionStep.OVER)
+                self._warn_unprotected(protection, result, response_message(response), now_s)
         else:
-            self._released(each, answer, now_s)
+            self._handle_release(protection, response, now_s)
 
-    def _warn_unprotected(self, each: _Protection, came: TryResult, said: str, now_s: float) -> None:
+    def _warn_unprotected(self, protection: _NodeProtection, result: AttemptResult, message: str, now_s: float) -> None:
         """Warn that a node is not protected; about missing permissions once for all nodes."""
-        if came is not TryResult.FORBIDDEN:
-            self._board.tell(now_s, Happened.WARNED, each.node, why=f"an autoscaler may remove it meanwhile: {said}")
-        elif not self._refused:
-            self._refused = True
-            self._board.tell(now_s, Happened.WARNED, why=f"new nodes are not protected from autoscalers: {said}")
+        if result is not AttemptResult.FORBIDDEN:
+            self._run_state.record_event(now_s, DrainEventKind.WARNED, protection.node, reason=f"an autoscaler may remove it meanwhile: {message}")
+        elif not self._is_forbidden:
+            self._is_forbidden = True
+            self._run_state.record_event(now_s, DrainEventKind.WARNED, reason=f"new nodes are not protected from autoscalers: {message}")
 
-    def _released(self, each: _Protection, answer: ApiStatus | LostAnswer, now_s: float) -> None:
-        came = came_of(answer)
-        if came is TryResult.DONE:
-            self._board.tell(now_s, Happened.UNPROTECTED, each.node)
-        if came in (TryResult.DONE, TryResult.GONE):
-            each.to(_Step.OVER)
-        elif came is TryResult.REFUSED or each.failed(now_s):
-            each.to(_Step.OVER)
-            remedy = f"kubectl annotate node {each.node} {' '.join(f'{key}-' for key in PROTECTIONS)}"
-            why = f"it stays protected from autoscalers: {said_of(answer)}; to end that: {remedy}"
-            self._board.tell(now_s, Happened.WARNED, each.node, why=why)
+    def _handle_release(self, protection: _NodeProtection, response: ApiStatus | LostResponse, now_s: float) -> None:
+        result = attempt_result(response)
+        if result is AttemptResult.DONE:
+            self._run_state.record_event(now_s, DrainEventKind.UNPROTECTED, protection.node)
+        if result in (AttemptResult.DONE, AttemptResult.GONE):
+            protection.set_step(_ProtectionStep.OVER)
+        elif result is AttemptResult.REFUSED or protection.record_failure(now_s):
+            protection.set_step(_ProtectionStep.OVER)
+            remedy = f"kubectl annotate node {protection.node} {' '.join(f'{key}-' for key in SCALE_DOWN_PROTECTIONS)}"
+            reason = f"it stays protected from autoscalers: {response_message(response)}; to end that: {remedy}"
+            self._run_state.record_event(now_s, DrainEventKind.WARNED, protection.node, reason=reason)
 
 
-def _holds(pod: Pod) -> bool:
+def _occupies_node(pod: Pod) -> bool:
     """Whether the pod makes its node non-empty for an autoscaler; DaemonSet pods and static pods do not."""
-    return not (pod.mirror or pod.finished or comes_back_to_its_node(pod))
+    return not (pod.is_mirror or pod.finished or returns_as_daemon_set_pod(pod))

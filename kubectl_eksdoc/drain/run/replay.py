@@ -17,11 +17,11 @@ from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.journal import (
     DONE,
     ROLLED_BACK,
-    Entries,
-    Entry,
+    JournalEntries,
+    JournalEntry,
     IntentOutcome,
-    JournalIntent,
-    Result,
+    IntentEntry,
+    ResultEntry,
     RunEnd,
     RunEvent,
     RunEvents,
@@ -30,11 +30,11 @@ from kubectl_eksdoc.model.journal import (
 )
 from kubectl_eksdoc.model.selectors import Selector
 
-from .events import THE_DRAIN, WENT_WRONG, Happened, RunMoment
+from .events import THE_DRAIN, PROBLEM_EVENTS, DrainEventKind, DrainEvent
 from .history import PlannedNode
-from .journal import Journaled, replay
-from .progress import PodWaits, Reason, RunProgress
-from .result import PendingPod, told_by
+from .journal import JournalState, replay_journals
+from .progress import WaitingPod, Reason, RunProgress
+from .result import PendingPod, journal_events
 
 
 class ReplaySource(Enum):
@@ -44,7 +44,7 @@ class ReplaySource(Enum):
     EVENTS = "events"
 
 
-WRITTEN_S, STALE_S = 5.0, 30.0
+RECORD_INTERVAL_S, MAX_RECORD_AGE_S = 5.0, 30.0
 """Maximum interval at which the progress is recorded, and maximum time for which a record is valid."""
 
 
@@ -70,268 +70,268 @@ class RunReplay:
 
     run: str
     source: ReplaySource
-    began_at: datetime
+    started_at: datetime
     length_s: float
-    aims: tuple[PlannedNode, ...]
-    moments: tuple[RunMoment, ...]
-    written: tuple[tuple[Entry, ...], ...] = ()
-    by: str = ""
-    ended: str = ""
-    whole: bool = False
-    said: tuple[str, ...] = ()
-    planned: PlannedFigures | None = None
+    planned_nodes: tuple[PlannedNode, ...]
+    events: tuple[DrainEvent, ...]
+    entries: tuple[tuple[JournalEntry, ...], ...] = ()
+    started_by: str = ""
+    outcome: str = ""
+    is_complete: bool = False
+    details_text: tuple[str, ...] = ()
+    plan_figures: PlannedFigures | None = None
     dropped: tuple[str, ...] = ()
-    standings: tuple[RunProgress, ...] = ()
+    progress_records: tuple[RunProgress, ...] = ()
 
-    def standing_at(self, at_s: float) -> RunProgress | None:
+    def progress_at(self, at_s: float) -> RunProgress | None:
         """Return the latest recorded progress at this time; None if it is too old."""
-        until = bisect_right(self.standings, at_s, key=lambda each: each.at_s)
-        found = self.standings[until - 1] if until else None
-        return found if found is not None and at_s - found.at_s <= STALE_S else None
+        until = bisect_right(self.progress_records, at_s, key=lambda each: each.at_s)
+        record = self.progress_records[until - 1] if until else None
+        return record if record is not None and at_s - record.at_s <= MAX_RECORD_AGE_S else None
 
-    def details(self, at: int) -> tuple[tuple[str, str], ...]:
+    def details(self, index: int) -> tuple[tuple[str, str], ...]:
         """Return what else is recorded of the event at this index, by name."""
-        written = self.written[at] if at < len(self.written) else ()
-        return tuple(field for entry in written for field in fields_of(entry))
+        entries = self.entries[index] if index < len(self.entries) else ()
+        return tuple(field for entry in entries for field in entry_fields(entry))
 
 
-def of_journal(journal: Entries) -> RunReplay | None:
+def from_journal(journal: JournalEntries) -> RunReplay | None:
     """Return the replay of a journal; None if no entry could be read."""
     entries = sorted(dict.fromkeys(journal.entries), key=lambda entry: entry.number)
     if not entries:
         return None
-    stands, began = replay(journal), entries[0].at
-    latest_s = (datetime.max.replace(tzinfo=began.tzinfo) - began).total_seconds() - 1
-    told = list(told_by(entries))
-    moments = tuple(in_order((moment for moment, _ in told), latest_s))
-    last_s = max((entry.at - began).total_seconds() for entry in entries)
-    begun = stands.begun
-    aims = begun.aims if begun is not None else ()
+    state, started_at = replay_journals(journal), entries[0].at
+    latest_s = (datetime.max.replace(tzinfo=started_at.tzinfo) - started_at).total_seconds() - 1
+    events_with_entries = list(journal_events(entries))
+    events = tuple(in_time_order((event for event, _ in events_with_entries), latest_s))
+    last_s = max((entry.at - started_at).total_seconds() for entry in entries)
+    start_entry = state.started
+    start_nodes = start_entry.aims if start_entry is not None else ()
     return RunReplay(
-        run=begun.run if begun is not None else "",
+        run=start_entry.run if start_entry is not None else "",
         source=ReplaySource.JOURNAL,
-        began_at=began,
+        started_at=started_at,
         length_s=max(0.0, min(last_s, latest_s)),
-        aims=tuple(PlannedNode(aim.node, aim.wave) for aim in aims),
-        moments=moments,
-        written=tuple(written for _, written in told),
-        by=f"{begun.who}@{begun.host}" if begun is not None else "",
-        ended=stands.ended or "",
-        whole=stands.ended in (DONE, ROLLED_BACK),
-        said=tuple(_more(stands)),
-        dropped=stands.dropped,
+        planned_nodes=tuple(PlannedNode(planned_node.node, planned_node.wave) for planned_node in start_nodes),
+        events=events,
+        entries=tuple(written for _, written in events_with_entries),
+        started_by=f"{start_entry.who}@{start_entry.host}" if start_entry is not None else "",
+        outcome=state.ended or "",
+        is_complete=state.ended in (DONE, ROLLED_BACK),
+        details_text=tuple(_additional_texts(state)),
+        dropped=state.dropped,
     )
 
 
-def in_order(moments: Iterable[RunMoment], latest_s: float) -> Iterator[RunMoment]:
+def in_time_order(events: Iterable[DrainEvent], latest_s: float) -> Iterator[DrainEvent]:
     """Yield events with times that never decrease, whatever the clocks of different machines said."""
     now_s = 0.0
-    for moment in moments:
-        now_s = min(max(now_s, moment.at_s), max(latest_s, 0.0))
-        yield moment._replace(at_s=now_s)
+    for event in events:
+        now_s = min(max(now_s, event.at_s), max(latest_s, 0.0))
+        yield event._replace(at_s=now_s)
 
 
-def fields_of(entry: Entry) -> tuple[tuple[str, str], ...]:
+def entry_fields(entry: JournalEntry) -> tuple[tuple[str, str], ...]:
     """Return all fields of an entry about a change, by name; empty fields are left out."""
-    said: tuple[tuple[str, str], ...] = ()
+    fields: tuple[tuple[str, str], ...] = ()
     match entry:
-        case JournalIntent():
-            said = (
+        case IntentEntry():
+            fields = (
                 ("asked", f"{entry.verb.value} {entry.kind} {_subject(entry)}"),
                 ("uid", entry.uid),
                 ("grace", "" if entry.grace_s is None else f"{entry.grace_s} s"),
                 ("before", entry.before),
             )
-        case Result():
-            said = (
+        case ResultEntry():
+            fields = (
                 ("answer", entry.outcome.value),
                 ("HTTP code", str(entry.code) if entry.code else ""),
                 ("trouble", entry.trouble),
                 ("said", entry.said),
             )
     written = (f"entry {entry.number}", f"{entry.at:%Y-%m-%d %H:%M:%S.%f}Z")
-    return (written, *((name, value) for name, value in said if value))
+    return (written, *((name, value) for name, value in fields if value))
 
 
-def _more(stands: Journaled) -> Iterator[str]:
+def _additional_texts(state: JournalState) -> Iterator[str]:
     """Yield facts that the events do not contain."""
-    back = {
+    restored = {
         change.intent.name: None
-        for change in stands.changes
+        for change in state.changes
         if change.intent.verb is Verb.RESTORE and change.outcome is IntentOutcome.DONE
     }
-    if back:
-        yield f"Given back as they were before: {', '.join(back)}."
-    if stands.in_doubt:
-        doubts = (f"{change.intent.verb.value} {_subject(change.intent)}" for change in stands.in_doubt)
-        yield f"The results of these are not in it: {', '.join(doubts)}."
+    if restored:
+        yield f"Given back as they were before: {', '.join(restored)}."
+    if state.in_doubt:
+        uncertain = (f"{change.intent.verb.value} {_subject(change.intent)}" for change in state.in_doubt)
+        yield f"The results of these are not in it: {', '.join(uncertain)}."
 
 
-def _subject(intent: JournalIntent) -> str:
+def _subject(intent: IntentEntry) -> str:
     return f"{intent.namespace}/{intent.name}" if intent.namespace else intent.name
 
 
 # Replay from events: those of ``drain run -o json``, followed by those of ``drain resume``.
 
 
-GONE_ON_WITH = "another process continued it"
+CONTINUED_BY_OTHER = "another process continued it"
 
-_OF_NODES = frozenset(
+_NODE_EVENTS = frozenset(
     (
-        Happened.CORDONED,
-        Happened.BEGUN,
-        Happened.EMPTY,
-        Happened.DONE,
-        Happened.LEFT_ALONE,
-        Happened.LOST,
-        Happened.EXCLUDED,
+        DrainEventKind.CORDONED,
+        DrainEventKind.BEGUN,
+        DrainEventKind.EMPTY,
+        DrainEventKind.DONE,
+        DrainEventKind.LEFT_ALONE,
+        DrainEventKind.LOST,
+        DrainEventKind.EXCLUDED,
     )
 )
-_WORDS = {what.value: what for what in Happened}
-_ABOUT_S = 1.0
+_KINDS_BY_VALUE = {what.value: what for what in DrainEventKind}
+_CLOCK_PRECISION_S = 1.0
 """Clock times are recorded in whole seconds."""
 
 
-def of_events(events: RunEvents) -> RunReplay | None:
+def from_events(events: RunEvents) -> RunReplay | None:
     """Return the replay of events; None if no event could be read. Events of other runs than the first are dropped with
     a message."""
-    first = next((each for each in events.told if isinstance(each, RunEvent)), None)
+    first = next((each for each in events.events if isinstance(each, RunEvent)), None)
     if first is None:
         return None
-    ours = [each for each in events.told if each.run == first.run]
-    strange = [f"an event {word!r} is not known to this version" for word in dict.fromkeys(_unknown(ours))]
-    others = len(events.told) - len(ours)
-    if others:
-        strange.append(f"lines of other runs than {first.run}: {others}")
-    began = first.at - timedelta(seconds=int(first.at_s))  # as precise as the recorded clock times
-    parts = list(_parts(ours))
-    found = tuple(in_order(_moments(parts, began), inf))
-    ends = [each for each in ours if isinstance(each, RunEnd)]
-    end = ours[-1] if isinstance(ours[-1], RunEnd) else None
-    length_s = found[-1].at_s if found else 0.0
-    told = end.said if end is not None else ()
+    run_events = [each for each in events.events if each.run == first.run]
+    problems = [f"an event {word!r} is not known to this version" for word in dict.fromkeys(_unknown_kinds(run_events))]
+    other_count = len(events.events) - len(run_events)
+    if other_count:
+        problems.append(f"lines of other runs than {first.run}: {other_count}")
+    started_at = first.at - timedelta(seconds=int(first.at_s))  # as precise as the recorded clock times
+    parts = list(_parts(run_events))
+    drain_events = tuple(in_time_order(_drain_events(parts, started_at), inf))
+    ends = [each for each in run_events if isinstance(each, RunEnd)]
+    end = run_events[-1] if isinstance(run_events[-1], RunEnd) else None
+    length_s = drain_events[-1].at_s if drain_events else 0.0
+    end_texts = end.said if end is not None else ()
     return RunReplay(
         run=first.run,
         source=ReplaySource.EVENTS,
-        began_at=began,
+        started_at=started_at,
         length_s=max(length_s, end.ended_s) if end is not None and len(ends) == 1 else length_s,
-        aims=_aims(ends, found),
-        moments=found,
-        by=ends[0].by if ends and not ends[0].resumed else "",
-        ended=_how(end) if end is not None else "",
-        whole=end is not None and end.outcome == DONE,
-        said=tuple(told) if len(parts) < 2 else tuple(f"Its last part: {each}" for each in told),  # with its own counts
-        planned=_planned(ends),
-        dropped=(*events.dropped, *strange),
-        standings=tuple(_standings(events, first.run, began)),
+        planned_nodes=_planned_nodes(ends, drain_events),
+        events=drain_events,
+        started_by=ends[0].by if ends and not ends[0].resumed else "",
+        outcome=_outcome_text(end) if end is not None else "",
+        is_complete=end is not None and end.outcome == DONE,
+        details_text=tuple(end_texts) if len(parts) < 2 else tuple(f"Its last part: {each}" for each in end_texts),  # with its own counts
+        plan_figures=_plan_figures(ends),
+        dropped=(*events.dropped, *problems),
+        progress_records=tuple(_progress_records(events, first.run, started_at)),
     )
 
 
-def written(standing: RunProgress, run: str, at: datetime) -> RunStanding:
+def progress_record(progress: RunProgress, run: str, timestamp: datetime) -> RunStanding:
     """Return the part of the progress that a replay needs."""
-    budgets = ((each, each.status) for each in standing.budgets)
+    budgets = ((each, each.status) for each in progress.budgets)
     return RunStanding(
         run,
-        at,
-        standing.leaving,
-        standing.half,
-        standing.cordoned,
-        tuple((each.pod, each.node, each.why, each.budget) for each in standing.waits),
-        tuple((each.of, each.why, each.for_s, each.usual, each.remedy, each.more) for each in standing.why),
-        tuple((of.namespace, of.name, now.allowed, now.current, now.desired, now.expected) for of, now in budgets),
-        tuple((each.pod, each.why) for each in standing.pending),
-        tuple((each.pod, each.why) for each in standing.coming),
-        standing.stopped or standing.held,
-        standing.paused,
+        timestamp,
+        progress.in_flight,
+        progress.half_drained,
+        progress.cordoned,
+        tuple((each.pod, each.node, each.reason, each.budget) for each in progress.waiting_pods),
+        tuple((each.subject, each.reason, each.for_s, each.typical, each.remedy, each.others) for each in progress.reasons),
+        tuple((budget.namespace, budget.name, status.allowed, status.current, status.desired, status.expected) for budget, status in budgets),
+        tuple((each.pod, each.why) for each in progress.pending),
+        tuple((each.pod, each.why) for each in progress.starting),
+        progress.stop_reason or progress.hold_reason,
+        progress.paused,
     )
 
 
-def _standings(events: RunEvents, run: str, began: datetime) -> Iterator[RunProgress]:
+def _progress_records(events: RunEvents, run: str, started_at: datetime) -> Iterator[RunProgress]:
     at_s = 0.0
-    for each in events.standings:
-        if each.run != run:
+    for record in events.standings:
+        if record.run != run:
             continue
-        at_s = max(at_s, (each.at - began).total_seconds())
+        at_s = max(at_s, (record.at - started_at).total_seconds())
         yield RunProgress(
             at_s,
             0,
             0,
-            each.leaving,
+            record.leaving,
             0,
             (),
-            each.half,
-            each.cordoned,
+            record.half,
+            record.cordoned,
             (),
-            waits=tuple(PodWaits(*waits) for waits in each.waits),
-            held=each.held,
+            waiting_pods=tuple(WaitingPod(*fields) for fields in record.waits),
+            hold_reason=record.held,
             budgets=tuple(
                 Budget(namespace, name, "", Selector(), BudgetStatus(*numbers))
-                for namespace, name, *numbers in each.budgets
+                for namespace, name, *numbers in record.budgets
             ),
-            pending=tuple(PendingPod(*waits) for waits in each.pending),
-            coming=tuple(PendingPod(*waits) for waits in each.coming),
-            why=tuple(Reason(*why) for why in each.why),
-            paused=each.paused,
+            pending=tuple(PendingPod(*fields) for fields in record.pending),
+            starting=tuple(PendingPod(*fields) for fields in record.coming),
+            reasons=tuple(Reason(*reason) for reason in record.why),
+            paused=record.paused,
         )
 
 
-def _unknown(told: Sequence[RunEvent | RunEnd]) -> Iterator[str]:
-    return (each.what for each in told if isinstance(each, RunEvent) and each.what not in _WORDS)
+def _unknown_kinds(records: Sequence[RunEvent | RunEnd]) -> Iterator[str]:
+    return (each.what for each in records if isinstance(each, RunEvent) and each.what not in _KINDS_BY_VALUE)
 
 
 Part = tuple[list[RunEvent], RunEnd | None]
 """The events of one process of the run, at least one; None if it did not end."""
 
 
-def _parts(told: Sequence[RunEvent | RunEnd]) -> Iterator[Part]:
+def _parts(records: Sequence[RunEvent | RunEnd]) -> Iterator[Part]:
     """Yield the parts. A part starts after the end of another, and where the seconds start again."""
     events: list[RunEvent] = []
-    for each in told:
-        if isinstance(each, RunEnd):
+    for record in records:
+        if isinstance(record, RunEnd):
             if events:
-                yield events, each
+                yield events, record
             events = []
             continue
-        if events and each.at_s < events[-1].at_s - _ABOUT_S:
+        if events and record.at_s < events[-1].at_s - _CLOCK_PRECISION_S:
             yield events, None
             events = []
-        events.append(each)
+        events.append(record)
     if events:
         yield events, None
 
 
-def _moments(parts: Sequence[Part], began: datetime) -> Iterator[RunMoment]:
-    for at, (events, _) in enumerate(parts):
-        offset_s = (events[0].at - began).total_seconds() - events[0].at_s if at else 0.0
-        if at:
-            yield RunMoment(offset_s, Happened.ADOPTED, THE_DRAIN, "", GONE_ON_WITH)
-        for each in events:
-            what = _WORDS.get(each.what)
-            if what is not None:
-                yield RunMoment(offset_s + each.at_s, what, each.subject, each.node, each.why)
+def _drain_events(parts: Sequence[Part], started_at: datetime) -> Iterator[DrainEvent]:
+    for index, (events, _) in enumerate(parts):
+        offset_s = (events[0].at - started_at).total_seconds() - events[0].at_s if index else 0.0
+        if index:
+            yield DrainEvent(offset_s, DrainEventKind.ADOPTED, THE_DRAIN, "", CONTINUED_BY_OTHER)
+        for event in events:
+            kind = _KINDS_BY_VALUE.get(event.what)
+            if kind is not None:
+                yield DrainEvent(offset_s + event.at_s, kind, event.subject, event.node, event.why)
 
 
-def _aims(ends: Sequence[RunEnd], moments: Sequence[RunMoment]) -> tuple[PlannedNode, ...]:
+def _planned_nodes(ends: Sequence[RunEnd], events: Sequence[DrainEvent]) -> tuple[PlannedNode, ...]:
     """Return the nodes as the end of each part lists them, then as they appear."""
     waves: dict[str, int] = {}
     for end in ends:
         for node, wave in end.nodes:
             waves.setdefault(node, wave)
-    for moment in moments:
-        node = moment.node or (moment.subject if moment.what in _OF_NODES else "")
+    for event in events:
+        node = event.node or (event.subject if event.what in _NODE_EVENTS else "")
         if node:
             waves.setdefault(node, 0)
     return tuple(PlannedNode(node, wave) for node, wave in waves.items())
 
 
-def _planned(ends: Sequence[RunEnd]) -> PlannedFigures | None:
+def _plan_figures(ends: Sequence[RunEnd]) -> PlannedFigures | None:
     """Return the planned figures; the plan of a part that was resumed is not that of the whole run."""
     if len(ends) != 1 or ends[0].resumed or ends[0].evictions is None:
         return None
     return PlannedFigures(ends[0].evictions, ends[0].p50_s, ends[0].p95_s)
 
 
-def _how(end: RunEnd) -> str:
+def _outcome_text(end: RunEnd) -> str:
     return end.stopped or (f"not emptied: {', '.join(end.left)}" if end.left else end.outcome)
 
 
@@ -341,41 +341,41 @@ def _how(end: RunEnd) -> str:
 SPEEDS = (0.5, 1.0, 2.0, 5.0, 20.0, 100.0, 500.0)
 """Seconds of the run per second of playback."""
 
-LONGEST_S = 120.0
+MAX_PLAYBACK_S = 120.0
 """At the initial speed the playback ends within this time, if any speed is fast enough."""
 
 
-class ReplayNews(NamedTuple):
+class ReplayUpdate(NamedTuple):
     """New events since the last call. `restarted`: the position moved back, so `events` are all events from the start,
     and earlier ones do not count any more."""
 
-    moments: Sequence[RunMoment]
-    anew: bool
+    events: Sequence[DrainEvent]
+    restarted: bool
 
 
 class Replay:
     """Mutable: `at_s` is the position, from 0 to the recording's length; `speed` is one of `SPEEDS`."""
 
-    def __init__(self, recording: RunReplay) -> None:
-        self.recording = recording
+    def __init__(self, recorded_run: RunReplay) -> None:
+        self.recording = recorded_run
         self.at_s = 0.0
         self.paused = False
         self.speed = next(
-            (speed for speed in SPEEDS if speed >= 1 and recording.length_s / speed <= LONGEST_S), SPEEDS[-1]
+            (speed for speed in SPEEDS if speed >= 1 and recorded_run.length_s / speed <= MAX_PLAYBACK_S), SPEEDS[-1]
         )
-        self._times = [moment.at_s for moment in recording.moments]
-        self._wrong = [moment.at_s for moment in recording.moments if moment.what in WENT_WRONG]
-        self._told = 0  # number of returned events
+        self._times = [event.at_s for event in recorded_run.events]
+        self._problem_times = [event.at_s for event in recorded_run.events if event.what in PROBLEM_EVENTS]
+        self._returned_events = 0  # number of returned events
 
     @property
     def at_end(self) -> bool:
         return self.at_s >= self.recording.length_s
 
     @property
-    def moves(self) -> bool:
+    def is_moving(self) -> bool:
         return not (self.paused or self.at_end)
 
-    def pass_by(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         """Advance by this many seconds of real time."""
         if not self.paused:
             self.go_to(self.at_s + seconds * self.speed)
@@ -391,32 +391,32 @@ class Replay:
         else:
             self.paused = not self.paused
 
-    def faster(self, steps: int) -> bool:
+    def change_speed(self, steps: int) -> bool:
         """Change the speed by `steps`, negative for slower; return whether there is such a speed."""
-        place = SPEEDS.index(self.speed) + steps
-        if not 0 <= place < len(SPEEDS):
+        index = SPEEDS.index(self.speed) + steps
+        if not 0 <= index < len(SPEEDS):
             return False
-        self.speed = SPEEDS[place]
+        self.speed = SPEEDS[index]
         return True
 
     def step(self, direction: int) -> bool:
         """Move to the next event (1) or the previous one (-1) and pause there; return whether there is one."""
-        return self._stand_at(self._times, direction)
+        return self._pause_at(self._times, direction)
 
-    def to_wrong(self, direction: int) -> bool:
+    def step_to_problem(self, direction: int) -> bool:
         """The same for events that show a problem."""
-        return self._stand_at(self._wrong, direction)
+        return self._pause_at(self._problem_times, direction)
 
-    def take(self) -> ReplayNews:
+    def next_update(self) -> ReplayUpdate:
         until = bisect_right(self._times, self.at_s)
-        since, self._told = self._told, until
-        anew = until < since
-        return ReplayNews(self.recording.moments[0 if anew else since : until], anew)
+        since, self._returned_events = self._returned_events, until
+        restarted = until < since
+        return ReplayUpdate(self.recording.events[0 if restarted else since : until], restarted)
 
-    def _stand_at(self, times: Sequence[float], direction: int) -> bool:
+    def _pause_at(self, times: Sequence[float], direction: int) -> bool:
         later = direction > 0
-        found = [at_s for at_s in times if (at_s > self.at_s if later else at_s < self.at_s)]
-        if not found:
+        candidates = [at_s for at_s in times if (at_s > self.at_s if later else at_s < self.at_s)]
+        if not candidates:
             return False
-        self.at_s, self.paused = (min(found) if later else max(found)), True
+        self.at_s, self.paused = (min(candidates) if later else max(candidates)), True
         return True

@@ -12,29 +12,29 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import (
     DONE,
     INTERRUPTED,
-    TOLD_TO_END,
-    Cause,
-    Entries,
-    Entry,
+    TERMINATED,
+    DelayCause,
+    JournalEntries,
+    JournalEntry,
     IntentOutcome,
-    JournalIntent,
-    JournalNote,
-    Note,
-    Result,
+    IntentEntry,
+    NoteKind,
+    NoteEntry,
+    ResultEntry,
     RunPhase,
     RunSummary,
     Verb,
 )
 from kubectl_eksdoc.model.nodes import Node, RunNote
 
-from ..nodes import natural
+from ..nodes import natural_key
 from ..result import DrainPlan
-from .events import ASKED, THE_DRAIN, Happened, RunMoment
-from .journal import OF_PODS, Cordoned, Journaled, Protected
+from .events import REMOVAL_EVENTS, THE_DRAIN, DrainEventKind, DrainEvent
+from .journal import POD_VERBS, CordonedNode, JournalState, ProtectedNode
 
 
 @frozen
-class NodeAccount:
+class NodeSummary:
     """`state`: ``waiting``, ``cordoned``, ``draining``, or how the node ended. The counts are pods whose removal was
     requested, by an eviction, a restart of their workload or a deletion, by outcome."""
 
@@ -47,95 +47,95 @@ class NodeAccount:
     in_doubt: int
 
 
-_ENDS = {JournalNote.NODE_DONE: "done", JournalNote.LEFT_ALONE: "left-alone", JournalNote.LOST: "lost"}
+_ENDS = {NoteKind.NODE_DONE: "done", NoteKind.LEFT_ALONE: "left-alone", NoteKind.LOST: "lost"}
 
 
-def nodes_of(journaled: Journaled) -> tuple[NodeAccount, ...]:
+def node_summaries(journal_state: JournalState) -> tuple[NodeSummary, ...]:
     """Return the nodes that the run drains, in its order."""
-    aims = journaled.begun.aims if journaled.begun is not None else ()
+    planned_nodes = journal_state.started.aims if journal_state.started is not None else ()
     counts: dict[str, Counter[str]] = {}
-    cordoned = {each.node for each in journaled.cordoned if each.confirmed}
-    for change in journaled.changes:
-        if change.intent.verb in OF_PODS:
+    cordoned = {each.node for each in journal_state.cordoned if each.confirmed}
+    for change in journal_state.changes:
+        if change.intent.verb in POD_VERBS:
             word = change.outcome.value if change.outcome is not None else IntentOutcome.UNKNOWN.value
             counts.setdefault(change.intent.node, Counter())[word] += 1
-    found = []
-    for aim in aims:
-        of = counts.get(aim.node, Counter())
-        state = _ENDS.get(journaled.nodes[aim.node], "") if aim.node in journaled.nodes else ""
-        state = state or ("draining" if of else "cordoned" if aim.node in cordoned else "waiting")
+    summaries = []
+    for planned_node in planned_nodes:
+        outcomes = counts.get(planned_node.node, Counter())
+        state = _ENDS.get(journal_state.nodes[planned_node.node], "") if planned_node.node in journal_state.nodes else ""
+        state = state or ("draining" if outcomes else "cordoned" if planned_node.node in cordoned else "waiting")
         numbers = (
-            of[each.value]
+            outcomes[each.value]
             for each in (IntentOutcome.DONE, IntentOutcome.GONE, IntentOutcome.REFUSED, IntentOutcome.UNKNOWN)
         )
-        found.append(NodeAccount(aim.node, journaled.waves.get(aim.node, aim.wave), state, *numbers))
-    return tuple(found)
+        summaries.append(NodeSummary(planned_node.node, journal_state.waves.get(planned_node.node, planned_node.wave), state, *numbers))
+    return tuple(summaries)
 
 
-_HAPPENED = {
-    JournalNote.NODE_DONE: Happened.DONE,
-    JournalNote.LEFT_ALONE: Happened.LEFT_ALONE,
-    JournalNote.LOST: Happened.LOST,
-    JournalNote.PAUSED: Happened.HELD,
-    JournalNote.RESUMED: Happened.RELEASED,
-    JournalNote.ABORTED: Happened.STOPPED,
-    JournalNote.ADOPTED: Happened.ADOPTED,
+_EVENTS_BY_NOTE = {
+    NoteKind.NODE_DONE: DrainEventKind.DONE,
+    NoteKind.LEFT_ALONE: DrainEventKind.LEFT_ALONE,
+    NoteKind.LOST: DrainEventKind.LOST,
+    NoteKind.PAUSED: DrainEventKind.HELD,
+    NoteKind.RESUMED: DrainEventKind.RELEASED,
+    NoteKind.ABORTED: DrainEventKind.STOPPED,
+    NoteKind.ADOPTED: DrainEventKind.ADOPTED,
 }
 
-_DONE = {
-    Verb.CORDON: Happened.CORDONED,
-    Verb.EXCLUDE: Happened.EXCLUDED,
-    Verb.PROTECT: Happened.PROTECTED,
-    Verb.RELEASE: Happened.UNPROTECTED,
-    Verb.EVICT: Happened.EVICTED,
-    Verb.RESTART: Happened.RESTARTED,
-    Verb.DELETE: Happened.DELETED,
+_EVENTS_BY_VERB = {
+    Verb.CORDON: DrainEventKind.CORDONED,
+    Verb.EXCLUDE: DrainEventKind.EXCLUDED,
+    Verb.PROTECT: DrainEventKind.PROTECTED,
+    Verb.RELEASE: DrainEventKind.UNPROTECTED,
+    Verb.EVICT: DrainEventKind.EVICTED,
+    Verb.RESTART: DrainEventKind.RESTARTED,
+    Verb.DELETE: DrainEventKind.DELETED,
 }
-_BESIDE_THE_DRAIN = (Verb.EXCLUDE, Verb.PROTECT, Verb.RELEASE)
+_OPTIONAL_VERBS = (Verb.EXCLUDE, Verb.PROTECT, Verb.RELEASE)
 """If one of these is refused, the drain continues."""
 
 
-def _of_result(verb: Verb, outcome: IntentOutcome) -> Happened | None:
+def _event_kind(verb: Verb, outcome: IntentOutcome) -> DrainEventKind | None:
     """Return the event of an outcome. None: a restored node, or an unknown outcome, is reported elsewhere."""
-    if verb not in _DONE or outcome is IntentOutcome.UNKNOWN:
+    if verb not in _EVENTS_BY_VERB or outcome is IntentOutcome.UNKNOWN:
         return None
     if outcome is IntentOutcome.REFUSED:
-        return Happened.WARNED if verb in _BESIDE_THE_DRAIN else Happened.REFUSED
+        return DrainEventKind.WARNED if verb in _OPTIONAL_VERBS else DrainEventKind.REFUSED
     if outcome is IntentOutcome.GONE:
-        return Happened.GONE if verb in (Verb.EVICT, Verb.DELETE) else None
-    return _DONE[verb]
+        return DrainEventKind.GONE if verb in (Verb.EVICT, Verb.DELETE) else None
+    return _EVENTS_BY_VERB[verb]
 
 
-def told_by(entries: Iterable[Entry]) -> Iterator[tuple[RunMoment, tuple[Entry, ...]]]:
+def journal_events(entries: Iterable[JournalEntry]) -> Iterator[tuple[DrainEvent, tuple[JournalEntry, ...]]]:
     """Yield the events of a journal, each with the entries it is derived from: a note, or an intent and its result."""
-    intents: dict[int, JournalIntent] = {}
-    began: datetime | None = None
+    intents: dict[int, IntentEntry] = {}
+    started_at: datetime | None = None
     for entry in entries:
-        began = began or entry.at
-        at_s = (entry.at - began).total_seconds()
+        started_at = started_at or entry.at
+        at_s = (entry.at - started_at).total_seconds()
         match entry:
-            case JournalIntent():
+            case IntentEntry():
                 intents[entry.number] = entry
-            case Result() if entry.of in intents:
-                what = _of_result(intents[entry.of].verb, entry.outcome)
-                if what is not None:
-                    yield _moment(at_s, what, intents[entry.of], entry), (intents[entry.of], entry)
-            case Note() if entry.what in _HAPPENED:
-                yield RunMoment(at_s, _HAPPENED[entry.what], entry.subject or THE_DRAIN, "", entry.why), (entry,)
+            case ResultEntry() if entry.of in intents:
+                kind = _event_kind(intents[entry.of].verb, entry.outcome)
+                if kind is not None:
+                    yield _event(at_s, kind, intents[entry.of], entry), (intents[entry.of], entry)
+            case NoteEntry() if entry.what in _EVENTS_BY_NOTE:
+                yield DrainEvent(at_s, _EVENTS_BY_NOTE[entry.what], entry.subject or THE_DRAIN, "", entry.why), (entry,)
 
 
-def _moment(at_s: float, what: Happened, of: JournalIntent, result: Result) -> RunMoment:
+def _event(at_s: float, kind: DrainEventKind, intent: IntentEntry, result: ResultEntry) -> DrainEvent:
     """Return an event. For a restart the journal names the workload, and the node of the replaced pod."""
-    subject = f"{of.namespace}/{of.name}" if of.namespace else of.name
-    subject = f"{of.kind} {subject}" if of.verb is Verb.RESTART else subject
-    return RunMoment(at_s, what, subject, of.node, "" if result.outcome is IntentOutcome.DONE else result.said)
+    subject = f"{intent.namespace}/{intent.name}" if intent.namespace else intent.name
+    subject = f"{intent.kind} {subject}" if intent.verb is Verb.RESTART else subject
+    return DrainEvent(at_s, kind, subject, intent.node, "" if result.outcome is IntentOutcome.DONE else result.said)
 
 
-def phase_words(journaled: Journaled, led: bool) -> str:
+def phase_text(journal_state: JournalState, has_leader: bool) -> str:
     """Describe the phase: a run without a leader does not continue by itself, whatever its journal says last."""
-    if journaled.phase is RunPhase.ENDED:
-        return journaled.ended or RunPhase.ENDED.value
-    return journaled.phase.value if led else f"{INTERRUPTED}, no process leads it"
+    if journal_state.phase is RunPhase.ENDED:
+        return journal_state.ended or RunPhase.ENDED.value
+    return journal_state.phase.value if has_leader else f"{INTERRUPTED}, no process leads it"
 
 
 # Runs by their notes on nodes: the only trace in a cluster of a run whose journal was removed.
@@ -149,16 +149,16 @@ class NotedRun:
 
     run: str
     journal: str = ""
-    cordoned: tuple[Cordoned, ...] = ()
-    protected: tuple[Protected, ...] = ()
+    cordoned: tuple[CordonedNode, ...] = ()
+    protected: tuple[ProtectedNode, ...] = ()
     skipped: frozenset[str] = frozenset()
 
     @property
-    def drained(self) -> int:
+    def drained_count(self) -> int:
         """Number of nodes that the run's plan drains, as far as notes on nodes tell."""
-        return self.drained_of(self.cordoned)
+        return self.drained_count_of(self.cordoned)
 
-    def drained_of(self, cordoned: Iterable[Cordoned]) -> int:
+    def drained_count_of(self, cordoned: Iterable[CordonedNode]) -> int:
         """The same for the cordoned nodes of the journal, which may be more."""
         return len({each.node for each in cordoned} - self.skipped)
 
@@ -169,33 +169,33 @@ class NotedRun:
 
 def noted_runs(nodes: Iterable[Node]) -> tuple[NotedRun, ...]:
     """Return every run that was the last to change one of these nodes, by its id."""
-    of: defaultdict[str, list[tuple[Node, RunNote]]] = defaultdict(list)
+    notes_by_run: defaultdict[str, list[tuple[Node, RunNote]]] = defaultdict(list)
     for node in sorted(nodes, key=lambda each: each.name):
         if node.note is not None:
-            of[node.note.run].append((node, node.note))
-    return tuple(_noted(run, of[run]) for run in sorted(of))
+            notes_by_run[node.note.run].append((node, node.note))
+    return tuple(_noted_run(run, notes_by_run[run]) for run in sorted(notes_by_run))
 
 
-def noted_of(nodes: Iterable[Node], run: str) -> NotedRun:
+def noted_run(nodes: Iterable[Node], run: str) -> NotedRun:
     """Return the notes of one run, which may be empty."""
     return next((each for each in noted_runs(nodes) if each.run == run), NotedRun(run))
 
 
-def to_give_back(journaled: Journaled, noted: NotedRun) -> tuple[tuple[Cordoned, ...], tuple[Protected, ...]]:
+def nodes_to_restore(journal_state: JournalState, noted: NotedRun) -> tuple[tuple[CordonedNode, ...], tuple[ProtectedNode, ...]]:
     """Return the nodes to restore, and those to release: by the journal, then nodes that only have notes. Either source
     is sufficient, because either may have been removed in part."""
-    cordoned = {each.uid: each for each in (*noted.cordoned, *journaled.cordoned)}
-    protected = {each.uid: each for each in (*noted.protected, *journaled.protected)}
-    first = {each.uid: None for each in (*journaled.cordoned, *noted.cordoned)}
-    then = {each.uid: None for each in (*journaled.protected, *noted.protected)}
-    return tuple(cordoned[uid] for uid in first), tuple(protected[uid] for uid in then)
+    cordoned = {each.uid: each for each in (*noted.cordoned, *journal_state.cordoned)}
+    protected = {each.uid: each for each in (*noted.protected, *journal_state.protected)}
+    cordoned_uids = {each.uid: None for each in (*journal_state.cordoned, *noted.cordoned)}
+    protected_uids = {each.uid: None for each in (*journal_state.protected, *noted.protected)}
+    return tuple(cordoned[uid] for uid in cordoned_uids), tuple(protected[uid] for uid in protected_uids)
 
 
-def _noted(run: str, on: list[tuple[Node, RunNote]]) -> NotedRun:
-    journal = next((note.journal for _, note in on if note.journal), "")
-    cordoned = tuple(Cordoned(node.name, node.uid, True) for node, note in on if note.drains)
-    protected = tuple(Protected(node.name, node.uid, True) for node, note in on if note.protects)
-    skipped = frozenset(node.name for node, note in on if note.skipped)
+def _noted_run(run: str, noted_nodes: list[tuple[Node, RunNote]]) -> NotedRun:
+    journal = next((note.journal for _, note in noted_nodes if note.journal), "")
+    cordoned = tuple(CordonedNode(node.name, node.uid, True) for node, note in noted_nodes if note.drains)
+    protected = tuple(ProtectedNode(node.name, node.uid, True) for node, note in noted_nodes if note.protects)
+    skipped = frozenset(node.name for node, note in noted_nodes if note.skipped)
     return NotedRun(run, journal, cordoned, protected, skipped)
 
 
@@ -205,51 +205,51 @@ def _noted(run: str, on: list[tuple[Node, RunNote]]) -> NotedRun:
 # been terminated must not see it evict pods again a moment later.
 
 
-_HOLD = (RunPhase.PAUSED.value, RunPhase.ABORTED.value)
+_HOLDING_PHASES = (RunPhase.PAUSED.value, RunPhase.ABORTED.value)
 
 
 @frozen
-class GoOn:
+class ContinueRun:
     """`phase`: the phase that holds from the first moment on, ``paused``, ``aborted`` or "", and the requester."""
 
-    wanted: str = ""
-    who: str = ""
+    phase: str = ""
+    requester: str = ""
 
 
 @frozen
-class RunOver:
+class RunEnded:
     """The run has ended by the decision of a user or a guard, with the reason. `is_complete`: nothing remains to be
     done."""
 
-    why: str
-    whole: bool = False
+    reason: str
+    is_complete: bool = False
 
 
-def again(run: RunSummary, entries: Entries, stands: Journaled) -> GoOn | RunOver:
+def restart_decision(run: RunSummary, entries: JournalEntries, state: JournalState) -> ContinueRun | RunEnded:
     """Return whether a run continues. `state`: the state that `entries` result in."""
-    if stands.ended is not None and stands.ended != TOLD_TO_END:
-        return RunOver(stands.ended, stands.ended == DONE)
-    if run.wanted in _HOLD:
-        return GoOn(run.wanted, run.wanted_by)
-    if stands.aborted:
-        last = _last(entries, JournalNote.ABORTED)
-        told = last is not None and last.why == TOLD_TO_END
-        return GoOn() if told else GoOn(RunPhase.ABORTED.value, last.subject if last is not None else "")
-    if stands.paused:
-        last = _last(entries, JournalNote.PAUSED)
-        return GoOn(RunPhase.PAUSED.value, last.subject if last is not None else "")
-    return GoOn()
+    if state.ended is not None and state.ended != TERMINATED:
+        return RunEnded(state.ended, state.ended == DONE)
+    if run.wanted in _HOLDING_PHASES:
+        return ContinueRun(run.wanted, run.wanted_by)
+    if state.aborted:
+        last = _last_note(entries, NoteKind.ABORTED)
+        by_signal = last is not None and last.why == TERMINATED
+        return ContinueRun() if by_signal else ContinueRun(RunPhase.ABORTED.value, last.subject if last is not None else "")
+    if state.paused:
+        last = _last_note(entries, NoteKind.PAUSED)
+        return ContinueRun(RunPhase.PAUSED.value, last.subject if last is not None else "")
+    return ContinueRun()
 
 
-def _last(entries: Entries, what: JournalNote) -> Note | None:
-    notes = [each for each in entries.entries if isinstance(each, Note) and each.what is what]
+def _last_note(entries: JournalEntries, kind: NoteKind) -> NoteEntry | None:
+    notes = [each for each in entries.entries if isinstance(each, NoteEntry) and each.what is kind]
     return max(notes, key=lambda note: note.number, default=None)
 
 
 # Record of a drain, real or rehearsed, and its differences from the plan.
 
 
-WAITED_S = 1.0
+MIN_WAIT_S = 1.0
 """A shorter time is not a wait, but the end of the run."""
 
 
@@ -282,7 +282,7 @@ class Record:
     """
 
     plan: DrainPlan
-    moments: tuple[RunMoment, ...]
+    moments: tuple[DrainEvent, ...]
     ended_s: float
     pending: tuple[PendingPod, ...] = ()
     undone: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -291,7 +291,7 @@ class Record:
     drained_s: float | None = None
     placed: Mapping[str, int] | None = None
     cordoned_only: tuple[str, ...] = ()
-    causes: Mapping[Cause, float] = field(default_factory=dict)
+    causes: Mapping[DelayCause, float] = field(default_factory=dict)
 
     @property
     def drain_s(self) -> float:
@@ -306,7 +306,7 @@ class Record:
     @property
     def unready(self) -> tuple[str, ...]:
         """Replacements (ns/name) that were waited for and not Ready at the end."""
-        return tuple(each.pod for each in (*self.pending, *self.coming)) if self.ready_s >= WAITED_S else ()
+        return tuple(each.pod for each in (*self.pending, *self.coming)) if self.ready_s >= MIN_WAIT_S else ()
 
     @property
     def placements(self) -> tuple[NodePlacements, ...]:
@@ -317,7 +317,7 @@ class Record:
         rows = (
             NodePlacements(node, planned[node], placed.get(node, 0), node in targets) for node in {*planned, *placed}
         )
-        return tuple(sorted(rows, key=lambda row: (not row.target, natural(row.node))))
+        return tuple(sorted(rows, key=lambda row: (not row.target, natural_key(row.node))))
 
     @property
     def on_targets(self) -> int:
@@ -327,12 +327,12 @@ class Record:
     @property
     def refusals(self) -> Counter[str]:
         """Number of refusals by cause."""
-        return Counter(moment.why for moment in self.moments if moment.what is Happened.REFUSED)
+        return Counter(event.why for event in self.moments if event.what is DrainEventKind.REFUSED)
 
     @property
     def re_evicted(self) -> tuple[str, ...]:
         """Pods whose replacement was evicted as well: by name, so only pods with stable names are found."""
-        evicted = Counter(moment.subject for moment in self.moments if moment.what in ASKED)
+        evicted = Counter(event.subject for event in self.moments if event.what in REMOVAL_EVENTS)
         return tuple(sorted(pod for pod, times in evicted.items() if times > 1))
 
     @property

@@ -15,52 +15,52 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.errors import ClusterError, Drifted, Stopped
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.actions import Cordon, OfPod, Release, Restore
-from kubectl_eksdoc.model.baseline import ReadPlan
+from kubectl_eksdoc.model.actions import Cordon, PodChange, Release, Restore
+from kubectl_eksdoc.model.baseline import AcceptedPlan
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import ROLLED_BACK, IntentOutcome, JournalNote, RunPhase, Verb
+from kubectl_eksdoc.model.journal import ROLLED_BACK, IntentOutcome, NoteKind, RunPhase, Verb
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.ports import DrainLock, DryRunField, Field
+from kubectl_eksdoc.ports import DrainLock, DryRunBackend, RunBackend
 
-from ..new_nodes import cordoned
+from ..new_nodes import cordoned_copy
 from ..outcome import DrainTarget, TargetVerdict
-from ..plan import make_plan
+from ..plan import build_plan
 from ..plan_changes import check_drift
-from ..policy import AUTO, DrainPolicy
+from ..policy import AUTO_ORDER, DrainPolicy
 from ..result import DrainPlan
-from .answers import Next, act_for, meaning
+from .answers import FollowUp, action_for, interpret_response
 from .engine import Engine
-from .events import RunMoment
+from .events import DrainEvent
 from .journal import (
-    Journaled,
+    JournalState,
     JournalWriter,
-    aims_of,
-    is_another,
-    skipped_by,
+    drained_nodes,
+    is_other_node,
+    cordon_only_nodes,
 )
 from .journals import RunJournal
 from .limits import RunLimits
-from .loop import DrainClock, Draining, DrainRunEnd, RunWishState
+from .loop import DrainClock, DrainRunLoop, DrainRunEnd, RunRequestState
 from .other_drains import (
-    WAITED_FOR,
-    OthersNode,
-    Replanning,
+    TEMPORARY_BLOCKERS,
+    ForeignDrainedNode,
+    Replanner,
     drained_by_others,
 )
 from .pod_evictions import ObservedState
 from .progress import Reason, RunProgress
-from .result import noted_of, to_give_back
-from .stall_timeouts import in_waves
+from .result import noted_run, nodes_to_restore
+from .stall_timeouts import waits_between_waves
 
 # Resume a run that another process started: from its journal and the current cluster, on any machine.
 
 
-def engine_again(
+def resumed_engine(
     cluster: Cluster,
-    journaled: Journaled,
+    journal_state: JournalState,
     policy: DrainPolicy,
     limits: RunLimits = RunLimits(),
     hooks: frozenset[str] = frozenset(),
@@ -75,91 +75,91 @@ def engine_again(
     A budget that allows no eviction at the moment, perhaps because of this run, stops no node: the run waits for it.
     Waves are computed again, and their numbers continue after the last wave that was started.
     """
-    plan = rest_of(cluster, journaled, policy)
-    known = {target.node.uid for target in plan.targets}
-    skipped = tuple(_skipped(node) for node in _skipped_nodes(cluster, journaled) if node.uid not in known)
+    plan = remaining_plan(cluster, journal_state, policy)
+    planned_uids = {target.node.uid for target in plan.targets}
+    skipped = tuple(_skipped_target(node) for node in _skipped_nodes(cluster, journal_state) if node.uid not in planned_uids)
     engine = Engine(plan, ObservedState(cluster), limits, hooks, run, skipped)
     for target in plan.targets:
         if not target.order:
-            engine.skip(target.node.name, "; ".join(target.why), 0.0)
-    for node in journaled.protected:
-        engine.protects(node.node, node.uid, node.confirmed)
-    engine.doubt((change.intent.uid for change in journaled.in_doubt), 0.0)
-    engine.awaits(_replacing(cluster, journaled), 0.0)
+            engine.record_skipped(target.node.name, "; ".join(target.why), 0.0)
+    for node in journal_state.protected:
+        engine.adopt_protection(node.node, node.uid, node.confirmed)
+    engine.mark_in_doubt((change.intent.uid for change in journal_state.in_doubt), 0.0)
+    engine.add_replacements(_replacements(cluster, journal_state), 0.0)
     return engine
 
 
-def _replacing(cluster: Cluster, journaled: Journaled) -> Iterator[Pod]:
+def _replacements(cluster: Cluster, journal_state: JournalState) -> Iterator[Pod]:
     """Yield the pods that replace evicted pods of this run, as far as names tell. A pod's name begins with its owner's
     name; among the pods of an owner that are on no target, the latest are new, as many as were evicted."""
-    there = {pod.uid for pod in cluster.pods}
-    intents = (change.intent for change in journaled.changes if change.outcome is not IntentOutcome.REFUSED)
-    gone = {each.uid: each for each in intents if each.kind == "Pod" and each.uid not in there}
-    evicted = Counter((each.namespace, each.name.rpartition("-")[0]) for each in gone.values())
-    targets = {aim.node for aim in journaled.begun.aims} if journaled.begun is not None else set()
-    made = (pod for pod in cluster.pods if pod.owner is not None and pod.node not in targets)
-    for pod in sorted(made, key=lambda pod: pod.created_at or cluster.observed_at, reverse=True):
+    existing_uids = {pod.uid for pod in cluster.pods}
+    intents = (change.intent for change in journal_state.changes if change.outcome is not IntentOutcome.REFUSED)
+    removed = {each.uid: each for each in intents if each.kind == "Pod" and each.uid not in existing_uids}
+    evicted = Counter((each.namespace, each.name.rpartition("-")[0]) for each in removed.values())
+    targets = {planned_node.node for planned_node in journal_state.started.aims} if journal_state.started is not None else set()
+    created = (pod for pod in cluster.pods if pod.owner is not None and pod.node not in targets)
+    for pod in sorted(created, key=lambda pod: pod.created_at or cluster.observed_at, reverse=True):
         key = pod.namespace, pod.owner.name if pod.owner is not None else ""
         if evicted[key] > 0:
             evicted[key] -= 1
             yield pod
 
 
-def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> DrainPlan:
+def remaining_plan(cluster: Cluster, journal_state: JournalState, policy: DrainPolicy) -> DrainPlan:
     """Plan the rest of a run; where nodes are drained in waves, nodes of started waves keep their numbers."""
-    aims = journaled.begun.aims if journaled.begun is not None else ()
-    over = {node for node, how in journaled.nodes.items() if how is not JournalNote.LEFT_ALONE}
-    left = {aim.uid for aim in aims if aim.node not in over}
-    order = tuple(aim.node for aim in aims)  # decided when the run started
-    skipped = {node.uid for node in _skipped_nodes(cluster, journaled)}  # no pod is scheduled onto them
-    cluster = replace(cluster, stops=(*cluster.stops, *journaled.stops))
-    cluster = replace(cluster, nodes=tuple(cordoned(n) if n.uid in skipped else n for n in cluster.nodes))
-    meant = replace(policy, delete_past_budget=policy.delete_past_budget - _spent(cluster, journaled))
-    waiting = replace(meant, assume_fixed=policy.assume_fixed | WAITED_FOR, order=AUTO, order_nodes=order)
-    plan = make_plan(cluster, [node for node in cluster.nodes if node.uid in left], waiting)
-    return replace(plan, policy=meant, targets=_numbered(plan, journaled.last_wave))
+    planned_nodes = journal_state.started.aims if journal_state.started is not None else ()
+    ended_nodes = {node for node, note in journal_state.nodes.items() if note is not NoteKind.LEFT_ALONE}
+    remaining_uids = {planned_node.uid for planned_node in planned_nodes if planned_node.node not in ended_nodes}
+    order = tuple(planned_node.node for planned_node in planned_nodes)  # decided when the run started
+    skipped = {node.uid for node in _skipped_nodes(cluster, journal_state)}  # no pod is scheduled onto them
+    cluster = replace(cluster, stops=(*cluster.stops, *journal_state.stops))
+    cluster = replace(cluster, nodes=tuple(cordoned_copy(n) if n.uid in skipped else n for n in cluster.nodes))
+    remaining_policy = replace(policy, delete_past_budget=policy.delete_past_budget - _deleted_names(cluster, journal_state))
+    waiting = replace(remaining_policy, assume_fixed=policy.assume_fixed | TEMPORARY_BLOCKERS, order=AUTO_ORDER, order_nodes=order)
+    plan = build_plan(cluster, [node for node in cluster.nodes if node.uid in remaining_uids], waiting)
+    return replace(plan, policy=remaining_policy, targets=_renumbered_waves(plan, journal_state.last_wave))
 
 
-def _skipped_nodes(cluster: Cluster, journaled: Journaled) -> tuple[Node, ...]:
+def _skipped_nodes(cluster: Cluster, journal_state: JournalState) -> tuple[Node, ...]:
     """Return the targets that the run cordons and does not drain, except those that another client has uncordoned."""
-    begun = journaled.begun
-    uids = {aim.uid for aim in begun.skipped if aim.node not in journaled.uncordoned} if begun is not None else set()
+    start = journal_state.started
+    uids = {planned_node.uid for planned_node in start.skipped if planned_node.node not in journal_state.uncordoned} if start is not None else set()
     return tuple(node for node in cluster.nodes if node.uid in uids)
 
 
-def _skipped(node: Node) -> DrainTarget:
-    why = ("it was not to be drained when the run began",)
-    return DrainTarget(node, TargetVerdict.SKIPPED, 0, 0, 0, 0, why, cordon_only=True)
+def _skipped_target(node: Node) -> DrainTarget:
+    reasons = ("it was not to be drained when the run began",)
+    return DrainTarget(node, TargetVerdict.SKIPPED, 0, 0, 0, 0, reasons, cordon_only=True)
 
 
-def _numbered(plan: DrainPlan, before: int) -> tuple[DrainTarget, ...]:
+def _renumbered_waves(plan: DrainPlan, last_wave: int) -> tuple[DrainTarget, ...]:
     """Continue wave numbers after `last_wave`; a plan that is a single wave stays wave 1."""
-    if not before or not (in_waves(plan) or plan.in_generations):
+    if not last_wave or not (waits_between_waves(plan) or plan.uses_generations):
         return plan.targets
-    return tuple(replace(each, wave=each.wave + before) if each.wave else each for each in plan.targets)
+    return tuple(replace(target, wave=target.wave + last_wave) if target.wave else target for target in plan.targets)
 
 
-def _spent(cluster: Cluster, journaled: Journaled) -> set[str]:
+def _deleted_names(cluster: Cluster, journal_state: JournalState) -> set[str]:
     """Return the pods (ns/name) that the user named for deletion and that this run has already deleted: a pod that has
     this name now is another one."""
-    there = {pod.key: pod.uid for pod in cluster.pods}
-    deleted = (change.intent for change in journaled.changes if change.intent.verb is Verb.DELETE)
+    existing = {pod.key: pod.uid for pod in cluster.pods}
+    deleted = (change.intent for change in journal_state.changes if change.intent.verb is Verb.DELETE)
     names = {f"{intent.namespace}/{intent.name}": intent.uid for intent in deleted}
-    return {name for name, uid in names.items() if there.get(name) != uid}
+    return {name for name, uid in names.items() if existing.get(name) != uid}
 
 
 # Watch drains of other clients until their nodes are empty; nothing is changed.
 
 
-LOOK_S = 2.0
+SHOW_INTERVAL_S = 2.0
 """Display interval, if something has changed."""
 
-Show = Callable[[Cluster, Sequence[OthersNode]], object]
+Show = Callable[[Cluster, Sequence[ForeignDrainedNode]], object]
 
 
 def attach(
-    reader: ClusterReader, field: Field, clock: DrainClock, names: frozenset[str], show: Show, leave: Callable[[], bool]
-) -> tuple[OthersNode, ...]:
+    reader: ClusterReader, backend: RunBackend, clock: DrainClock, names: frozenset[str], show: Show, leave: Callable[[], bool]
+) -> tuple[ForeignDrainedNode, ...]:
     """Watch until every node is empty, or `leave` returns True; without `names` all nodes that other clients drain.
     Returns the last state.
 
@@ -167,21 +167,21 @@ def attach(
         ClusterError: the cluster cannot be read or watched.
     """
     facts = reader.read(kinds.ALL)
-    seen, begun_s = ObservedState(facts), clock.monotonic()
-    shown: list[object] | None = None
+    observed, started_s = ObservedState(facts), clock.monotonic()
+    last_facts: list[object] | None = None
     while True:
-        there = seen.now(facts, clock.monotonic() - begun_s)
-        nodes = drained_by_others(there, names)
+        observed_cluster = observed.as_cluster(facts, clock.monotonic() - started_s)
+        nodes = drained_by_others(observed_cluster, names)
         facts_now: list[object] = [node.facts for node in nodes]
-        if facts_now != shown:
-            shown = facts_now
-            show(there, nodes)
+        if facts_now != last_facts:
+            last_facts = facts_now
+            show(observed_cluster, nodes)
         if leave() or all(node.empty for node in nodes):
             return nodes
-        until_s = clock.monotonic() + LOOK_S
-        while (left_s := until_s - clock.monotonic()) > 0 and not leave():
-            for news in field.news(left_s):
-                seen.take(news)
+        until_s = clock.monotonic() + SHOW_INTERVAL_S
+        while (remaining_s := until_s - clock.monotonic()) > 0 and not leave():
+            for update in backend.updates(remaining_s):
+                observed.handle(update)
 
 
 @frozen
@@ -191,18 +191,18 @@ class RunEnvironment:
     if an error ends the run. `hooks`: for which of `actions.BEFORE_WAVE` and `AFTER_WAVE` the backend has a command.
     The lock is held and renewed by the caller. `check` raises if a plan of the current cluster must not be drained."""
 
-    field: Field
+    backend: RunBackend
     journal: RunJournal
     lock: DrainLock
     clock: DrainClock
-    listen: Callable[[Sequence[RunMoment]], object]
-    wish: Callable[[], RunWishState] = RunWishState
+    listen: Callable[[Sequence[DrainEvent]], object]
+    read_request: Callable[[], RunRequestState] = RunRequestState
     limits: RunLimits = RunLimits()
     show: Callable[[RunProgress], object] = lambda standing: None
     hooks: frozenset[str] = frozenset()
     check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None
     explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None
-    left: Callable[[Cluster, DrainRunEnd], object] = lambda cluster, ended: None
+    on_error: Callable[[Cluster, DrainRunEnd], object] = lambda cluster, ended: None
 
 
 @frozen
@@ -213,36 +213,36 @@ class RunHeader:
     run: str
     plan: str
     tool: str
-    who: str
+    user: str
     host: str
-    asked: tuple[str, ...]
+    arguments: tuple[str, ...]
 
 
-def run_plan(cluster: Cluster, plan: DrainPlan, told: RunHeader, running: RunEnvironment) -> DrainRunEnd:
+def run_plan(cluster: Cluster, plan: DrainPlan, header: RunHeader, environment: RunEnvironment) -> DrainRunEnd:
     """Drain the nodes of a plan.
 
     Raises:
         as `DrainRunLoop.run`, `RunJournal.start` and `RunEnvironment.check`.
     """
-    running.check(cluster, plan)
-    scribe = JournalWriter()
-    begun = scribe.begun(
-        told.run,
-        running.clock.now(),
-        plan=told.plan,
-        tool=told.tool,
-        who=told.who,
-        host=told.host,
-        leader=running.lock.holder,
-        aims=aims_of(plan),
-        asked=told.asked,
-        skipped=skipped_by(plan),
+    environment.check(cluster, plan)
+    writer = JournalWriter()
+    start_entry = writer.run_started(
+        header.run,
+        environment.clock.now(),
+        plan=header.plan,
+        tool=header.tool,
+        user=header.user,
+        host=header.host,
+        leader=environment.lock.holder,
+        planned_nodes=drained_nodes(plan),
+        arguments=header.arguments,
+        skipped=cordon_only_nodes(plan),
         estimate=plan.estimate,
         cluster=cluster.identity.uid,
     )
-    running.journal.begin(begun)
+    environment.journal.start(start_entry)
     return _drain(
-        Engine(plan, ObservedState(cluster), running.limits, running.hooks, told.run), cluster, scribe, running
+        Engine(plan, ObservedState(cluster), environment.limits, environment.hooks, header.run), cluster, writer, environment
     )
 
 
@@ -253,13 +253,13 @@ class ResumedIntent:
     the rest was shown, and the plan that was shown. None: nothing was shown."""
 
     policy: DrainPolicy
-    typed: frozenset[str] = frozenset()
-    shown: int | None = None
-    promise: ReadPlan | None = None
+    confirmed_uids: frozenset[str] = frozenset()
+    shown_entry: int | None = None
+    shown_plan: AcceptedPlan | None = None
 
 
-def go_on(
-    run: str, reader: ClusterReader, meant: ResumedIntent, running: RunEnvironment
+def resume(
+    run: str, reader: ClusterReader, intent: ResumedIntent, environment: RunEnvironment
 ) -> tuple[Cluster, DrainRunEnd]:
     """Adopt a run that another process started, and run it to its end. Returns the cluster as it was read after the
     adoption, and the end.
@@ -268,57 +268,57 @@ def go_on(
         Drifted: the run differs from what was shown; nothing was done.
         as `DrainRunLoop.run`, `RunJournal.adopt` and `RunEnvironment.check`; ClusterError: the cluster cannot be read.
     """
-    journaled = running.journal.adopt(run, running.clock.now())
-    scribe = JournalWriter(journaled.next_number)
-    if journaled.rolled_back:
-        running.journal.write([scribe.note(JournalNote.ENDED, running.clock.now(), why=ROLLED_BACK)])
-        running.journal.tell(RunPhase.ENDED, ROLLED_BACK)
+    journal_state = environment.journal.adopt(run, environment.clock.now())
+    writer = JournalWriter(journal_state.next_number)
+    if journal_state.rolled_back:
+        environment.journal.write([writer.note(NoteKind.ENDED, environment.clock.now(), reason=ROLLED_BACK)])
+        environment.journal.report_progress(RunPhase.ENDED, ROLLED_BACK)
         raise Drifted(f"run {run} was rolled back meanwhile", "Nothing was done. Begin a new run.")
-    if meant.shown is not None and journaled.next_number > meant.shown + 1:  # one entry is the adoption
-        raise Drifted(f"another process handled run {run} since it was shown", f"Nothing was done. {_AGAIN}")
+    if intent.shown_entry is not None and journal_state.next_number > intent.shown_entry + 1:  # one entry is the adoption
+        raise Drifted(f"another process handled run {run} since it was shown", f"Nothing was done. {_RESUME_AGAIN}")
     cluster = reader.read(kinds.ALL)
-    engine = engine_again(cluster, journaled, _still_meant(meant, cluster), running.limits, running.hooks, run)
-    running.check(cluster, engine.plan)
-    if meant.promise is not None:
-        check_drift(meant.promise, engine.plan, f"the rest of run {run} was shown", _AGAIN)
-    if journaled.paused or journaled.aborted:
-        running.journal.write([scribe.note(JournalNote.RESUMED, running.clock.now())])
-    now = running.clock.now()
-    aims = [aim for aim in aims_of(engine.plan) if aim.wave != journaled.waves.get(aim.node)]
-    if aims:
-        running.journal.write([scribe.note(JournalNote.WAVE, now, aim.node, str(aim.wave)) for aim in aims])
-    return cluster, _drain(engine, cluster, scribe, running)
+    engine = resumed_engine(cluster, journal_state, _confirmed_policy(intent, cluster), environment.limits, environment.hooks, run)
+    environment.check(cluster, engine.plan)
+    if intent.shown_plan is not None:
+        check_drift(intent.shown_plan, engine.plan, f"the rest of run {run} was shown", _RESUME_AGAIN)
+    if journal_state.paused or journal_state.aborted:
+        environment.journal.write([writer.note(NoteKind.RESUMED, environment.clock.now())])
+    now = environment.clock.now()
+    planned_nodes = [planned_node for planned_node in drained_nodes(engine.plan) if planned_node.wave != journal_state.waves.get(planned_node.node)]
+    if planned_nodes:
+        environment.journal.write([writer.note(NoteKind.WAVE, now, planned_node.node, str(planned_node.wave)) for planned_node in planned_nodes])
+    return cluster, _drain(engine, cluster, writer, environment)
 
 
-_AGAIN = "Resume it again, and read what it says now."
+_RESUME_AGAIN = "Resume it again, and read what it says now."
 
 
-def _still_meant(meant: ResumedIntent, cluster: Cluster) -> DrainPolicy:
+def _confirmed_policy(intent: ResumedIntent, cluster: Cluster) -> DrainPolicy:
     """Return the policy without the names that belong to other pods now."""
-    names = frozenset(pod.key for pod in cluster.pods if pod.uid in meant.typed)
-    return replace(meant.policy, delete_past_budget=meant.policy.delete_past_budget & names)
+    names = frozenset(pod.key for pod in cluster.pods if pod.uid in intent.confirmed_uids)
+    return replace(intent.policy, delete_past_budget=intent.policy.delete_past_budget & names)
 
 
-def _drain(engine: Engine, cluster: Cluster, scribe: JournalWriter, running: RunEnvironment) -> DrainRunEnd:
-    made = Draining(
+def _drain(engine: Engine, cluster: Cluster, writer: JournalWriter, environment: RunEnvironment) -> DrainRunEnd:
+    loop = DrainRunLoop(
         engine,
-        running.field,
-        running.journal,
-        running.lock,
-        running.clock,
-        scribe,
-        running.listen,
-        running.wish,
-        running.show,
-        Replanning(engine, cluster),
-        running.limits.away_s,
-        running.explain,
-        teaches=cluster.identity.speed == 1.0,
+        environment.backend,
+        environment.journal,
+        environment.lock,
+        environment.clock,
+        writer,
+        environment.listen,
+        environment.read_request,
+        environment.show,
+        Replanner(engine, cluster),
+        environment.limits.away_s,
+        environment.explain,
+        records_times=cluster.identity.speed == 1.0,
     )
     try:
-        return made.to_the_end()
+        return loop.run()
     except (Stopped, ClusterError) as error:
-        running.left(cluster, made.left(error.message))
+        environment.on_error(cluster, loop.end_by_error(error.message))
         raise
 
 
@@ -328,75 +328,75 @@ def _drain(engine: Engine, cluster: Cluster, scribe: JournalWriter, running: Run
 # nothing.
 
 
-MOST = 200
+MAX_DRY_RUNS = 200
 """Maximum number of evictions in a dry run."""
 
 
-class _Refused(NamedTuple):
+class _RefusedRequest(NamedTuple):
     """`subject`: a node, or a pod (ns/name)."""
 
     subject: str
-    why: str
+    reason: str
 
 
 class DryRunResult(NamedTuple):
     """`requests`: number of requests; `refused`: those that the server would refuse."""
 
-    asked: int
-    refused: tuple[_Refused, ...]
+    requests: int
+    refused: tuple[_RefusedRequest, ...]
 
 
-def try_first(plan: DrainPlan, trial: DryRunField) -> DryRunResult:
+def dry_run_first_round(plan: DrainPlan, backend: DryRunBackend) -> DryRunResult:
     """Dry-run all cordons and the first round, except pods that may finish by themselves first."""
-    refused, asked = [], 0
-    for subject, act in _first(plan):
-        asked += 1
-        if why := _refusal(act, trial.would(act)):
-            refused.append(_Refused(subject, why))
-    return DryRunResult(asked, tuple(refused))
+    refused, requests = [], 0
+    for subject, action in _first_round(plan):
+        requests += 1
+        if reason := _refusal(action, backend.dry_run(action)):
+            refused.append(_RefusedRequest(subject, reason))
+    return DryRunResult(requests, tuple(refused))
 
 
-def _first(plan: DrainPlan) -> Iterator[tuple[str, Cordon | OfPod]]:
+def _first_round(plan: DrainPlan) -> Iterator[tuple[str, Cordon | PodChange]]:
     for target in plan.targets:
         if target.order or target.cordon_only:
             yield target.node.name, Cordon(target.node.name, target.node.uid)
-    first = [eviction for eviction in plan.evictions if eviction.round == 1 and not eviction.manner.waits_s]
-    for eviction in sorted(first, key=lambda each: each.position)[:MOST]:
-        yield eviction.pod.key, act_for(eviction, plan.policy.grace_seconds)
+    evictions = [eviction for eviction in plan.evictions if eviction.round == 1 and not eviction.eviction_mode.waits_s]
+    for eviction in sorted(evictions, key=lambda each: each.position)[:MAX_DRY_RUNS]:
+        yield eviction.pod.key, action_for(eviction, plan.policy.grace_seconds)
 
 
-def _refusal(act: Cordon | OfPod, answer: ApiStatus | LostAnswer) -> str:
+def _refusal(action: Cordon | PodChange, response: ApiStatus | LostResponse) -> str:
     """Return why the request would be refused; "" if it would succeed, or is not needed any more."""
-    if isinstance(answer, LostAnswer):
-        return answer.said
-    if not isinstance(act, Cordon):
-        reading = meaning(act, answer)
-        return "" if reading.next in (Next.LEAVES, Next.GONE) else reading.said or answer.message
-    return "" if 200 <= answer.code < 300 else answer.message
+    if isinstance(response, LostResponse):
+        return response.message
+    if not isinstance(action, Cordon):
+        response_meaning = interpret_response(action, response)
+        return "" if response_meaning.follow_up in (FollowUp.ACCEPTED, FollowUp.GONE) else response_meaning.message or response.message
+    return "" if 200 <= response.code < 300 else response.message
 
 
 # Roll back: restore what a run changed on nodes, and nothing else. Pods are not moved back.
 
 
-Back = Restore | Release
+RollbackAction = Restore | Release
 
-TRIES = 5
+MAX_ATTEMPTS = 5
 """Attempts per node while the response is uncertain, or another writer was faster."""
 
 WAIT_S = 1.0
 
 
 @frozen
-class RolledBack:
+class RollbackResult:
     """`released`: nodes that are not protected from autoscalers any more. `not_restored`: nodes that could not be
     restored or released, each with the reason."""
 
     restored: tuple[str, ...] = ()
     released: tuple[str, ...] = ()
-    left: Mapping[str, str] = field(default_factory=dict)
+    not_restored: Mapping[str, str] = field(default_factory=dict)
 
 
-def roll_back(run: str, running: RunEnvironment, reader: ClusterReader, *, removed: bool = False) -> RolledBack:
+def roll_back(run: str, environment: RunEnvironment, reader: ClusterReader, *, removed: bool = False) -> RollbackResult:
     """Adopt the run, so that no other process continues it, and restore its nodes one after the other: those of its
     journal, and other nodes that carry its notes. `removed`: its journal does not exist any more.
 
@@ -405,48 +405,48 @@ def roll_back(run: str, running: RunEnvironment, reader: ClusterReader, *, remov
         ClusterError: the nodes cannot be read.
         LockLost, JournalError, Unauthorized, Forbidden: at once; nodes that were restored stay so.
     """
-    adopt = running.journal.adopt_removed if removed else running.journal.adopt
-    journaled = adopt(run, running.clock.now())
-    scribe = JournalWriter(journaled.next_number)
-    left: dict[str, str] = {}
-    cordoned, protected = to_give_back(journaled, noted_of(reader.read((kinds.NODES,)).nodes, run))
-    restored = _all((Restore(each.node, each.uid, not each.theirs) for each in cordoned), left, scribe, running)
-    released = _all((Release(each.node, each.uid) for each in protected), left, scribe, running)
-    running.journal.write([scribe.note(JournalNote.ENDED, running.clock.now(), why=ROLLED_BACK)])
-    running.journal.tell(RunPhase.ENDED, ROLLED_BACK)
-    return RolledBack(restored, released, left)
+    adopt = environment.journal.adopt_removed if removed else environment.journal.adopt
+    journal_state = adopt(run, environment.clock.now())
+    writer = JournalWriter(journal_state.next_number)
+    not_restored: dict[str, str] = {}
+    cordoned, protected = nodes_to_restore(journal_state, noted_run(reader.read((kinds.NODES,)).nodes, run))
+    restored = _restore_all((Restore(each.node, each.uid, not each.uncordoned_by_others) for each in cordoned), not_restored, writer, environment)
+    released = _restore_all((Release(each.node, each.uid) for each in protected), not_restored, writer, environment)
+    environment.journal.write([writer.note(NoteKind.ENDED, environment.clock.now(), reason=ROLLED_BACK)])
+    environment.journal.report_progress(RunPhase.ENDED, ROLLED_BACK)
+    return RollbackResult(restored, released, not_restored)
 
 
-def _all(acts: Iterable[Back], left: dict[str, str], scribe: JournalWriter, running: RunEnvironment) -> tuple[str, ...]:
+def _restore_all(actions: Iterable[RollbackAction], not_restored: dict[str, str], writer: JournalWriter, environment: RunEnvironment) -> tuple[str, ...]:
     """Return the nodes that were restored or released; add the others to `not_restored`, with reasons."""
-    done = []
-    for act in acts:
-        if why := _give_back(act, scribe, running):
-            left[act.node] = f"{left[act.node]}; {why}" if act.node in left else why
+    restored = []
+    for action in actions:
+        if reason := _restore_node(action, writer, environment):
+            not_restored[action.node] = f"{not_restored[action.node]}; {reason}" if action.node in not_restored else reason
         else:
-            done.append(act.node)
-    return tuple(done)
+            restored.append(action.node)
+    return tuple(restored)
 
 
-def _give_back(act: Back, scribe: JournalWriter, running: RunEnvironment) -> str:
+def _restore_node(action: RollbackAction, writer: JournalWriter, environment: RunEnvironment) -> str:
     """Return why the node could not be restored; "" if it was, or is gone."""
-    answer: ApiStatus | LostAnswer = LostAnswer("no request was sent")
-    for _ in range(TRIES):
-        intent = scribe.intent(act, running.clock.now())
-        running.journal.write([intent])
-        answer = _answer_to(act, running)
-        running.journal.write([scribe.result(intent, answer, running.clock.now())])
-        if isinstance(answer, ApiStatus) and (answer.ok or answer.code == 404 or is_another(answer)):
+    response: ApiStatus | LostResponse = LostResponse("no request was sent")
+    for _ in range(MAX_ATTEMPTS):
+        intent = writer.intent(action, environment.clock.now())
+        environment.journal.write([intent])
+        response = _response_to(action, environment)
+        environment.journal.write([writer.result(intent, response, environment.clock.now())])
+        if isinstance(response, ApiStatus) and (response.ok or response.code == 404 or is_other_node(response)):
             return ""
-        if isinstance(answer, ApiStatus) and answer.code < 500 and answer.code not in (409, 429):
+        if isinstance(response, ApiStatus) and response.code < 500 and response.code not in (409, 429):
             break
-    return answer.said if isinstance(answer, LostAnswer) else answer.message
+    return response.message if isinstance(response, LostResponse) else response.message
 
 
-def _answer_to(act: Back, running: RunEnvironment) -> ApiStatus | LostAnswer:
-    running.lock.must_be_held()
-    running.field.do(act)
+def _response_to(action: RollbackAction, environment: RunEnvironment) -> ApiStatus | LostResponse:
+    environment.lock.must_be_held()
+    environment.backend.do(action)
     while True:
-        for news in running.field.news(WAIT_S):
-            if isinstance(news, RequestAnswered) and type(news.act) is type(act) and news.act == act:
-                return news.answer
+        for update in environment.backend.updates(WAIT_S):
+            if isinstance(update, RequestAnswered) and type(update.action) is type(action) and update.action == action:
+                return update.response

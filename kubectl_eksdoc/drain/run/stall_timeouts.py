@@ -11,149 +11,149 @@ from enum import Enum
 from math import inf
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.quantities import format_duration
 
 from ..policy import DrainPolicy
 from ..result import DrainPlan
-from .answers import RunTrouble, by_admission
-from .events import Happened
-from .journal import is_another
-from .pod_evictions import ObservedState, PodPursuit, PodStep
+from .answers import RunTrouble, is_admission_denial
+from .events import DrainEventKind
+from .journal import is_other_node
+from .pod_evictions import ObservedState, PodEviction, PodStep
 from .state import DrainedNode, DrainRunState, NodePhase
 
-OF_LIMITS = frozenset((RunTrouble.NONE, RunTrouble.BUDGET, RunTrouble.BUDGET_BEHIND, RunTrouble.CONTENTION))
+LIMIT_TROUBLES = frozenset((RunTrouble.NONE, RunTrouble.BUDGET, RunTrouble.BUDGET_BEHIND, RunTrouble.CONTENTION))
 """Obstacles that pass when a limit changes; a webhook's denial depends on something else."""
 
 
 class StallTimeout:
     """Mutable. All times are seconds since the run started, shifted by the time that does not count."""
 
-    def __init__(self, seen: ObservedState, blocked_s: float) -> None:
-        self._seen = seen
+    def __init__(self, observed: ObservedState, blocked_s: float) -> None:
+        self._observed = observed
         self._blocked_s = blocked_s
-        self._since_s: dict[str, float] = {}  # by UID: refused, or without room, since
-        self._denied_s: dict[str, float] = {}  # by UID: refused by something other than its limits since
-        self._paced_s: dict[str, float] = {}  # by UID: waiting only for the eviction rate since
-        self._moved_s: dict[str, float] = {}  # by limit
-        self._budgets = dict(seen.budgets)
+        self._waiting_since_s: dict[str, float] = {}  # by UID: refused, or without room, since
+        self._denied_since_s: dict[str, float] = {}  # by UID: refused by something other than its limits since
+        self._rate_limited_since_s: dict[str, float] = {}  # by UID: waiting only for the eviction rate since
+        self._changed_s: dict[str, float] = {}  # by limit
+        self._budgets = dict(observed.budgets)
 
-    def waits(self, pursuit: PodPursuit, now_s: float) -> None:
+    def start_waiting(self, eviction: PodEviction, now_s: float) -> None:
         """Record that the pod is refused, or has no room."""
-        self.paced(pursuit, now_s)
-        uid = pursuit.pod.uid
-        self._since_s.setdefault(uid, now_s)
-        if pursuit.trouble not in OF_LIMITS:
-            self._denied_s.setdefault(uid, now_s)
-        elif pursuit.trouble is not RunTrouble.NONE:
-            self._denied_s.pop(uid, None)
+        self.stop_waiting_for_rate(eviction, now_s)
+        uid = eviction.pod.uid
+        self._waiting_since_s.setdefault(uid, now_s)
+        if eviction.trouble not in LIMIT_TROUBLES:
+            self._denied_since_s.setdefault(uid, now_s)
+        elif eviction.trouble is not RunTrouble.NONE:
+            self._denied_since_s.pop(uid, None)
 
-    def waited_s(self, pursuit: PodPursuit, now_s: float) -> float | None:
+    def waited_s(self, eviction: PodEviction, now_s: float) -> float | None:
         """Return how long it has waited; None if it does not wait."""
-        since_s = self._since_s.get(pursuit.pod.uid)
+        since_s = self._waiting_since_s.get(eviction.pod.uid)
         return None if since_s is None else max(0.0, now_s - since_s)
 
-    def waits_for_pace(self, pursuit: PodPursuit, now_s: float) -> None:
-        self._paced_s.setdefault(pursuit.pod.uid, now_s)
+    def start_waiting_for_rate(self, eviction: PodEviction, now_s: float) -> None:
+        self._rate_limited_since_s.setdefault(eviction.pod.uid, now_s)
 
-    def paced(self, pursuit: PodPursuit, now_s: float) -> None:
+    def stop_waiting_for_rate(self, eviction: PodEviction, now_s: float) -> None:
         """Record that it no longer waits for the eviction rate."""
-        uid = pursuit.pod.uid
-        paced_s = now_s - self._paced_s.pop(uid, now_s)
-        for clocks in (self._since_s, self._denied_s):
+        uid = eviction.pod.uid
+        limited_s = now_s - self._rate_limited_since_s.pop(uid, now_s)
+        for clocks in (self._waiting_since_s, self._denied_since_s):
             if uid in clocks:
-                clocks[uid] = min(clocks[uid] + paced_s, now_s)
+                clocks[uid] = min(clocks[uid] + limited_s, now_s)
 
-    def goes(self, pursuit: PodPursuit, now_s: float) -> None:
+    def stop_waiting(self, eviction: PodEviction, now_s: float) -> None:
         """Record that its eviction was granted, or it has gone: its clock stops, and its limits have changed."""
-        self._since_s.pop(pursuit.pod.uid, None)
-        self._denied_s.pop(pursuit.pod.uid, None)
-        for limit in pursuit.eviction.limits:
-            self.moved(limit, now_s)
+        self._waiting_since_s.pop(eviction.pod.uid, None)
+        self._denied_since_s.pop(eviction.pod.uid, None)
+        for limit in eviction.planned.limits:
+            self.record_change(limit, now_s)
 
-    def moved(self, limit: str, now_s: float) -> None:
-        self._moved_s[limit] = now_s
+    def record_change(self, limit: str, now_s: float) -> None:
+        self._changed_s[limit] = now_s
 
-    def told(self, now_s: float) -> None:
+    def handle_budgets(self, now_s: float) -> None:
         """Handle a list of all budgets: those with the same status as before have not changed."""
-        told, before = self._seen.budgets, self._budgets
-        for key in told.keys() | before.keys():
-            if told.get(key) != before.get(key):
-                self.moved(key, now_s)
-        self._budgets = dict(told)
+        observed, previous = self._observed.budgets, self._budgets
+        for key in observed.keys() | previous.keys():
+            if observed.get(key) != previous.get(key):
+                self.record_change(key, now_s)
+        self._budgets = dict(observed)
 
-    def told_one(self, budget: str, now_s: float) -> None:
-        now = self._seen.budgets.get(budget)
-        if now != self._budgets.get(budget):
-            self.moved(budget, now_s)
-        if now is None:
+    def handle_budget(self, budget: str, now_s: float) -> None:
+        observed = self._observed.budgets.get(budget)
+        if observed != self._budgets.get(budget):
+            self.record_change(budget, now_s)
+        if observed is None:
             self._budgets.pop(budget, None)
         else:
-            self._budgets[budget] = now
+            self._budgets[budget] = observed
 
-    def held(self, for_s: float, now_s: float) -> None:
+    def shift_by_hold(self, hold_s: float, now_s: float) -> None:
         """Shift the clocks by a hold of `hold_s` seconds that ends now."""
-        for clocks in (self._since_s, self._denied_s, self._moved_s):
+        for clocks in (self._waiting_since_s, self._denied_since_s, self._changed_s):
             for name, since_s in clocks.items():
-                clocks[name] = min(since_s + for_s, now_s)
+                clocks[name] = min(since_s + hold_s, now_s)
 
-    def ends_s(self, pursuit: PodPursuit, now_s: float) -> float:
+    def ends_s(self, eviction: PodEviction, now_s: float) -> float:
         """Return when it is given up if nothing changes until then."""
-        uid = pursuit.pod.uid
-        paced_s = now_s - self._paced_s.get(uid, now_s)
-        if pursuit.trouble not in OF_LIMITS:
-            return self._denied_s.get(uid, now_s) + paced_s + self._blocked_s
-        limits = self._limits(pursuit)
-        moved_s = [max(self._moved_s.get(limit, 0.0), self._seen.hold_s(limit, now_s)) for limit in limits]
-        return max([self._since_s.get(uid, now_s) + paced_s, *moved_s]) + self._blocked_s
+        uid = eviction.pod.uid
+        paced_s = now_s - self._rate_limited_since_s.get(uid, now_s)
+        if eviction.trouble not in LIMIT_TROUBLES:
+            return self._denied_since_s.get(uid, now_s) + paced_s + self._blocked_s
+        limits = self._limits(eviction)
+        changed_s = [max(self._changed_s.get(limit, 0.0), self._observed.hold_end_s(limit, now_s)) for limit in limits]
+        return max([self._waiting_since_s.get(uid, now_s) + paced_s, *changed_s]) + self._blocked_s
 
-    def is_over(self, pursuit: PodPursuit, now_s: float) -> bool:
+    def has_expired(self, eviction: PodEviction, now_s: float) -> bool:
         """Whether its last refusal came after the timeout: after a hold it is requested once more."""
-        refused = pursuit.step is PodStep.WAITING and pursuit.trouble is not RunTrouble.NONE
-        return refused and pursuit.pod.uid in self._since_s and pursuit.since_s >= self.ends_s(pursuit, now_s)
+        refused = eviction.step is PodStep.WAITING and eviction.trouble is not RunTrouble.NONE
+        return refused and eviction.pod.uid in self._waiting_since_s and eviction.since_s >= self.ends_s(eviction, now_s)
 
-    def why(self, pursuit: PodPursuit) -> str:
-        of, limits = pursuit.eviction, pursuit.eviction.limits
-        what = "it was refused"
-        if limits and pursuit.trouble in OF_LIMITS:
-            what = f"{f'budget {of.budget}' if of.budget else limits[0]} did not move"
-        said = f": {pursuit.said}" if pursuit.said else ""
-        return f"{what} for {duration(self._blocked_s)}{said}"
+    def reason(self, eviction: PodEviction) -> str:
+        planned, limits = eviction.planned, eviction.planned.limits
+        problem = "it was refused"
+        if limits and eviction.trouble in LIMIT_TROUBLES:
+            problem = f"{f'budget {planned.budget}' if planned.budget else limits[0]} did not move"
+        detail = f": {eviction.message}" if eviction.message else ""
+        return f"{problem} for {format_duration(self._blocked_s)}{detail}"
 
-    def _limits(self, pursuit: PodPursuit) -> tuple[str, ...]:
+    def _limits(self, eviction: PodEviction) -> tuple[str, ...]:
         """Return the limits that it waits for: a budget may have been created after the plan."""
-        if pursuit.eviction.limits:
-            return pursuit.eviction.limits
-        return tuple(key for key, budget in self._budgets.items() if _is_of(budget, pursuit.pod))
+        if eviction.planned.limits:
+            return eviction.planned.limits
+        return tuple(key for key, budget in self._budgets.items() if _selects(budget, eviction.pod))
 
 
-def _is_of(budget: Budget, pod: Pod) -> bool:
+def _selects(budget: Budget, pod: Pod) -> bool:
     return budget.namespace == pod.namespace and budget.selector.matches(pod.labels)
 
 
 # Alarms about a pod whose eviction is retried for too long.
 
 
-BEHIND_S = 300.0
+BUDGET_BEHIND_S = 300.0
 """A budget whose controller is behind for this long is a problem of the control plane."""
 
-DOUBTS = 3
+MAX_UNCERTAIN = 3
 """Number of uncertain responses in a row to one pod's eviction that is reported."""
 
 
-def alarm(pursuit: PodPursuit, now_s: float, blocked_s: float) -> str:
+def eviction_alarm(eviction: PodEviction, now_s: float, blocked_s: float) -> str:
     """Return the alarm of a pod as a clause; "" if there is none. `blocked_s`: how long after the first uncertain
     response it is given up."""
-    trouble, times, since_s = pursuit.row
-    if trouble is RunTrouble.BUDGET_BEHIND and now_s - since_s >= BEHIND_S:
-        whose = f"budget {pursuit.eviction.budget}" if pursuit.eviction.budget else "its budget"
-        return f"the controller of {whose} has been behind for {duration(now_s - since_s)}: {pursuit.said}"
-    if trouble is RunTrouble.SERVER and times >= DOUBTS:
-        then = f"its eviction is retried more and more slowly, and given up after {duration(blocked_s)}"
-        return f"{times} answers in a row tell nothing of whether it goes: {pursuit.said}; {then}"
+    trouble, times, since_s = eviction.responses
+    if trouble is RunTrouble.BUDGET_BEHIND and now_s - since_s >= BUDGET_BEHIND_S:
+        budget_text = f"budget {eviction.planned.budget}" if eviction.planned.budget else "its budget"
+        return f"the controller of {budget_text} has been behind for {format_duration(now_s - since_s)}: {eviction.message}"
+    if trouble is RunTrouble.SERVER and times >= MAX_UNCERTAIN:
+        consequence = f"its eviction is retried more and more slowly, and given up after {format_duration(blocked_s)}"
+        return f"{times} answers in a row tell nothing of whether it goes: {eviction.message}; {consequence}"
     return ""
 
 
@@ -164,127 +164,127 @@ def alarm(pursuit: PodPursuit, now_s: float, blocked_s: float) -> str:
 # continues to count it, here as on the server.
 
 
-LATE_S = 60.0
+OVERDUE_S = 60.0
 """How long after its grace period an existing pod counts as overdue: a kubelet needs seconds."""
 
 
-class Stopping:
+class TerminationTimeout:
     """Mutable by its parts. `blocked_s`: how long after it was reported as overdue a pod is given up."""
 
-    def __init__(self, board: DrainRunState, policy: DrainPolicy, blocked_s: float) -> None:
-        self._board = board
+    def __init__(self, run_state: DrainRunState, policy: DrainPolicy, blocked_s: float) -> None:
+        self._run_state = run_state
         self._policy = policy
         self._blocked_s = blocked_s
 
-    def look(self, node: DrainedNode, now_s: float) -> None:
-        if node.over:
+    def update_node(self, node: DrainedNode, now_s: float) -> None:
+        if node.has_ended:
             return
-        for pursuit in node.pursuits.values():
-            pod = self._board.seen.pod(pursuit.pod.uid) if pursuit.step is PodStep.LEAVING else None
+        for eviction in node.evictions.values():
+            pod = self._run_state.observed.pod(eviction.pod.uid) if eviction.step is PodStep.STOPPING else None
             if pod is not None:
-                if pursuit.ends_s == inf:
-                    pursuit.ends_s = self._ends_s(pursuit, pod)
-                if now_s >= pursuit.ends_s + LATE_S:
-                    pursuit.said = _holder(pod)
-                    if not pursuit.late:
-                        pursuit.late = True
-                        why = why_late(pursuit, now_s)
-                        self._board.tell(now_s, Happened.WARNED, pod.key, pursuit.eviction.node, why)
-                if now_s >= pursuit.ends_s + LATE_S + self._blocked_s:
-                    pursuit.said = why_late(pursuit, now_s)
-                    pursuit.keep(pursuit.said, now_s)
-                    self._board.tell_pod(pursuit, PodStep.LEAVING, now_s)
+                if eviction.grace_ends_s == inf:
+                    eviction.grace_ends_s = self._grace_ends_s(eviction, pod)
+                if now_s >= eviction.grace_ends_s + OVERDUE_S:
+                    eviction.message = _holder_reason(pod)
+                    if not eviction.overdue:
+                        eviction.overdue = True
+                        reason = overdue_reason(eviction, now_s)
+                        self._run_state.record_event(now_s, DrainEventKind.WARNED, pod.key, eviction.planned.node, reason)
+                if now_s >= eviction.grace_ends_s + OVERDUE_S + self._blocked_s:
+                    eviction.message = overdue_reason(eviction, now_s)
+                    eviction.keep(eviction.message, now_s)
+                    self._run_state.record_pod_end(eviction, PodStep.STOPPING, now_s)
 
     def next_s(self, node: DrainedNode, now_s: float) -> float:
         """When one of its pods becomes overdue, is given up, or the node counts as abandoned; infinity if none can."""
-        if node.over:
+        if node.has_ended:
             return inf
-        if (ends_s := self._abandoned_s(node)) != inf:
+        if (ends_s := self._abandoned_at_s(node)) != inf:
             return ends_s
-        leaving = (p for p in node.pursuits.values() if p.step is PodStep.LEAVING)
-        times = (p.ends_s + LATE_S + (self._blocked_s if p.late else 0.0) for p in leaving)
+        stopping = (p for p in node.evictions.values() if p.step is PodStep.STOPPING)
+        times = (p.grace_ends_s + OVERDUE_S + (self._blocked_s if p.overdue else 0.0) for p in stopping)
         return min((each for each in times if each > now_s), default=inf)
 
     def is_abandoned(self, node: DrainedNode, now_s: float) -> bool:
         """Whether another client should drain the node, and none of its pods has started to stop for too long."""
-        return now_s >= self._abandoned_s(node)
+        return now_s >= self._abandoned_at_s(node)
 
-    def _abandoned_s(self, node: DrainedNode) -> float:
-        steps = {pursuit.step for pursuit in node.pursuits.values()}
-        if node.phase is not NodePhase.GOING or node.empty or PodStep.LEAVING in steps:
+    def _abandoned_at_s(self, node: DrainedNode) -> float:
+        steps = {eviction.step for eviction in node.evictions.values()}
+        if node.phase is not NodePhase.GOING or node.is_empty or PodStep.STOPPING in steps:
             return inf
-        gone_s = (pursuit.since_s for pursuit in node.pursuits.values() if pursuit.step is PodStep.GONE)
+        gone_s = (eviction.since_s for eviction in node.evictions.values() if eviction.step is PodStep.GONE)
         return max([node.since_s, *gone_s]) + self._blocked_s
 
-    def why_abandoned(self, node: DrainedNode) -> str:
-        there = self._board.seen.nodes.get(node.name)
-        foreign = foreign_drain(there) if there is not None else None
-        who = "it is not in the cluster any more" if there is None else "the other client no longer drains it"
-        who = foreign.said if foreign is not None else who
-        return f"{who}, and none of its pods has gone for {duration(self._blocked_s)}"
+    def abandoned_reason(self, node: DrainedNode) -> str:
+        observed_node = self._run_state.observed.nodes.get(node.name)
+        foreign = foreign_drain(observed_node) if observed_node is not None else None
+        state = "it is not in the cluster any more" if observed_node is None else "the other client no longer drains it"
+        state = foreign.message if foreign is not None else state
+        return f"{state}, and none of its pods has gone for {format_duration(self._blocked_s)}"
 
-    def _ends_s(self, pursuit: PodPursuit, pod: Pod) -> float:
+    def _grace_ends_s(self, eviction: PodEviction, pod: Pod) -> float:
         """Return when its grace period ends: by the policy, or by its deletion deadline if another client granted more
         time."""
-        ends_s = pursuit.since_s + self._policy.grace_of(pod)
+        ends_s = eviction.since_s + self._policy.grace_period_of(pod)
         if pod.deletion_deadline is not None:
-            ends_s = max(ends_s, (pod.deletion_deadline - self._board.seen.first.observed_at).total_seconds())
+            ends_s = max(ends_s, (pod.deletion_deadline - self._run_state.observed.first.observed_at).total_seconds())
         return ends_s
 
 
-def why_late(pursuit: PodPursuit, now_s: float) -> str:
+def overdue_reason(eviction: PodEviction, now_s: float) -> str:
     """Describe an overdue pod, as a clause."""
-    so_long = f"has been stopping for {duration(now_s - pursuit.since_s)}"
-    return f"{so_long}, {duration(now_s - pursuit.ends_s)} longer than its grace period: {pursuit.said}"
+    duration_text = f"has been stopping for {format_duration(now_s - eviction.since_s)}"
+    return f"{duration_text}, {format_duration(now_s - eviction.grace_ends_s)} longer than its grace period: {eviction.message}"
 
 
 def is_stuck(node: DrainedNode) -> bool:
     """Whether another client drains the node, and one of its pods was given up: it is not waited for any longer."""
-    return node.phase is NodePhase.GOING and any(pursuit.late for pursuit in node.kept)
+    return node.phase is NodePhase.GOING and any(eviction.overdue for eviction in node.kept_evictions)
 
 
-def _holder(pod: Pod) -> str:
+def _holder_reason(pod: Pod) -> str:
     if not pod.finalizers:
         return "its kubelet holds it"
-    several = len(pod.finalizers) > 1
-    return f"the finalizer{'s' if several else ''} {', '.join(pod.finalizers)} {'hold' if several else 'holds'} it"
+    is_plural = len(pod.finalizers) > 1
+    return f"the finalizer{'s' if is_plural else ''} {', '.join(pod.finalizers)} {'hold' if is_plural else 'holds'} it"
 
 
 # Same-name holds: a budget counts a pod as evicted that was created again under the same name. They end by themselves.
 
 
-def held_by_name(seen: ObservedState, budget: str, now_s: float) -> str:
+def same_name_hold_reason(observed: ObservedState, budget: str, now_s: float) -> str:
     """Return why the budget has no room, as a clause; "" if a same-name hold is not the reason."""
-    holds = seen.holds(budget, now_s)
-    known = seen.budgets.get(budget)
-    if not holds or known is None or known.status.allowed > 0:
+    holds = observed.holds(budget, now_s)
+    known_budget = observed.budgets.get(budget)
+    if not holds or known_budget is None or known_budget.status.allowed > 0:
         return ""
     last = holds[-1]
-    left_s = (last.until - seen.first.observed_at).total_seconds() - now_s
+    remaining_s = (last.until - observed.first.observed_at).total_seconds() - now_s
     names = ", ".join(hold.pod for hold in holds)
     return (
         f"budget {budget} counts {names} as evicted, which came back under the same name (disruptedPods): until "
-        f"{last.until:%H:%M:%S}Z, for {duration(round(left_s))} more; only time helps"
+        f"{last.until:%H:%M:%S}Z, for {format_duration(round(remaining_s))} more; only time helps"
     )
 
 
-class SameNames:
+class SameNameHolds:
     """Mutable. Reports each hold once."""
 
-    def __init__(self, board: DrainRunState) -> None:
-        self._board = board
-        self._told: set[tuple[str, str]] = set()  # budget, and end of the hold
+    def __init__(self, run_state: DrainRunState) -> None:
+        self._run_state = run_state
+        self._reported: set[tuple[str, str]] = set()  # budget, and end of the hold
 
-    def look(self, budget: str, now_s: float) -> None:
+    def report(self, budget: str, now_s: float) -> None:
         """Report the hold of a budget for which pods wait."""
-        seen = self._board.seen
-        why = held_by_name(seen, budget, now_s)
-        if not why:
+        observed = self._run_state.observed
+        reason = same_name_hold_reason(observed, budget, now_s)
+        if not reason:
             return
-        key = (budget, f"{seen.holds(budget, now_s)[-1].until}")
-        if key not in self._told:
-            self._told.add(key)
-            self._board.tell(now_s, Happened.HELD_BY_NAME, budget, why=why)
+        key = (budget, f"{observed.holds(budget, now_s)[-1].until}")
+        if key not in self._reported:
+            self._reported.add(key)
+            self._run_state.record_event(now_s, DrainEventKind.HELD_BY_NAME, budget, reason=reason)
 
 
 # Soak time: how much longer a drain takes than its plan because of waits after waves.
@@ -302,15 +302,15 @@ class Soak:
         return self.each_s * self.times
 
 
-def soak_of(plan: DrainPlan, each_s: float) -> Soak | None:
+def soak_time(plan: DrainPlan, each_s: float) -> Soak | None:
     """Return the soak of a plan; None if no wave waits for another."""
     waves = {target.wave for target in plan.targets if target.order}
-    if not each_s or not in_waves(plan) or len(waves) < 2:
+    if not each_s or not waits_between_waves(plan) or len(waves) < 2:
         return None
     return Soak(each_s, len(waves) - 1)
 
 
-def in_waves(plan: DrainPlan) -> bool:
+def waits_between_waves(plan: DrainPlan) -> bool:
     """Whether a wave waits for the one before; otherwise the whole drain is one wave."""
     return bool(plan.policy.max_unavailable or plan.policy.pins)
 
@@ -318,40 +318,40 @@ def in_waves(plan: DrainPlan) -> bool:
 # Responses to changes of nodes, which can be repeated without harm.
 
 
-TRIES = 5
+MAX_ATTEMPTS = 5
 """Number of attempts while the response is uncertain, another writer was faster, or the request is forbidden."""
 
-AGAIN_S = 5.0
+RETRY_S = 5.0
 """Delay between two attempts."""
 
 
-class TryResult(Enum):
+class AttemptResult(Enum):
     """Result of one attempt."""
 
     DONE = "done"
     GONE = "gone"  # the node does not exist any more
-    AGAIN = "again"  # no effect, or unknown; a webhook that denies may allow it later
+    RETRY = "again"  # no effect, or unknown; a webhook that denies may allow it later
     FORBIDDEN = "forbidden"  # if repeated, it is forbidden for every node
     REFUSED = "refused"
 
 
-def came_of(answer: ApiStatus | LostAnswer) -> TryResult:
-    if may_be_done(answer):
-        return TryResult.AGAIN
-    assert isinstance(answer, ApiStatus)
-    if answer.ok:
-        return TryResult.DONE
-    if answer.code == 404 or is_another(answer):
-        return TryResult.GONE
-    if answer.code in (409, 429) or by_admission(answer.message):
-        return TryResult.AGAIN
-    return TryResult.FORBIDDEN if answer.code in (401, 403) else TryResult.REFUSED
+def attempt_result(response: ApiStatus | LostResponse) -> AttemptResult:
+    if is_uncertain(response):
+        return AttemptResult.RETRY
+    assert isinstance(response, ApiStatus)
+    if response.ok:
+        return AttemptResult.DONE
+    if response.code == 404 or is_other_node(response):
+        return AttemptResult.GONE
+    if response.code in (409, 429) or is_admission_denial(response.message):
+        return AttemptResult.RETRY
+    return AttemptResult.FORBIDDEN if response.code in (401, 403) else AttemptResult.REFUSED
 
 
-def may_be_done(answer: ApiStatus | LostAnswer) -> bool:
+def is_uncertain(response: ApiStatus | LostResponse) -> bool:
     """Whether it is unknown if the change was made."""
-    return isinstance(answer, LostAnswer) or answer.code >= 500
+    return isinstance(response, LostResponse) or response.code >= 500
 
 
-def said_of(answer: ApiStatus | LostAnswer) -> str:
-    return answer.said if isinstance(answer, LostAnswer) else answer.message
+def response_message(response: ApiStatus | LostResponse) -> str:
+    return response.message if isinstance(response, LostResponse) else response.message

@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from math import inf
 
-from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
+from kubectl_eksdoc.kubernetes.replacement import returns_as_daemon_set_pod
 from kubectl_eksdoc.model.nodes import Pod
 
 from ..outcome import DrainTarget
 from ..result import DrainPlan
-from .events import Happened, RunMoment
-from .pod_evictions import BELIEVED_S, ObservedState, PodPursuit, PodStep
+from .events import DrainEventKind, DrainEvent
+from .pod_evictions import STOP_VISIBLE_S, ObservedState, PodEviction, PodStep
 
 # State of one node that is drained, or only cordoned, and of its pods to evict.
 
 
-APART_S = 5.0
+LISTING_INTERVAL_S = 5.0
 """A node is listed this long after its last pod has gone, and again after the same time: a pod may have been on its way
 to it."""
 
@@ -38,7 +38,7 @@ class NodePhase(Enum):
     LOST = "lost"
 
 
-ENDS = frozenset((NodePhase.DONE, NodePhase.LEFT_ALONE, NodePhase.LOST))
+FINAL_PHASES = frozenset((NodePhase.DONE, NodePhase.LEFT_ALONE, NodePhase.LOST))
 
 
 class DrainedNode:
@@ -53,22 +53,22 @@ class DrainedNode:
     volumes were last listed.
     """
 
-    def __init__(self, target: DrainTarget, pursuits: dict[str, PodPursuit], stays: frozenset[str]) -> None:
+    def __init__(self, target: DrainTarget, evictions: dict[str, PodEviction], staying_uids: frozenset[str]) -> None:
         self.target = target
-        self.pursuits = pursuits
-        self.stays = stays
-        self.held: tuple[str, ...] = ()
+        self.evictions = evictions
+        self.staying_uids = staying_uids
+        self.blocked_late_pods: tuple[str, ...] = ()
         self.phase = NodePhase.OPEN
         self.since_s = 0.0
-        self.empty_s = 0.0
-        self.looked_s = -inf
-        self.listed = 0
-        self.unlisted = 0
-        self.answered = False
-        self.tries = 0
-        self.failing_s: float | None = None
-        self.unseen_s: float | None = None
-        self.asked = False
+        self.empty_since_s = 0.0
+        self.volumes_listed_s = -inf
+        self.empty_listings = 0
+        self.failed_listings = 0
+        self.cordon_answered = False
+        self.cordon_refusals = 0
+        self.cordon_failing_since_s: float | None = None
+        self.cordon_unseen_since_s: float | None = None
+        self.request_pending = False
 
     @property
     def name(self) -> str:
@@ -80,57 +80,57 @@ class DrainedNode:
         return self.target.cordon_only
 
     @property
-    def over(self) -> bool:
-        return self.phase in ENDS or (self.cordon_only and self.phase is NodePhase.CORDONED)
+    def has_ended(self) -> bool:
+        return self.phase in FINAL_PHASES or (self.cordon_only and self.phase is NodePhase.CORDONED)
 
     @property
-    def empty(self) -> bool:
-        return all(pursuit.over for pursuit in self.pursuits.values())
+    def is_empty(self) -> bool:
+        return all(eviction.has_ended for eviction in self.evictions.values())
 
     @property
-    def kept(self) -> list[PodPursuit]:
-        return [pursuit for pursuit in self.pursuits.values() if pursuit.step is PodStep.KEPT]
+    def kept_evictions(self) -> list[PodEviction]:
+        return [eviction for eviction in self.evictions.values() if eviction.step is PodStep.KEPT]
 
     @property
-    def left(self) -> tuple[str, ...]:
+    def remaining_pods(self) -> tuple[str, ...]:
         """The pods (ns/name) that have not gone."""
-        return (*(p.pod.key for p in self.pursuits.values() if p.step is not PodStep.GONE), *self.held)
+        return (*(p.pod.key for p in self.evictions.values() if p.step is not PodStep.GONE), *self.blocked_late_pods)
 
-    def to(self, phase: NodePhase, now_s: float) -> None:
+    def set_phase(self, phase: NodePhase, now_s: float) -> None:
         self.phase, self.since_s = phase, now_s
         if phase is NodePhase.ACTIVE:
-            for pursuit in self.pursuits.values():
-                pursuit.begin(now_s)
+            for eviction in self.evictions.values():
+                eviction.start(now_s)
 
-    def turn(self) -> Iterator[PodPursuit]:
+    def due_evictions(self) -> Iterator[PodEviction]:
         """Return the pods that may be evicted now: the waiting ones of the first tier that has remaining pods."""
-        left = [p for p in self.pursuits.values() if not p.over]
-        tier = min((p.eviction.tier for p in left), default=0)
-        return (p for p in left if p.eviction.tier == tier and p.step is PodStep.WAITING)
+        remaining = [p for p in self.evictions.values() if not p.has_ended]
+        tier = min((p.planned.tier for p in remaining), default=0)
+        return (p for p in remaining if p.planned.tier == tier and p.step is PodStep.WAITING)
 
-    def is_strange(self, pod: Pod) -> bool:
+    def is_unexpected(self, pod: Pod) -> bool:
         """Whether a pod must not be on this node when it is empty: it was scheduled later, or has not gone yet."""
-        if pod.mirror or comes_back_to_its_node(pod):
+        if pod.is_mirror or returns_as_daemon_set_pod(pod):
             return False
-        return pod.deleting or not (pod.uid in self.stays or pod.finished)
+        return pod.deleting or not (pod.uid in self.staying_uids or pod.finished)
 
-    def is_unknown(self, pod: Pod) -> bool:
+    def is_unplanned(self, pod: Pod) -> bool:
         """Whether a pod on this node should be in the plan and is not: it was scheduled later."""
-        return self.is_strange(pod) and not pod.deleting and pod.uid not in self.pursuits
+        return self.is_unexpected(pod) and not pod.deleting and pod.uid not in self.evictions
 
     def next_s(self, now_s: float) -> float:
         """When there is something to do for the node even without an update; infinity if there is not."""
-        if self.over:
+        if self.has_ended:
             return inf
-        times = [self.since_s + APART_S] if self.phase in (NodePhase.OPEN, NodePhase.EMPTY) else []
+        times = [self.since_s + LISTING_INTERVAL_S] if self.phase in (NodePhase.OPEN, NodePhase.EMPTY) else []
         if self.phase is NodePhase.ACTIVE:
-            for pursuit in self.pursuits.values():
-                if pursuit.step is PodStep.ACCEPTED:
-                    times.append(pursuit.since_s + BELIEVED_S)
-                elif pursuit.step is PodStep.REPLACED:
-                    times.append(pursuit.since_s + pursuit.replaced_s)
-                elif pursuit.step in (PodStep.WAITING, PodStep.IN_DOUBT):
-                    times.append(pursuit.not_before_s)
+            for eviction in self.evictions.values():
+                if eviction.step is PodStep.ACCEPTED:
+                    times.append(eviction.since_s + STOP_VISIBLE_S)
+                elif eviction.step is PodStep.REPLACED:
+                    times.append(eviction.since_s + eviction.replaced_s)
+                elif eviction.step in (PodStep.WAITING, PodStep.IN_DOUBT):
+                    times.append(eviction.not_before_s)
         return min((each for each in times if each > now_s), default=inf)
 
 
@@ -172,22 +172,22 @@ class DrainRunState:
     followed by nodes that are only cordoned, including the targets `skipped` when the run started; `evictions` by UID;
     `timers` of nodes; `may_start_nodes`: whether another node may be startable."""
 
-    def __init__(self, plan: DrainPlan, seen: ObservedState, skipped: Iterable[DrainTarget] = ()) -> None:
-        self.seen = seen
-        going: dict[str, dict[str, PodPursuit]] = defaultdict(dict)
+    def __init__(self, plan: DrainPlan, observed: ObservedState, skipped: Iterable[DrainTarget] = ()) -> None:
+        self.observed = observed
+        evictions_by_node: dict[str, dict[str, PodEviction]] = defaultdict(dict)
         for eviction in sorted(plan.evictions, key=lambda each: each.position):
-            going[eviction.node][eviction.pod.uid] = PodPursuit(eviction)
-        stays: dict[str, set[str]] = defaultdict(set)
-        for left in plan.left:
-            stays[left.node].add(left.pod.uid)
+            evictions_by_node[eviction.node][eviction.pod.uid] = PodEviction(eviction)
+        staying: dict[str, set[str]] = defaultdict(set)
+        for not_evicted in plan.left:
+            staying[not_evicted.node].add(not_evicted.pod.uid)
         targets = (*(target for target in plan.targets if target.order), *plan.cordoned_only, *skipped)
-        self.nodes = {t.node.name: DrainedNode(t, going[t.node.name], frozenset(stays[t.node.name])) for t in targets}
-        self.pursuits = {uid: pursuit for node in self.nodes.values() for uid, pursuit in node.pursuits.items()}
+        self.nodes = {t.node.name: DrainedNode(t, evictions_by_node[t.node.name], frozenset(staying[t.node.name])) for t in targets}
+        self.evictions = {uid: pod_eviction for node in self.nodes.values() for uid, pod_eviction in node.evictions.items()}
         self.timers = Timers()
-        self.may_begin = False
-        self.moments: list[RunMoment] = []
-        self._rank = {name: place for place, name in enumerate(self.nodes)}
-        self._stirred = set(self.nodes)
+        self.may_start_nodes = False
+        self.events: list[DrainEvent] = []
+        self._order = {name: place for place, name in enumerate(self.nodes)}
+        self._changed = set(self.nodes)
 
     @property
     def drained(self) -> list[DrainedNode]:
@@ -197,42 +197,42 @@ class DrainRunState:
     # Changes
 
     @property
-    def is_stirred(self) -> bool:
-        return bool(self._stirred)
+    def has_changes(self) -> bool:
+        return bool(self._changed)
 
-    def stir(self, names: Iterable[str]) -> None:
+    def mark_changed(self, names: Iterable[str]) -> None:
         """Mark nodes as changed; nodes that are not of this run are ignored."""
-        self._stirred.update(name for name in names if name in self.nodes)
+        self._changed.update(name for name in names if name in self.nodes)
 
-    def stir_all(self) -> None:
-        self._stirred.update(self.nodes)
+    def mark_all_changed(self) -> None:
+        self._changed.update(self.nodes)
 
-    def stir_pod(self, uid: str) -> None:
-        if uid in self.pursuits:
-            self.stir((self.pursuits[uid].eviction.node,))
+    def mark_pod_changed(self, uid: str) -> None:
+        if uid in self.evictions:
+            self.mark_changed((self.evictions[uid].planned.node,))
 
-    def stirred(self) -> list[DrainedNode]:
+    def take_changed(self) -> list[DrainedNode]:
         """Return and forget the changed nodes, in the plan's order."""
-        found = [self.nodes[name] for name in sorted(self._stirred, key=self._rank.__getitem__)]
-        self._stirred = set()
-        return found
+        changed = [self.nodes[name] for name in sorted(self._changed, key=self._order.__getitem__)]
+        self._changed = set()
+        return changed
 
     # Events
 
-    def tell(self, at_s: float, what: Happened, subject: str = THE_RUN, node: str = "", why: str = "") -> None:
-        self.moments.append(RunMoment(at_s, what, subject, node, why))
+    def record_event(self, at_s: float, kind: DrainEventKind, subject: str = THE_RUN, node: str = "", reason: str = "") -> None:
+        self.events.append(DrainEvent(at_s, kind, subject, node, reason))
 
-    def tell_pod(self, pursuit: PodPursuit, before: PodStep, now_s: float) -> None:
+    def record_pod_end(self, eviction: PodEviction, previous_step: PodStep, now_s: float) -> None:
         """Record an event if the pod has ended since it was at the step `previous_step`."""
-        told = {PodStep.GONE: Happened.GONE, PodStep.KEPT: Happened.KEPT}
-        if pursuit.step is not before and pursuit.step in told:
-            what = Happened.FINISHED if pursuit.finished else told[pursuit.step]
-            self.tell(now_s, what, pursuit.pod.key, pursuit.eviction.node, pursuit.said)
+        kinds = {PodStep.GONE: DrainEventKind.GONE, PodStep.KEPT: DrainEventKind.KEPT}
+        if eviction.step is not previous_step and eviction.step in kinds:
+            kind = DrainEventKind.FINISHED if eviction.finished else kinds[eviction.step]
+            self.record_event(now_s, kind, eviction.pod.key, eviction.planned.node, eviction.message)
 
-    def end(self, node: DrainedNode, phase: NodePhase, now_s: float) -> None:
-        node.to(phase, now_s)
-        self.may_begin = True
+    def end_node(self, node: DrainedNode, phase: NodePhase, now_s: float) -> None:
+        node.set_phase(phase, now_s)
+        self.may_start_nodes = True
 
-    def leave_alone(self, node: DrainedNode, now_s: float, why: str) -> None:
-        self.end(node, NodePhase.LEFT_ALONE, now_s)
-        self.tell(now_s, Happened.LEFT_ALONE, node.name, why=why)
+    def leave_alone(self, node: DrainedNode, now_s: float, reason: str) -> None:
+        self.end_node(node, NodePhase.LEFT_ALONE, now_s)
+        self.record_event(now_s, DrainEventKind.LEFT_ALONE, node.name, reason=reason)

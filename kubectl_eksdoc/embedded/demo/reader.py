@@ -9,17 +9,17 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
-from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName, at, named
+from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName, nested_field, object_name
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.interruption import ReportedChanges
 from kubectl_eksdoc.model.kinds import PODS, Absent, ReadState, Resource, Unknown
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.model.nodes import Container, LogOf
-from kubectl_eksdoc.objects.collector import Collector
-from kubectl_eksdoc.objects.containers import containers_of
-from kubectl_eksdoc.objects.held import HeldChanges
-from kubectl_eksdoc.objects.held_answers import HeldApis
-from kubectl_eksdoc.objects.single import RawObjects, decode, raws_in
+from kubectl_eksdoc.model.nodes import Container, LogKey
+from kubectl_eksdoc.objects.collector import FactCollector
+from kubectl_eksdoc.objects.containers import decode_containers
+from kubectl_eksdoc.objects.held import DumpChangeReader
+from kubectl_eksdoc.objects.held_answers import DumpApiUsage
+from kubectl_eksdoc.objects.single import RawObjects, decode_json, decode_raws
 
 from ..probed import MetadataServices
 
@@ -39,11 +39,11 @@ SCENES = (PLAIN, "check", "imds-probe", "interruption")
 """Scenes, each named after the command that uses it; all other commands use the plain one."""
 
 
-def folder(scene: str) -> str:
+def scene_folder(scene: str) -> str:
     return scene or "plain"
 
 
-def read(name: str) -> bytes:
+def read_file(name: str) -> bytes:
     """Read a file of the snapshot. A scene that adds nothing to the plain one has no file."""
     path = files(__package__) / "data" / name
     return path.read_bytes() if path.is_file() else b"{}"
@@ -52,18 +52,18 @@ def read(name: str) -> bytes:
 @cache
 def account() -> Mapping[str, Any]:
     """Return the cluster's endpoint, the type of each AWS response, and the instances of the plain scene by node."""
-    found: Mapping[str, Any] = json.loads(read("account.json"))
-    return found
+    document: Mapping[str, Any] = json.loads(read_file("account.json"))
+    return document
 
 
 @cache
-def held(what: str, scene: str) -> Mapping[str, Mapping[str, bytes]]:
+def scene_responses(category: str, scene: str) -> Mapping[str, Mapping[str, bytes]]:
     """Return the ``objects``, ``texts`` or ``aws`` responses of a scene by kind and name: those of the plain scene,
     except those that the scene replaces."""
-    added = raws_in(read(f"{folder(scene)}/{what}.json"))
+    added = decode_raws(read_file(f"{scene_folder(scene)}/{category}.json"))
     if scene == PLAIN:
         return added
-    plain = held(what, PLAIN)
+    plain = scene_responses(category, PLAIN)
     return {kind: {**plain.get(kind, {}), **added.get(kind, {})} for kind in {**plain, **added}}
 
 
@@ -76,31 +76,31 @@ class DemoReader:
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
         """Read all of `resources`; nothing is ever refused."""
-        collector = Collector(Source.DEMO, self._raw)
-        objects = held("objects", self._scene)
+        collector = FactCollector(Source.DEMO, self._raw)
+        objects = scene_responses("objects", self._scene)
         for resource in resources:
-            collector.add_page(resource, a_list(resource, objects.get(kind_of(resource), {}).values()), "the demo")
-            collector.mark(resource, ReadState.READ)
+            collector.add_page(resource, list_document(resource, objects.get(snapshot_kind(resource), {}).values()), "the demo")
+            collector.set_state(resource, ReadState.READ)
         if self._raw is not None:
-            add_others(self._raw, self._scene, frozenset(map(kind_of, resources)))
+            add_other_objects(self._raw, self._scene, frozenset(map(snapshot_kind, resources)))
         return collector.cluster(IDENTITY, NOW)
 
 
-def add_others(raw: RawObjects, scene: str, read: frozenset[str] = frozenset()) -> None:
+def add_other_objects(raw: RawObjects, scene: str, read: frozenset[str] = frozenset()) -> None:
     """Add objects of all kinds except those in `read_file`."""
-    for kind, several in held("objects", scene).items():
+    for kind, objects in scene_responses("objects", scene).items():
         if kind not in read:
             api_version, _, name = kind.partition(" ")
-            for each in several.values():
+            for each in objects.values():
                 raw.add_other(name, api_version, each)
 
 
-def kind_of(resource: Resource) -> str:
+def snapshot_kind(resource: Resource) -> str:
     """Return the name of the resource's kind in the snapshot."""
     return f"{resource.api_version} {resource.kind}"
 
 
-def a_list(resource: Resource, items: Iterable[bytes]) -> bytes:
+def list_document(resource: Resource, items: Iterable[bytes]) -> bytes:
     """Return `items` as the response to a list request."""
     head = f'{{"kind":"{resource.kind}List","apiVersion":"{resource.api_version}","metadata":{{}},"items":['
     return b"".join((head.encode(), b",".join(items), b"]}"))
@@ -109,59 +109,59 @@ def a_list(resource: Resource, items: Iterable[bytes]) -> bytes:
 # Other reads of the demo cluster.
 
 
-WHERE = "the demo"
+SOURCE_NAME = "the demo"
 
 
-class DemoBeside:
+class DemoExtraReader:
     """A `ports.ExtraReader` of the objects and texts of a scene, decoded on request."""
 
     def __init__(self, scene: str) -> None:
         self._scene = scene
-        self._objects = held("objects", scene)
+        self._objects = scene_responses("objects", scene)
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
+    def read_object(self, object_name: ObjectName) -> Doc | Absent | Unknown:
         """Unknown if the namespace has no object of the kind at all, as for a dump."""
-        several = self._objects.get(f"{of.api_version} {of.kind}", {})
-        found = several.get(f"{of.namespace}/{of.name}")
-        if found is not None:
-            document: Doc = decode(found)
+        objects = self._objects.get(f"{object_name.api_version} {object_name.kind}", {})
+        raw = objects.get(f"{object_name.namespace}/{object_name.name}")
+        if raw is not None:
+            document: Doc = decode_json(raw)
             return document
-        if _within(several, of.namespace):
-            return Absent(f"{WHERE} has no {of}")
-        return _nothing(of.kind + (f" of namespace {of.namespace}" if of.namespace else ""))
+        if _in_namespace(objects, object_name.namespace):
+            return Absent(f"{SOURCE_NAME} has no {object_name}")
+        return _unknown(object_name.kind + (f" of namespace {object_name.namespace}" if object_name.namespace else ""))
 
-    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects:
-        if others:  # the demo has none
+    def applied_by(self, manager: str, other_kinds: bool = False) -> AppliedObjects:
+        if other_kinds:  # the demo has none
             return AppliedObjects({})
-        every = (each for several in self._objects.values() for each in several.values())
-        docs = (decode(each) for each in every if f'"manager":"{manager}"'.encode() in each)
-        return AppliedObjects({named(doc): at(doc, "metadata", "labels") or {} for doc in docs})
+        every = (each for objects in self._objects.values() for each in objects.values())
+        docs = (decode_json(each) for each in every if f'"manager":"{manager}"'.encode() in each)
+        return AppliedObjects({object_name(doc): nested_field(doc, "metadata", "labels") or {} for doc in docs})
 
-    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        found = _within(self._objects.get(kind_of(resource), {}), namespace)
-        return tuple(map(decode, found)) if found else _nothing(f"{resource.kind} of namespace {namespace}")
+    def list_history(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        objects = _in_namespace(self._objects.get(snapshot_kind(resource), {}), namespace)
+        return tuple(map(decode_json, objects)) if objects else _unknown(f"{resource.kind} of namespace {namespace}")
 
     has_logs = True
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        all_pods = self._objects[kind_of(PODS)]
+        all_pods = self._objects[snapshot_kind(PODS)]
         return {
-            pod: containers_of(all_pods[pod]) if pod in all_pods else Absent(f"{WHERE} has no pod {pod}")
+            pod: decode_containers(all_pods[pod]) if pod in all_pods else Absent(f"{SOURCE_NAME} has no pod {pod}")
             for pod in pods
         }
 
-    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
-        return {log: self._log(log) for log in asked}
+    def logs(self, requests: Collection[LogKey]) -> Mapping[LogKey, str | Absent | Unknown]:
+        return {log: self._log(log) for log in requests}
 
-    def _log(self, log: LogOf) -> str | Unknown:
+    def _log(self, log: LogKey) -> str | Unknown:
         text = self._text("previous log" if log.previous else "log", f"{log.namespace}/{log.pod}/{log.container}")
-        return _nothing(f"log of {log.pod}") if text is None else text
+        return _unknown(f"log of {log.pod}") if text is None else text
 
     def events(self) -> Unknown:
-        return _nothing("Events")
+        return _unknown("Events")
 
     def metrics(self, pod: str, port: int) -> Unknown:
-        return Unknown(f"{WHERE} holds nothing of what {pod} counts (port {port})")
+        return Unknown(f"{SOURCE_NAME} holds nothing of what {pod} counts (port {port})")
 
     def requested(self) -> tuple[str, ...] | Unknown:
         return self._apis.requested()
@@ -172,30 +172,30 @@ class DemoBeside:
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         return self._apis.releases()
 
-    def told(self) -> ReportedChanges:
-        changes = HeldChanges(WHERE)
-        add_others(changes, self._scene)
-        return changes.told()
+    def reported_changes(self) -> ReportedChanges:
+        changes = DumpChangeReader(SOURCE_NAME)
+        add_other_objects(changes, self._scene)
+        return changes.reported_changes()
 
     @cached_property
-    def _apis(self) -> HeldApis:
-        apis = HeldApis(WHERE, complete=True)
-        add_others(apis, self._scene)
+    def _apis(self) -> DumpApiUsage:
+        apis = DumpApiUsage(SOURCE_NAME, complete=True)
+        add_other_objects(apis, self._scene)
         if counted := self._text("metrics", "/metrics"):
-            apis.count(counted)
+            apis.add_metrics(counted)
         return apis
 
     def _text(self, kind: str, name: str) -> str | None:
-        raw = held("texts", self._scene).get(kind, {}).get(name)
-        return None if raw is None else str(decode(raw))
+        raw = scene_responses("texts", self._scene).get(kind, {}).get(name)
+        return None if raw is None else str(decode_json(raw))
 
 
-def _within(several: Mapping[str, bytes], namespace: str) -> list[bytes]:
-    return [each for key, each in several.items() if key.startswith(f"{namespace}/")]
+def _in_namespace(objects: Mapping[str, bytes], namespace: str) -> list[bytes]:
+    return [each for key, each in objects.items() if key.startswith(f"{namespace}/")]
 
 
-def _nothing(what: str) -> Unknown:
-    return Unknown(f"{WHERE} holds no {what}")
+def _unknown(missing: str) -> Unknown:
+    return Unknown(f"{SOURCE_NAME} holds no {missing}")
 
 
 # Instance metadata services of the demo's nodes, by the options of their EC2 instances.
@@ -203,8 +203,8 @@ def _nothing(what: str) -> Unknown:
 
 def demo_services() -> MetadataServices:
     instances = account()["instances"]
-    options = {node: MetadataOptions(said["tokens"], said["hops"]) for node, said in instances.items()}
-    return MetadataServices(options, {node: said["id"] for node, said in instances.items()})
+    options = {node: MetadataOptions(instance["tokens"], instance["hops"]) for node, instance in instances.items()}
+    return MetadataServices(options, {node: instance["id"] for node, instance in instances.items()})
 
 
 # AWS account of the demo cluster: recorded responses to the requests of this tool. It cannot be changed.
@@ -223,31 +223,31 @@ class AwsErrorResponse(Exception):
         self.message = message
 
 
-def ask(scene: str, service: str, operation: str, params: Params) -> Json:
+def aws_response(scene: str, service: str, operation: str, params: Params) -> Json:
     """Return the response in botocore's shape, all pages in one, without ResponseMetadata.
 
     The caller owns it: each call decodes it. Raises `AwsErrorResponse` as the service would.
     """
     question = f"{service} {operation}"
-    how = account()["questions"].get(question)
-    if how is None:
+    question_type = account()["questions"].get(question)
+    if question_type is None:
         raise AwsErrorResponse("InvalidAction", f"The action {operation} is not valid for this web service.")
-    answers = held("aws", scene).get(question, {})
-    if "list" in how:
-        return {**how.get("beside", {}), how["list"]: _listed(how["by"], answers, params)}
-    key = key_of(how["by"], params)
+    answers = scene_responses("aws", scene).get(question, {})
+    if "list" in question_type:
+        return {**question_type.get("beside", {}), question_type["list"]: _list_items(question_type["by"], answers, params)}
+    key = response_key(question_type["by"], params)
     if key in answers:
-        return _decoded(answers[key])
-    code, message = how["refused"]
+        return _decode(answers[key])
+    code, message = question_type["refused"]
     raise AwsErrorResponse(code, message.format_map(params))
 
 
-def key_of(by: Iterable[str], params: Params) -> str:
+def response_key(by: Iterable[str], params: Params) -> str:
     """Return the key of a response, from the parameters that determine it."""
     return "/".join(str(params.get(name, "")) for name in by)
 
 
-def _listed(by: str, answers: Mapping[str, bytes], params: Params) -> list[Json]:
+def _list_items(by: str, answers: Mapping[str, bytes], params: Params) -> list[Json]:
     """Return the items of a list that the request names: their keys begin with the name. Metrics without values are
     kept."""
     if by == "MetricDataQueries":
@@ -260,23 +260,23 @@ def _listed(by: str, answers: Mapping[str, bytes], params: Params) -> list[Json]
         named = params[by].get("kubernetesVersions", ())
     else:
         named = params[by]
-    return [_decoded(raw) for key, raw in answers.items() if key.partition("/")[0] in named]
+    return [_decode(raw) for key, raw in answers.items() if key.partition("/")[0] in named]
 
 
 def _metric(query: Json, answers: Mapping[str, bytes]) -> Json:
     metric = query["MetricStat"]["Metric"]
     counted = {each["Name"]: each["Value"] for each in metric.get("Dimensions", ())}.get("Class", "")
-    values = _decoded(answers.get(counted, b'{"Timestamps": [], "Values": []}'))
+    values = _decode(answers.get(counted, b'{"Timestamps": [], "Values": []}'))
     return {"Id": query["Id"], "Label": metric["MetricName"], "StatusCode": "Complete", **values}
 
 
-def _decoded(raw: bytes) -> Json:
-    found: Json = json.loads(raw, object_hook=_meant)
-    return found
+def _decode(raw: bytes) -> Json:
+    value: Json = json.loads(raw, object_hook=_decode_special)
+    return value
 
 
-def _meant(found: Json) -> Any:
+def _decode_special(value: Json) -> Any:
     """Decode times, which JSON does not have, and documents in their own files."""
-    if "$time" in found:
-        return datetime.fromisoformat(found["$time"])
-    return read(found["$file"]).decode() if "$file" in found else found
+    if "$time" in value:
+        return datetime.fromisoformat(value["$time"])
+    return read_file(value["$file"]).decode() if "$file" in value else value

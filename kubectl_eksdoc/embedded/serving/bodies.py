@@ -15,34 +15,34 @@ from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch, apply_merge,
 from kubectl_eksdoc.kubernetes.api.resources import (
     ApiRefusal,
     ApiStatus,
-    Details,
-    Served,
+    StatusDetails,
+    ServedResource,
     StatusCause,
     bad_request,
     invalid,
 )
-from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
-from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, find_mismatches
+from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of, schema_from_openapi
 from kubectl_eksdoc.kubernetes.api.workload_validation import (
     FORBIDDEN,
     NOT_SUPPORTED,
     REQUIRED,
     TOO_LONG,
-    Problem,
+    FieldProblem,
 )
-from kubectl_eksdoc.kubernetes.document_diff import NONE, FieldSet
-from kubectl_eksdoc.kubernetes.managed_fields import settled, updated
-from kubectl_eksdoc.kubernetes.server_side_apply import ApplyRefused, Conflicts, apply
-from kubectl_eksdoc.model.api_objects import Doc, without
+from kubectl_eksdoc.kubernetes.document_diff import NO_FIELDS, FieldSet
+from kubectl_eksdoc.kubernetes.managed_fields import keep_times_if_unchanged, with_update
+from kubectl_eksdoc.kubernetes.server_side_apply import ApplyRefused, ApplyConflictSet, apply
+from kubectl_eksdoc.model.api_objects import Doc, without_path
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.objects.single import NoJson, decode
-from kubectl_eksdoc.simulator.registry import Deleted, DeleteOptions
+from kubectl_eksdoc.objects.single import InvalidJson, decode_json
+from kubectl_eksdoc.simulator.registry import DeleteResult, DeleteOptions
 from kubectl_eksdoc.simulator.store import Store
 
-from ..catalogue import DEFINITIONS, schema_in
+from ..catalogue import DEFINITIONS, version_schema
 from . import protobuf
-from .protobuf import NotUnderstood
-from .reading import number
+from .protobuf import UnsupportedMessage
+from .reading import number_parameter
 from .requests import ServedRequest, ServedTarget
 
 MERGE = "application/merge-patch+json"
@@ -62,19 +62,19 @@ class FieldWriter:
     has_status: bool = False
 
 
-def manager_of(request: ServedRequest) -> str:
+def field_manager(request: ServedRequest) -> str:
     """Return the field manager of a request, or its client (its User-Agent up to the slash)."""
-    named = request.word("fieldManager")
+    named = request.parameter("fieldManager")
     return named or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
 
 
-def owned(live: Doc | None, new: Doc, writer: FieldWriter, schema: Schema) -> Doc:
+def with_managed_fields(live: Doc | None, document: Doc, writer: FieldWriter, schema: Schema) -> Doc:
     """Return `document` with its managedFields, written over `live`."""
-    made = updated(live, new, writer.manager, writer.now, schema, writer.subresource, _reset(writer))
-    return made if live is None else settled(live, made)
+    managed = with_update(live, document, writer.manager, writer.now, schema, writer.subresource, _ignored_fields(writer))
+    return managed if live is None else keep_times_if_unchanged(live, managed)
 
 
-def patched(request: ServedRequest, target: ServedTarget, live: Doc, schema: Schema, patch: Any) -> Doc:
+def apply_patch(request: ServedRequest, target: ServedTarget, live: Doc, schema: Schema, patch: Any) -> Doc:
     """Return `live` after the request's patch (not an apply).
 
     Raises:
@@ -92,30 +92,30 @@ def patched(request: ServedRequest, target: ServedTarget, live: Doc, schema: Sch
     raise ApiRefusal(ApiStatus(415, "UnsupportedMediaType", text))
 
 
-def applied(request: ServedRequest, live: Doc | None, config: Doc, writer: FieldWriter, schema: Schema) -> Doc:
+def apply_configuration(request: ServedRequest, live: Doc | None, config: Doc, writer: FieldWriter, schema: Schema) -> Doc:
     """Return `live` (None: the object does not exist) after a server-side apply of `config`.
 
     Raises:
         ApiRefusal: 409 with every conflict, 422 without a field manager, 400.
     """
-    if not request.word("fieldManager"):
-        where = Resource("PatchOptions", "", "meta.k8s.io")
-        raise unfit(where, "", [Problem("fieldManager", None, "is required for apply patch", REQUIRED)])
+    if not request.parameter("fieldManager"):
+        options_resource = Resource("PatchOptions", "", "meta.k8s.io")
+        raise validation_refusal(options_resource, "", [FieldProblem("fieldManager", None, "is required for apply patch", REQUIRED)])
     force = request.flag("force")
-    asked = apply(live, config, writer.manager, force, writer.now, schema, writer.subresource, _reset(writer))
-    if isinstance(asked, Conflicts):
-        causes = tuple(StatusCause(c["reason"], c["message"], c["field"]) for c in asked.causes)
-        raise ApiRefusal(ApiStatus(409, "Conflict", asked.message, Details(causes=causes)))
-    if isinstance(asked, ApplyRefused):
-        raise ApiRefusal(ApiStatus(asked.code, "BadRequest" if asked.code == 400 else "", asked.message))
-    return asked.doc
+    result = apply(live, config, writer.manager, force, writer.now, schema, writer.subresource, _ignored_fields(writer))
+    if isinstance(result, ApplyConflictSet):
+        causes = tuple(StatusCause(c["reason"], c["message"], c["field"]) for c in result.causes)
+        raise ApiRefusal(ApiStatus(409, "Conflict", result.message, StatusDetails(causes=causes)))
+    if isinstance(result, ApplyRefused):
+        raise ApiRefusal(ApiStatus(result.code, "BadRequest" if result.code == 400 else "", result.message))
+    return result.doc
 
 
 def content_type(request: ServedRequest) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip()
 
 
-def named_after(target: ServedTarget, config: Doc) -> Doc:
+def with_target_name(target: ServedTarget, config: Doc) -> Doc:
     """Return a configuration to apply with the name of the target; it must not contain managedFields.
 
     Raises:
@@ -127,17 +127,17 @@ def named_after(target: ServedTarget, config: Doc) -> Doc:
     if meta.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
     named = {"name": target.name, **({"namespace": target.namespace} if target.served.namespaced else {})}
-    return {**without(config, ("metadata",)), "metadata": {**meta, **named}}
+    return {**without_path(config, ("metadata",)), "metadata": {**meta, **named}}
 
 
-_MAIN, _OF_STATUS = FieldSet.of_paths(("status",)), FieldSet.of_paths(("spec",))
+_STATUS_FIELDS, _SPEC_FIELDS = FieldSet.of_paths(("status",)), FieldSet.of_paths(("spec",))
 
 
-def _reset(writer: FieldWriter) -> FieldSet:
+def _ignored_fields(writer: FieldWriter) -> FieldSet:
     """Return the fields that the strategy ignores in such a write, so that no manager owns them through it."""
     if not writer.has_status:
-        return NONE
-    return _OF_STATUS if writer.subresource == "status" else _MAIN
+        return NO_FIELDS
+    return _SPEC_FIELDS if writer.subresource == "status" else _STATUS_FIELDS
 
 
 # Schemas for merging and ownership: of custom resources the current one of their definition.
@@ -150,18 +150,18 @@ class Schemas:
         self._store = store
         self._custom: dict[tuple[str, str], tuple[int, Schema]] = {}
 
-    def of(self, served: Served) -> Schema:
+    def of(self, served: ServedResource) -> Schema:
         definition = self._store.get(DEFINITIONS, ("", served.full_name)) if served.custom else None
         if definition is None:
             return schema_of(served.api_version, served.kind)
         place = (served.full_name, served.version)
-        held = self._custom.get(place)
-        if held is None or held[0] != definition.version:
-            declared = schema_in(definition.doc, served.version)
+        cached = self._custom.get(place)
+        if cached is None or cached[0] != definition.version:
+            declared = version_schema(definition.doc, served.version)
             plain = schema_of(served.api_version, served.kind)
-            held = definition.version, plain if declared is None else schema_of_custom(declared)
-            self._custom[place] = held
-        return held[1]
+            cached = definition.version, plain if declared is None else schema_from_openapi(declared)
+            self._custom[place] = cached
+        return cached[1]
 
 
 # Validation of query options: contradictory or unknown options are refused before anything is done. A misspelt dry run
@@ -178,17 +178,17 @@ _KINDS = {
     "delete": "DeleteOptions",
     "deletecollection": "DeleteOptions",
 }
-_LONGEST_MANAGER = 128
+_MAX_MANAGER_BYTES = 128
 
 
-def check(verb: str, request: ServedRequest) -> None:
+def check_options(verb: str, request: ServedRequest) -> None:
     """Check the query options.
 
     Raises:
         ApiRefusal: 422.
     """
     if verb in _KINDS:
-        _refuse(_KINDS[verb], tuple(_of_writes(verb, request)))
+        _refuse_problems(_KINDS[verb], tuple(_write_problems(verb, request)))
 
 
 def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool | None) -> None:
@@ -197,54 +197,54 @@ def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool
     Raises:
         ApiRefusal: 422.
     """
-    found = list(_of_dry_runs(dry_run))
+    problems = list(_dry_run_problems(dry_run))
     if propagation is not None and orphan is not None:
-        both = "orphanDependents and deletionPropagation cannot be both set"
-        found.append(Problem("propagationPolicy", propagation, both))
+        conflict_text = "orphanDependents and deletionPropagation cannot be both set"
+        problems.append(FieldProblem("propagationPolicy", propagation, conflict_text))
     if propagation not in (None, "Foreground", "Background", "Orphan"):
-        found.append(_unsupported("propagationPolicy", propagation, ("Foreground", "Background", "Orphan", "nil")))
-    _refuse("DeleteOptions", found)
+        problems.append(_unsupported_value("propagationPolicy", propagation, ("Foreground", "Background", "Orphan", "nil")))
+    _refuse_problems("DeleteOptions", problems)
 
 
-def unfit(of: Resource, name: str, problems: Iterable[Problem]) -> ApiRefusal:
+def validation_refusal(resource: Resource, name: str, problems: Iterable[FieldProblem]) -> ApiRefusal:
     """Return a 422 refusal with a cause for each problem."""
     return invalid(
-        of,
+        resource,
         name,
-        [StatusCause(e.reason, e.worded(json.dumps(e.found, separators=(",", ":"))), e.field) for e in problems],
+        [StatusCause(e.reason, e.text_with_value(json.dumps(e.value, separators=(",", ":"))), e.field) for e in problems],
     )
 
 
-def _refuse(kind: str, found: Sequence[Problem]) -> None:
-    if found:
-        raise unfit(Resource(kind, "", "meta.k8s.io"), "", found)
+def _refuse_problems(kind: str, problems: Sequence[FieldProblem]) -> None:
+    if problems:
+        raise validation_refusal(Resource(kind, "", "meta.k8s.io"), "", problems)
 
 
-def _of_writes(verb: str, request: ServedRequest) -> Iterator[Problem]:
+def _write_problems(verb: str, request: ServedRequest) -> Iterator[FieldProblem]:
     if verb == "patch" and content_type(request) not in APPLY and request.flag("force"):
-        yield Problem("force", None, "may not be specified for non-apply patch", FORBIDDEN)
-    if len(request.word("fieldManager").encode()) > _LONGEST_MANAGER:
-        yield Problem("fieldManager", None, f"may not be more than {_LONGEST_MANAGER} bytes", TOO_LONG)
-    yield from _of_dry_runs(request.query.get("dryRun", ()))
+        yield FieldProblem("force", None, "may not be specified for non-apply patch", FORBIDDEN)
+    if len(request.parameter("fieldManager").encode()) > _MAX_MANAGER_BYTES:
+        yield FieldProblem("fieldManager", None, f"may not be more than {_MAX_MANAGER_BYTES} bytes", TOO_LONG)
+    yield from _dry_run_problems(request.query.get("dryRun", ()))
 
 
-def _of_dry_runs(words: Sequence[str]) -> Iterator[Problem]:
-    if any(word != "All" for word in words):
-        yield _unsupported("dryRun", list(words), ("All",))
+def _dry_run_problems(values: Sequence[str]) -> Iterator[FieldProblem]:
+    if any(word != "All" for word in values):
+        yield _unsupported_value("dryRun", list(values), ("All",))
 
 
-def _unsupported(where: str, found: object, supported: Sequence[str]) -> Problem:
-    return Problem(where, found, f"supported values: {', '.join(map(json.dumps, supported))}", NOT_SUPPORTED)
+def _unsupported_value(field_name: str, value: object, supported: Sequence[str]) -> FieldProblem:
+    return FieldProblem(field_name, value, f"supported values: {', '.join(map(json.dumps, supported))}", NOT_SUPPORTED)
 
 
-LONGEST_GRACE_S = 100 * 365 * 86400
+MAX_GRACE_S = 100 * 365 * 86400
 """Beyond that no date can be computed."""
 
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 """Source: apimachinery pkg/api/resource/quantity.go (ErrFormatWrong)."""
 
 
-def body_of(request: ServedRequest) -> Any:
+def decoded_body(request: ServedRequest) -> Any:
     """Return the decoded body. kubectl also sends JSON where the content type is YAML.
 
     Raises:
@@ -254,22 +254,22 @@ def body_of(request: ServedRequest) -> Any:
     if content == "application/vnd.kubernetes.protobuf":
         try:
             return protobuf.decode(request.body)
-        except NotUnderstood as error:
+        except UnsupportedMessage as error:
             text = "the body of the request was in an unknown format - accepted media types include: application/json"
             raise ApiRefusal(ApiStatus(415, "UnsupportedMediaType", f"{text} ({error})")) from error
     try:
-        return decode(request.body or b"null")
-    except NoJson as error:
+        return decode_json(request.body or b"null")
+    except InvalidJson as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
 
 
-def object_of(request: ServedRequest, target: ServedTarget) -> Doc:
+def decoded_object(request: ServedRequest, target: ServedTarget) -> Doc:
     """Return the object in the body, of the target's kind and in its namespace.
 
     Raises:
         ApiRefusal: 400.
     """
-    doc = body_of(request)
+    doc = decoded_body(request)
     if not isinstance(doc, dict):
         raise bad_request(
             "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
@@ -286,8 +286,8 @@ def object_of(request: ServedRequest, target: ServedTarget) -> Doc:
     if target.served.namespaced and namespace != target.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     if target.name and meta.get("name") not in (None, "", target.name):
-        given = meta["name"]
-        raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({target.name})")
+        body_name = meta["name"]
+        raise bad_request(f"the name of the object ({body_name}) does not match the name on the URL ({target.name})")
     return {**doc, "kind": served.kind, "apiVersion": served.api_version, "metadata": meta}
 
 
@@ -297,12 +297,12 @@ def check_shape(shape: Shape, doc: Any, kind: str, version: str = "v1") -> None:
     Raises:
         ApiRefusal: 400 for the first misfit, with the decoder's message.
     """
-    for misfit in misfits(shape, doc):
-        where = ".".join((kind, *misfit.path))
-        if misfit.wanted == QUANTITY and misfit.found == "string":
+    for misfit in find_mismatches(shape, doc):
+        field_path = ".".join((kind, *misfit.path))
+        if misfit.expected == QUANTITY and misfit.found == "string":
             raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {_NO_QUANTITY}')
-        said = f"json: cannot unmarshal {misfit.found} into Go struct field {where} of type {misfit.wanted}"
-        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {said}')
+        message = f"json: cannot unmarshal {misfit.found} into Go struct field {field_path} of type {misfit.expected}"
+        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {message}')
 
 
 def delete_options(request: ServedRequest) -> DeleteOptions:
@@ -311,17 +311,17 @@ def delete_options(request: ServedRequest) -> DeleteOptions:
     Raises:
         ApiRefusal: 400 and 422.
     """
-    doc = body_of(request) or {}
+    doc = decoded_body(request) or {}
     check_shape(DELETE_OPTIONS, doc, "DeleteOptions")
-    propagation = doc.get("propagationPolicy") or request.word("propagationPolicy") or None
+    propagation = doc.get("propagationPolicy") or request.parameter("propagationPolicy") or None
     check_deletion(doc.get("dryRun") or (), propagation, doc.get("orphanDependents"))
     conditions = doc.get("preconditions") or {}
     grace_s = doc.get("gracePeriodSeconds")
-    if grace_s is None and request.word("gracePeriodSeconds"):
-        grace_s = number(request, "gracePeriodSeconds")
+    if grace_s is None and request.parameter("gracePeriodSeconds"):
+        grace_s = number_parameter(request, "gracePeriodSeconds")
     orphan = "Orphan" if doc.get("orphanDependents") is True else None
     return DeleteOptions(
-        grace_s=None if grace_s is None else min(grace_s, LONGEST_GRACE_S),
+        grace_s=None if grace_s is None else min(grace_s, MAX_GRACE_S),
         uid=conditions.get("uid"),
         resource_version=conditions.get("resourceVersion"),
         propagation=propagation or orphan,
@@ -329,9 +329,9 @@ def delete_options(request: ServedRequest) -> DeleteOptions:
     )
 
 
-def deletion_status(deleted: Deleted, of: Resource) -> Doc:
+def deletion_status(deleted: DeleteResult, resource: Resource) -> Doc:
     """Return the Status response of a deletion, for kinds that are not answered with the object."""
-    details = Details(deleted.item.key[1], of.group, of.plural, deleted.item.uid)
-    doc = ApiStatus(200, "", "", details).doc()
+    details = StatusDetails(deleted.item.key[1], resource.group, resource.plural, deleted.item.uid)
+    doc = ApiStatus(200, "", "", details).to_document()
     del doc["code"]
     return doc

@@ -14,11 +14,11 @@ from enum import Enum
 from threading import Lock
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, StatusCause, expired, modified
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, StatusCause, expired, modified
 from kubectl_eksdoc.kubernetes.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import encode
-from kubectl_eksdoc.simulator.chance import of_text
+from kubectl_eksdoc.simulator.chance import text_fraction
 
 from .reading import TOO_OLD_TO_CONTINUE
 from .requests import (
@@ -29,10 +29,10 @@ from .requests import (
     Reply,
     RequestHandler,
     ServedRequest,
-    forbidden,
+    forbidden_status,
     status_reply,
-    verb_of,
-    words_of,
+    rbac_verb,
+    parse_path,
 )
 
 # Faults of watches: streams of events that are cut, delayed, duplicated, expired or silent.
@@ -41,46 +41,46 @@ from .requests import (
 # server answered them (tests/data/recordings).
 
 
-def too_old(version: str) -> bytes:
+def too_old_event(version: str) -> bytes:
     """Return the only event of a watch whose version is older than the watch cache."""
     oldest = int(version) + 1 if version.isascii() and version.isdigit() else 2
-    return _error(f"too old resource version: {version or 1} ({oldest})")
+    return _error_event(f"too old resource version: {version or 1} ({oldest})")
 
 
-def expiring(pieces: Iterator[bytes], after: int) -> Iterator[bytes]:
+def expire_after(pieces: Iterator[bytes], event_count: int) -> Iterator[bytes]:
     """Yield `event_count` events, and then the error of a compacted etcd."""
-    yield from _first(pieces, after)
-    yield _error("The resourceVersion for the provided watch is too old.")
+    yield from _first_events(pieces, event_count)
+    yield _error_event("The resourceVersion for the provided watch is too old.")
 
 
-def cut(pieces: Iterator[bytes], after: int) -> Iterator[bytes]:
+def cut_after(pieces: Iterator[bytes], event_count: int) -> Iterator[bytes]:
     """Yield `event_count` events.
 
     Raises:
         ConnectionLost: after them; the stream ends without a proper end.
     """
-    yield from _first(pieces, after)
+    yield from _first_events(pieces, event_count)
     raise ConnectionLost
 
 
-def delayed(pieces: Iterator[bytes], sleep: Callable[[], object]) -> Iterator[bytes]:
+def delay_events(pieces: Iterator[bytes], sleep: Callable[[], object]) -> Iterator[bytes]:
     for piece in pieces:
         if piece:
             sleep()
         yield piece
 
 
-def doubled(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def double_events(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         yield b"".join(line + line for line in piece.splitlines(keepends=True))
 
 
-def silent(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def silence_events(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for _ in pieces:
         yield b""
 
 
-def _first(pieces: Iterator[bytes], count: int) -> Iterator[bytes]:
+def _first_events(pieces: Iterator[bytes], count: int) -> Iterator[bytes]:
     """Yield the first events; fewer if the stream ends before."""
     for piece in pieces:
         lines = piece.splitlines(keepends=True)[:count]
@@ -90,8 +90,8 @@ def _first(pieces: Iterator[bytes], count: int) -> Iterator[bytes]:
             return
 
 
-def _error(text: str) -> bytes:
-    return encode({"type": "ERROR", "object": expired(text).status.doc()}) + b"\n"
+def _error_event(text: str) -> bytes:
+    return encode({"type": "ERROR", "object": expired(text).status.to_document()}) + b"\n"
 
 
 Sleep = Callable[[float], object]
@@ -113,11 +113,11 @@ class FaultyAnswer:
     headers: tuple[tuple[str, str], ...] = ()
 
     def reply(self) -> Reply:
-        made = status_reply(self.status)
-        headers = {**made.headers, **dict(self.headers)}
+        status_only = status_reply(self.status)
+        headers = {**status_only.headers, **dict(self.headers)}
         if self.plain:
             return Reply(self.status.code, f"{self.status.message}\n".encode(), "text/plain; charset=utf-8", headers)
-        return replace(made, headers=headers)
+        return replace(status_only, headers=headers)
 
 
 @frozen
@@ -160,14 +160,14 @@ class SwallowedEviction:
 class WatchExpired:
     """A watch reports that its version is too old, at once or after so many events, and ends."""
 
-    after: int = 0
+    event_count: int = 0
 
 
 @frozen
 class WatchCut:
     """A watch's connection ends after so many events, in the middle of its response."""
 
-    after: int = 1
+    event_count: int = 1
 
 
 @frozen
@@ -187,9 +187,9 @@ class WatchSilent:
     """A watch never reports anything, and its connection stays open."""
 
 
-OfWatches = WatchExpired | WatchCut | WatchDelayed | WatchDoubled | WatchSilent
+WatchEffect = WatchExpired | WatchCut | WatchDelayed | WatchDoubled | WatchSilent
 Effect = (
-    FaultyAnswer | BrokenConnection | Dropped | CutShort | Delayed | DuplicatedRequest | SwallowedEviction | OfWatches
+    FaultyAnswer | BrokenConnection | Dropped | CutShort | Delayed | DuplicatedRequest | SwallowedEviction | WatchEffect
 )
 
 
@@ -210,14 +210,14 @@ class Fault:
     times: int = 0
     share: float = 1.0
 
-    def fits(self, request: ServedRequest) -> bool:
+    def matches(self, request: ServedRequest) -> bool:
         if self.method and request.method not in self.method.split("|"):
             return False
         if self.watches is not None and self.watches is not request.flag("watch"):
             return False
         return re.search(self.path, request.path) is not None
 
-    def of(self, request: ServedRequest) -> Effect | None:
+    def effect_on(self, request: ServedRequest) -> Effect | None:
         """Return the effect on a matching request."""
         return self.effect(request) if callable(self.effect) else self.effect
 
@@ -225,7 +225,7 @@ class Fault:
 EVICTIONS = r"/eviction$"
 
 
-class _Chosen:
+class _FaultSelector:
     """Selects the effect on each request: the first fault that matches and is due. Mutable and thread-safe.
 
     The random value depends on the ordinal number of the request among those with its method and path, so that requests
@@ -235,40 +235,40 @@ class _Chosen:
     def __init__(self, faults: Sequence[Fault], seed: int = 0) -> None:
         self._faults = tuple(faults)
         self._seed = seed
-        self._fitting = [0] * len(self._faults)
-        self._met = [0] * len(self._faults)
-        self._alike: Counter[tuple[int, str]] = Counter()
+        self._matches = [0] * len(self._faults)
+        self._effects = [0] * len(self._faults)
+        self._requests_by_kind: Counter[tuple[int, str]] = Counter()
         self._lock = Lock()
 
     def effect(self, request: ServedRequest) -> Effect | None:
-        for place, fault in enumerate(self._faults):
-            if fault.fits(request):
-                effect = fault.of(request)
-                if effect is not None and self._due(place, fault, request):
+        for index, fault in enumerate(self._faults):
+            if fault.matches(request):
+                effect = fault.effect_on(request)
+                if effect is not None and self._is_due(index, fault, request):
                     return effect
         return None
 
-    def _due(self, place: int, fault: Fault, request: ServedRequest) -> bool:
+    def _is_due(self, index: int, fault: Fault, request: ServedRequest) -> bool:
         with self._lock:
-            self._fitting[place] += 1
-            if self._fitting[place] <= fault.skip or (fault.times and self._met[place] >= fault.times):
+            self._matches[index] += 1
+            if self._matches[index] <= fault.skip or (fault.times and self._effects[index] >= fault.times):
                 return False
             if fault.share < 1.0:
                 kind = f"{request.method} {request.path}"
-                self._alike[place, kind] += 1
-                if of_text(self._seed, f"{place} {kind} {self._alike[place, kind]}") >= fault.share:
+                self._requests_by_kind[index, kind] += 1
+                if text_fraction(self._seed, f"{index} {kind} {self._requests_by_kind[index, kind]}") >= fault.share:
                     return False
-            self._met[place] += 1
+            self._effects[index] += 1
             return True
 
 
-class Faulty:
+class FaultyHandler:
     """A request handler with faults in front of it."""
 
     def __init__(self, handler: RequestHandler, faults: Sequence[Fault], sleep: Sleep, seed: int = 0) -> None:
         """`sleep` waits real seconds."""
         self._handler = handler
-        self._chosen = _Chosen(faults, seed)
+        self._selector = _FaultSelector(faults, seed)
         self._sleep = sleep
 
     def handle(self, request: ServedRequest) -> Reply:
@@ -278,10 +278,10 @@ class Faulty:
             ConnectionLost
             NoAnswer
         """
-        effect = self._chosen.effect(request)
+        effect = self._selector.effect(request)
         match effect:
             case WatchExpired() | WatchCut() | WatchDelayed() | WatchDoubled() | WatchSilent():
-                return self._watched(request, effect)
+                return self._handle_watch(request, effect)
             case FaultyAnswer(moment=FaultMoment.BEFORE):
                 return effect.reply()
             case BrokenConnection(FaultMoment.BEFORE):
@@ -304,31 +304,31 @@ class Faulty:
             case DuplicatedRequest():
                 return self._handler.handle(request)
             case CutShort() if reply.stream is None and reply.body:
-                return replace(reply, sent=len(reply.body) // 2)
+                return replace(reply, sent_bytes=len(reply.body) // 2)
         return reply
 
-    def _watched(self, request: ServedRequest, effect: OfWatches) -> Reply:
+    def _handle_watch(self, request: ServedRequest, effect: WatchEffect) -> Reply:
         """Handle a watch with a fault; a watch that the server refuses is unchanged."""
-        version = request.word("resourceVersion")
-        if isinstance(effect, WatchExpired) and not effect.after:
-            return Reply(200, stream=iter([too_old(version)]))
+        version = request.parameter("resourceVersion")
+        if isinstance(effect, WatchExpired) and not effect.event_count:
+            return Reply(200, stream=iter([too_old_event(version)]))
         reply = self._handler.handle(request)
         if reply.stream is None:
             return reply
-        return replace(reply, stream=self._changed(effect, reply.stream))
+        return replace(reply, stream=self._with_effect(effect, reply.stream))
 
-    def _changed(self, effect: OfWatches, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    def _with_effect(self, effect: WatchEffect, pieces: Iterator[bytes]) -> Iterator[bytes]:
         match effect:
-            case WatchExpired(after):
-                return expiring(pieces, after)
-            case WatchCut(after):
-                return cut(pieces, after)
+            case WatchExpired(event_count):
+                return expire_after(pieces, event_count)
+            case WatchCut(event_count):
+                return cut_after(pieces, event_count)
             case WatchDelayed(seconds):
-                return delayed(pieces, lambda: self._sleep(seconds))
+                return delay_events(pieces, lambda: self._sleep(seconds))
             case WatchDoubled():
-                return doubled(pieces)
+                return double_events(pieces)
             case WatchSilent():
-                return silent(pieces)
+                return silence_events(pieces)
 
 
 # Error responses of a real server, in its words.
@@ -338,7 +338,7 @@ class Faulty:
 # pkg/api/errors/errors.go; pkg/registry/core/pod/storage/eviction.go. Kubernetes v1.36.
 
 
-SOMEBODY = ADMIN.name
+REFUSED_USER = ADMIN.name
 """The refused user: faults are in front of the API, which knows the real user."""
 
 FLOW_SCHEMA = ("X-Kubernetes-PF-FlowSchema-UID", "5c6a2c2e-3b1d-4a0b-9d53-4f1f6a2f6f10")
@@ -350,50 +350,50 @@ def conflict(name: str = "pod", plural: str = "pods", group: str = "") -> Faulty
     return FaultyAnswer(modified(Resource("", plural, group), name).status)
 
 
-def conflicting(request: ServedRequest) -> FaultyAnswer | None:
+def conflict_for(request: ServedRequest) -> FaultyAnswer | None:
     """409 for the requested object."""
-    said = words_of(request.path)
-    return conflict(said.name, said.plural, said.group) if said is not None and said.name else None
+    parsed_path = parse_path(request.path)
+    return conflict(parsed_path.name, parsed_path.plural, parsed_path.group) if parsed_path is not None and parsed_path.name else None
 
 
-def forbidding(resource: str = "") -> Callable[[ServedRequest], FaultyAnswer | None]:
+def forbidden_for(resource: str = "") -> Callable[[ServedRequest], FaultyAnswer | None]:
     """403 for any request, or only for a resource, with RBAC's message."""
 
     def forbid(request: ServedRequest) -> FaultyAnswer | None:
-        said = words_of(request.path)
-        if said is None:
+        parsed_path = parse_path(request.path)
+        if parsed_path is None:
             path = Action(request.method.lower(), path=request.path)
-            return None if resource else FaultyAnswer(forbidden(SOMEBODY, path))
-        if resource and resource not in (said.plural, f"{said.plural}.{said.group}"):
+            return None if resource else FaultyAnswer(forbidden_status(REFUSED_USER, path))
+        if resource and resource not in (parsed_path.plural, f"{parsed_path.plural}.{parsed_path.group}"):
             return None
-        verb = verb_of(request, said.name)
-        action = Action(verb, said.group, said.plural, said.subresource, said.namespace, said.name)
-        return FaultyAnswer(forbidden(SOMEBODY, action))
+        verb = rbac_verb(request, parsed_path.name)
+        action = Action(verb, parsed_path.group, parsed_path.plural, parsed_path.subresource, parsed_path.namespace, parsed_path.name)
+        return FaultyAnswer(forbidden_status(REFUSED_USER, action))
 
     return forbid
 
 
-def throttled(seconds: int = 1) -> FaultyAnswer:
+def throttled_response(seconds: int = 1) -> FaultyAnswer:
     """429 of priority and fairness: text without Status or cause, and a Retry-After."""
     status = ApiStatus(429, "TooManyRequests", "Too many requests, please try again later.")
     return FaultyAnswer(status, plain=True, headers=(("Retry-After", str(seconds)), FLOW_SCHEMA))
 
 
-def over_budget(budget: str, seconds: int = 0) -> FaultyAnswer:
+def budget_response(budget: str, seconds: int = 0) -> FaultyAnswer:
     """429 of a budget that is used up; with `seconds`: of a budget whose status is behind its spec."""
-    said = "is still being processed by the server." if seconds else "does not allow evicting pods currently"
-    cause = StatusCause("DisruptionBudget", f"The disruption budget {budget} {said}")
+    message = "is still being processed by the server." if seconds else "does not allow evicting pods currently"
+    cause = StatusCause("DisruptionBudget", f"The disruption budget {budget} {message}")
     return FaultyAnswer(
-        ApiStatus(429, "TooManyRequests", WOULD_VIOLATE, Details(causes=(cause,), retry_after_s=seconds))
+        ApiStatus(429, "TooManyRequests", WOULD_VIOLATE, StatusDetails(causes=(cause,), retry_after_s=seconds))
     )
 
 
-def processing(budget: str) -> FaultyAnswer:
+def budget_processing(budget: str) -> FaultyAnswer:
     """429 of a budget that was changed just now, with a Retry-After."""
-    return over_budget(budget, PROCESSING_RETRY_SECONDS)
+    return budget_response(budget, PROCESSING_RETRY_SECONDS)
 
 
-def broken(code: int = 500) -> FaultyAnswer:
+def server_error(code: int = 500) -> FaultyAnswer:
     """500: etcd has no leader, an unstructured error; 503: the server is shutting down."""
     if code == 503:
         return FaultyAnswer(
@@ -402,25 +402,25 @@ def broken(code: int = 500) -> FaultyAnswer:
     return FaultyAnswer(ApiStatus(500, "", "etcdserver: leader changed"))
 
 
-def timed_out(moment: FaultMoment = FaultMoment.AFTER) -> FaultyAnswer:
+def timeout_response(when: FaultMoment = FaultMoment.AFTER) -> FaultyAnswer:
     """504: the request took too long. In most cases it is done all the same."""
     text = "Timeout: request did not complete within requested timeout - context deadline exceeded"
-    return FaultyAnswer(ApiStatus(504, "Timeout", text, Details()), moment)
+    return FaultyAnswer(ApiStatus(504, "Timeout", text, StatusDetails()), when)
 
 
-def denied(webhook: str, why: str) -> FaultyAnswer:
+def webhook_denial(webhook: str, reason: str) -> FaultyAnswer:
     """403 of a validating webhook."""
-    return FaultyAnswer(ApiStatus(403, "Forbidden", f'admission webhook "{webhook}" denied the request: {why}'))
+    return FaultyAnswer(ApiStatus(403, "Forbidden", f'admission webhook "{webhook}" denied the request: {reason}'))
 
 
-def webhook_down(webhook: str) -> FaultyAnswer:
+def webhook_failure(webhook: str) -> FaultyAnswer:
     """500: a required webhook (failurePolicy Fail) does not respond."""
     url = f"https://{webhook.partition('.')[0]}.webhooks.svc:443/?timeout=10s"
-    why = f'failed calling webhook "{webhook}": failed to call webhook: Post "{url}": context deadline exceeded'
-    details = Details(causes=(StatusCause("", why),))
-    return FaultyAnswer(ApiStatus(500, "InternalError", f"Internal error occurred: {why}", details))
+    reason = f'failed calling webhook "{webhook}": failed to call webhook: Post "{url}": context deadline exceeded'
+    details = StatusDetails(causes=(StatusCause("", reason),))
+    return FaultyAnswer(ApiStatus(500, "InternalError", f"Internal error occurred: {reason}", details))
 
 
-def expiring_answer(request: ServedRequest) -> FaultyAnswer | None:
+def expired_list_for(request: ServedRequest) -> FaultyAnswer | None:
     """410: the continue token of a list is too old."""
-    return FaultyAnswer(expired(TOO_OLD_TO_CONTINUE).status) if request.word("continue") else None
+    return FaultyAnswer(expired(TOO_OLD_TO_CONTINUE).status) if request.parameter("continue") else None

@@ -24,8 +24,8 @@ from threading import Lock, Thread
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, bad_request
-from kubectl_eksdoc.kubernetes.guards import AS
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, StatusDetails, bad_request
+from kubectl_eksdoc.kubernetes.guards import TOKEN_PREFIX
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 
 from .requests import (
@@ -37,10 +37,10 @@ from .requests import (
     status_reply,
 )
 
-LONGEST_BODY = 3 * 1024 * 1024
+MAX_BODY_BYTES = 3 * 1024 * 1024
 """Maximum size of a request, as in the API server (MaxRequestBodyBytes)."""
 
-LONGEST_REST = 16 * 1024 * 1024
+MAX_REST_BYTES = 16 * 1024 * 1024
 LINGER_S = 1.0
 """Maximum bytes that are still read from a refused request, and maximum pause between them in seconds."""
 
@@ -59,14 +59,14 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # head and body in one write
     api: RequestHandler
     hosts: frozenset[str]
-    _unread = False
+    _has_unread_body = False
 
     def _handle(self) -> None:
         try:
             reply = self.api.handle(self._request())
         except ApiRefusal as refusal:
             # The rest of the body must not be parsed as the next request.
-            self.close_connection = self._unread = True
+            self.close_connection = self._has_unread_body = True
             reply = status_reply(refusal.status)
         except ConnectionLost:
             # Close without a response, so that the client gets a reset and not an end of file.
@@ -78,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
             # Send nothing until the client closes the connection, or is idle for too long.
             self.close_connection = True
             with contextlib.suppress(OSError):
-                _peeked(self.connection)
+                _peek(self.connection)
             return
         if reply.stream is None:
             self._send(reply)
@@ -95,15 +95,15 @@ class _Handler(BaseHTTPRequestHandler):
         """
         if self.headers.get("Host", "") not in self.hosts or self.headers.get("Origin") is not None:
             text = "this server answers programs on this machine, and no web page"
-            raise ApiRefusal(ApiStatus(403, "Forbidden", text, Details()))
-        path, query = _parts(self.path)
+            raise ApiRefusal(ApiStatus(403, "Forbidden", text, StatusDetails()))
+        path, query = _split_target(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self._body(headers)
-        if path.startswith(AS):
-            token, _, path = path.removeprefix(AS).partition("/")
+        if path.startswith(TOKEN_PREFIX):
+            token, _, path = path.removeprefix(TOKEN_PREFIX).partition("/")
             headers["authorization"] = f"Bearer {token}"
             path = f"/{path}"
-        elif "authorization" not in headers and (token := _of_proxy(headers.get("proxy-authorization", ""))):
+        elif "authorization" not in headers and (token := _proxy_user(headers.get("proxy-authorization", ""))):
             headers["authorization"] = f"Bearer {token}"
         return ServedRequest(self.command, path, query, headers, body)
 
@@ -113,8 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
             raise bad_request("Content-Length is no number")
-        if len(length) > len(str(LONGEST_BODY)) or int(length) > LONGEST_BODY:
-            text = f"Request entity too large: limit is {LONGEST_BODY}"
+        if len(length) > len(str(MAX_BODY_BYTES)) or int(length) > MAX_BODY_BYTES:
+            text = f"Request entity too large: limit is {MAX_BODY_BYTES}"
             raise ApiRefusal(ApiStatus(413, "RequestEntityTooLarge", text))
         body = self.rfile.read(int(length))
         if len(body) < int(length):
@@ -137,8 +137,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(reply.body if reply.sent is None else reply.body[: reply.sent])
-        self.close_connection = self.close_connection or reply.sent is not None
+            self.wfile.write(reply.body if reply.sent_bytes is None else reply.body[: reply.sent_bytes])
+        self.close_connection = self.close_connection or reply.sent_bytes is not None
         self.wfile.flush()
 
     def _stream(self, reply: Reply, pieces: Iterator[bytes]) -> None:
@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
                 if piece:
                     self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
                     self.wfile.flush()
-                elif self._left():
+                elif self._client_closed():
                     self.close_connection = True
                     return
         except ConnectionLost:
@@ -166,11 +166,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
             self.wfile.flush()
 
-    def _left(self) -> bool:
+    def _client_closed(self) -> bool:
         """Whether the client has closed the connection. It cannot be noticed otherwise while nothing is sent."""
         self.connection.settimeout(0.0)
         try:
-            return not _peeked(self.connection)
+            return not _peek(self.connection)
         except BlockingIOError:
             return False
         finally:
@@ -178,39 +178,39 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer invalid HTTP, or an unsupported method, with a Status like all other errors."""
-        known = 405 if code == 501 else code
-        self.close_connection = self._unread = True
-        self._send(status_reply(ApiStatus(known, _REASONS.get(known, ""), message or "", Details())))
+        status_code = 405 if code == 501 else code
+        self.close_connection = self._has_unread_body = True
+        self._send(status_reply(ApiStatus(status_code, _REASONS.get(status_code, ""), message or "", StatusDetails())))
 
     def finish(self) -> None:
         """Close in two steps: closing a connection while the client still sends would reset it, and lose the response.
         So the response is ended first, then the rest of the request is read."""
         super().finish()
-        if not self._unread:
+        if not self._has_unread_body:
             return
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
             self.connection.settimeout(LINGER_S)
-            left = LONGEST_REST
-            while left > 0 and (piece := self.connection.recv(65536)):
-                left -= len(piece)
+            remaining_bytes = MAX_REST_BYTES
+            while remaining_bytes > 0 and (piece := self.connection.recv(65536)):
+                remaining_bytes -= len(piece)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: stderr belongs to the command."""
 
 
-def _of_proxy(given: str) -> str:
+def _proxy_user(header: str) -> str:
     """Return the user of basic credentials (RFC 7617), "" without any."""
-    scheme, _, word = given.partition(" ")
+    scheme, _, credentials = header.partition(" ")
     if scheme.lower() != "basic":
         return ""
     try:
-        return b64decode(word, validate=True).decode().partition(":")[0]
+        return b64decode(credentials, validate=True).decode().partition(":")[0]
     except (binascii.Error, UnicodeDecodeError):
         return ""
 
 
-def _parts(target: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
+def _split_target(target: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
     """Return path and query of a request line.
 
     Raises:
@@ -226,7 +226,7 @@ def _parts(target: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
     return unquote(parts.path), query
 
 
-def _peeked(connection: socket.socket) -> bytes:
+def _peek(connection: socket.socket) -> bytes:
     """Return received bytes without consuming them; for TLS the encrypted bytes, because decrypted ones cannot be
     peeked."""
     return socket.socket.recv(connection, 1, socket.MSG_PEEK)
@@ -237,11 +237,11 @@ def _peeked(connection: socket.socket) -> bytes:
 
 LOOPBACK = "127.0.0.1"
 
-SILENCE_S = 120.0
+IDLE_TIMEOUT_S = 120.0
 """A client that sends or receives nothing for this long loses its connection."""
 
 
-class _Ended(Exception):
+class _ServerStopped(Exception):
     """A server's loop has ended."""
 
 
@@ -253,7 +253,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
     allow_reuse_address = False
     request_queue_size = 128
 
-    def __init__(self, api: RequestHandler, port: int = 0, silence_s: float = SILENCE_S) -> None:
+    def __init__(self, api: RequestHandler, port: int = 0, silence_s: float = IDLE_TIMEOUT_S) -> None:
         """Port 0: any free one. Raises OSError: it is in use."""
         self.errors: deque[Exception] = deque(maxlen=10)
         self._lock = Lock()
@@ -273,7 +273,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
 
     def url(self, token: str = "") -> str:
         """With a `token` in it all requests are made as its user."""
-        return f"http://{LOOPBACK}:{self.port}" + (AS + token if token else "")
+        return f"http://{LOOPBACK}:{self.port}" + (TOKEN_PREFIX + token if token else "")
 
     def process_request(self, request: Any, client_address: Any) -> None:
         thread = Thread(target=self._serve, args=(request, client_address), daemon=True, name=f"to {client_address}")
@@ -286,7 +286,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def serve_forever(self, poll_interval: float = 0.5) -> None:
-        with contextlib.suppress(_Ended):
+        with contextlib.suppress(_ServerStopped):
             super().serve_forever(poll_interval)
 
     def shutdown(self) -> None:
@@ -303,17 +303,17 @@ class SimulatedApiServer(ThreadingHTTPServer):
     def service_actions(self) -> None:
         """Called after each connection."""
         if self._ending:
-            raise _Ended
+            raise _ServerStopped
 
     def server_close(self) -> None:
         """Close all connections and watches."""
         super().server_close()
         with self._lock:
-            left = dict(self._open)
-        for connection in left:
+            connections = dict(self._open)
+        for connection in connections:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-        for thread in left.values():
+        for thread in connections.values():
             thread.join()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -334,7 +334,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving(api: RequestHandler, port: int = 0, silence_s: float = SILENCE_S) -> Iterator[SimulatedApiServer]:
+def serving(api: RequestHandler, port: int = 0, silence_s: float = IDLE_TIMEOUT_S) -> Iterator[SimulatedApiServer]:
     """Run a server in its own thread until the block ends."""
     with SimulatedApiServer(api, port, silence_s) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -358,19 +358,19 @@ class TimeDriver(Protocol):
         """Return the real duration of a virtual one."""
 
 
-class Scaled:
+class ScaledTime:
     """Real time, `speed` times as fast. `monotonic` returns seconds that never decrease."""
 
     def __init__(self, monotonic: Callable[[], float], speed: float = 1.0) -> None:
         self._monotonic = monotonic
         self._speed = speed
-        self._begun: tuple[float, float] | None = None
+        self._start: tuple[float, float] | None = None
 
     def advance(self, agenda: VirtualTime) -> None:
         now = self._monotonic()
-        if self._begun is None:
-            self._begun = now, agenda.seconds
-        since, seconds = self._begun
+        if self._start is None:
+            self._start = now, agenda.seconds
+        since, seconds = self._start
         agenda.run_until(seconds + (now - since) * self._speed)
 
     def real_s(self, virtual_s: float) -> float:

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from kubectl_eksdoc.kubernetes.api.resources import bad_request
-from kubectl_eksdoc.kubernetes.api.workload_validation import Problem
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.kubernetes.api.workload_validation import FieldProblem
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.kinds import Resource
 
-from .bodies import unfit
+from .bodies import validation_refusal
 from .requests import Reply, ServedRequest
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -26,29 +26,29 @@ _NO_IMAGE = {
 }
 
 
-Printing = Callable[[Doc, str], str | None]
+LogSource = Callable[[Doc, str], str | None]
 """Returns the log of a pod's container by name; None if unknown."""
 
 
-Aged = Callable[[Doc, str], "Sequence[tuple[float, str]] | None"]
+AgedLogSource = Callable[[Doc, str], "Sequence[tuple[float, str]] | None"]
 """The same by line, each with its age in seconds, the oldest first."""
 
 
-def nobody_knows(pod: Doc, container: str) -> str | None:
+def no_log(pod: Doc, container: str) -> str | None:
     """The default: no log."""
     return None
 
 
-def first_of(*printings: Printing) -> Printing:
+def first_known(*sources: LogSource) -> LogSource:
     """Return a function with the first known log of these."""
 
-    def printing(pod: Doc, container: str) -> str | None:
-        return next((text for each in printings if (text := each(pod, container)) is not None), None)
+    def first_log(pod: Doc, container: str) -> str | None:
+        return next((text for each in sources if (text := each(pod, container)) is not None), None)
 
-    return printing
+    return first_log
 
 
-def nobody_knows_when(pod: Doc, container: str) -> Sequence[tuple[float, str]] | None:
+def no_aged_log(pod: Doc, container: str) -> Sequence[tuple[float, str]] | None:
     """The default: no log with ages."""
     return None
 
@@ -57,14 +57,14 @@ class PodLogs:
     """Mutable: the creator of the cluster stores logs of containers, or passes `printing` to compute them, or `aged` if
     ages matter; all other lines have the current time."""
 
-    def __init__(self, printing: Printing = nobody_knows, aged: Aged = nobody_knows_when) -> None:
-        self._held: dict[tuple[str, str, str, bool], str] = {}
+    def __init__(self, printing: LogSource = no_log, aged: AgedLogSource = no_aged_log) -> None:
+        self._stored: dict[tuple[str, str, str, bool], str] = {}
         self._printing = printing
         self._aged = aged
 
-    def put(self, namespace: str, pod: str, container: str, text: str, previous: bool = False) -> None:
+    def store(self, namespace: str, pod: str, container: str, text: str, previous: bool = False) -> None:
         """Store all that the container has printed; `previous`: the log of the terminated container before it."""
-        self._held[namespace, pod, container, previous] = text
+        self._stored[namespace, pod, container, previous] = text
 
     def answer(self, pod: Doc, container: str, request: ServedRequest) -> Reply:
         """Answer a log request.
@@ -72,61 +72,61 @@ class PodLogs:
         Raises:
             ApiRefusal: 400, there is no log; 422, an option is invalid.
         """
-        tail, limit = _number(request, "tailLines", 0), _number(request, "limitBytes", 1)
-        since = _number(request, "sinceSeconds", 1)
-        if not at(pod, "spec", "nodeName"):
+        tail, limit = _number_option(request, "tailLines", 0), _number_option(request, "limitBytes", 1)
+        since = _number_option(request, "sinceSeconds", 1)
+        if not nested_field(pod, "spec", "nodeName"):
             return Reply(204, content_type="")
         meta, previous = pod["metadata"], request.flag("previous")
-        ended = _ended(pod, container, previous)
-        where = str(meta.get("namespace") or ""), str(meta["name"]), container
-        text = self._held.get((*where, ended))
-        aged = self._aged(pod, container) if text is None and not ended else None
+        is_terminated = _is_terminated_log(pod, container, previous)
+        pod_key = str(meta.get("namespace") or ""), str(meta["name"]), container
+        text = self._stored.get((*pod_key, is_terminated))
+        aged = self._aged(pod, container) if text is None and not is_terminated else None
         if aged is not None:
             text = "".join(line for age, line in aged if since is None or age <= since)
         if text is None:
             text = self._printing(pod, container)
         if text is None:
-            text = f"{at(pod, 'status', 'startTime') or ''} {container} started\n"
+            text = f"{nested_field(pod, 'status', 'startTime') or ''} {container} started\n"
         lines = _LINE.findall(text)
-        kept = lines if tail is None else lines[len(lines) - min(tail, len(lines)) :]
-        return Reply(200, "".join(kept).encode()[:limit], "text/plain")
+        selected = lines if tail is None else lines[len(lines) - min(tail, len(lines)) :]
+        return Reply(200, "".join(selected).encode()[:limit], "text/plain")
 
 
-def _number(request: ServedRequest, name: str, least: int) -> int | None:
-    given = request.word(name)
-    if not given:
+def _number_option(request: ServedRequest, name: str, minimum: int) -> int | None:
+    option_text = request.parameter(name)
+    if not option_text:
         return None
     try:
-        number = int(given)
+        number = int(option_text)
     except ValueError as error:
-        raise bad_request(f'strconv.ParseInt: parsing "{given}": invalid syntax') from error
-    if number < least:
-        why = f"must be greater than or equal to {least}" if not least else f"must be greater than {least - 1}"
-        raise unfit(_OPTIONS, "", [Problem(name, number, why)])
+        raise bad_request(f'strconv.ParseInt: parsing "{option_text}": invalid syntax') from error
+    if number < minimum:
+        reason = f"must be greater than or equal to {minimum}" if not minimum else f"must be greater than {minimum - 1}"
+        raise validation_refusal(_OPTIONS, "", [FieldProblem(name, number, reason)])
     return number
 
 
-def _ended(pod: Doc, container: str, previous: bool) -> bool:
+def _is_terminated_log(pod: Doc, container: str, previous: bool) -> bool:
     """Whether the log of a terminated container is returned: as requested, or because the next one waits for its start.
 
     Raises:
         ApiRefusal: 400, there is none.
     """
     status, name = _status(pod, container), pod["metadata"]["name"]
-    ended = bool(at(status, "lastState", "terminated"))
-    waiting = at(status, "state", "waiting")
+    ended = bool(nested_field(status, "lastState", "terminated"))
+    waiting = nested_field(status, "state", "waiting")
     if previous and not ended:
         raise bad_request(f'previous terminated container "{container}" in pod "{name}" not found')
     if isinstance(waiting, Mapping) and not ended:
         reason = str(waiting.get("reason") or "")
-        said = _NO_IMAGE.get(reason, reason)
-        raise bad_request(f'container "{container}" in pod "{name}" is waiting to start: {said}')
+        message = _NO_IMAGE.get(reason, reason)
+        raise bad_request(f'container "{container}" in pod "{name}" is waiting to start: {message}')
     return previous or (isinstance(waiting, Mapping) and ended)
 
 
 def _status(pod: Doc, container: str) -> Doc:
     for kind in _STATUSES:
-        for each in at(pod, "status", kind) or ():
+        for each in nested_field(pod, "status", kind) or ():
             if each.get("name") == container:
                 return dict(each)
     return {}

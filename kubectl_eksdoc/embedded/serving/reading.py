@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, StatusCause, bad_request, expired
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, StatusDetails, StatusCause, bad_request, expired
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.selectors import InvalidSelector, Selector, parse
-from kubectl_eksdoc.simulator.store import ResourceVersionExpired, Store, StoredItem, path_of
+from kubectl_eksdoc.simulator.store import ResourceVersionExpired, Store, StoredItem, key_path
 
 from .requests import ServedRequest, ServedTarget
 
@@ -55,8 +55,8 @@ def decode(text: str) -> _Token:
     """
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
-        said = json.loads(raw)
-        version, start, form = said.get("rv"), said.get("start"), said.get("v")
+        fields = json.loads(raw)
+        version, start, form = fields.get("rv"), fields.get("start"), fields.get("v")
     except (ValueError, AttributeError, binascii.Error) as error:
         raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
     if form != _FORMAT or not isinstance(version, int) or not isinstance(start, str) or version == 0:
@@ -114,22 +114,22 @@ class FieldSelection:
     other: tuple[tuple[tuple[str, ...], str], ...] = ()
 
     @property
-    def everything(self) -> bool:
+    def is_unrestricted(self) -> bool:
         return self.labels is None and not self.equal and not self.other
 
-    def named(self, name: str) -> FieldSelection:
+    def with_name(self, name: str) -> FieldSelection:
         """Restrict the selection to one name."""
         return replace(self, equal=(*self.equal, (_NAMES["metadata.name"], name)))
 
-    def takes(self, doc: Doc) -> bool:
-        if self.labels is not None and not self.labels.matches(at(doc, "metadata", "labels") or {}):
+    def matches(self, doc: Doc) -> bool:
+        if self.labels is not None and not self.labels.matches(nested_field(doc, "metadata", "labels") or {}):
             return False
-        return all(_text(at(doc, *path)) == value for path, value in self.equal) and all(
-            _text(at(doc, *path)) != value for path, value in self.other
+        return all(_text(nested_field(doc, *path)) == value for path, value in self.equal) and all(
+            _text(nested_field(doc, *path)) != value for path, value in self.other
         )
 
 
-def chosen(resource: str, labels: str, fields: str, known: Callable[[str], bool] | None = None) -> FieldSelection:
+def parse_selection(resource: str, labels: str, fields: str, is_known_field: Callable[[str], bool] | None = None) -> FieldSelection:
     """Parse the two query parameters for a resource; `is_known_field` says which other fields are selectable.
 
     Raises:
@@ -138,15 +138,15 @@ def chosen(resource: str, labels: str, fields: str, known: Callable[[str], bool]
     try:
         selector = parse(labels) if labels.strip() else None
     except InvalidSelector as error:
-        raise bad_request(error.servers) from error
+        raise bad_request(error.server_message) from error
     equal: list[tuple[tuple[str, ...], str]] = []
     other: list[tuple[tuple[str, ...], str]] = []
     for term in filter(None, fields.split(",")):
-        found = _TERM.fullmatch(term)
-        if found is None:
+        match = _TERM.fullmatch(term)
+        if match is None:
             raise bad_request(f"invalid selector: '{fields}'; can't understand '{term}'")
-        field, operator, value = found.groups()
-        if field not in _NAMES and field not in _FIELDS.get(resource, ()) and not (known and known(field)):
+        field, operator, value = match.groups()
+        if field not in _NAMES and field not in _FIELDS.get(resource, ()) and not (is_known_field and is_known_field(field)):
             raise bad_request(f"field label not supported: {field}")
         (other if operator == "!=" else equal).append((tuple(field.split(".")), value))
     return FieldSelection(selector, tuple(equal), tuple(other))
@@ -167,7 +167,7 @@ TOO_OLD_TO_CONTINUE = (
 
 
 _NUMBER = re.compile(r"[0-9]{1,19}")
-_LARGEST = (1 << 63) - 1
+_MAX_INT64 = (1 << 63) - 1
 
 
 class TooOldToContinue(Exception):
@@ -189,110 +189,110 @@ class _Page:
 
     @property
     def metadata(self) -> Doc:
-        made: Doc = {"resourceVersion": str(self.version)}
+        list_metadata: Doc = {"resourceVersion": str(self.version)}
         if self.token:
-            made["continue"] = self.token
+            list_metadata["continue"] = self.token
             if self.remaining is not None:
-                made["remainingItemCount"] = self.remaining
-        return made
+                list_metadata["remainingItemCount"] = self.remaining
+        return list_metadata
 
 
-def choice_of(request: ServedRequest, target: ServedTarget) -> FieldSelection:
+def requested_selection(request: ServedRequest, target: ServedTarget) -> FieldSelection:
     """Return the selection of a request.
 
     Raises:
         ApiRefusal: 400, a selector cannot be parsed.
     """
-    choice = chosen(target.resource, request.word("labelSelector"), request.word("fieldSelector"))
-    return choice.named(target.name) if target.name else choice
+    selection = parse_selection(target.resource, request.parameter("labelSelector"), request.parameter("fieldSelector"))
+    return selection.with_name(target.name) if target.name else selection
 
 
-def page_of(store: Store, request: ServedRequest, target: ServedTarget) -> _Page:
+def requested_page(store: Store, request: ServedRequest, target: ServedTarget) -> _Page:
     """Return the requested page.
 
     Raises:
         ApiRefusal: 400, 410 and 504.
         TooOldToContinue: 410.
     """
-    choice, limit = choice_of(request, target), number(request, "limit")
-    asked = number(request, "resourceVersion")
-    token = decode(request.word("continue")) if request.word("continue") else None
+    choice, limit = requested_selection(request, target), number_parameter(request, "limit")
+    requested_version = number_parameter(request, "resourceVersion")
+    token = decode(request.parameter("continue")) if request.parameter("continue") else None
     version = store.version
     if token is not None and token.version != ANY_VERSION:
         version = token.version
-    elif request.word("resourceVersionMatch") == "Exact":
-        version = asked
-    elif asked > store.version:
-        raise _too_large(asked, store.version)
-    items = _as_of(store, target, version, token)
-    taken, left = _taken(items, choice, limit)
-    if not left:
-        return _Page(tuple(taken), version)
-    following = _Token(version, path_of(taken[-1].key).removeprefix(_listed(target)))
-    return _Page(tuple(taken), version, encode(following), left if choice.everything else None)
+    elif request.parameter("resourceVersionMatch") == "Exact":
+        version = requested_version
+    elif requested_version > store.version:
+        raise _too_large(requested_version, store.version)
+    items = _items_at_version(store, target, version, token)
+    selected, remaining = _select_page(items, choice, limit)
+    if not remaining:
+        return _Page(tuple(selected), version)
+    next_token = _Token(version, key_path(selected[-1].key).removeprefix(_list_prefix(target)))
+    return _Page(tuple(selected), version, encode(next_token), remaining if choice.is_unrestricted else None)
 
 
-def _taken(items: Iterable[StoredItem], choice: FieldSelection, limit: int) -> tuple[list[StoredItem], int]:
+def _select_page(items: Iterable[StoredItem], choice: FieldSelection, limit: int) -> tuple[list[StoredItem], int]:
     """Return the first `limit` selected items (0: all), and the number of remaining items."""
     items = list(items)
     if not limit:
-        return [item for item in items if choice.takes(item.doc)], 0
-    taken: list[StoredItem] = []
-    for seen, item in enumerate(items):
-        if len(taken) == limit:
-            rest = items[seen:]
-            return taken, len(rest) if choice.everything or any(choice.takes(each.doc) for each in rest) else 0
-        if choice.takes(item.doc):
-            taken.append(item)
-    return taken, 0
+        return [item for item in items if choice.matches(item.doc)], 0
+    selected: list[StoredItem] = []
+    for index, item in enumerate(items):
+        if len(selected) == limit:
+            remaining = items[index:]
+            return selected, len(remaining) if choice.is_unrestricted or any(choice.matches(each.doc) for each in remaining) else 0
+        if choice.matches(item.doc):
+            selected.append(item)
+    return selected, 0
 
 
-def _as_of(store: Store, target: ServedTarget, version: int, token: _Token | None) -> list[StoredItem]:
-    namespace = _namespace(target)
+def _items_at_version(store: Store, target: ServedTarget, version: int, token: _Token | None) -> list[StoredItem]:
+    namespace = _list_namespace(target)
     if version > store.version:
         raise _too_large(version, store.version)
-    after = _listed(target) + token.start if token is not None else ""
+    after_path = _list_prefix(target) + token.start if token is not None else ""
     if version == store.version:
-        return list(store.list(target.resource, namespace, after))
+        return list(store.list(target.resource, namespace, after_path))
     try:
-        found = store.as_of(target.resource, version).values()
+        items = store.items_as_of(target.resource, version).values()
     except ResourceVersionExpired as error:
         if token is None:
             raise expired("The resourceVersion for the provided list is too old.") from error
         raise TooOldToContinue(encode(_Token(ANY_VERSION, token.start), rooted=False)) from error
-    there = {path_of(item.key): item for item in found if not namespace or item.key[0] == namespace}
-    return [there[path] for path in sorted(there) if path > after]
+    items_by_path = {key_path(item.key): item for item in items if not namespace or item.key[0] == namespace}
+    return [items_by_path[path] for path in sorted(items_by_path) if path > after_path]
 
 
-def _namespace(target: ServedTarget) -> str:
+def _list_namespace(target: ServedTarget) -> str:
     """Return the namespace of a list, "" for all."""
     return target.namespace if target.served.namespaced else ""
 
 
-def _listed(target: ServedTarget) -> str:
+def _list_prefix(target: ServedTarget) -> str:
     """Return the common prefix of all paths in a list."""
     if target.served.namespaced and not target.namespace:
         return ""
-    return f"{_namespace(target)}/"
+    return f"{_list_namespace(target)}/"
 
 
 def _too_large(version: int, current: int) -> ApiRefusal:
     """Refuse a version that does not exist yet (apiserver pkg/storage/errors.go, NewTooLargeResourceVersionError)."""
     text = f"Timeout: Too large resource version: {version}, current: {current}"
     cause = StatusCause("ResourceVersionTooLarge", "Too large resource version")
-    return ApiRefusal(ApiStatus(504, "Timeout", text, Details(causes=(cause,), retry_after_s=1)))
+    return ApiRefusal(ApiStatus(504, "Timeout", text, StatusDetails(causes=(cause,), retry_after_s=1)))
 
 
-def number(request: ServedRequest, name: str) -> int:
+def number_parameter(request: ServedRequest, name: str) -> int:
     """Return a numeric query parameter; 0 without one.
 
     Raises:
         ApiRefusal: 400, it is not a number, or does not fit Go's int64.
     """
-    word = request.word(name)
+    word = request.parameter(name)
     if not word:
         return 0
-    found = int(word) if _NUMBER.fullmatch(word) else _LARGEST + 1
-    if not 0 <= found <= _LARGEST:
-        raise bad_request(f'{name}: Invalid value: "{word}": it must be a number from 0 to {_LARGEST}')
-    return found
+    value = int(word) if _NUMBER.fullmatch(word) else _MAX_INT64 + 1
+    if not 0 <= value <= _MAX_INT64:
+        raise bad_request(f'{name}: Invalid value: "{word}": it must be a number from 0 to {_MAX_INT64}')
+    return value

@@ -11,14 +11,14 @@ from dataclasses import field
 from typing import Protocol
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, Details, Served, StatusCause, invalid
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, StatusDetails, ServedResource, StatusCause, invalid
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import encode
 
 from ..catalogue import Catalogue
 
-EVERYTHING = "*"
+WILDCARD = "*"
 
 
 @frozen
@@ -29,19 +29,19 @@ class RbacRule:
     """
 
     verbs: tuple[str, ...]
-    resources: tuple[str, ...] = (EVERYTHING,)
-    groups: tuple[str, ...] = (EVERYTHING,)
+    resources: tuple[str, ...] = (WILDCARD,)
+    groups: tuple[str, ...] = (WILDCARD,)
     namespaces: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()  # non-resource URLs, as ``/metrics``
 
     def allows(self, action: Action) -> bool:
-        if not _one_of(action.verb, self.verbs):
+        if not _matches_any(action.verb, self.verbs):
             return False
         if action.path:
-            return any(_covers(path, action.path) for path in self.paths)
+            return any(_matches_path(path, action.path) for path in self.paths)
         named = action.resource if not action.subresource else f"{action.resource}/{action.subresource}"
-        here = not self.namespaces or action.namespace in self.namespaces
-        return here and _one_of(named, self.resources) and _one_of(action.group, self.groups)
+        is_in_scope = not self.namespaces or action.namespace in self.namespaces
+        return is_in_scope and _matches_any(named, self.resources) and _matches_any(action.group, self.groups)
 
 
 @frozen
@@ -66,8 +66,8 @@ class ServedUser:
         return any(rule.allows(action) for rule in self.rules)
 
 
-READING = ("get", "list", "watch")
-_ASK_ABOUT_ONESELF = (
+READ_VERBS = ("get", "list", "watch")
+_SELF_REVIEWS = (
     RbacRule(("create",), ("selfsubjectaccessreviews", "selfsubjectrulesreviews"), ("authorization.k8s.io",)),
     RbacRule(("create",), ("selfsubjectreviews",), ("authentication.k8s.io",)),
 )
@@ -80,13 +80,13 @@ _OPEN_PATHS = RbacRule(
 )
 """Permissions of `system:basic-user` and `system:discovery` for every authenticated user."""
 
-ADMIN = ServedUser("admin", (RbacRule((EVERYTHING,), paths=(EVERYTHING,)),))
-VIEWER = ServedUser("viewer", (RbacRule(READING, paths=(EVERYTHING,)), *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
+ADMIN = ServedUser("admin", (RbacRule((WILDCARD,), paths=(WILDCARD,)),))
+VIEWER = ServedUser("viewer", (RbacRule(READ_VERBS, paths=(WILDCARD,)), *_SELF_REVIEWS, _OPEN_PATHS))
 
 
 def restricted(name: str, rules: Iterable[RbacRule]) -> ServedUser:
     """Return a user with these rules and those of every authenticated user."""
-    return ServedUser(name, (*rules, *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
+    return ServedUser(name, (*rules, *_SELF_REVIEWS, _OPEN_PATHS))
 
 
 @frozen
@@ -102,51 +102,51 @@ class TokenUsers:
             ApiRefusal: 401, the token is unknown; 403, the user may not impersonate.
         """
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        found = self._known(token.strip()) if scheme.lower() == "bearer" else None
-        if found is None:
+        token_user = self._user_of_token(token.strip()) if scheme.lower() == "bearer" else None
+        if token_user is None:
             raise ApiRefusal(ApiStatus(401, "Unauthorized", "Unauthorized"))
         named = headers.get("impersonate-user", "")
         if not named:
-            return found
-        check(found, Action("impersonate", resource="users", name=named))
+            return token_user
+        check_permission(token_user, Action("impersonate", resource="users", name=named))
         return next((each for each in self.users.values() if each.name == named), restricted(named, ()))
 
-    def _known(self, token: str) -> ServedUser | None:
+    def _user_of_token(self, token: str) -> ServedUser | None:
         """Compare in constant time, which reveals nothing about existing tokens."""
-        given = token.encode()
-        return next((user for each, user in self.users.items() if hmac.compare_digest(each.encode(), given)), None)
+        token_bytes = token.encode()
+        return next((user for each, user in self.users.items() if hmac.compare_digest(each.encode(), token_bytes)), None)
 
 
-def check(user: ServedUser, action: Action) -> None:
+def check_permission(user: ServedUser, action: Action) -> None:
     """Check that the user may do the action.
 
     Raises:
         ApiRefusal: 403, in the server's words.
     """
     if not user.may(action):
-        raise ApiRefusal(forbidden(user.name, action))
+        raise ApiRefusal(forbidden_status(user.name, action))
 
 
-def forbidden(user: str, action: Action) -> ApiStatus:
+def forbidden_status(user: str, action: Action) -> ApiStatus:
     """Return the Status of a forbidden action."""
     if action.path:
         text = f'forbidden: User "{user}" cannot {action.verb} path "{action.path}"'
-        return ApiStatus(403, "Forbidden", text, Details())
+        return ApiStatus(403, "Forbidden", text, StatusDetails())
     full = f"{action.resource}.{action.group}" if action.group else action.resource
     subject = f'{full} "{action.name}"' if action.name else full
     named = f"{action.resource}/{action.subresource}" if action.subresource else action.resource
-    where = f'in the namespace "{action.namespace}"' if action.namespace else "at the cluster scope"
-    text = f'User "{user}" cannot {action.verb} resource "{named}" in API group "{action.group}" {where}'
-    details = Details(action.name, action.group, action.resource)
+    scope_text = f'in the namespace "{action.namespace}"' if action.namespace else "at the cluster scope"
+    text = f'User "{user}" cannot {action.verb} resource "{named}" in API group "{action.group}" {scope_text}'
+    details = StatusDetails(action.name, action.group, action.resource)
     return ApiStatus(403, "Forbidden", f"{subject} is forbidden: {text}", details)
 
 
-def _one_of(word: str, words: tuple[str, ...]) -> bool:
-    return EVERYTHING in words or word in words
+def _matches_any(word: str, allowed: tuple[str, ...]) -> bool:
+    return WILDCARD in allowed or word in allowed
 
 
-def _covers(path: str, asked: str) -> bool:
-    return path == asked or (path.endswith(EVERYTHING) and asked.startswith(path[:-1]))
+def _matches_path(path: str, requested: str) -> bool:
+    return path == requested or (path.endswith(WILDCARD) and requested.startswith(path[:-1]))
 
 
 # A user who creates a role must have its permissions already, in the same scope, or the verb escalate.
@@ -159,30 +159,30 @@ GROUP = "rbac.authorization.k8s.io"
 ROLES = (f"roles.{GROUP}", f"clusterroles.{GROUP}")
 
 
-def check_granting(user: ServedUser, plural: str, namespace: str, role: Doc) -> None:
+def check_escalation(user: ServedUser, plural: str, namespace: str, role: Doc) -> None:
     """`plural`: of roles or of cluster roles.
 
     Raises:
         ApiRefusal: 403, in the server's words, with the rules that the user does not have.
     """
-    if _has(user, Action("escalate", GROUP, plural, namespace=namespace)):
+    if _has_permission(user, Action("escalate", GROUP, plural, namespace=namespace)):
         return
-    lacking = [text for text, action in _granted(role, namespace) if not _has(user, action)]
-    if not lacking:
+    missing = [text for text, action in _granted_actions(role, namespace) if not _has_permission(user, action)]
+    if not missing:
         return
     name = str((role.get("metadata") or {}).get("name", ""))
-    asks = f'user "{user.name}" (groups=["system:authenticated"])'
-    text = f"{asks} is attempting to grant RBAC permissions not currently held:\n" + "\n".join(lacking)
-    said = f'{plural}.{GROUP} "{name}" is forbidden: {text}'
-    raise ApiRefusal(ApiStatus(403, "Forbidden", said, Details(name, GROUP, plural)))
+    user_text = f'user "{user.name}" (groups=["system:authenticated"])'
+    text = f"{user_text} is attempting to grant RBAC permissions not currently held:\n" + "\n".join(missing)
+    message = f'{plural}.{GROUP} "{name}" is forbidden: {text}'
+    raise ApiRefusal(ApiStatus(403, "Forbidden", message, StatusDetails(name, GROUP, plural)))
 
 
-def _has(user: ServedUser, action: Action) -> bool:
+def _has_permission(user: ServedUser, action: Action) -> bool:
     """Check without `may`, which tests override to record requests: this is not a request."""
     return any(rule.allows(action) for rule in user.rules)
 
 
-def _granted(role: Doc, namespace: str) -> Iterator[tuple[str, Action]]:
+def _granted_actions(role: Doc, namespace: str) -> Iterator[tuple[str, Action]]:
     """Yield each permission by itself, in the server's notation, and the action that it allows."""
     for rule in role.get("rules") or ():
         for verb in rule.get("verbs") or ():
@@ -195,9 +195,9 @@ def _granted(role: Doc, namespace: str) -> Iterator[tuple[str, Action]]:
                     yield text, Action(verb, group, resource, subresource, namespace)
 
 
-def _quoted(words: Sequence[str]) -> str:
+def _quoted(values: Sequence[str]) -> str:
     """Return a slice in the notation of Go's %q."""
-    return "[" + " ".join(f'"{word}"' for word in words) + "]"
+    return "[" + " ".join(f'"{word}"' for word in values) + "]"
 
 
 # Reviews of permissions and of the user, answered at once and not stored.
@@ -205,55 +205,55 @@ def _quoted(words: Sequence[str]) -> str:
 # Source: pkg/registry/authorization/{selfsubjectaccessreview,selfsubjectrulesreview}, authentication/selfsubjectreview.
 
 
-def _access(doc: Doc, user: ServedUser) -> Doc:
+def _access_review(doc: Doc, user: ServedUser) -> Doc:
     """Return a SelfSubjectAccessReview with its answer."""
-    asked = at(doc, "spec", "resourceAttributes")
-    path = at(doc, "spec", "nonResourceAttributes")
-    if bool(asked) == bool(path):
+    resource_attributes = nested_field(doc, "spec", "resourceAttributes")
+    path = nested_field(doc, "spec", "nonResourceAttributes")
+    if bool(resource_attributes) == bool(path):
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        found = StatusCause("FieldValueInvalid", f"Invalid value: {text}", "spec")
-        raise invalid(Resource("SelfSubjectAccessReview", "", "authorization.k8s.io"), "", (found,))
+        cause = StatusCause("FieldValueInvalid", f"Invalid value: {text}", "spec")
+        raise invalid(Resource("SelfSubjectAccessReview", "", "authorization.k8s.io"), "", (cause,))
     action = Action(
-        verb=_word(asked, "verb") or _word(path, "verb"),
-        group=_word(asked, "group"),
-        resource=_word(asked, "resource"),
-        subresource=_word(asked, "subresource"),
-        namespace=_word(asked, "namespace"),
-        name=_word(asked, "name"),
-        path=_word(path, "path"),
+        verb=_text_field(resource_attributes, "verb") or _text_field(path, "verb"),
+        group=_text_field(resource_attributes, "group"),
+        resource=_text_field(resource_attributes, "resource"),
+        subresource=_text_field(resource_attributes, "subresource"),
+        namespace=_text_field(resource_attributes, "namespace"),
+        name=_text_field(resource_attributes, "name"),
+        path=_text_field(path, "path"),
     )
     return with_value(doc, ("status",), {"allowed": user.may(action)})
 
 
-def _rules(doc: Doc, user: ServedUser) -> Doc:
+def _rules_review(doc: Doc, user: ServedUser) -> Doc:
     """Return a SelfSubjectRulesReview: the rules of one namespace."""
-    namespace = _word(at(doc, "spec"), "namespace")
-    here = [rule for rule in user.rules if not rule.namespaces or namespace in rule.namespaces]
+    namespace = _text_field(nested_field(doc, "spec"), "namespace")
+    applicable = [rule for rule in user.rules if not rule.namespaces or namespace in rule.namespaces]
     resources = [
         {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
-        for rule in here
+        for rule in applicable
         if rule.resources
     ]
-    paths = [{"verbs": list(rule.verbs), "nonResourceURLs": list(rule.paths)} for rule in here if rule.paths]
-    said = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
-    return with_value(doc, ("status",), said)
+    paths = [{"verbs": list(rule.verbs), "nonResourceURLs": list(rule.paths)} for rule in applicable if rule.paths]
+    status = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
+    return with_value(doc, ("status",), status)
 
 
-def _self(doc: Doc, user: ServedUser) -> Doc:
+def _self_review(doc: Doc, user: ServedUser) -> Doc:
     """Return a SelfSubjectReview: `kubectl auth whoami`."""
-    said = {"userInfo": {"username": user.name, "groups": ["system:authenticated"]}}
-    return with_value(doc, ("status",), said)
+    status = {"userInfo": {"username": user.name, "groups": ["system:authenticated"]}}
+    return with_value(doc, ("status",), status)
 
 
-def _word(doc: object, name: str) -> str:
+def _text_field(doc: object, name: str) -> str:
     value = doc.get(name) if isinstance(doc, dict) else None
     return value if isinstance(value, str) else ""
 
 
-ANSWERS: Mapping[str, Callable[[Doc, ServedUser], Doc]] = {
-    "selfsubjectaccessreviews.authorization.k8s.io": _access,
-    "selfsubjectrulesreviews.authorization.k8s.io": _rules,
-    "selfsubjectreviews.authentication.k8s.io": _self,
+REVIEWS: Mapping[str, Callable[[Doc, ServedUser], Doc]] = {
+    "selfsubjectaccessreviews.authorization.k8s.io": _access_review,
+    "selfsubjectrulesreviews.authorization.k8s.io": _rules_review,
+    "selfsubjectreviews.authentication.k8s.io": _self_review,
 }
 """By resource."""
 
@@ -264,7 +264,7 @@ ANSWERS: Mapping[str, Callable[[Doc, ServedUser], Doc]] = {
 JSON = "application/json"
 METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
-_NO = ("0", "f", "false")
+_FALSE_VALUES = ("0", "f", "false")
 
 
 @frozen
@@ -277,13 +277,13 @@ class ServedRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
 
-    def word(self, name: str) -> str:
+    def parameter(self, name: str) -> str:
         """Return the first value of a query parameter, "" without one."""
         return (self.query.get(name) or ("",))[0]
 
     def flag(self, name: str) -> bool:
         """Whether a boolean query parameter is set: present, and not a Go false (strconv.ParseBool)."""
-        return name in self.query and self.word(name).lower() not in _NO
+        return name in self.query and self.parameter(name).lower() not in _FALSE_VALUES
 
     @property
     def dry_run(self) -> bool:
@@ -301,7 +301,7 @@ class Reply:
     content_type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
     stream: Iterator[bytes] | None = None
-    sent: int | None = None
+    sent_bytes: int | None = None
 
 
 class ConnectionLost(Exception):
@@ -329,13 +329,13 @@ def status_reply(status: ApiStatus) -> Reply:
     headers = {}
     if status.details is not None and status.details.retry_after_s:
         headers["Retry-After"] = str(status.details.retry_after_s)
-    return Reply(status.code, encode(status.doc()), headers=headers)
+    return Reply(status.code, encode(status.to_document()), headers=headers)
 
 
 # Parsing of request paths (apiserver pkg/endpoints/request/requestinfo.go).
 
 
-_OF_A_NAMESPACE = ("status", "finalize")
+_NAMESPACE_SUBRESOURCES = ("status", "finalize")
 """Subresources of a namespace, which are not resources in it."""
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
@@ -345,7 +345,7 @@ _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 class ServedTarget:
     """A resource, one of its objects, or a subresource of one."""
 
-    served: Served
+    served: ServedResource
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -361,7 +361,7 @@ class ServedTarget:
 
 
 @frozen
-class PathWords:
+class ParsedPath:
     """A parsed path, whether or not the resource is served; `rest` are the parts after the namespace."""
 
     group: str
@@ -382,39 +382,39 @@ class PathWords:
         return self.rest[2] if len(self.rest) > 2 else ""
 
     @property
-    def too_many(self) -> bool:
+    def has_extra_parts(self) -> bool:
         return len(self.rest) > 3 and self.subresource != "proxy"
 
 
-def words_of(path: str) -> PathWords | None:
+def parse_path(path: str) -> ParsedPath | None:
     """Parse a path; None if it is not a resource path."""
     parts = [part for part in path.split("/") if part]
     if parts[:1] == ["api"] and len(parts) > 2:
-        group, version, rest = "", parts[1], parts[2:]
+        group, version, remaining_parts = "", parts[1], parts[2:]
     elif parts[:1] == ["apis"] and len(parts) > 3:
-        group, version, rest = parts[1], parts[2], parts[3:]
+        group, version, remaining_parts = parts[1], parts[2], parts[3:]
     else:
         return None
     namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 1:
-        namespace = rest[1]
-        if len(rest) > 2 and rest[2] not in _OF_A_NAMESPACE:
-            rest = rest[2:]
-    return PathWords(group, version, namespace, rest)
+    if remaining_parts[0] == "namespaces" and len(remaining_parts) > 1:
+        namespace = remaining_parts[1]
+        if len(remaining_parts) > 2 and remaining_parts[2] not in _NAMESPACE_SUBRESOURCES:
+            remaining_parts = remaining_parts[2:]
+    return ParsedPath(group, version, namespace, remaining_parts)
 
 
-def target_of(path: str, catalogue: Catalogue) -> ServedTarget | None:
+def resolve_target(path: str, catalogue: Catalogue) -> ServedTarget | None:
     """Return the target of a path; None if it is not a resource path, or the resource is not served."""
-    said = words_of(path)
-    served = catalogue.find(said.group, said.version, said.plural) if said is not None else None
-    if said is None or served is None or said.too_many:
+    parsed_path = parse_path(path)
+    served = catalogue.find(parsed_path.group, parsed_path.version, parsed_path.plural) if parsed_path is not None else None
+    if parsed_path is None or served is None or parsed_path.has_extra_parts:
         return None
-    if said.subresource and served.subresource(said.subresource) is None:
+    if parsed_path.subresource and served.subresource(parsed_path.subresource) is None:
         return None
-    return ServedTarget(served, said.namespace, said.name, said.subresource)
+    return ServedTarget(served, parsed_path.namespace, parsed_path.name, parsed_path.subresource)
 
 
-def verb_of(request: ServedRequest, name: str) -> str:
+def rbac_verb(request: ServedRequest, name: str) -> str:
     """Return RBAC's verb; `name` of the object, "" for a collection."""
     if request.method in _VERBS:
         return _VERBS[request.method]
@@ -425,7 +425,7 @@ def verb_of(request: ServedRequest, name: str) -> str:
     return "watch" if request.flag("watch") else "list"
 
 
-def names_enough(verb: str, target: ServedTarget) -> bool:
+def has_required_name(verb: str, target: ServedTarget) -> bool:
     """Whether the path has a name where required: an object is created in its collection; other writes name the
     object."""
     if verb == "create":
@@ -433,9 +433,9 @@ def names_enough(verb: str, target: ServedTarget) -> bool:
     return bool(target.name) or verb not in ("update", "patch")
 
 
-def action_of(request: ServedRequest, target: ServedTarget) -> Action:
+def requested_action(request: ServedRequest, target: ServedTarget) -> Action:
     return Action(
-        verb_of(request, target.name),
+        rbac_verb(request, target.name),
         target.served.group,
         target.served.plural,
         target.subresource,

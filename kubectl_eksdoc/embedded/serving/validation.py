@@ -13,32 +13,32 @@ from functools import cache
 
 from kubectl_eksdoc.kubernetes.api import resources, shapes, workload_validation
 from kubectl_eksdoc.kubernetes.api.resources import bad_request
-from kubectl_eksdoc.kubernetes.api.workload_validation import REQUIRED, Problem, budget_problems
-from kubectl_eksdoc.kubernetes.guards import refusal
+from kubectl_eksdoc.kubernetes.api.workload_validation import REQUIRED, FieldProblem, budget_problems
+from kubectl_eksdoc.kubernetes.guards import pod_security_refusal
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.objects.single import FactDecoder, NoSuchObject, encode
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
+from kubectl_eksdoc.objects.single import FactDecoder, InvalidObjectKind, encode
 from kubectl_eksdoc.simulator.store import BUDGETS, NAMESPACES, Store
 
-from ..catalogue import DEFINITIONS, missing
-from .bodies import check_shape, unfit
+from ..catalogue import DEFINITIONS, missing_definition_fields
+from .bodies import check_shape, validation_refusal
 from .requests import ServedTarget
 
 
-def valid(target: ServedTarget, live: Doc | None, doc: Doc) -> Doc:
+def validated(target: ServedTarget, live: Doc | None, doc: Doc) -> Doc:
     """Return the object as it may be written over `live` (None: it is new).
 
     Raises:
         ApiRefusal: 400 and 422.
     """
-    check_shape(shapes.of_resource(target.resource), doc, target.served.kind, target.served.version)
+    check_shape(shapes.resource_shape(target.resource), doc, target.served.kind, target.served.version)
     if live is None:
         _check_name(target, doc)
     _check_required(target, doc)
     _check_readable(target, doc)
     budgeted = budget_problems(doc.get("spec") or {}) if target.resource == BUDGETS else ()
-    if not target.subresource and (found := [*budgeted, *problems(target.resource, live, doc)]):
-        raise unfit(target.served, str(at(doc, "metadata", "name") or ""), found)
+    if not target.subresource and (problems_found := [*budgeted, *validation_problems(target.resource, live, doc)]):
+        raise validation_refusal(target.served, str(nested_field(doc, "metadata", "name") or ""), problems_found)
     return doc
 
 
@@ -61,14 +61,14 @@ def check_unconditional(target: ServedTarget) -> None:
     if target.resource in _CONDITIONAL or target.served.custom:
         # The storage layer uses the resource in place of the kind (store.go, Update).
         named = replace(target.served, kind=target.served.plural)
-        raise unfit(named, target.name, [Problem("metadata.resourceVersion", 0, "must be specified for an update")])
+        raise validation_refusal(named, target.name, [FieldProblem("metadata.resourceVersion", 0, "must be specified for an update")])
 
 
-def problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
+def validation_problems(resource: str, live: Doc | None, doc: Doc) -> tuple[FieldProblem, ...]:
     """Return the validation problems of `doc` when it is written over `live` (None: it is new)."""
     if resource == "pods":
         return workload_validation.pod_problems(live, doc)
-    return workload_validation.problems(resource, live, doc)
+    return workload_validation.workload_problems(resource, live, doc)
 
 
 def _check_readable(target: ServedTarget, doc: Doc) -> None:
@@ -83,10 +83,10 @@ def _check_readable(target: ServedTarget, doc: Doc) -> None:
     meta = {"name": "-", **(doc.get("metadata") or {}), "uid": "-"}
     try:
         _facts().fact(resource, encode({**doc, "metadata": meta}))
-    except NoSuchObject as error:
+    except InvalidObjectKind as error:
         kind = target.served.kind
-        said = f'{kind} in version "{target.served.version}" cannot be handled as a {kind}: {error}'
-        raise bad_request(said) from error
+        message = f'{kind} in version "{target.served.version}" cannot be handled as a {kind}: {error}'
+        raise bad_request(message) from error
 
 
 @cache
@@ -96,33 +96,33 @@ def _facts() -> FactDecoder:
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_OF_LABELS = ("namespaces", "services")
-_WITHOUT_RULE = ".rbac.authorization.k8s.io"
+_LABEL_NAMED = ("namespaces", "services")
+_UNRESTRICTED_NAMES = ".rbac.authorization.k8s.io"
 """Names of roles and bindings only need to be path segments."""
 
 
 def _check_name(target: ServedTarget, doc: Doc) -> None:
     """A name is a DNS subdomain, of some kinds a label (apimachinery pkg/util/validation/validation.go)."""
-    name = str(at(doc, "metadata", "name") or "")
-    if not name or target.resource.endswith(_WITHOUT_RULE):
+    name = str(nested_field(doc, "metadata", "name") or "")
+    if not name or target.resource.endswith(_UNRESTRICTED_NAMES):
         return
-    if target.resource in _OF_LABELS:
-        form, longest, said = _LABEL, 63, _NO_LABEL
+    if target.resource in _LABEL_NAMED:
+        form, max_length, rule_text = _LABEL, 63, _LABEL_RULE
     else:
-        form, longest, said = _SUBDOMAIN, 253, _NO_SUBDOMAIN
-    if len(name) > longest:
-        said = f"must be no more than {longest} bytes"
+        form, max_length, rule_text = _SUBDOMAIN, 253, _SUBDOMAIN_RULE
+    if len(name) > max_length:
+        rule_text = f"must be no more than {max_length} bytes"
     elif form.fullmatch(name):
         return
-    raise unfit(target.served, name, [Problem("metadata.name", name, said)])
+    raise validation_refusal(target.served, name, [FieldProblem("metadata.name", name, rule_text)])
 
 
-_NO_LABEL = (
+_LABEL_RULE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
     "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 )
-_NO_SUBDOMAIN = (
+_SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
     "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
@@ -132,15 +132,15 @@ _NO_SUBDOMAIN = (
 def _check_required(target: ServedTarget, doc: Doc) -> None:
     if target.subresource == "status":
         return
-    if fields := lacking(target.resource, doc):
-        name = str(at(doc, "metadata", "name") or "")
-        raise unfit(target.served, name, [Problem(field, None, "", REQUIRED) for field in fields])
+    if fields := missing_fields(target.resource, doc):
+        name = str(nested_field(doc, "metadata", "name") or "")
+        raise validation_refusal(target.served, name, [FieldProblem(field, None, "", REQUIRED) for field in fields])
 
 
-def lacking(resource: str, doc: Doc) -> list[str]:
+def missing_fields(resource: str, doc: Doc) -> list[str]:
     """Return missing fields that controllers and kubelets need, as ``spec.selector``."""
-    found = [".".join(path) for path in _REQUIRED.get(resource, ()) if not at(doc, *path)]
-    return [*found, *missing(doc)] if resource == DEFINITIONS else found
+    missing_paths = [".".join(path) for path in _REQUIRED.get(resource, ()) if not nested_field(doc, *path)]
+    return [*missing_paths, *missing_definition_fields(doc)] if resource == DEFINITIONS else missing_paths
 
 
 _TEMPLATE = ("spec", "template", "spec", "containers")
@@ -163,13 +163,13 @@ _REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = {
 ENFORCED = "pod-security.kubernetes.io/enforce"
 
 
-def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
+def check_pod_security(store: Store, namespace: str, name: str, spec: Doc) -> None:
     """Check a pod against the level of its namespace.
 
     Raises:
         ApiRefusal: 403, the level forbids the pod.
     """
-    held = store.get(NAMESPACES, ("", namespace))
-    labels = (at(held.meta, "labels") if held is not None else None) or {}
-    if said := refusal(str(labels.get(ENFORCED, "")), spec):
-        raise resources.forbidden(kinds.PODS, name, said)
+    namespace_item = store.get(NAMESPACES, ("", namespace))
+    labels = (nested_field(namespace_item.meta, "labels") if namespace_item is not None else None) or {}
+    if violation := pod_security_refusal(str(labels.get(ENFORCED, "")), spec):
+        raise resources.forbidden(kinds.PODS, name, violation)

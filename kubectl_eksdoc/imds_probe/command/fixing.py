@@ -13,322 +13,322 @@ from functools import partial
 
 from kubectl_eksdoc.aws.machines import MetadataChanges
 from kubectl_eksdoc.changes import applying
-from kubectl_eksdoc.changes.applying import Again, Proposal
-from kubectl_eksdoc.changes.engine import Kind, World
+from kubectl_eksdoc.changes.applying import SavedChangeRequest, Proposal
+from kubectl_eksdoc.changes.engine import ChangeKind, ChangeEnvironment
 from kubectl_eksdoc.cli import opening, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import ConfirmationFlags, check_writable, confirm, non_empty
+from kubectl_eksdoc.cli.options import ConfirmationFlags, check_writable, confirm, given_flags
 from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.change_journal import METADATA_FIX, Became, Part, Past, SavedChange
+from kubectl_eksdoc.model.change_journal import METADATA_FIX, PartOutcome, ChangePart, ChangeProgress, SavedChange
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Instance
-from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.probes.command import ClockAround
+from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix
+from kubectl_eksdoc.probes.command import ContextClock
 from kubectl_eksdoc.session.session import ClusterSession
-from kubectl_eksdoc.wiring.runs import node_classes_of
+from kubectl_eksdoc.wiring.runs import node_class_writer
 
-from ..apply import Ports, fix_of, proofs, tried
-from ..fix_choice import chosen, forbidden, offered
-from ..read import NEEDS, plan_imds, vpc_of
-from ..report.fix import FixReport, action, head
+from ..apply import FixPorts, build_fix, test_from_pods, dry_run
+from ..fix_choice import select_fix, reason_forbidden, offered_fixes
+from ..read import NEEDS, plan_imds_access, vpc_id
+from ..report.fix import FixReport, action_verb, action_text
 from ..run import (
     FixDone,
-    class_reverting,
-    from_doc,
-    group_reverting,
-    of_group,
-    of_instance,
-    reverting,
-    to_doc,
+    revert_class,
+    from_document,
+    revert_template,
+    node_group_part,
+    instance_part,
+    revert_instances,
+    to_document,
 )
-from ..sources import instance_of, nodes_of_class
+from ..sources import instance_id, nodes_of_class
 from . import request as reading
-from .probing import manner_of
-from .request import WATCH_FOR_S, Active, FixRequest, ImdsProbeRequest
+from .probing import probe_settings
+from .request import WATCH_FOR_S, ActiveProbeRequest, FixRequest, ImdsProbeRequest
 
 COMMAND = f"{reading.NAME} --apply"
-_PROVES_LITTLE = (
+_CLIENT_DRY_RUN_NOTE = (
     "a dry run sends no request: whether AWS and the API server accept it is unknown (--dry-run=server asks them)"
 )
-_PROVES_SOME = (
+_SERVER_DRY_RUN_NOTE = (
     "a dry run proves that EC2 or the API server would take the call, and not that pods reach the service then"
 )
-_DRIFTED = "the nodes, or what makes them, are not as they were when the fix was shown"
-_DEMO = "--demo --apply --fix NAME --dry-run shows what would be done on the built-in cluster."
+_DRIFTED_MESSAGE = "the nodes, or what makes them, are not as they were when the fix was shown"
+_DEMO_HINT = "--demo --apply --fix NAME --dry-run shows what would be done on the built-in cluster."
 
 
 @frozen
-class _Fixing:
+class _FixCommand:
     """One run of ``imds-probe --apply``. `active`: settings of the test pods, None without any."""
 
     request: ImdsProbeRequest
     fix: FixRequest
-    active: Active | None
-    around: CommandContext
+    active: ActiveProbeRequest | None
+    context: CommandContext
 
 
-def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, around: CommandContext) -> CommandAnswer:
+def apply_fix(request: ImdsProbeRequest, fix: FixRequest, active: ActiveProbeRequest | None, context: CommandContext) -> CommandAnswer:
     """Apply a fix, or resume or undo one.
 
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    FixReport.check(around.options.output)
-    applying.check_live(around, fix.dry == "client", _DEMO)
-    if not fix.dry:
-        check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
-    asking = _Fixing(request, fix, active, around)
-    with opening.explaining(COMMAND):
-        session = opening.opened(around, NEEDS)
+    FixReport.check_format(context.options.output)
+    applying.check_live(context, fix.dry_run == "client", _DEMO_HINT)
+    if not fix.dry_run:
+        check_writable(context.environ, COMMAND, "imds-probe without --apply reads only")
+    command = _FixCommand(request, fix, active, context)
+    with opening.explain_forbidden(COMMAND):
+        session = opening.open_session(context, NEEDS)
         if session.login is not None:
             raise session.login
-        opening.told(session, around)
+        opening.note_session(session, context)
         if fix.resume:
-            return _resumed(asking, session)
+            return _resume(command, session)
         if fix.undo:
-            return _undone(asking, session)
-        reading.tell_open(session, around)
-        report = _shown(asking, session)
-        if asking.fix.dry:
-            return _dry(asking, report, session)
-        refused = (f"nothing is done: {report.forbidden}", streams.FAILS) if report.forbidden else None
-        confirming = partial(_confirm, asking, session, report.act)
-        proposal = Proposal(report, (report.act, report.forbidden), confirming, refused)
+            return _undo(command, session)
+        reading.note_unfinished_fixes(session, context)
+        report = _preview(command, session)
+        if command.fix.dry_run:
+            return _dry_run(command, report, session)
+        refusal = (f"nothing is done: {report.forbidden}", streams.FAILS) if report.forbidden else None
+        confirmation = partial(_confirm, command, session, report.act)
+        proposal = Proposal(report, (report.act, report.forbidden), confirmation, refusal)
 
-        def same(now: ClusterSession) -> object:
-            again = _shown(asking, now)
-            return again.act, again.forbidden
+        def fingerprint(new_session: ClusterSession) -> object:
+            preview = _preview(command, new_session)
+            return preview.act, preview.forbidden
 
-        found = applying.confirmed(proposal, same, session, _DRIFTED, asking.around)
-        return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, report)
+        confirmed = applying.confirm_and_reread(proposal, fingerprint, session, _DRIFTED_MESSAGE, command.context)
+        return confirmed if isinstance(confirmed, CommandAnswer) else _carry_out(command, confirmed, report)
 
 
-def again(change: Again, around: CommandContext) -> CommandAnswer:
+def again(change: SavedChangeRequest, context: CommandContext) -> CommandAnswer:
     """Resume or undo a saved change. Raises as `apply_fix`."""
     ids = {"undo" if change.undo else "resume": change.id}
     fix = FixRequest("", "none", ConfirmationFlags(), WATCH_FOR_S, **ids)
-    return fixing(ImdsProbeRequest(), fix, None, around)
+    return apply_fix(ImdsProbeRequest(), fix, None, context)
 
 
 # A new fix.
 
 
-def _shown(asking: _Fixing, session: ClusterSession) -> FixReport:
+def _preview(command: _FixCommand, session: ClusterSession) -> FixReport:
     """Plan the fix for its preview.
 
     Raises:
         UsageError: there is no such fix, or several.
     """
-    request, around = asking.request, asking.around
-    cluster, intent = reading.scope(request, around).of(session.cluster), request.intent
-    plan = plan_imds(session, request.hops, cluster, intent=intent)
-    named = bool(request.groups or request.nodes)
-    kubectl = opening.for_kubectl(around, session)
-    found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl), asking.fix.name)
-    given = {"apply": True, "fix": asking.fix.name, "dry-run": asking.fix.dry}
+    request, context = command.request, command.context
+    cluster, intent = reading.scope_of(request, context).restrict(session.cluster), request.intent
+    plan = plan_imds_access(session, request.hops, cluster, intent=intent)
+    are_named = bool(request.groups or request.nodes)
+    kubectl = opening.kubectl_flags(context, session)
+    selected = select_fix(offered_fixes(plan, session.cluster, vpc_id(session), session.profile, are_named, kubectl), command.fix.name)
+    flags = {"apply": True, "fix": command.fix.name, "dry-run": command.fix.dry_run}
     return FixReport(
-        asking.fix.name,
-        found.act,
+        command.fix.name,
+        selected.action,
         session.cluster,
-        found.fixes,
-        tuple(line for each in found.fixes for line in each.back),
-        options=request.given | non_empty(given),
-        forbidden=forbidden(found.act, plan.facts),
+        selected.fixes,
+        tuple(line for each in selected.fixes for line in each.rollback),
+        options=request.options | given_flags(flags),
+        forbidden=reason_forbidden(selected.action, plan.facts),
         recognised=session.recognised,
     )
 
 
-def _confirm(asking: _Fixing, session: ClusterSession, act: Act, more: str = "") -> None:
-    asking.around.note(f"{head(act)}{more}:")
-    confirm(session.cluster.identity, len(act.nodes), action(act), asking.fix.given, asking.around.ask)
+def _confirm(command: _FixCommand, session: ClusterSession, fix_action: MetadataFix, suffix: str = "") -> None:
+    command.context.note(f"{action_text(fix_action)}{suffix}:")
+    confirm(session.cluster.identity, len(fix_action.nodes), action_verb(fix_action), command.fix.confirmation, command.context.prompt)
 
 
-def _dry(asking: _Fixing, report: FixReport, session: ClusterSession) -> CommandAnswer:
-    client = asking.fix.dry == "client"
-    well, said = True, ()  # type: bool, tuple[str, ...]
-    if not client:
-        with closing(node_classes_of(asking.around.connection)) as classes:
-            well, said = tried(report.act, "eksdoc-dry-run", MetadataChanges(session.believed), classes)
-    asking.around.note(_PROVES_LITTLE if client else _PROVES_SOME)
-    code = streams.FAILS if report.forbidden or not well else streams.CLEAN
-    return opening.answer(replace(report, tried=said), asking.around, code)
+def _dry_run(command: _FixCommand, report: FixReport, session: ClusterSession) -> CommandAnswer:
+    is_client_only = command.fix.dry_run == "client"
+    is_accepted, lines = True, ()  # type: bool, tuple[str, ...]
+    if not is_client_only:
+        with closing(node_class_writer(command.context.connection)) as classes:
+            is_accepted, lines = dry_run(report.act, "eksdoc-dry-run", MetadataChanges(session.verified_aws), classes)
+    command.context.note(_CLIENT_DRY_RUN_NOTE if is_client_only else _SERVER_DRY_RUN_NOTE)
+    code = streams.FAILS if report.forbidden or not is_accepted else streams.CLEAN
+    return opening.report_answer(replace(report, tried=lines), command.context, code)
 
 
 # The fix is applied.
 
 
-def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) -> CommandAnswer:
-    written, act = applying.new_journal(asking.around), report.act
-    token = f"eksdoc-{written.id}"  # lets EC2 and EKS recognize a repeated request
-    begun = applying.begun(
+def _carry_out(command: _FixCommand, session: ClusterSession, report: FixReport) -> CommandAnswer:
+    journal, fix_action = applying.new_journal(command.context), report.act
+    token = f"eksdoc-{journal.id}"  # lets EC2 and EKS recognize a repeated request
+    first_entry = applying.start_entry(
         METADATA_FIX,
-        head(act),
-        written.id,
+        action_text(fix_action),
+        journal.id,
         session,
-        asking.around,
+        command.context,
         fix=report.name,
         wayBack=list(report.back),
         token=token,
-        act=to_doc(act),
+        act=to_document(fix_action),
     )
-    report = replace(report, run=written.id, journal=str(written.path))
-    with _edges(asking, session, act, token, written.id) as (kind, world):
+    report = replace(report, run=journal.id, journal=str(journal.path))
+    with _open_change(command, session, fix_action, token, journal.id) as (kind, world):
         try:
-            done = applying.carried(kind, begun, world, written, asking.around, report.undoes)
+            result = applying.run_change(kind, first_entry, world, journal, command.context, report.undoes)
         except (AwsError, ClusterError):
-            _tell_resume(asking, session, written.id)
+            _note_resume_command(command, session, journal.id)
             raise
-    return _answer(asking, session, replace(report, done=done), done)
+    return _build_answer(command, session, replace(report, done=result), result)
 
 
 @contextmanager
-def _edges(
-    asking: _Fixing, session: ClusterSession, act: Act, token: str, ident: str
-) -> Iterator[tuple[Kind[FixDone], World]]:
-    around, active, written = asking.around, asking.active, applying.journal(ident, asking.around)
+def _open_change(
+    command: _FixCommand, session: ClusterSession, fix_action: MetadataFix, token: str, run_id: str
+) -> Iterator[tuple[ChangeKind[FixDone], ChangeEnvironment]]:
+    context, active, journal = command.context, command.active, applying.saved_journal(run_id, command.context)
     with (
-        applying.world(written, asking.fix.watch_s, around) as world,
-        closing(node_classes_of(around.connection)) as classes,
+        applying.open_environment(journal, command.fix.watch_s, context) as world,
+        closing(node_class_writer(context.connection)) as classes,
     ):
-        ports = Ports(
-            MetadataChanges(session.believed),
+        ports = FixPorts(
+            MetadataChanges(session.verified_aws),
             classes,
-            partial(_members, asking, session),
-            None if active is None else lambda nodes: _proofs(asking, nodes, active, world),
+            partial(_read_members, command, session),
+            None if active is None else lambda nodes: _test_from_pods(command, nodes, active, world),
         )
-        yield fix_of(act, token, ports, world), world
+        yield build_fix(fix_action, token, ports, world), world
 
 
-def _proofs(asking: _Fixing, names: Sequence[str], active: Active, world: World) -> tuple[Part, ...]:
-    around, manner = asking.around, manner_of(asking.request, active, asking.around)
-    ground = around.edges.open_ground(around.connection, manner.namespace)
-    cluster = around.reader().read((kinds.NODES,))
+def _test_from_pods(command: _FixCommand, names: Sequence[str], active: ActiveProbeRequest, world: ChangeEnvironment) -> tuple[ChangePart, ...]:
+    context, settings = command.context, probe_settings(command.request, active, command.context)
+    probe_namespace = context.edges.open_probe_namespace(context.connection, settings.namespace)
+    cluster = context.reader().read((kinds.NODES,))
     nodes = [node for node in cluster.nodes if node.name in names]
-    return proofs(nodes, ground, around.edges.new_probe_id(), manner, active.every, ClockAround(around), world)
+    return test_from_pods(nodes, probe_namespace, context.edges.new_probe_id(), settings, active.is_every_node, ContextClock(context), world)
 
 
-def _members(
-    asking: _Fixing, session: ClusterSession, group: str
+def _read_members(
+    command: _FixCommand, session: ClusterSession, group: str
 ) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
     """The current nodes of a group, each with its instance."""
     try:
-        cluster = asking.around.reader().read((kinds.NODES,))
+        cluster = command.context.reader().read((kinds.NODES,))
     except ClusterError as error:
         return Unknown(error.message)
-    ids = {node.name: instance_of(node) for node in cluster.nodes if node.group == group}
-    told = MetadataChanges(session.believed).instances([ident for ident in ids.values() if ident])
-    unnamed = Unknown("its providerID names no instance")
-    return {name: told.get(ident, unnamed) for name, ident in ids.items()}
+    ids = {node.name: instance_id(node) for node in cluster.nodes if node.group == group}
+    instances = MetadataChanges(session.verified_aws).instances([ident for ident in ids.values() if ident])
+    without_instance = Unknown("its providerID names no instance")
+    return {name: instances.get(ident, without_instance) for name, ident in ids.items()}
 
 
-def _answer(asking: _Fixing, session: ClusterSession, report: FixReport, done: FixDone) -> CommandAnswer:
-    if not done.whole and report.run:
-        _tell_resume(asking, session, report.run)
+def _build_answer(command: _FixCommand, session: ClusterSession, report: FixReport, result: FixDone) -> CommandAnswer:
+    if not result.whole and report.run:
+        _note_resume_command(command, session, report.run)
     # The rollback does not revert later changes of other clients.
-    back = report.back if done.changed or not done.whole else ()
-    if isinstance(done.act, OnInstances):
-        others = {one.instance for one in done.act.each} - {*done.changed}
-        back = tuple(line for line in report.back if others.isdisjoint(line.split()))
-    if done.number:  # in manual commands, an earlier line sets the variable
-        back = tuple(line.replace('"$VERSION"', str(done.number)) for line in back)
-    report = replace(report, back=back)
-    if not done.proofs:
-        nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
-        asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *opening.reached_by(asking.around, session)]
-        report = replace(report, from_pod=shlex.join(asks))
-    return opening.answer(report, asking.around, applying.code(done))
+    rollback = report.back if result.changed or not result.whole else ()
+    if isinstance(result.action, InstancesFix):
+        other_instances = {change.instance for change in result.action.each} - {*result.changed}
+        rollback = tuple(line for line in report.back if other_instances.isdisjoint(line.split()))
+    if result.number:  # in manual commands, an earlier line sets the variable
+        rollback = tuple(line.replace('"$VERSION"', str(result.number)) for line in rollback)
+    report = replace(report, back=rollback)
+    if not result.proofs:
+        nodes = [f"node/{name}" for name in result.action.nodes[:1]] if not result.nodes else []
+        probe_words = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *opening.session_flags(command.context, session)]
+        report = replace(report, from_pod=shlex.join(probe_words))
+    return opening.report_answer(report, command.context, applying.exit_code(result))
 
 
-def _tell_resume(asking: _Fixing, session: ClusterSession, run: str) -> None:
-    asking.around.note("continue it:")
-    words = opening.reached_by(asking.around, session)
-    asking.around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run, *words])}")
+def _note_resume_command(command: _FixCommand, session: ClusterSession, run_id: str) -> None:
+    command.context.note("continue it:")
+    target_flags = opening.session_flags(command.context, session)
+    command.context.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run_id, *target_flags])}")
 
 
 # A fix that was started before is continued or reverted.
 
 
-def _saved(asking: _Fixing, ident: str, session: ClusterSession) -> tuple[SavedChange, Act, str]:
+def _read_saved_fix(command: _FixCommand, run_id: str, session: ClusterSession) -> tuple[SavedChange, MetadataFix, str]:
     """The saved change, its action, and the token by which AWS knows it.
 
     Raises:
         LocalJournalError: this machine has no journal of it, or it cannot be decoded.
         Drifted: it is of another cluster.
     """
-    saved = applying.saved(ident, (METADATA_FIX,), session, asking.around)
+    saved_change = applying.load_change(run_id, (METADATA_FIX,), session, command.context)
     try:
-        return saved, from_doc(saved.begun["act"]), str(saved.begun["token"])
+        return saved_change, from_document(saved_change.first_entry["act"]), str(saved_change.first_entry["token"])
     except (KeyError, TypeError, ValueError) as error:
-        raise LocalJournalError(f"the journal of fix {ident} cannot be understood: {error!r}") from error
+        raise LocalJournalError(f"the journal of fix {run_id} cannot be understood: {error!r}") from error
 
 
-def _resumed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
+def _resume(command: _FixCommand, session: ClusterSession) -> CommandAnswer:
     """Parts with the intended state are left alone. Raises as `_read_saved_fix`."""
-    ident, around = asking.fix.resume, asking.around
-    saved, act, token = _saved(asking, ident, session)
-    back = tuple(map(str, saved.begun.get("wayBack", ())))
-    given = asking.request.given | {"apply": True, "resume": ident}
-    around.note(f"{head(act)}, begun at {saved.text('at') or 'a time that was not written down'}:")
-    confirm(session.cluster.identity, len(act.nodes), f"go on to {action(act)}", asking.fix.given, around.ask)
-    with _edges(asking, session, act, token, ident) as (kind, world):
-        done = applying.continued(kind, saved, world, around)
+    run_id, context = command.fix.resume, command.context
+    saved_change, fix_action, token = _read_saved_fix(command, run_id, session)
+    rollback = tuple(map(str, saved_change.first_entry.get("wayBack", ())))
+    options = command.request.options | {"apply": True, "resume": run_id}
+    context.note(f"{action_text(fix_action)}, begun at {saved_change.text('at') or 'a time that was not written down'}:")
+    confirm(session.cluster.identity, len(fix_action.nodes), f"go on to {action_verb(fix_action)}", command.fix.confirmation, context.prompt)
+    with _open_change(command, session, fix_action, token, run_id) as (kind, world):
+        result = applying.resume_change(kind, saved_change, world, context)
     report = FixReport(
-        saved.text("fix"),
-        act,
+        saved_change.text("fix"),
+        fix_action,
         session.cluster,
-        options=given,
-        back=back,
-        run=ident,
-        done=done,
-        journal=str(applying.journal(ident, around).path),
+        options=options,
+        back=rollback,
+        run=run_id,
+        done=result,
+        journal=str(applying.saved_journal(run_id, context).path),
         recognised=session.recognised,
     )
-    return _answer(asking, session, report, done)
+    return _build_answer(command, session, report, result)
 
 
-def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
+def _undo(command: _FixCommand, session: ClusterSession) -> CommandAnswer:
     """Later changes of other clients are not reverted. Raises as `_read_saved_fix`."""
-    ident, around = asking.fix.undo, asking.around
-    saved, made, _ = _saved(asking, ident, session)
-    act = _reverting(made, saved.past, session, around)
-    if not act.nodes:
-        around.note(f"nothing that fix {ident} has changed is left to set back")
+    run_id, context = command.fix.undo, command.context
+    saved_change, original, _ = _read_saved_fix(command, run_id, session)
+    fix_action = _revert_action(original, saved_change.progress, session, context)
+    if not fix_action.nodes:
+        context.note(f"nothing that fix {run_id} has changed is left to set back")
         return CommandAnswer("", streams.FAILS)
-    given = asking.request.given | {"apply": True, "undo": ident}
+    options = command.request.options | {"apply": True, "undo": run_id}
     report = FixReport(
-        saved.text("fix"), act, session.cluster, options=given, undoes=ident, recognised=session.recognised
+        saved_change.text("fix"), fix_action, session.cluster, options=options, undoes=run_id, recognised=session.recognised
     )
-    if asking.fix.dry:
-        return _dry(asking, report, session)
-    opening.show(report, around)
-    if isinstance(act, OnClass):
-        around.note(f"every node of EC2NodeClass {act.name} drifts with it, and Karpenter replaces it")
-    if isinstance(act, OnTemplate):
-        around.note(f"EKS replaces every node of {act.group} again, and evicts their pods by their budgets")
-    _confirm(asking, session, act, f", which reverts fix {ident}")
-    return _carried_out(replace(asking, active=None), session, report)
+    if command.fix.dry_run:
+        return _dry_run(command, report, session)
+    opening.show_report(report, context)
+    if isinstance(fix_action, NodeClassFix):
+        context.note(f"every node of EC2NodeClass {fix_action.name} drifts with it, and Karpenter replaces it")
+    if isinstance(fix_action, LaunchTemplateFix):
+        context.note(f"EKS replaces every node of {fix_action.group} again, and evicts their pods by their budgets")
+    _confirm(command, session, fix_action, f", which reverts fix {run_id}")
+    return _carry_out(replace(command, active=None), session, report)
 
 
-def _reverting(made: Act, past: Past, session: ClusterSession, around: CommandContext) -> Act:
-    if isinstance(made, OnTemplate):
-        number = int(str(past.answer("version", "number") or 0))
-        part = of_group(made, number, MetadataChanges(session.believed).group(made.group))
-        if part.became is not Became.DONE or "update" not in past.tried:
-            around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
-            return group_reverting(made, number, ())
+def _revert_action(original: MetadataFix, progress: ChangeProgress, session: ClusterSession, context: CommandContext) -> MetadataFix:
+    if isinstance(original, LaunchTemplateFix):
+        number = int(str(progress.answer("version", "number") or 0))
+        part = node_group_part(original, number, MetadataChanges(session.verified_aws).group(original.group))
+        if part.became is not PartOutcome.DONE or "update" not in progress.attempted:
+            context.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
+            return revert_template(original, number, ())
         # The nodes of the group at the version that the fix created.
-        nodes = tuple(node.name for node in session.cluster.nodes if node.group == made.group)
-        return group_reverting(made, number, nodes)
-    if isinstance(made, OnClass):
-        drifting = nodes_of_class(made.name, session.cluster) if f"EC2NodeClass {made.name}" in past.tried else ()
-        return class_reverting(made, tuple(node.name for node in drifting))
-    now = MetadataChanges(session.believed).instances([one.instance for one in made.each])
-    act = reverting(made, past.tried, now)
-    left = {one.instance for one in made.each} - {one.instance for one in act.each}
-    for one in made.each:
-        if one.instance in left and one.instance in past.tried:
-            part = of_instance(one, now[one.instance])
-            around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
-    return act
+        nodes = tuple(node.name for node in session.cluster.nodes if node.group == original.group)
+        return revert_template(original, number, nodes)
+    if isinstance(original, NodeClassFix):
+        class_nodes = nodes_of_class(original.name, session.cluster) if f"EC2NodeClass {original.name}" in progress.attempted else ()
+        return revert_class(original, tuple(node.name for node in class_nodes))
+    instances = MetadataChanges(session.verified_aws).instances([change.instance for change in original.each])
+    fix_action = revert_instances(original, progress.attempted, instances)
+    unchanged = {change.instance for change in original.each} - {change.instance for change in fix_action.each}
+    for change in original.each:
+        if change.instance in unchanged and change.instance in progress.attempted:
+            part = instance_part(change, instances[change.instance])
+            context.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
+    return fix_action

@@ -6,14 +6,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.amazon.metadata_service import HOST, POD
+from kubectl_eksdoc.amazon.metadata_service import HOST_HOPS, POD_HOPS
 from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.fleet import command as fleet_options
-from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
+from kubectl_eksdoc.fleet.command import MemberFlags, run_fleet
 from kubectl_eksdoc.model.api_objects import IMDS_PROBE
 
 from . import request as fix_options
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.baseline import SavedResult
     from kubectl_eksdoc.session.session import ClusterSession
 
-    from ..affected import Assumed, IntendedOptions
+    from ..affected import AssumedOptions, IntendedOptions
     from ..plan import MetadataPlan
     from ..read import ProbeScope
     from ..sources import EvidenceSource
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # The answer without a measurement or a change.
 
 
-def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
+def check_access(request: ImdsProbeRequest, context: CommandContext) -> CommandAnswer:
     """Check the access and report it.
 
     Raises:
@@ -42,49 +42,49 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     # Imported late: help and usage errors must not load what only an answer needs.
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
 
-    from ..fix_choice import offered
-    from ..plan import against, as_earlier, of_pod
-    from ..read import vpc_of
+    from ..fix_choice import offered_fixes
+    from ..plan import compare_with_earlier, as_saved_result, pod_access
+    from ..read import vpc_id
     from ..report.access import ImdsReport
 
-    ImdsReport.check(around.options.output)
-    scope = reading.scope(request, around)
+    ImdsReport.check_format(context.options.output)
+    scope = reading.scope_of(request, context)
 
-    def made(around: CommandContext) -> SavedResult:
-        session, plan = answered(request, scope, around)
-        return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), session.cluster, plan)
+    def read_earlier(context: CommandContext) -> SavedResult:
+        session, plan = read_plan(request, scope, context)
+        return as_saved_result(SnapshotOrigin(request.earlier, __version__, request.options), session.cluster, plan)
 
-    before = options.earlier(request.earlier, IMDS_PROBE, reading.NAME, made, around)
-    with opening.explaining(reading.NAME):
-        session, plan = answered(request, scope, around)
-    opening.told(session, around)
-    options.told(before, around)
-    reading.tell_open(session, around)
-    pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
-    beside = against(before, session.cluster, plan, request.given) if before is not None else None
-    named = bool(request.groups or request.nodes)
-    kubectl = opening.for_kubectl(around, session)
-    choices = offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl)
-    report = ImdsReport(plan, pod, choices, options=request.given, recognised=session.recognised, since=beside)
-    return opening.answer(report, around, opening.code(plan.findings, request.accepted))
+    earlier = options.earlier_result(request.earlier, IMDS_PROBE, reading.NAME, read_earlier, context)
+    with opening.explain_forbidden(reading.NAME):
+        session, plan = read_plan(request, scope, context)
+    opening.note_session(session, context)
+    options.note_comparison(earlier, context)
+    reading.note_unfinished_fixes(session, context)
+    pod = pod_access(plan, plan.facts.cluster.pods[0]) if request.pod else None
+    comparison = compare_with_earlier(earlier, session.cluster, plan, request.options) if earlier is not None else None
+    are_named = bool(request.groups or request.nodes)
+    kubectl = opening.kubectl_flags(context, session)
+    fixes = offered_fixes(plan, session.cluster, vpc_id(session), session.profile, are_named, kubectl)
+    report = ImdsReport(plan, pod, fixes, options=request.options, recognised=session.recognised, since=comparison)
+    return opening.report_answer(report, context, opening.exit_code_of_findings(plan.findings, request.accepted))
 
 
-def answered(
-    request: ImdsProbeRequest, scope: ProbeScope, around: CommandContext
+def read_plan(
+    request: ImdsProbeRequest, scope: ProbeScope, context: CommandContext
 ) -> tuple[ClusterSession, MetadataPlan]:
     """Read the facts and plan.
 
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
-    from ..read import NEEDS, plan_imds
+    from ..read import NEEDS, plan_imds_access
 
-    session = opening.opened(around, NEEDS)
-    reach = opening.reach(around, session)
-    cluster = scope.of(session.cluster)
-    at_host = request.workload is not None and all(pod.calls.host_network for pod in cluster.pods)
-    hops = HOST if at_host else request.hops
-    plan = plan_imds(session, hops, cluster, reach, request.assumed, request.intent, request.evidence)
+    session = opening.open_session(context, NEEDS)
+    target = opening.command_target(context, session)
+    cluster = scope.restrict(session.cluster)
+    is_host_network = request.workload is not None and all(pod.calls.host_network for pod in cluster.pods)
+    hops = HOST_HOPS if is_host_network else request.hops
+    plan = plan_imds_access(session, hops, cluster, target, request.assumed, request.intent, request.evidence)
     return session, plan
 
 
@@ -133,8 +133,8 @@ def add_to(commands: Commands) -> None:
     add_source(parser)
     group = parser.add_argument_group("Scope")
     _add_scope(group)
-    options.add_accepted(group, values.codes_of("imds", "imds_probe"), "the metadata service")
-    options.add_since_to(parser)
+    options.add_accept_unknown(group, values.finding_codes("imds", "imds_probe"), "the metadata service")
+    options.add_since(parser)
     fix_options.add_active_to(parser)
     fix_options.add_to(parser)
     fleet_options.add_to(parser)
@@ -154,9 +154,9 @@ def _add_scope(group: argparse._ArgumentGroup) -> None:
         "--hops",
         "N",
         "hops from a pod to IMDS: 2 in a normal pod network, 3 with a nested network (nested "
-        f"containers, some overlays); default: {POD}",
-        _hops,
-        POD,
+        f"containers, some overlays); default: {POD_HOPS}",
+        _parse_hops,
+        POD_HOPS,
     )
     add_flag(
         group,
@@ -164,7 +164,7 @@ def _add_scope(group: argparse._ArgumentGroup) -> None:
         "WHAT",
         "predict which pods break if new nodes have these options: hops=N,tokens=required|optional "
         "(such as hops=1,tokens=required), or ami=AL2023",
-        _assumed,
+        _parse_assumed,
     )
     add_flag(
         group,
@@ -173,7 +173,7 @@ def _add_scope(group: argparse._ArgumentGroup) -> None:
         "intended options, hops=N,tokens=required|optional, or a file or tag:NAME (of the cluster) with these: "
         "with hops=1, pods that cannot reach IMDS and are not affected are fine, fixes of pods come first, and nodes "
         "with a higher hop limit are a finding",
-        _intent,
+        _parse_intent,
     )
     add_flag(
         group,
@@ -182,70 +182,70 @@ def _add_scope(group: argparse._ArgumentGroup) -> None:
         "one or more of cloudwatch (requests without a token of each instance in 14 days; AWS charges for two "
         "metrics an instance), cloudtrail (events with the node role, of at most 10 nodes) and iam (services that node "
         "roles were last used for), with commas; none names a pod",
-        _evidence,
+        _parse_evidence,
         (),
     )
 
 
-def _hops(text: str) -> int:
-    found = values.count(text)
-    if not 1 <= found <= 64:
+def _parse_hops(text: str) -> int:
+    hops = values.count(text)
+    if not 1 <= hops <= 64:
         raise argparse.ArgumentTypeError(f"{text} is no number of hops; EC2 takes 1 to 64")
-    return found
+    return hops
 
 
-def _intent(text: str) -> IntendedOptions:
-    from kubectl_eksdoc.files import opened
+def _parse_intent(text: str) -> IntendedOptions:
+    from kubectl_eksdoc.files import open_file
 
-    from ..affected import TAG, IntendedOptions
+    from ..affected import TAG_PREFIX, IntendedOptions
 
-    if text.startswith(TAG) and text != TAG:
-        return IntendedOptions(tag=text.removeprefix(TAG))
-    said = text
+    if text.startswith(TAG_PREFIX) and text != TAG_PREFIX:
+        return IntendedOptions(tag=text.removeprefix(TAG_PREFIX))
+    source = text
     if "=" not in text:
         try:
-            with opened(text) as file:
-                said = file.read(_MOST_OF_INTENT).decode("utf-8", "replace")
+            with open_file(text) as file:
+                source = file.read(_MAX_INTENT_BYTES).decode("utf-8", "replace")
         except OSError as error:
             raise argparse.ArgumentTypeError(f"{text!r} is no intent, and no file: {error.strerror}") from error
-    found = IntendedOptions.of(said)
-    if found is None:
+    intent = IntendedOptions.parse(source)
+    if intent is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no intent; write hops=1 or hops=1,tokens=required")
-    return found
+    return intent
 
 
-_MOST_OF_INTENT = 1000
+_MAX_INTENT_BYTES = 1000
 
 
-def _evidence(text: str) -> tuple[EvidenceSource, ...]:
+def _parse_evidence(text: str) -> tuple[EvidenceSource, ...]:
     from ..sources import EvidenceSource
 
-    known = {each.value: each for each in EvidenceSource}
-    named = text.split(",")
-    if strange := [each for each in named if each not in known]:
-        raise argparse.ArgumentTypeError(f"{strange[0]!r} is no source of evidence; write one of {','.join(known)}")
-    return tuple(dict.fromkeys(known[each] for each in named))
+    sources = {each.value: each for each in EvidenceSource}
+    names = text.split(",")
+    if unknown_names := [each for each in names if each not in sources]:
+        raise argparse.ArgumentTypeError(f"{unknown_names[0]!r} is no source of evidence; write one of {','.join(sources)}")
+    return tuple(dict.fromkeys(sources[each] for each in names))
 
 
-def _assumed(text: str) -> Assumed:
-    from ..affected import Assumed, settings
+def _parse_assumed(text: str) -> AssumedOptions:
+    from ..affected import AssumedOptions, parse_options
 
-    error = f"{text!r} assumes nothing that is known; write hops=1,tokens=required or ami=AL2023"
-    found = settings(text, ("hops", "tokens", "ami"))
-    if found is None:
-        raise argparse.ArgumentTypeError(error)
-    hops = int(found["hops"]) if "hops" in found else None
-    return Assumed(hops, found.get("tokens", ""), found.get("ami", "").upper())
+    message = f"{text!r} assumes nothing that is known; write hops=1,tokens=required or ami=AL2023"
+    options = parse_options(text, ("hops", "tokens", "ami"))
+    if options is None:
+        raise argparse.ArgumentTypeError(message)
+    hops = int(options["hops"]) if "hops" in options else None
+    return AssumedOptions(hops, options.get("tokens", ""), options.get("ami", "").upper())
 
 
-def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Run the command.
 
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    fleet = fleet_options.fleet_from(args, around, ("active", "apply", "since"))
-    request = ImdsProbeRequest.from_args(args, around)
+    fleet = fleet_options.fleet_from(args, context, ("active", "apply", "since"))
+    request = ImdsProbeRequest.from_args(args, context)
     if request.assumed is not None and (args.apply or args.active):
         raise UsageError("--assume is a what-if: it cannot be used with --apply or --active")
     if request.intent is not None and args.active and not args.apply:
@@ -255,20 +255,20 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     fix = fix_options.fix_from(args, request)
     active = fix_options.active_from(args, bool(args.words)) if fix is None or args.active else None
     if fix is not None or active is not None:
-        options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
+        options.check_without_since("--apply" if fix is not None else "--active", request.earlier)
     if fix is not None:
-        from .fixing import fixing
+        from .fixing import apply_fix
 
-        return fixing(request, fix, active, around)
+        return apply_fix(request, fix, active, context)
     if active is not None:
-        from .probing import probing
+        from .probing import run_active_probe
 
-        return probing(request, active, around)
+        return run_active_probe(request, active, context)
     if fleet is not None:
         if args.words:
             raise UsageError(
                 f"{args.words[0]} is of one cluster, and --fleet names many", "Name neither pods nor nodes."
             )
-        joined = ("accept-unknown",)
-        return over_fleet(fleet, MemberFlags(NAME, IMDS_PROBE, request.given, joined=joined), around)
-    return judging(request, around)
+        joined_flags = ("accept-unknown",)
+        return run_fleet(fleet, MemberFlags(NAME, IMDS_PROBE, request.options, comma_separated=joined_flags), context)
+    return check_access(request, context)

@@ -9,26 +9,26 @@ from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import NODES, check_writable, confirm
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.in_cluster.roles import RoleManifests
+from kubectl_eksdoc.in_cluster.roles import ManifestReport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Resource, Unknown
-from kubectl_eksdoc.model.metadata import MARKS
+from kubectl_eksdoc.model.metadata import PROBE_POD_LABELS
 from kubectl_eksdoc.ports import ProbeNamespace
 from kubectl_eksdoc.probes.command import (
-    ClockAround,
+    ContextClock,
     check_allowed,
-    check_same,
-    owned,
-    tell_unread,
+    check_unchanged,
+    run_as_change,
+    note_missing_rights,
 )
-from kubectl_eksdoc.session.session import AwsUse
+from kubectl_eksdoc.session.session import AwsRequirement
 
-from ..probe import prepared, probed, tried
+from ..probe import prepare_probe, run_probe, dry_run
 from ..probe_result import (
     IMAGE,
     NAMESPACE,
-    Probed,
+    ProbeRun,
     ProbeSettings,
     manifests,
     owner_manifest,
@@ -37,119 +37,119 @@ from ..probe_result import (
 from ..read import NEEDS
 from ..report.probe import ActiveReport
 from . import request as reading
-from .request import Active, ImdsProbeRequest
+from .request import ActiveProbeRequest, ImdsProbeRequest
 
 COMMAND = "imds-probe --active"
-_PROVES_LITTLE = (
+_CLIENT_DRY_RUN_NOTE = (
     "a client-side dry run sends no request: pod security, webhooks, room on the nodes and the "
     "image are tested only by the real run"
 )
-_PROVES_SOME = "the server was asked; room on the nodes and the image show when it is done"
+_SERVER_DRY_RUN_NOTE = "the server was asked; room on the nodes and the image show when it is done"
 
 
 @frozen
-class _Asking:
+class _ProbeCommand:
     """One run of ``imds-probe --active``."""
 
     request: ImdsProbeRequest
-    active: Active
-    around: CommandContext
+    active: ActiveProbeRequest
+    context: CommandContext
 
     @property
-    def given(self) -> dict[str, object]:
-        return {name: value for name, value in self.request.given.items() if name != "hops"} | self.active.flags
+    def options(self) -> dict[str, object]:
+        return {name: value for name, value in self.request.options.items() if name != "hops"} | self.active.flags
 
 
-def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -> CommandAnswer:
+def run_active_probe(request: ImdsProbeRequest, active: ActiveProbeRequest, context: CommandContext) -> CommandAnswer:
     """Run the active probe, or its dry run.
 
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
-    (RoleManifests if active.dry == "client" else ActiveReport).check(around.options.output)
-    if not around.source.live and active.dry != "client":
+    (ManifestReport if active.dry_run == "client" else ActiveReport).check_format(context.options.output)
+    if not context.source.live and active.dry_run != "client":
         raise UsageError(
             "--active asks from pods of the live cluster: --demo and --snapshot have none",
             "--active --dry-run shows what would be made there. To practise: kubectl eksdoc rehearse --serve --demo.",
         )
-    if not active.dry:
-        check_writable(around.environ, COMMAND, "imds-probe without --active reads only")
-    asking = _Asking(request, active, around)
-    with opening.explaining(COMMAND):
-        session = opening.opened(around, replace(NEEDS, kinds=_kinds(request), aws=AwsUse.LEFT_OUT))
-        opening.told(session, around)
-        cluster = reading.scope(request, around).of(session.cluster)
-        if active.dry == "client":
-            return _dry(asking, cluster)
-        ground = around.edges.open_ground(around.connection, _manner(asking).namespace)
-        return _active(asking, cluster, ground)
+    if not active.dry_run:
+        check_writable(context.environ, COMMAND, "imds-probe without --active reads only")
+    command = _ProbeCommand(request, active, context)
+    with opening.explain_forbidden(COMMAND):
+        session = opening.open_session(context, replace(NEEDS, kinds=_kinds(request), aws=AwsRequirement.LEFT_OUT))
+        opening.note_session(session, context)
+        cluster = reading.scope_of(request, context).restrict(session.cluster)
+        if active.dry_run == "client":
+            return _client_dry_run(command, cluster)
+        probe_namespace = context.edges.open_probe_namespace(context.connection, _settings(command).namespace)
+        return _run(command, cluster, probe_namespace)
 
 
 def _kinds(request: ImdsProbeRequest) -> tuple[Resource, ...]:
     return (kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,)
 
 
-def _manner(asking: _Asking) -> ProbeSettings:
-    return manner_of(asking.request, asking.active, asking.around)
+def _settings(command: _ProbeCommand) -> ProbeSettings:
+    return probe_settings(command.request, command.active, command.context)
 
 
-def manner_of(request: ImdsProbeRequest, active: Active, around: CommandContext) -> ProbeSettings:
+def probe_settings(request: ImdsProbeRequest, active: ActiveProbeRequest, context: CommandContext) -> ProbeSettings:
     """The settings of the test pods.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    of_pod = reading.scope(request, around).namespace if request.pod else ""
-    return ProbeSettings(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
+    pod_namespace = reading.scope_of(request, context).namespace if request.pod else ""
+    return ProbeSettings(active.image or IMAGE, active.namespace or pod_namespace or NAMESPACE, active.wait_s)
 
 
-def _every(asking: _Asking) -> bool:
-    return asking.active.every or bool(asking.request.nodes)
+def _is_every_node(command: _ProbeCommand) -> bool:
+    return command.active.is_every_node or bool(command.request.nodes)
 
 
-def _dry(asking: _Asking, cluster: Cluster) -> CommandAnswer:
+def _client_dry_run(command: _ProbeCommand, cluster: Cluster) -> CommandAnswer:
     """The objects to create, as manifests for kubectl; no request is made."""
-    around, unasked = asking.around, Unknown("the cluster was not asked")
+    context, not_read = command.context, Unknown("the cluster was not asked")
     plan = plan_probe(
-        cluster.nodes, unasked, unasked, around.edges.new_probe_id(), _manner(asking), every=_every(asking)
+        cluster.nodes, not_read, not_read, context.edges.new_probe_id(), _settings(command), is_every_node=_is_every_node(command)
     )
-    opening.show(ActiveReport(cluster, plan, options=asking.given), around)
-    around.note(_PROVES_LITTLE)
-    docs = tuple(manifests(plan.probe, plan.pods, plan.manner))
-    return opening.answer(RoleManifests((), (), docs), around)
+    opening.show_report(ActiveReport(cluster, plan, options=command.options), context)
+    context.note(_CLIENT_DRY_RUN_NOTE)
+    documents = tuple(manifests(plan.probe, plan.pods, plan.settings))
+    return opening.report_answer(ManifestReport((), (), documents), context)
 
 
-def _active(asking: _Asking, cluster: Cluster, ground: ProbeNamespace) -> CommandAnswer:
+def _run(command: _ProbeCommand, cluster: Cluster, probe_namespace: ProbeNamespace) -> CommandAnswer:
 
-    around = asking.around
-    probe = around.edges.new_probe_id()
-    plan = prepared(cluster.nodes, ground, probe, _manner(asking), every=_every(asking))
-    tell_unread(plan.unread, COMMAND, around)
-    if asking.active.dry:
-        report = ActiveReport(cluster, plan, options=asking.given, refused=tried(plan, ground))
-        around.note(_PROVES_SOME)
-        return opening.answer(report, around, streams.FAILS if report.refused else streams.CLEAN)
+    context = command.context
+    probe_id = context.edges.new_probe_id()
+    plan = prepare_probe(cluster.nodes, probe_namespace, probe_id, _settings(command), is_every_node=_is_every_node(command))
+    note_missing_rights(plan.missing_rights, COMMAND, context)
+    if command.active.dry_run:
+        report = ActiveReport(cluster, plan, options=command.options, refused=dry_run(plan, probe_namespace))
+        context.note(_SERVER_DRY_RUN_NOTE)
+        return opening.report_answer(report, context, streams.FAILS if report.refused else streams.CLEAN)
     if plan.pods:
-        needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
-        namespace = plan.manner.namespace
-        check_allowed([(right, namespace) for right in needed], around)
-        opening.show(ActiveReport(cluster, plan, options=asking.given), around)
-        confirm(cluster.identity, len(plan.nodes), "probe", asking.active.given, around.ask)
-        now = around.reader().read(_kinds(asking.request))
-        nodes = reading.scope(asking.request, around).of(now).nodes
-        again = prepared(nodes, ground, probe, plan.manner, every=_every(asking))
-        check_same((plan.pods, plan.no_host), (again.pods, again.no_host))
-        clock = ClockAround(around)
-        found = owned(
-            owner_manifest(probe, plan.manner),
-            MARKS,
-            f"{COMMAND} on {NODES.said(len(plan.nodes))}",
+        required_rights = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
+        namespace = plan.settings.namespace
+        check_allowed([(right, namespace) for right in required_rights], context)
+        opening.show_report(ActiveReport(cluster, plan, options=command.options), context)
+        confirm(cluster.identity, len(plan.nodes), "probe", command.active.confirmation, context.prompt)
+        current = context.reader().read(_kinds(command.request))
+        nodes = reading.scope_of(command.request, context).restrict(current).nodes
+        new_plan = prepare_probe(nodes, probe_namespace, probe_id, plan.settings, is_every_node=_is_every_node(command))
+        check_unchanged((plan.pods, plan.no_host), (new_plan.pods, new_plan.no_host))
+        clock = ContextClock(context)
+        probe_run = run_as_change(
+            owner_manifest(probe_id, plan.settings),
+            PROBE_POD_LABELS,
+            f"{COMMAND} on {NODES.count_text(len(plan.nodes))}",
             cluster.identity.context,
-            around,
-            lambda told: probed(plan, ground, clock, told, around.note),
+            context,
+            lambda told: run_probe(plan, probe_namespace, clock, told, context.note),
         )
     else:
-        found = Probed((), "")
-    report = ActiveReport(cluster, plan, found, options=asking.given)
-    code = streams.INTERRUPTED if found.interrupted else opening.code(report.findings, asking.request.accepted)
-    return opening.answer(report, around, code)
+        probe_run = ProbeRun((), "")
+    report = ActiveReport(cluster, plan, probe_run, options=command.options)
+    code = streams.INTERRUPTED if probe_run.interrupted else opening.exit_code_of_findings(report.findings, command.request.accepted)
+    return opening.report_answer(report, context, code)

@@ -6,26 +6,26 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.amazon.metadata_service import POD
+from kubectl_eksdoc.amazon.metadata_service import POD_HOPS
 from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.context import CommandContext
-from kubectl_eksdoc.cli.options import NODES, ConfirmationFlags, non_empty, since_from
+from kubectl_eksdoc.cli.options import NODES, ConfirmationFlags, given_flags, since_from_args
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.session.sources import namespace_of
+from kubectl_eksdoc.session.sources import default_namespace
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.session.session import ClusterSession
 
-    from ..affected import Assumed, IntendedOptions
+    from ..affected import AssumedOptions, IntendedOptions
     from ..read import ProbeScope
     from ..sources import EvidenceSource
 
 
-_PODS, _NODES = ("pod", "pods", "po"), ("node", "nodes", "no")
-_WORKLOADS = {
+_POD_WORDS, _NODE_WORDS = ("pod", "pods", "po"), ("node", "nodes", "no")
+_WORKLOAD_KINDS = {
     **dict.fromkeys(("deployment", "deployments", "deploy"), "Deployment"),
     **dict.fromkeys(("daemonset", "daemonsets", "ds"), "DaemonSet"),
     **dict.fromkeys(("statefulset", "statefulsets", "sts"), "StatefulSet"),
@@ -41,34 +41,34 @@ class ImdsProbeRequest:
     pod: str = ""
     nodes: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
-    hops: int = POD
+    hops: int = POD_HOPS
     accepted: tuple[str, ...] = ()
     earlier: str = ""
-    assumed: Assumed | None = None
+    assumed: AssumedOptions | None = None
     workload: tuple[str, str] | None = None
     intent: IntendedOptions | None = None
     evidence: tuple[EvidenceSource, ...] = ()
     namespace: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, around: CommandContext) -> ImdsProbeRequest:
+    def from_args(args: argparse.Namespace, context: CommandContext) -> ImdsProbeRequest:
         """Read the request from the flags.
 
         Raises:
             UsageError: a target is neither a pod, a workload nor a node, or the flags exclude each other.
         """
-        named = []
+        targets = []
         for word in args.words:
             kind, slash, name = word.partition("/")
-            if not slash or not name or kind not in (*_PODS, *_NODES, *_WORKLOADS):
+            if not slash or not name or kind not in (*_POD_WORDS, *_NODE_WORDS, *_WORKLOAD_KINDS):
                 hint = "Or deploy/NAME, ds/NAME, sts/NAME. Name none for the whole cluster."
                 raise UsageError(f"{word!r} is neither pod/NAME nor node/NAME", hint)
-            named.append((kind, name))
-        pods = [name for kind, name in named if kind in _PODS]
-        nodes = tuple(name for kind, name in named if kind in _NODES)
-        workloads = [(_WORKLOADS[kind], name) for kind, name in named if kind in _WORKLOADS]
-        alone = [*pods, *workloads]
-        if len(alone) > 1 or (alone and (nodes or args.nodegroup)):
+            targets.append((kind, name))
+        pods = [name for kind, name in targets if kind in _POD_WORDS]
+        nodes = tuple(name for kind, name in targets if kind in _NODE_WORDS)
+        workloads = [(_WORKLOAD_KINDS[kind], name) for kind, name in targets if kind in _WORKLOAD_KINDS]
+        single_targets = [*pods, *workloads]
+        if len(single_targets) > 1 or (single_targets and (nodes or args.nodegroup)):
             raise UsageError("one pod or workload at a time, and nothing beside it", "For all of them: name none.")
         if workloads and (args.active or args.apply):
             raise UsageError("--active and --apply are of nodes", "Name node/NAME, or --nodegroup NAME.")
@@ -78,18 +78,18 @@ class ImdsProbeRequest:
             tuple(args.nodegroup),
             args.hops,
             args.accept_unknown,
-            since_from(args),
+            since_from_args(args),
             args.assume,
             workloads[0] if workloads else None,
             args.intent,
             args.evidence,
-            around.options.namespace,
+            context.options.namespace,
         )
 
     @property
-    def given(self) -> dict[str, object]:
+    def options(self) -> dict[str, object]:
         """The options of the result, by the names of the flags."""
-        said: dict[str, object] = {
+        flags: dict[str, object] = {
             "pod": self.pod,
             "workload": "/".join(self.workload or ()),
             "node": list(self.nodes),
@@ -102,14 +102,14 @@ class ImdsProbeRequest:
             "since": self.earlier,
         }
         if self.pod or self.workload:
-            said["namespace"] = self.namespace
-        return non_empty(said)
+            flags["namespace"] = self.namespace
+        return given_flags(flags)
 
 
 NAME = "imds-probe"
 
 
-def scope(request: ImdsProbeRequest, around: CommandContext) -> ProbeScope:
+def scope_of(request: ImdsProbeRequest, context: CommandContext) -> ProbeScope:
     """The scope of the request.
 
     Raises:
@@ -117,33 +117,33 @@ def scope(request: ImdsProbeRequest, around: CommandContext) -> ProbeScope:
     """
     from ..read import ProbeScope
 
-    named = bool(request.pod or request.workload)
-    there = request.namespace or (namespace_of(around.source, around.connection) if named else "")
-    return ProbeScope(request.pod, there, request.nodes, request.groups, request.workload)
+    is_named = bool(request.pod or request.workload)
+    namespace = request.namespace or (default_namespace(context.source, context.connection) if is_named else "")
+    return ProbeScope(request.pod, namespace, request.nodes, request.groups, request.workload)
 
 
-_LATEST = 20
+_MAX_JOURNALS = 20
 """Number of journals that are searched for unfinished fixes."""
 
 
-def tell_open(session: ClusterSession, around: CommandContext) -> None:
+def note_unfinished_fixes(session: ClusterSession, context: CommandContext) -> None:
     """Note on stderr the unfinished fixes of this cluster, by the latest journals of this machine."""
-    from kubectl_eksdoc.model.change_journal import METADATA_FIX, unfinished
+    from kubectl_eksdoc.model.change_journal import METADATA_FIX, unfinished_changes
     from kubectl_eksdoc.wiring.runs import saved_changes
 
-    if not around.source.live or isinstance(session.aws, Unknown):
+    if not context.source.live or isinstance(session.aws, Unknown):
         return
-    keeping = around.edges.keeping("", "", around.environ)
+    location = context.edges.journal_location("", "", context.environ)
     try:
-        latest = saved_changes(keeping.environ, keeping.home, _LATEST)
+        latest = saved_changes(location.environ, location.home, _MAX_JOURNALS)
     except LocalJournalError as error:
-        around.note(f"whether fixes were not finished is not known: {error.message}")
+        context.note(f"whether fixes were not finished is not known: {error.message}")
         return
-    for each in unfinished(latest, session.aws.cluster.arn, METADATA_FIX)[::-1]:
-        around.note(f"fix {each.id} ({each.text('fix') or 'unknown'}, {each.text('at')}) was not finished")
-        for does, flag in (("continue", "--resume"), ("revert", "--undo")):
-            words = ("kubectl", "eksdoc", NAME, "--apply", flag, each.id, *opening.reached_by(around, session))
-            around.note(f"  {does} it: {shlex.join(words)}")
+    for change in unfinished_changes(latest, session.aws.cluster.arn, METADATA_FIX)[::-1]:
+        context.note(f"fix {change.id} ({change.text('fix') or 'unknown'}, {change.text('at')}) was not finished")
+        for verb, flag in (("continue", "--resume"), ("revert", "--undo")):
+            words = ("kubectl", "eksdoc", NAME, "--apply", flag, change.id, *opening.session_flags(context, session))
+            context.note(f"  {verb} it: {shlex.join(words)}")
 
 
 # Flags of ``imds-probe --apply`` and ``--active``: the fix, its confirmation, the time to follow it.
@@ -158,8 +158,8 @@ class FixRequest:
     or ``server``."""
 
     name: str
-    dry: str
-    given: ConfirmationFlags
+    dry_run: str
+    confirmation: ConfirmationFlags
     watch_s: float
     resume: str = ""
     undo: str = ""
@@ -179,7 +179,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--watch-for",
         "TIME",
         "stop following after this time; a node group update continues in EKS "
-        f"(default: {values.duration_text(WATCH_FOR_S)})",
+        f"(default: {values.format_duration(WATCH_FOR_S)})",
         values.some_seconds,
         WATCH_FOR_S,
     )
@@ -206,33 +206,33 @@ def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest 
     Raises:
         UsageError: the flags exclude each other.
     """
-    found = FixRequest(
-        args.fix, options.dry_from(args), options.given_from(args, NODES), args.watch_for, args.resume, args.undo
+    fix = FixRequest(
+        args.fix, options.dry_run_from_args(args), options.confirmation_from_args(args, NODES), args.watch_for, args.resume, args.undo
     )
     if not args.apply:
-        if (found.name, found.watch_s, found.resume, found.undo) != ("", WATCH_FOR_S, "", ""):
+        if (fix.name, fix.watch_s, fix.resume, fix.undo) != ("", WATCH_FOR_S, "", ""):
             raise UsageError("flags that carry a fix out are given without --apply", "Add --apply if you mean it.")
         return None
-    given = [
-        flag for flag, value in (("--fix", found.name), ("--resume", found.resume), ("--undo", found.undo)) if value
+    named_flags = [
+        flag for flag, value in (("--fix", fix.name), ("--resume", fix.resume), ("--undo", fix.undo)) if value
     ]
-    if not given:
+    if not named_flags:
         hint = "imds-probe without --apply tells which there are."
         raise UsageError("--apply wants one fix: --fix NAME", hint)
-    if len(given) > 1:
-        raise UsageError(f"--apply does one thing: {' and '.join(given)} do not go together", "Leave one of them away.")
-    if found.undo and (args.active or request.nodes or request.groups):
+    if len(named_flags) > 1:
+        raise UsageError(f"--apply does one thing: {' and '.join(named_flags)} do not go together", "Leave one of them away.")
+    if fix.undo and (args.active or request.nodes or request.groups):
         raise UsageError("--undo reverts a fix as it was carried out: no other nodes, and no --active")
-    if args.active and found.name == "node-class":
+    if args.active and fix.name == "node-class":
         raise UsageError(
             "--active proves a fix on nodes that run, and after node-class Karpenter makes others",
             "Leave --active away, and probe once the new nodes are there: imds-probe --active.",
         )
     if request.pod:
         raise UsageError("--apply is of nodes, and a pod is named", "Name its node, or its group: --nodegroup NAME.")
-    if found.resume and (found.dry or request.nodes or request.groups):
+    if fix.resume and (fix.dry_run or request.nodes or request.groups):
         raise UsageError("--resume continues a fix as it was started: no other nodes, and no dry run")
-    return found
+    return fix
 
 
 # Flags of ``imds-probe --active``: the nodes, the pods, the confirmation.
@@ -242,27 +242,27 @@ WAIT_S = 90.0
 
 
 @frozen
-class Active:
+class ActiveProbeRequest:
     """`image` and `namespace`: "" for the defaults. `dry_run`: ``client``, ``server`` or "" (none)."""
 
-    every: bool
+    is_every_node: bool
     image: str
     namespace: str
     wait_s: float
-    given: ConfirmationFlags
-    dry: str
+    confirmation: ConfirmationFlags
+    dry_run: str
 
     @property
     def flags(self) -> dict[str, object]:
         """The flags that were given, by name."""
-        return options.non_empty(
+        return options.given_flags(
             {
                 "active": True,
-                "all-nodes": self.every,
+                "all-nodes": self.is_every_node,
                 "image": self.image,
                 "probe-namespace": self.namespace,
-                "wait-for": values.duration_text(self.wait_s),
-                "dry-run": self.dry,
+                "wait-for": values.format_duration(self.wait_s),
+                "dry-run": self.dry_run,
             }
         )
 
@@ -292,25 +292,25 @@ def add_active_to(parser: argparse.ArgumentParser) -> None:
         group,
         "--wait-for",
         "TIME",
-        f"timeout for the pods of a node, including the image pull (default: {values.duration_text(WAIT_S)})",
+        f"timeout for the pods of a node, including the image pull (default: {values.format_duration(WAIT_S)})",
         values.some_seconds,
         WAIT_S,
     )
 
 
-def active_from(args: argparse.Namespace, named: bool) -> Active | None:
+def active_from(args: argparse.Namespace, has_targets: bool) -> ActiveProbeRequest | None:
     """None without --active. `has_targets`: a pod or nodes are named.
 
     Raises:
         UsageError: the flags exclude each other.
     """
-    given, dry = options.given_from(args, NODES), options.dry_from(args)
-    found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given, dry)
+    confirmation, dry_run = options.confirmation_from_args(args, NODES), options.dry_run_from_args(args)
+    active = ActiveProbeRequest(args.all_nodes, args.image, args.probe_namespace, args.wait_for, confirmation, dry_run)
     if args.active:
-        if found.every and named:
+        if active.is_every_node and has_targets:
             raise UsageError("--all-nodes excludes pod/NAME and node/NAME", "Give one of them.")
-        return found
-    if found != Active(False, "", "", WAIT_S, ConfirmationFlags(), ""):
+        return active
+    if active != ActiveProbeRequest(False, "", "", WAIT_S, ConfirmationFlags(), ""):
         raise UsageError(
             "flags that make or change something are given without --active and without --apply",
             "Add --active to test it from pods, or --apply --fix NAME to fix it.",

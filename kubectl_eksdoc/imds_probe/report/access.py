@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
+from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, ImdsReach
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.baseline.report import SinceResult
@@ -21,45 +21,45 @@ from kubectl_eksdoc.probes.pods import owner_of
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
     CommandReport,
-    Findings,
-    Foot,
-    Head,
-    Lines,
+    FindingList,
+    Footer,
+    Heading,
+    TextBlock,
     Section,
     Table,
-    flush,
+    flush_left,
 )
 from kubectl_eksdoc.report.result import (
     FindingResult,
     Meta,
-    Positive,
+    PositiveCount,
     Printed,
     SubjectResult,
     Text,
     Texts,
     UnsetType,
 )
-from kubectl_eksdoc.report.text import counted
+from kubectl_eksdoc.report.text import pluralize
 
 from .. import affected
 from ..affected import Effect
 from ..fix import FixOptions
-from ..judging import NODES
-from ..plan import GroupPlan, MetadataPlan, OnePod
-from ..sources import MetadataService, NodesAlike
+from ..judging import NODES_PREFIX
+from ..plan import GroupPlan, MetadataPlan, PodAccess
+from ..sources import MetadataService, NodeSet
 from .fix import FixChoice
 from .nodes import (
-    causes,
+    causes_table,
     causes_title,
-    matters,
+    is_shown,
     nodes_table,
-    to_choose,
+    fix_sections,
 )
 
 # The metadata service in sentences.
 
 
-_KINDS = {
+_OWNER_TEXTS = {
     NodeOwner.MANAGED: "managed node group",
     NodeOwner.EKSCTL: "eksctl's node group",
     NodeOwner.KARPENTER: "NodePool",
@@ -68,91 +68,91 @@ _KINDS = {
     NodeOwner.HYBRID: "hybrid nodes",
     NodeOwner.SELF_MANAGED: "self-managed nodes",
 }
-_DO = {
-    Reach.REACHABLE: "reach it",
-    Reach.V1_ONLY: "get no token, and are answered without one only",
-    Reach.CUT_OFF: "cannot reach IMDS",
-    Reach.UNKNOWN: "may or may not reach it",
+_REACH_TEXTS = {
+    ImdsReach.REACHABLE: "reach it",
+    ImdsReach.V1_ONLY: "get no token, and are answered without one only",
+    ImdsReach.UNREACHABLE: "cannot reach IMDS",
+    ImdsReach.UNKNOWN: "may or may not reach it",
 }
 
 
-def in_short(plan: MetadataPlan) -> str:
+def summary(plan: MetadataPlan) -> str:
     """The first line."""
     if not plan.groups:
         return "No nodes: nothing to reach an instance metadata service from."
-    nodes = sum(len(group.alike.nodes) for group in plan.groups)
-    cut = _with(plan, Reach.CUT_OFF)
-    parts = [f"Pods on {cut} of {counted(nodes, 'node')} cannot reach the instance metadata service"]
-    for reach, text in ((Reach.V1_ONLY, "they are answered without a token only"), (Reach.UNKNOWN, "it is not known")):
-        if count := _with(plan, reach):
+    nodes = sum(len(group.node_set.nodes) for group in plan.groups)
+    unreachable_nodes = _count_nodes(plan, ImdsReach.UNREACHABLE)
+    parts = [f"Pods on {unreachable_nodes} of {pluralize(nodes, 'node')} cannot reach the instance metadata service"]
+    for reach, text in ((ImdsReach.V1_ONLY, "they are answered without a token only"), (ImdsReach.UNKNOWN, "it is not known")):
+        if count := _count_nodes(plan, reach):
             parts.append(f"on {count} {text}")
-    without = sum(len(group.alike.nodes) for group in plan.groups if group.alike.now.options is None)
-    if without:
-        parts.append(f"{without} {'has' if without == 1 else 'have'} none")
-    return f"{', '.join(parts)}; {pods(plan)}."
+    nodes_without_service = sum(len(group.node_set.nodes) for group in plan.groups if group.node_set.now.options is None)
+    if nodes_without_service:
+        parts.append(f"{nodes_without_service} {'has' if nodes_without_service == 1 else 'have'} none")
+    return f"{', '.join(parts)}; {affected_text(plan)}."
 
 
-def _with(plan: MetadataPlan, reach: Reach) -> int:
+def _count_nodes(plan: MetadataPlan, reach: ImdsReach) -> int:
     """Nodes that never had the service are left out: Fargate's and hybrid ones."""
-    groups = (group.alike for group in plan.groups if group.alike.now.options is not None)
-    return sum(len(alike.nodes) for alike in groups if alike.here.reach is reach)
+    groups = (group.node_set for group in plan.groups if group.node_set.now.options is not None)
+    return sum(len(node_set.nodes) for node_set in groups if node_set.verdict_now.reach is reach)
 
 
-def pods(plan: MetadataPlan) -> str:
+def affected_text(plan: MetadataPlan) -> str:
     """``2 pods are broken now, 1 will break, 31 may need it``."""
-    broken, breaking, possible, _ = (sum(len(group.of(each)) for group in plan.groups) for each in Effect)
-    found = (
+    broken, breaking, possible, _ = (sum(len(group.with_effect(each)) for group in plan.groups) for each in Effect)
+    texts = (
         (broken, f"{'is' if broken == 1 else 'are'} broken now"),
         (breaking, "will break"),
         (possible, "may need it"),
     )
-    return ", ".join(f"{counted(count, 'pod')} {what}" for count, what in found if count) or _unaffected(plan)
+    return ", ".join(f"{pluralize(count, 'pod')} {effect_text}" for count, effect_text in texts if count) or _unaffected_text(plan)
 
 
-def _unaffected(plan: MetadataPlan) -> str:
+def _unaffected_text(plan: MetadataPlan) -> str:
     """Restricted access is no problem if the pods get what they need otherwise."""
     if plan.facts.intent is not None:
-        missed = [each for each in plan.findings if each.code.name == "imds-intent-missed"]
-        met = "not all nodes have" if missed else "no node is known to have other options than"
-        return f"no pod is known to be affected, and {met} what is meant ({plan.facts.intent})"
+        violations = [each for each in plan.findings if each.code.name == "imds-intent-missed"]
+        intent_text = "not all nodes have" if violations else "no node is known to have other options than"
+        return f"no pod is known to be affected, and {intent_text} what is meant ({plan.facts.intent})"
     recommended = " (a hop limit of 1 is what AWS recommends for pods with roles of their own)"
-    cut = [group.alike.now.options for group in plan.groups if group.alike.here.reach is Reach.CUT_OFF]
-    by_hops = any(isinstance(options, MetadataOptions) and options.endpoint for options in cut)
-    return f"no pod is known to be affected{recommended if by_hops else ''}"
+    restricted_options = [group.node_set.now.options for group in plan.groups if group.node_set.verdict_now.reach is ImdsReach.UNREACHABLE]
+    is_by_hop_limit = any(isinstance(options, MetadataOptions) and options.endpoint for options in restricted_options)
+    return f"no pod is known to be affected{recommended if is_by_hop_limit else ''}"
 
 
-def sentence(group: GroupPlan) -> str:
+def group_text(group: GroupPlan) -> str:
     """One node set in sentences: its pods' access, the source of the options, and the next node."""
-    alike = group.alike
-    name = " ".join(filter(None, (_KINDS[alike.owner], alike.name or alike.scaling_group)))
-    head = f"{name} ({counted(len(alike.nodes), 'node')})"
-    if alike.now.options is None:
-        return f"{head}: there is none, as {alike.now.by}."
-    here = f"{head}: pods {_DO[alike.here.reach]}, as {alike.here.why}"
-    return f"{here}{_cause(alike)}. {_next(alike)}"
+    node_set = group.node_set
+    name = " ".join(filter(None, (_OWNER_TEXTS[node_set.owner], node_set.name or node_set.scaling_group)))
+    head = f"{name} ({pluralize(len(node_set.nodes), 'node')})"
+    if node_set.now.options is None:
+        return f"{head}: there is none, as {node_set.now.by}."
+    current_text = f"{head}: pods {_REACH_TEXTS[node_set.verdict_now.reach]}, as {node_set.verdict_now.why}"
+    return f"{current_text}{_source_text(node_set)}. {_next_node_text(node_set)}"
 
 
-def _cause(alike: NodesAlike) -> str:
-    if isinstance(alike.now.options, Unknown) or isinstance(alike.next.options, Unknown):
+def _source_text(node_set: NodeSet) -> str:
+    if isinstance(node_set.now.options, Unknown) or isinstance(node_set.next.options, Unknown):
         return ""
-    if alike.by_hand:
+    if node_set.has_other_options:
         return "; new nodes get other options"
-    return f" ({_by(alike)})"
+    return f" ({_by_text(node_set)})"
 
 
-def _by(alike: NodesAlike) -> str:
+def _by_text(node_set: NodeSet) -> str:
     """The source of the next node's options, for each option or for all."""
-    by = alike.next.by
-    return by if by.startswith(("hop limit by", "tokens by")) else f"by {by}"
+    source = node_set.next.by
+    return source if source.startswith(("hop limit by", "tokens by")) else f"by {source}"
 
 
-def _next(alike: NodesAlike) -> str:
-    if alike.next.options is None or alike.later.reach is Reach.UNKNOWN:
-        return f"The next node: not known, as {alike.later.why}."
-    if not alike.by_hand and not isinstance(alike.now.options, Unknown):
+def _next_node_text(node_set: NodeSet) -> str:
+    if node_set.next.options is None or node_set.verdict_next.reach is ImdsReach.UNKNOWN:
+        return f"The next node: not known, as {node_set.verdict_next.why}."
+    if not node_set.has_other_options and not isinstance(node_set.now.options, Unknown):
         return "The next node will be the same."
-    how = "still " if alike.later.reach is alike.here.reach else ""
-    return f"On the next node they {how}{_DO[alike.later.reach]}, as {alike.later.why} ({_by(alike)})."
+    still = "still " if node_set.verdict_next.reach is node_set.verdict_now.reach else ""
+    return f"On the next node they {still}{_REACH_TEXTS[node_set.verdict_next.reach]}, as {node_set.verdict_next.why} ({_by_text(node_set)})."
 
 
 @frozen
@@ -160,11 +160,11 @@ class ImdsReport(CommandReport):
     """`pod`: the pod that was checked. `offered`: the fixes for each node set of the plan; () if they were not
     searched. `since`: the comparison with an earlier result, None if none was given."""
 
-    of = "a probe"
+    noun_phrase = "a probe"
 
     plan: MetadataPlan
-    pod: OnePod | None = None
-    offered: tuple[tuple[NodesAlike, FixOptions], ...] = ()
+    pod: PodAccess | None = None
+    offered: tuple[tuple[NodeSet, FixOptions], ...] = ()
     since: ResultComparison | None = None
 
     @property
@@ -173,37 +173,37 @@ class ImdsReport(CommandReport):
 
     def sections(self, full: bool) -> Iterator[Section | None]:
         """The parts that need attention; `full`: also all nodes and all evidence."""
-        plan, facts, found = self.plan, self.plan.facts, self.plan.findings
-        since = screen.section(self.since, self.cluster.observed_at, full, self.tool_version)
+        plan, facts, findings = self.plan, self.plan.facts, self.plan.findings
+        comparison = screen.section(self.since, self.cluster.observed_at, full, self.tool_version)
         if self.pod is not None and not full:
-            yield Lines(None, [flush(self.pod.sentence, 0)])
-            yield since
+            yield TextBlock(None, [flush_left(self.pod.sentence, 0)])
+            yield comparison
             return
-        groups = [each for each in plan.groups if full or matters(each, plan.facts)]
-        yield Head(in_short(plan) if self.pod is None else self.pod.sentence)
-        yield since
-        yield Table(causes_title(plan, groups), causes(groups, facts.intent))
+        groups = [each for each in plan.groups if full or is_shown(each, plan.facts)]
+        yield Heading(summary(plan) if self.pod is None else self.pod.sentence)
+        yield comparison
+        yield Table(causes_title(plan, groups), causes_table(groups, facts.intent))
         if full:
-            yield Lines("Why", list(map(sentence, groups)))
+            yield TextBlock("Why", list(map(group_text, groups)))
             yield Table("Nodes", nodes_table(plan))
         # Short form: the message, the nodes with the source of their options, and the first remedy.
-        short = (
-            replace(each, evidence=tuple(e for e in each.evidence if e.startswith(NODES)), remedy=each.remedy[:1])
-            for each in found
+        short_findings = (
+            replace(each, evidence=tuple(e for e in each.evidence if e.startswith(NODES_PREFIX)), remedy=each.remedy[:1])
+            for each in findings
         )
-        yield Findings(found if full else tuple(short), mark=screen.marking(self.since))
-        yield from to_choose(self.offered, full, self.cluster.source is not Source.SNAPSHOT, facts.intent is not None)
-        passed = (each.message for each in found if each.severity is Severity.INFO)
-        said = "".join(f"{each[:1].upper()}{each[1:]}. " for each in passed)
-        yield Foot(f"{said}Every node, and all evidence: -o wide; for a program: -o json")
+        yield FindingList(findings if full else tuple(short_findings), suffix=screen.change_marks(self.since))
+        yield from fix_sections(self.offered, full, self.cluster.source is not Source.SNAPSHOT, facts.intent is not None)
+        info_messages = (each.message for each in findings if each.severity is Severity.INFO)
+        info_text = "".join(f"{each[:1].upper()}{each[1:]}. " for each in info_messages)
+        yield Footer(f"{info_text}Every node, and all evidence: -o wide; for a program: -o json")
 
     def result(self) -> object:
-        plan, choices = self.plan, dict(self.offered)
-        return ProbeResult.filled(
+        plan, fix_options = self.plan, dict(self.offered)
+        return ProbeResult.from_facts(
             self,
             plan,
-            verdict=in_short(plan),
-            groups=(_group(each, choices.get(each.alike, FixOptions())) for each in plan.groups),
+            verdict=summary(plan),
+            groups=(_group_result(group, fix_options.get(group.node_set, FixOptions())) for group in plan.groups),
         )
 
 
@@ -224,7 +224,7 @@ class _Options(Printed):
 
     @classmethod
     def of(cls, facts: MetadataOptions) -> _Options:
-        return cls.filled(
+        return cls.from_facts(
             http_tokens=facts.tokens,
             http_put_response_hop_limit=facts.hop_limit,
             http_endpoint="enabled" if facts.endpoint else "disabled",
@@ -237,7 +237,7 @@ class _Service(Printed):
     """The access of a pod; service false: nodes of this kind have none. options null: unknown, why has the reason and
     missing the missing right."""
 
-    verdict: Reach
+    verdict: ImdsReach
     why: Text
     by: Text | None
     """The source of the options."""
@@ -246,10 +246,10 @@ class _Service(Printed):
     missing: Text | UnsetType
 
 
-def _service(service: MetadataService, verdict: ImdsVerdict) -> _Service:
+def _service_result(service: MetadataService, verdict: ImdsVerdict) -> _Service:
     missing = service.options.missing if isinstance(service.options, Unknown) else ""
-    there = service.options is not None
-    return _Service.filled(service, verdict=verdict.reach, why=verdict.why, service=there, missing=missing)
+    has_service = service.options is not None
+    return _Service.from_facts(service, verdict=verdict.reach, why=verdict.why, service=has_service, missing=missing)
 
 
 class _Affected(Printed):
@@ -263,14 +263,14 @@ class _Affected(Printed):
 
     @classmethod
     def of(cls, facts: affected.AffectedPod) -> _Affected:
-        return cls.filled(facts, facts.pod, why=f"{facts.why}; {facts.where}")
+        return cls.from_facts(facts, facts.pod, why=f"{facts.reason}; {facts.location}")
 
 
 class _Counted(Printed):
     """Pods of one owner."""
 
     owner: SubjectResult
-    pods: Positive
+    pods: PositiveCount
 
 
 class _Pods(Printed):
@@ -301,28 +301,28 @@ class _Group(Printed):
     """Supposed fixes that do not work, with the reason."""
 
 
-def _group(group: GroupPlan, choice: FixOptions) -> _Group:
-    alike = group.alike
-    return _Group.filled(
-        alike,
-        sentence=sentence(group),
-        now=_service(alike.now, alike.here),
-        next=_service(alike.next, alike.later),
-        changed=alike.by_hand,
-        pods=_Pods.filled(
-            broken_now=group.of(Effect.BROKEN),
-            will_break=group.of(Effect.WILL_BREAK),
-            possible=_counted(group.of(Effect.POSSIBLE)),
-            no_known_need=_counted(group.of(Effect.NO_KNOWN_NEED)),
+def _group_result(group: GroupPlan, options: FixOptions) -> _Group:
+    node_set = group.node_set
+    return _Group.from_facts(
+        node_set,
+        sentence=group_text(group),
+        now=_service_result(node_set.now, node_set.verdict_now),
+        next=_service_result(node_set.next, node_set.verdict_next),
+        changed=node_set.has_other_options,
+        pods=_Pods.from_facts(
+            broken_now=group.with_effect(Effect.BROKEN),
+            will_break=group.with_effect(Effect.WILL_BREAK),
+            possible=_count_by_owner(group.with_effect(Effect.POSSIBLE)),
+            no_known_need=_count_by_owner(group.with_effect(Effect.NO_KNOWN_NEED)),
         ),
-        fixes=choice.fixes,
-        cannot=choice.cannot,
+        fixes=options.fixes,
+        cannot=options.cannot,
     )
 
 
-def _counted(found: Sequence[affected.AffectedPod]) -> list[tuple[Subject, int]]:
+def _count_by_owner(affected_pods: Sequence[affected.AffectedPod]) -> list[tuple[Subject, int]]:
     """Counted by owner, because there may be hundreds of pods."""
-    owners = Counter(owner_of(each.pod) for each in found)
+    owners = Counter(owner_of(each.pod) for each in affected_pods)
     return sorted(owners.items(), key=lambda item: (item[0].namespace, item[0].kind, item[0].name))
 
 
@@ -342,8 +342,8 @@ class _Pod(Printed):
     namespace: Text
     name: Text
     node: Text | None
-    hops: Positive
-    verdict: Reach
+    hops: PositiveCount
+    verdict: ImdsReach
     why: Text
     suffering: Effect | None
     way_out: Text | None

@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.amazon.group_updates import Stage
+from kubectl_eksdoc.amazon.group_updates import UpdateStage
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.change_journal import PartOutcome, ChangePart
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
-from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix
+from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
     CommandReport,
-    Head,
+    Heading,
     Line,
-    Lines,
+    TextBlock,
     Section,
     Table,
-    as_it_is,
-    flush,
+    verbatim_line,
+    flush_left,
 )
-from kubectl_eksdoc.report.result import Count, Meta, Positive, Printed, Text, Texts, WholeSeconds
+from kubectl_eksdoc.report.result import Count, Meta, PositiveCount, Printed, Text, Texts, WholeSeconds
 from kubectl_eksdoc.report.text import (
     Cell,
-    Drawn,
+    TableData,
     Tone,
-    columns_of,
-    counted,
-    joined,
+    as_columns,
+    pluralize,
+    join_words,
     name_column,
     text_column,
 )
@@ -42,16 +42,16 @@ from ..run import FixDone
 # A fix to choose, as ``-o json`` and ``-o yaml`` print it.
 
 
-def reach(blast: fix.BlastRadius) -> str:
+def blast_text(blast: fix.BlastRadius) -> str:
     """``replaces 3 nodes, evicts 12 pods``."""
-    found = []
+    texts = []
     if blast.nodes:
-        found.append(f"replaces {counted(blast.nodes, 'node')}")
+        texts.append(f"replaces {pluralize(blast.nodes, 'node')}")
     if blast.pods:
-        found.append(f"{'evicts' if blast.nodes else 'restarts'} {counted(blast.pods, 'pod')}")
+        texts.append(f"{'evicts' if blast.nodes else 'restarts'} {pluralize(blast.pods, 'pod')}")
     if blast.instances:
-        found.append(f"changes {counted(blast.instances, 'instance')}")
-    return ", ".join(found) or "moves nothing"
+        texts.append(f"changes {pluralize(blast.instances, 'instance')}")
+    return ", ".join(texts) or "moves nothing"
 
 
 class _Blast(Printed):
@@ -87,62 +87,62 @@ class FixChoice(Printed):
 
     @classmethod
     def of(cls, facts: fix.Fix) -> FixChoice:
-        return cls.filled(facts, by_this_tool=facts.act is not None, way_back=facts.back)
+        return cls.from_facts(facts, by_this_tool=facts.action is not None, way_back=facts.rollback)
 
 
 # A fix in sentences.
 
 
-def head(act: Act) -> str:
+def action_text(action: MetadataFix) -> str:
     """The action, a clause."""
-    match act:
-        case OnInstances(each):
-            hops = sorted({one.hop_limit for one in each})
-            return f"a hop limit of {' or '.join(map(str, hops))} for {counted(len(each), 'running instance')}"
-        case OnTemplate() if act.to:
-            return f"version {act.to} of launch template {act.id}, as before the fix, for {act.group}"
-        case OnTemplate():
-            return f"a hop limit of {act.hop_limit} in a new version of launch template {act.id} for {act.group}"
-        case OnClass():
-            limit = "no hop limit" if act.hop_limit is None else f"a hop limit of {act.hop_limit}"
-            return f"{limit} in EC2NodeClass {act.name}"
+    match action:
+        case InstancesFix(changes):
+            hops = sorted({change.hop_limit for change in changes})
+            return f"a hop limit of {' or '.join(map(str, hops))} for {pluralize(len(changes), 'running instance')}"
+        case LaunchTemplateFix() if action.to:
+            return f"version {action.to} of launch template {action.id}, as before the fix, for {action.group}"
+        case LaunchTemplateFix():
+            return f"a hop limit of {action.hop_limit} in a new version of launch template {action.id} for {action.group}"
+        case NodeClassFix():
+            limit = "no hop limit" if action.hop_limit is None else f"a hop limit of {action.hop_limit}"
+            return f"{limit} in EC2NodeClass {action.name}"
 
 
-def action(act: Act) -> str:
+def action_verb(fix_action: MetadataFix) -> str:
     """For the typed confirmation: ``change 3 nodes``, ``replace 3 nodes``."""
-    return "change" if isinstance(act, OnInstances) else "replace"
+    return "change" if isinstance(fix_action, InstancesFix) else "replace"
 
 
 def verdict(report: FixReport) -> str:
     """One sentence without its full stop."""
-    what = head(report.act)
-    what = what[:1].upper() + what[1:]
+    text = action_text(report.act)
+    text = text[:1].upper() + text[1:]
     if report.done is None:
-        return f"{what}: nothing was changed{'' if report.forbidden else ' yet'}"
-    return f"{what}: {_came_of(report.done)}"
+        return f"{text}: nothing was changed{'' if report.forbidden else ' yet'}"
+    return f"{text}: {_result_text(report.done)}"
 
 
-def _came_of(done: FixDone) -> str:
-    if done.stage in (Stage.FAILED, Stage.CANCELLED):
+def _result_text(done: FixDone) -> str:
+    if done.stage in (UpdateStage.FAILED, UpdateStage.CANCELLED):
         return (
-            f"EKS has {'not brought the update to its end' if done.stage is Stage.FAILED else 'cancelled the update'}"
+            f"EKS has {'not brought the update to its end' if done.stage is UpdateStage.FAILED else 'cancelled the update'}"
         )
-    counts = [f"{len(done.of(each))} {each.value}" for each in Became if done.of(each)]
+    counts = [f"{len(done.parts_with(each))} {each.value}" for each in PartOutcome if done.parts_with(each)]
     if len(counts) == 1 and done.whole:
-        return "done" if done.of(Became.DONE) else counts[0]
-    return joined(counts)
+        return "done" if done.parts_with(PartOutcome.DONE) else counts[0]
+    return join_words(counts)
 
 
-_TONES = {
-    Became.DONE: Tone.GOOD,
-    Became.AS_BEFORE: Tone.WARN,
-    Became.PENDING: Tone.WARN,
-    Became.OTHER: Tone.BAD,
-    Became.SET_BACK: Tone.WARN,
-    Became.GONE: Tone.FAINT,
-    Became.UNKNOWN: Tone.UNKNOWN,
+_STATE_TONES = {
+    PartOutcome.DONE: Tone.GOOD,
+    PartOutcome.AS_BEFORE: Tone.WARN,
+    PartOutcome.PENDING: Tone.WARN,
+    PartOutcome.OTHER: Tone.BAD,
+    PartOutcome.SET_BACK: Tone.WARN,
+    PartOutcome.GONE: Tone.FAINT,
+    PartOutcome.UNKNOWN: Tone.UNKNOWN,
 }
-_MOST = 4
+_MAX_LINES = 4
 
 
 @frozen
@@ -152,10 +152,10 @@ class FixReport(CommandReport):
     if there is none. `from_pod`: a command that tests the result from a pod. `undoes`: the ID of the fix that it
     reverts."""
 
-    of = "a fix"
+    noun_phrase = "a fix"
 
     name: str
-    act: Act
+    act: MetadataFix
     cluster: Cluster
     fixes: tuple[Fix, ...] = ()
     back: tuple[str, ...] = ()
@@ -168,65 +168,65 @@ class FixReport(CommandReport):
     undoes: str = ""
 
     def sections(self, full: bool) -> Iterable[Section | None]:
-        yield Head(f"{verdict(self)}.")
-        yield from _before(self, full) if self.done is None else _after(self, self.done, full)
+        yield Heading(f"{verdict(self)}.")
+        yield from _preview_sections(self, full) if self.done is None else _result_sections(self, self.done, full)
 
     def result(self) -> object:
-        return FixResult.filled(
+        return FixResult.from_facts(
             self,
             verdict=verdict(self),
             findings=(),
         )
 
 
-def _before(report: FixReport, full: bool) -> Iterator[Section]:
-    most = 0 if full else _MOST
-    if isinstance(report.act, OnInstances):
-        lines = [str(one) for one in report.act.each]
+def _preview_sections(report: FixReport, full: bool) -> Iterator[Section]:
+    max_lines = 0 if full else _MAX_LINES
+    if isinstance(report.act, InstancesFix):
+        lines = [str(change) for change in report.act.each]
     else:
         lines = [f"{each.does}." for each in report.fixes]
-    yield Lines("What is done", _few([Line(line) for line in lines], most * 3, 2))
-    moves = dict.fromkeys(f"{reach(each.blast)}: {each.blast.how}; {each.lasts}." for each in report.fixes)
-    yield Lines("What it moves", [text[:1].upper() + text[1:] for text in moves])
-    yield _commands("The same by hand", [line for each in report.fixes for line in each.commands], most)
-    yield _commands("Rollback", report.back, most)
+    yield TextBlock("What is done", _first_lines([Line(line) for line in lines], max_lines * 3, 2))
+    effects = dict.fromkeys(f"{blast_text(each.blast)}: {each.blast.how}; {each.lasts}." for each in report.fixes)
+    yield TextBlock("What it moves", [text[:1].upper() + text[1:] for text in effects])
+    yield _command_section("The same by hand", [line for each in report.fixes for line in each.commands], max_lines)
+    yield _command_section("Rollback", report.back, max_lines)
     cautions = dict.fromkeys(caution for each in report.fixes for caution in each.cautions)
-    yield Lines("Mind", [f"- {each}" for each in cautions])
-    yield Lines("The dry run", [f"- {each}" for each in report.tried])
-    yield Lines("Nothing is done", [report.forbidden] if report.forbidden else [])
+    yield TextBlock("Mind", [f"- {each}" for each in cautions])
+    yield TextBlock("The dry run", [f"- {each}" for each in report.tried])
+    yield TextBlock("Nothing is done", [report.forbidden] if report.forbidden else [])
 
 
-def _commands(title: str, lines: Sequence[str], most: int) -> Section:
-    return Lines(title, _few([as_it_is(line, 4) for line in lines], most, 4))
+def _command_section(title: str, lines: Sequence[str], max_lines: int) -> Section:
+    return TextBlock(title, _first_lines([verbatim_line(line, 4) for line in lines], max_lines, 4))
 
 
-def _few(lines: list[Line], most: int, indent: int) -> list[Line]:
-    if not most or len(lines) <= most + 1:
+def _first_lines(lines: list[Line], max_lines: int, indent: int) -> list[Line]:
+    if not max_lines or len(lines) <= max_lines + 1:
         return lines
-    return [*lines[:most], as_it_is(f"… and {len(lines) - most} more (-o wide)", indent)]
+    return [*lines[:max_lines], verbatim_line(f"… and {len(lines) - max_lines} more (-o wide)", indent)]
 
 
-def _after(report: FixReport, done: FixDone, full: bool) -> Iterator[Section]:
-    yield Table("Result", _parts(done.parts), "parts")
-    said = [f"{error.code}: {error.message}" for error in done.errors]
-    left = [f"It is followed no longer: {done.left}."] if done.left else []
-    yield Lines("What EKS says", [*said, *left])
-    if done.nodes:
-        yield Table("The nodes of the group now", _parts(done.nodes), "nodes")
-    if done.proofs:
-        yield Table("From pods", _parts(done.proofs), "pods")
+def _result_sections(report: FixReport, fix_result: FixDone, full: bool) -> Iterator[Section]:
+    yield Table("Result", _parts_table(fix_result.parts), "parts")
+    messages = [f"{error.code}: {error.message}" for error in fix_result.errors]
+    following_text = [f"It is followed no longer: {fix_result.left}."] if fix_result.left else []
+    yield TextBlock("What EKS says", [*messages, *following_text])
+    if fix_result.nodes:
+        yield Table("The nodes of the group now", _parts_table(fix_result.nodes), "nodes")
+    if fix_result.proofs:
+        yield Table("From pods", _parts_table(fix_result.proofs), "pods")
     else:
-        proof = flush("That is what AWS or the API server says of it now; no pod was asked.", 0)
-        yield Lines(None, [proof, *([as_it_is(report.from_pod)] if report.from_pod else [])])
-    yield _commands("Rollback", report.back, 0 if full else _MOST)
-    run = [flush(f"Fix {report.run}, {duration(done.seconds)}.", 0)] if report.run else []
-    journal = [as_it_is(f"Journal: {report.journal}", 0)] if report.journal else []
-    yield Lines(None, [*run, *journal])
+        proof = flush_left("That is what AWS or the API server says of it now; no pod was asked.", 0)
+        yield TextBlock(None, [proof, *([verbatim_line(report.from_pod)] if report.from_pod else [])])
+    yield _command_section("Rollback", report.back, 0 if full else _MAX_LINES)
+    run_line = [flush_left(f"Fix {report.run}, {format_duration(fix_result.seconds)}.", 0)] if report.run else []
+    journal = [verbatim_line(f"Journal: {report.journal}", 0)] if report.journal else []
+    yield TextBlock(None, [*run_line, *journal])
 
 
-def _parts(parts: Iterable[Part]) -> Drawn:
-    return columns_of(name_column("WHAT", 20), "NOW", text_column("AS", 10)), [
-        [each.what, Cell(each.became.value, _TONES[each.became]), each.why or "-"] for each in parts
+def _parts_table(parts: Iterable[ChangePart]) -> TableData:
+    return as_columns(name_column("WHAT", 20), "NOW", text_column("AS", 10)), [
+        [each.what, Cell(each.became.value, _STATE_TONES[each.became]), each.why or "-"] for each in parts
     ]
 
 
@@ -237,7 +237,7 @@ class _Part(Printed):
     """The state of a part of the fix, or of a node."""
 
     what: Text
-    became: Became
+    became: PartOutcome
     why: Text | None
 
 
@@ -254,10 +254,10 @@ class _Outcome(Printed):
     left: Text | None
     """Why the fix stopped early."""
     parts: tuple[_Part, ...]
-    template_version: Positive | None
+    template_version: PositiveCount | None
     update: Text | None
     """EKS's ID of the node group update."""
-    stage: Stage | None
+    stage: UpdateStage | None
     errors: tuple[_Error, ...]
     nodes: tuple[_Part, ...]
     """The nodes of the group after the fix."""

@@ -9,20 +9,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import ImdsReach
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeStep
+from kubectl_eksdoc.model.metadata import AddressFamily, ImdsRequest, FamilyAnswer, ProbeStep
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.placing import NotMade
+from kubectl_eksdoc.model.placing import ProbeFailure
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.report import CommandReport, Findings, Head, Points, Section, Table
+from kubectl_eksdoc.report.report import CommandReport, FindingList, Heading, BulletList, Section, Table
 from kubectl_eksdoc.report.result import (
     FindingResult,
     Meta,
-    Positive,
+    PositiveCount,
     Printed,
     Text,
     Texts,
@@ -31,60 +31,60 @@ from kubectl_eksdoc.report.result import (
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    Drawn,
+    TableData,
     Row,
     Title,
     Tone,
-    columns_of,
-    counted,
+    as_columns,
+    pluralize,
     name_column,
     number_column,
 )
 
-from ..probe_diagnosis import Answers, Cause, diagnosis
-from ..probe_result import Probed, ProbedNode, ProbePlan, findings_of
-from .nodes import reached
+from ..probe_diagnosis import ProbeAnswers, ImdsCause, diagnose
+from ..probe_result import ProbeRun, ProbedNode, ProbePlan, probe_findings
+from .nodes import reach_cell
 
 # The active probe in sentences.
 
 
-_DO = (
-    (Reach.CUT_OFF, "unreachable"),
-    (Reach.V1_ONLY, "answered without a token only"),
-    (Reach.UNKNOWN, "not known"),
-    (Reach.REACHABLE, "reached"),
+_REACH_TEXTS = (
+    (ImdsReach.UNREACHABLE, "unreachable"),
+    (ImdsReach.V1_ONLY, "answered without a token only"),
+    (ImdsReach.UNKNOWN, "not known"),
+    (ImdsReach.REACHABLE, "reached"),
 )
 
 
-def in_short(report: ActiveReport) -> str:
+def summary(report: ActiveReport) -> str:
     """The first line."""
-    plan, probed = report.plan, report.probed
-    if probed is None and not plan.pods:
+    plan, run = report.plan, report.probed
+    if run is None and not plan.pods:
         return "No node can be probed: nothing would be made."
-    if probed is None:
+    if run is None:
         return (
-            f"This would make {counted(len(plan.pods), 'pod')} on {counted(len(plan.nodes), 'node')}, and the "
-            f"ConfigMap that owns them, in namespace {plan.manner.namespace}. All of it is deleted at the end; a "
-            f"pod that is forgotten ends by itself after {plan.manner.deadline_s} s."
+            f"This would make {pluralize(len(plan.pods), 'pod')} on {pluralize(len(plan.nodes), 'node')}, and the "
+            f"ConfigMap that owns them, in namespace {plan.settings.namespace}. All of it is deleted at the end; a "
+            f"pod that is forgotten ends by itself after {plan.settings.deadline_s} s."
         )
-    counts = ((what, sum(node.v4.reach is reach for node in probed.nodes)) for reach, what in _DO)
-    said = ", ".join(f"{what} on {count}" for what, count in counts if count) or "no node could be asked"
-    ended = " It was interrupted." if probed.interrupted else ""
-    return f"Measured from pods on {counted(len(probed.nodes), 'node')}: the metadata service is {said}.{ended}"
+    counts = ((text, sum(node.v4.reach is reach for node in run.nodes)) for reach, text in _REACH_TEXTS)
+    results = ", ".join(f"{text} on {count}" for text, count in counts if count) or "no node could be asked"
+    interrupted_text = " It was interrupted." if run.interrupted else ""
+    return f"Measured from pods on {pluralize(len(run.nodes), 'node')}: the metadata service is {results}.{interrupted_text}"
 
 
-def about(plan: ProbePlan) -> list[str]:
+def plan_lines(plan: ProbePlan) -> list[str]:
     """Facts to know before the objects are created."""
-    stale, others = (", ".join(owner.name for owner in owners) for owners in (plan.stale, plan.others))
-    told = (
-        f"image: {plan.manner.image}; it needs a shell and curl",
+    stale_owners, other_owners = (", ".join(owner.name for owner in owners) for owners in (plan.stale, plan.other_owners))
+    lines = (
+        f"image: {plan.settings.image}; it needs a shell and curl",
         "each pod asks for a token and the id of the instance, on IPv4 and IPv6; no credentials are read",
         "they are bound to their nodes past the scheduler: none is preempted for them, no autoscaler wakes up",
         plan.no_host and f"nothing runs on the network of a node: {plan.no_host}; another one: --probe-namespace NAME",
-        stale and f"removed first, as a probe that was killed has left it: {stale}",
-        others and f"left alone, as another probe may be running: {others}",
+        stale_owners and f"removed first, as a probe that was killed has left it: {stale_owners}",
+        other_owners and f"left alone, as another probe may be running: {other_owners}",
     )
-    return list(filter(None, told))
+    return list(filter(None, lines))
 
 
 @frozen
@@ -92,95 +92,95 @@ class ActiveReport(CommandReport):
     """`probed` is None if nothing was created, yet or at all. `refused`: pods that the API server would refuse, by
     name, from a dry run."""
 
-    of = "an active probe"
+    noun_phrase = "an active probe"
 
     cluster: Cluster
     plan: ProbePlan
-    probed: Probed | None = None
-    refused: Mapping[str, NotMade] = field(default_factory=dict)
+    probed: ProbeRun | None = None
+    refused: Mapping[str, ProbeFailure] = field(default_factory=dict)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return () if self.probed is None else findings_of(self.plan, self.probed)
+        return () if self.probed is None else probe_findings(self.plan, self.probed)
 
     def sections(self, full: bool) -> Iterator[Section]:
         plan, probed = self.plan, self.probed
-        yield Head(in_short(self))
+        yield Heading(summary(self))
         if probed is None:
-            yield Table(Title("Nodes", " that are alike, and which of them would be probed"), _choice(plan))
-            yield Points("What would be made", about(plan))
-            refused = (f"{name}: {why.why}" for name, why in self.refused.items())
-            yield Points("Refused by the server", refused)
+            yield Table(Title("Nodes", " that are alike, and which of them would be probed"), _groups_table(plan))
+            yield BulletList("What would be made", plan_lines(plan))
+            refused = (f"{name}: {refusal.why}" for name, refusal in self.refused.items())
+            yield BulletList("Refused by the server", refused)
             return
-        yield Table(Title("Nodes", ": what pods on them measured"), _nodes(plan, probed), "nodes")
+        yield Table(Title("Nodes", ": what pods on them measured"), _nodes_table(plan, probed), "nodes")
         if full:
-            yield Table("Requests", _requests(probed))
-        yield Findings(self.findings)
+            yield Table("Requests", _requests_table(probed))
+        yield FindingList(self.findings)
 
     def result(self) -> object:
         plan = self.plan
-        return ActiveProbeResult.filled(
+        return ActiveProbeResult.from_facts(
             self,
-            verdict=in_short(self),
-            probe=_Probe.filled(plan, plan.manner, pods=(pod.name for pod in plan.pods)),
-            refused=(_Refused.filled(self.refused[name], pod=name) for name in sorted(self.refused)),
+            verdict=summary(self),
+            probe=_Probe.from_facts(plan, plan.settings, pods=(pod.name for pod in plan.pods)),
+            refused=(_Refused.from_facts(self.refused[name], pod=name) for name in sorted(self.refused)),
         )
 
 
-def _choice(plan: ProbePlan) -> Drawn:
+def _groups_table(plan: ProbePlan) -> TableData:
     columns = [
         name_column("GROUP", 12),
-        Column("MANAGED BY", drop=1),
+        Column("MANAGED BY", drop_order=1),
         number_column("NODES"),
         name_column("PROBED", 16),
     ]
     rows: list[Row] = []
-    for each in plan.likes:
-        more = f" and {len(each.chosen) - 1} more" if len(each.chosen) > 1 else ""
-        probed = f"{each.chosen[0]}{more}" if each.chosen else Cell(f"none: {each.why_not}", Tone.FAINT)
-        rows.append([each.group or f"({each.owner.value})", each.owner.value, len(each.nodes), probed])
+    for group in plan.likes:
+        suffix = f" and {len(group.chosen) - 1} more" if len(group.chosen) > 1 else ""
+        probed = f"{group.chosen[0]}{suffix}" if group.chosen else Cell(f"none: {group.why_not}", Tone.FAINT)
+        rows.append([group.group or f"({group.owner.value})", group.owner.value, len(group.nodes), probed])
     return columns, rows
 
 
-def _nodes(plan: ProbePlan, probed: Probed) -> Drawn:
-    columns = columns_of(
+def _nodes_table(plan: ProbePlan, run: ProbeRun) -> TableData:
+    columns = as_columns(
         name_column("GROUP", 8),
         name_column("NODE", 20),
         "PODS",
         "CAUSE",
-        Column("NODE ITSELF", short="ITSELF"),
-        Column("IPV6", drop=1),
+        Column("NODE ITSELF", short_title="ITSELF"),
+        Column("IPV6", drop_order=1),
         number_column("ANSWER", 2),
     )
     rows: list[Row] = []
-    for node in probed.nodes:
-        likes = plan.likes_of(node.node)
+    for node in run.nodes:
+        group = plan.group_of(node.node)
         rows.append(
             [
-                likes.group or f"({likes.owner.value})",
+                group.group or f"({group.owner.value})",
                 node.node,
-                reached(node.v4.reach),
-                _CAUSES.get(node.v4.cause, node.v4.cause.value),
-                reached(diagnosis(node.host, node.host).reach),
-                _v6(node),
-                _slowest(node.own),
+                reach_cell(node.v4.reach),
+                _CAUSE_TEXTS.get(node.v4.cause, node.v4.cause.value),
+                reach_cell(diagnose(node.host_answers, node.host_answers).reach),
+                _ipv6_cell(node),
+                _slowest_text(node.pod_answers),
             ]
         )
     return columns, rows
 
 
-_CAUSES = {Cause.NONE: "-", Cause.UNKNOWN: "?", Cause.HOP_LIMIT: "hop limit?", Cause.DISABLED: "disabled?"}
+_CAUSE_TEXTS = {ImdsCause.NONE: "-", ImdsCause.UNKNOWN: "?", ImdsCause.HOP_LIMIT: "hop limit?", ImdsCause.DISABLED: "disabled?"}
 """Causes that only EC2's options can confirm have a question mark."""
 
 
-def _v6(node: ProbedNode) -> Cell:
+def _ipv6_cell(node: ProbedNode) -> Cell:
     """If the node itself gets no answer either, IPv6 is off, which is the default."""
-    if node.v6.cause in (Cause.NODE, Cause.DISABLED):
+    if node.v6.cause in (ImdsCause.NODE, ImdsCause.DISABLED):
         return Cell("off", Tone.FAINT)
-    return reached(Reach.UNKNOWN if node.v6.cause is Cause.UNKNOWN else node.v6.reach)
+    return reach_cell(ImdsReach.UNKNOWN if node.v6.cause is ImdsCause.UNKNOWN else node.v6.reach)
 
 
-def _slowest(answers: Answers) -> str:
+def _slowest_text(answers: ProbeAnswers) -> str:
     """The longest response time on IPv4."""
     if isinstance(answers, Unknown):
         return "-"
@@ -188,28 +188,28 @@ def _slowest(answers: Answers) -> str:
     return f"{max(times):.1f} ms" if times else "-"
 
 
-def _requests(probed: Probed) -> Drawn:
-    columns = columns_of("NODE", "FROM", "ADDRESS", "REQUEST", "ANSWER", "CONNECTED", "TOTAL", "TOLD")
+def _requests_table(run: ProbeRun) -> TableData:
+    columns = as_columns("NODE", "FROM", "ADDRESS", "REQUEST", "ANSWER", "CONNECTED", "TOTAL", "TOLD")
     rows: list[Row] = []
-    for node in probed.nodes:
-        for network, answers in (("pod", node.own), ("node", node.host)):
+    for node in run.nodes:
+        for network, answers in (("pod", node.pod_answers), ("node", node.host_answers)):
             if isinstance(answers, Unknown):
                 rows.append([node.node, network, "-", "-", "?", "-", "-", answers.why])
                 continue
             for family in AddressFamily:
-                seen = answers.of(family)
-                rows += [[node.node, network, family.value, *_step(step, seen)] for step in seen.steps]
+                family_answer = answers.answer(family)
+                rows += [[node.node, network, family.value, *_step_cells(step, family_answer)] for step in family_answer.steps]
     return columns, rows
 
 
-_ASKED = {Ask.V1: "GET without token", Ask.TOKEN: "PUT token", Ask.V2: "GET with token"}
+_REQUEST_TEXTS = {ImdsRequest.V1: "GET without token", ImdsRequest.TOKEN: "PUT token", ImdsRequest.V2: "GET with token"}
 
 
-def _step(step: ProbeStep, seen: FamilyAnswer) -> list[str]:
+def _step_cells(step: ProbeStep, family_answer: FamilyAnswer) -> list[str]:
     answer = str(step.code) if step.answered else f"none (curl {step.exit})"
-    stood = "no" if step.stood is None else f"{step.stood:.1f} ms"
-    told = seen.instance if step.code == 200 and step.ask is not Ask.TOKEN else ""
-    return [_ASKED[step.ask], answer, stood, f"{step.total:.1f} ms", told or "-"]
+    connected_text = "no" if step.stood is None else f"{step.stood:.1f} ms"
+    instance = family_answer.instance if step.code == 200 and step.ask is not ImdsRequest.TOKEN else ""
+    return [_REQUEST_TEXTS[step.ask], answer, connected_text, f"{step.total:.1f} ms", instance or "-"]
 
 
 # An active probe as ``-o json`` and ``-o yaml`` print it. An unknown value is null, with the reason beside it.
@@ -224,7 +224,7 @@ class _Probe(Printed):
     id: Text
     namespace: Text
     image: Text
-    deadline_seconds: Positive
+    deadline_seconds: PositiveCount
     pods: Texts
     no_host_network: Text | None
     """Why no pod ran in the host network."""
@@ -255,8 +255,8 @@ class _Diagnosis(Printed):
 
     called = {"verdict": "reach"}
 
-    verdict: Reach
-    cause: Cause
+    verdict: ImdsReach
+    cause: ImdsCause
     """`hop limit` and `disabled` are likely, not certain: EC2 was not asked (`doubt`)."""
     why: Text
     doubt: Text | None
@@ -266,7 +266,7 @@ class _Diagnosis(Printed):
 class _Request(Printed):
     called = {"request": "ask", "status": "code", "curl_exit_code": "exit", "connect_ms": "stood", "total_ms": "total"}
 
-    request: Ask
+    request: ImdsRequest
     """GET without a token, PUT for a token, GET with the token."""
     status: Annotated[int, Meta(ge=1, le=999)] | None
     """The HTTP status; null: no answer."""
@@ -292,10 +292,10 @@ class _Answers(Printed):
     v6: _Seen | UnsetType
 
     @classmethod
-    def of(cls, facts: Answers) -> _Answers:
+    def of(cls, facts: ProbeAnswers) -> _Answers:
         if isinstance(facts, Unknown):
-            return cls.filled(facts, ran=False, v4=None, v6=None)
-        return cls.filled(facts, ran=True, why=None, missing=None)
+            return cls.from_facts(facts, ran=False, v4=None, v6=None)
+        return cls.from_facts(facts, ran=True, why=None, missing=None)
 
 
 class _Node(Printed):
@@ -309,7 +309,7 @@ class _Node(Printed):
 
     @classmethod
     def of(cls, facts: ProbedNode) -> _Node:
-        return cls.filled(facts, pod=_Answers.of(facts.own), host=_Answers.of(facts.host))
+        return cls.from_facts(facts, pod=_Answers.of(facts.pod_answers), host=_Answers.of(facts.host_answers))
 
 
 class _Cleanup(Printed):

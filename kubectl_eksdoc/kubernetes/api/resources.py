@@ -31,7 +31,7 @@ class Subresource:
 
 
 @frozen
-class Served(Resource):
+class ServedResource(Resource):
     """A resource in one version, and how the server handles its objects. `custom`: defined by a
     CustomResourceDefinition.
 
@@ -45,8 +45,8 @@ class Served(Resource):
     categories: tuple[str, ...] = ()
     subresources: tuple[Subresource, ...] = ()
     has_status: bool = False
-    counts: bool = False
-    returned: bool = False
+    has_generation: bool = False
+    returns_deleted: bool = False
 
     @property
     def root(self) -> str:
@@ -83,7 +83,7 @@ GROUP_PRIORITIES = {group: 20_000 - 100 * place for place, group in enumerate(_G
 The order is the recorded one; the numbers only have to stay above 1000, the priority of groups of custom resources.
 """
 
-_TABLE = """
+_RESOURCE_TABLE = """
 v1
     Binding bindings verbs=create
     ComponentStatus componentstatuses cluster short=cs verbs=get,list
@@ -195,55 +195,55 @@ flowcontrol.apiserver.k8s.io/v1
 _SCALE = Subresource("scale", "Scale", READ_AND_WRITE, "autoscaling", "v1")
 
 
-def _served(group_version: str, line: str, below: list[str]) -> Served:
+def _parse_resource(group_version: str, line: str, subresource_lines: list[str]) -> ServedResource:
     group, _, version = group_version.rpartition("/")
     kind, plural, *words = line.split()
-    told = {name: tuple(value.split(",")) for name, _, value in (word.partition("=") for word in words)}
-    subresources = [_subresource(*each.split()) for each in below]
-    subresources += [_SCALE] if "scale" in told else []
-    subresources += [Subresource("status", kind, READ_AND_WRITE)] if "status" in told else []
-    return Served(
+    attributes = {name: tuple(value.split(",")) for name, _, value in (word.partition("=") for word in words)}
+    subresources = [_parse_subresource(*each.split()) for each in subresource_lines]
+    subresources += [_SCALE] if "scale" in attributes else []
+    subresources += [Subresource("status", kind, READ_AND_WRITE)] if "status" in attributes else []
+    return ServedResource(
         kind,
         plural,
         group,
         version,
-        "cluster" not in told,
+        "cluster" not in attributes,
         singular=kind.lower(),
-        verbs=told.get("verbs", ALL_VERBS),
-        short_names=told.get("short", ()),
-        categories=told.get("in", ()),
+        verbs=attributes.get("verbs", ALL_VERBS),
+        short_names=attributes.get("short", ()),
+        categories=attributes.get("in", ()),
         subresources=tuple(sorted(subresources, key=lambda each: each.name)),
-        has_status="status" in told,
-        counts="counts" in told,
-        returned="returned" in told,
+        has_status="status" in attributes,
+        has_generation="counts" in attributes,
+        returns_deleted="returned" in attributes,
     )
 
 
-def _subresource(name: str, kind: str, verbs: str) -> Subresource:
+def _parse_subresource(name: str, kind: str, verbs: str) -> Subresource:
     group_version, _, kind = kind.rpartition("/")
     group, _, version = group_version.rpartition("/")
     return Subresource(name, kind, tuple(verbs.split(",")), group, version)
 
 
-def _built_in() -> tuple[Served, ...]:
+def _parse_table() -> tuple[ServedResource, ...]:
     rows: list[tuple[str, str, list[str]]] = []
     group_version = ""
-    for line in _TABLE.strip().splitlines():
+    for line in _RESOURCE_TABLE.strip().splitlines():
         if not line.startswith(" "):
             group_version = line
         elif line.startswith(" " * 8):
             rows[-1][2].append(line)
         else:
             rows.append((group_version, line, []))
-    return tuple(_served(*row) for row in rows)
+    return tuple(_parse_resource(*row) for row in rows)
 
 
-BUILT_IN = _built_in()
+BUILT_IN = _parse_table()
 
 
-def by_name(served: Iterable[Served] = BUILT_IN) -> dict[str, Served]:
+def resources_by_name(resources: Iterable[ServedResource] = BUILT_IN) -> dict[str, ServedResource]:
     """By full name; of several versions the first."""
-    return {each.full_name: each for each in reversed(tuple(served))}
+    return {each.full_name: each for each in reversed(tuple(resources))}
 
 
 # Status documents of the API server, and the refusals that create them.
@@ -255,15 +255,15 @@ class StatusCause:
 
     reason: str
     message: str
-    where: str = ""
+    field: str = ""
 
-    def doc(self) -> Doc:
-        made = {"reason": self.reason, "message": self.message, "field": self.where}
-        return {key: value for key, value in made.items() if value}
+    def to_document(self) -> Doc:
+        document = {"reason": self.reason, "message": self.message, "field": self.field}
+        return {key: value for key, value in document.items() if value}
 
 
 @frozen
-class Details:
+class StatusDetails:
     """`kind` is mostly the resource's plural, as on the server. `retry_after_s` 0: none."""
 
     name: str = ""
@@ -273,11 +273,11 @@ class Details:
     causes: tuple[StatusCause, ...] = ()
     retry_after_s: int = 0
 
-    def doc(self) -> Doc:
-        causes = [cause.doc() for cause in self.causes]
-        made = {"name": self.name, "group": self.group, "kind": self.kind, "uid": self.uid}
-        made |= {"causes": causes, "retryAfterSeconds": self.retry_after_s}  # type: ignore[dict-item]
-        return {key: value for key, value in made.items() if value}
+    def to_document(self) -> Doc:
+        causes = [cause.to_document() for cause in self.causes]
+        document = {"name": self.name, "group": self.group, "kind": self.kind, "uid": self.uid}
+        document |= {"causes": causes, "retryAfterSeconds": self.retry_after_s}  # type: ignore[dict-item]
+        return {key: value for key, value in document.items() if value}
 
 
 @frozen
@@ -287,29 +287,29 @@ class ApiStatus:
     code: int
     reason: str = ""
     message: str = ""
-    details: Details | None = None
+    details: StatusDetails | None = None
 
     @property
     def ok(self) -> bool:
         return self.code < 400
 
-    def doc(self) -> Doc:
-        made: Doc = {"kind": "Status", "apiVersion": "v1", "metadata": {}}
-        made["status"] = "Success" if self.ok else "Failure"
+    def to_document(self) -> Doc:
+        document: Doc = {"kind": "Status", "apiVersion": "v1", "metadata": {}}
+        document["status"] = "Success" if self.ok else "Failure"
         if self.message:
-            made["message"] = self.message
+            document["message"] = self.message
         if self.reason:
-            made["reason"] = self.reason
+            document["reason"] = self.reason
         if self.details is not None:
-            made["details"] = self.details.doc()
-        return {**made, "code": self.code}
+            document["details"] = self.details.to_document()
+        return {**document, "code": self.code}
 
 
 @frozen
-class LostAnswer:
+class LostResponse:
     """No answer, or an incomplete one: the request may have been carried out or not."""
 
-    said: str
+    message: str
 
 
 class ApiRefusal(Exception):
@@ -320,48 +320,48 @@ class ApiRefusal(Exception):
         self.status = status
 
 
-def not_found(of: Resource, name: str) -> ApiRefusal:
-    return _of(404, "NotFound", f'{of.full_name} "{name}" not found', of, name)
+def not_found(resource: Resource, name: str) -> ApiRefusal:
+    return _refusal(404, "NotFound", f'{resource.full_name} "{name}" not found', resource, name)
 
 
-def already_exists(of: Resource, name: str) -> ApiRefusal:
-    return _of(409, "AlreadyExists", f'{of.full_name} "{name}" already exists', of, name)
+def already_exists(resource: Resource, name: str) -> ApiRefusal:
+    return _refusal(409, "AlreadyExists", f'{resource.full_name} "{name}" already exists', resource, name)
 
 
-def modified(of: Resource, name: str) -> ApiRefusal:
+def modified(resource: Resource, name: str) -> ApiRefusal:
     """Another client has written in between (the optimistic lock failed)."""
     text = "the object has been modified; please apply your changes to the latest version and try again"
-    return _of(409, "Conflict", f'Operation cannot be fulfilled on {of.full_name} "{name}": {text}', of, name)
+    return _refusal(409, "Conflict", f'Operation cannot be fulfilled on {resource.full_name} "{name}": {text}', resource, name)
 
 
-def precondition_failed(of: Resource, name: str, what: str, asked: str, there: str) -> ApiRefusal:
+def precondition_failed(resource: Resource, name: str, precondition: str, requested: str, stored: str) -> ApiRefusal:
     """`precondition`: ``UID`` or ``ResourceVersion``. The message names the kind, not the resource, which the storage
     layer does not know."""
-    happened = "deleted and then recreated" if what == "UID" else "modified"
-    said = f"the {what} in the precondition ({asked}) does not match the {what} in record ({there})"
-    text = f'Operation cannot be fulfilled on {of.kind} "{name}": {said}. The object might have been {happened}'
-    return ApiRefusal(ApiStatus(409, "Conflict", text, Details(name, "", of.kind)))
+    change = "deleted and then recreated" if precondition == "UID" else "modified"
+    mismatch = f"the {precondition} in the precondition ({requested}) does not match the {precondition} in record ({stored})"
+    text = f'Operation cannot be fulfilled on {resource.kind} "{name}": {mismatch}. The object might have been {change}'
+    return ApiRefusal(ApiStatus(409, "Conflict", text, StatusDetails(name, "", resource.kind)))
 
 
-def terminating(of: Resource, name: str, namespace: str) -> ApiRefusal:
+def terminating(resource: Resource, name: str, namespace: str) -> ApiRefusal:
     """No new content in a namespace that is being deleted; an eviction counts as new content."""
     text = f"unable to create new content in namespace {namespace} because it is being terminated"
     cause = StatusCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
-    return forbidden(of, name, text, (cause,))
+    return forbidden(resource, name, text, (cause,))
 
 
-def forbidden(of: Resource, name: str, why: str, causes: Sequence[StatusCause] = ()) -> ApiRefusal:
-    subject = f'{of.full_name} "{name}"' if name else of.full_name
-    details = Details(name, of.group, of.plural, causes=tuple(causes))
-    return ApiRefusal(ApiStatus(403, "Forbidden", f"{subject} is forbidden: {why}", details))
+def forbidden(resource: Resource, name: str, reason: str, causes: Sequence[StatusCause] = ()) -> ApiRefusal:
+    subject = f'{resource.full_name} "{name}"' if name else resource.full_name
+    details = StatusDetails(name, resource.group, resource.plural, causes=tuple(causes))
+    return ApiRefusal(ApiStatus(403, "Forbidden", f"{subject} is forbidden: {reason}", details))
 
 
-def invalid(of: Resource, name: str, causes: Sequence[StatusCause]) -> ApiRefusal:
+def invalid(resource: Resource, name: str, causes: Sequence[StatusCause]) -> ApiRefusal:
     """The result of validation: one cause for each field."""
-    said = [f"{cause.where}: {cause.message}" for cause in causes]
-    text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
-    kind = f"{of.kind}.{of.group}" if of.group else of.kind
-    details = Details(name, of.group, of.kind, causes=tuple(causes))
+    messages = [f"{cause.field}: {cause.message}" for cause in causes]
+    text = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
+    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    details = StatusDetails(name, resource.group, resource.kind, causes=tuple(causes))
     return ApiRefusal(ApiStatus(422, "Invalid", f'{kind} "{name}" is invalid: {text}', details))
 
 
@@ -373,5 +373,5 @@ def expired(message: str) -> ApiRefusal:
     return ApiRefusal(ApiStatus(410, "Expired", message))
 
 
-def _of(code: int, reason: str, message: str, of: Resource, name: str) -> ApiRefusal:
-    return ApiRefusal(ApiStatus(code, reason, message, Details(name, of.group, of.plural)))
+def _refusal(code: int, reason: str, message: str, resource: Resource, name: str) -> ApiRefusal:
+    return ApiRefusal(ApiStatus(code, reason, message, StatusDetails(name, resource.group, resource.plural)))

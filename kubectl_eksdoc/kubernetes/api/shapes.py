@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import is_amount
 
-from ..schedules import parsed
+from ..schedules import parse_time
 
-_TABLE = """
+_FIELD_TABLE = """
 Owner
     string: apiVersion=5 kind=1 name=3 uid=4
     bool: controller=6 blockOwnerDeletion=7
@@ -376,49 +376,49 @@ class _Member(NamedTuple):
     number: int
 
 
-def _structs() -> tuple[dict[str, list[_Member]], dict[str, str]]:
+def _parse_field_table() -> tuple[dict[str, list[_Member]], dict[str, str]]:
     """The members of each struct, and the kinds of resources."""
-    found: dict[str, list[_Member]] = {}
+    structs: dict[str, list[_Member]] = {}
     kinds: dict[str, str] = {}
     members: list[_Member] = []
-    for line in filter(None, _TABLE.splitlines()):
+    for line in filter(None, _FIELD_TABLE.splitlines()):
         words = line.split()
         if not line.startswith(" "):
             name, resource = words.pop(0), words.pop(0) if words and ":" not in words[0] else ""
-            members = found[name] = [_Member("metadata", "Metadata", 1)] if resource else []
+            members = structs[name] = [_Member("metadata", "Metadata", 1)] if resource else []
             kinds[resource] = name
         for each in words[1:]:
             field, _, number = each.partition("=")
             members.append(_Member(field, words[0][:-1], int(number or 0)))
-    return found, kinds
+    return structs, kinds
 
 
-STRUCTS, _KINDS = _structs()
+STRUCTS, _KINDS = _parse_field_table()
 
 
-class _Listed(NamedTuple):
-    of: Shape
+class _ListShape(NamedTuple):
+    item: Shape
 
 
-class Mapped(NamedTuple):
+class MapShape(NamedTuple):
     """An object whose names are data."""
 
-    of: Shape
+    value: Shape
 
 
-Shape: TypeAlias = "str | Mapping[str, Shape] | _Listed | Mapped"
+Shape: TypeAlias = "str | Mapping[str, Shape] | _ListShape | MapShape"
 """A Go type name for a plain value (see `_SCALAR_TYPES`), the fields of an object, or a list or map of one shape."""
 
-_FLAG, _ANY, QUANTITY, _TIME = "bool", "any", "resource.Quantity", "v1.Time"
-_PLAIN: Mapping[str, tuple[type, ...]] = {
+_BOOL, _ANY, QUANTITY, _TIME = "bool", "any", "resource.Quantity", "v1.Time"
+_SCALAR_TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
-    _FLAG: (bool,),
+    _BOOL: (bool,),
     "int64": (int,),
     "intstr.IntOrString": (int, str),
     QUANTITY: (int, float, str),
     _TIME: (str,),
 }
-_IN_GO = {
+_GO_TYPES = {
     "int": "int64",
     "count": "int64",
     "amount": "intstr.IntOrString",
@@ -426,18 +426,18 @@ _IN_GO = {
     "time": _TIME,
     "bytes": "string",
 }
-_LARGEST = (1 << 63) - 1
+_MAX_INT64 = (1 << 63) - 1
 
 
-def _shape(type_: str) -> Shape:
+def _parse_shape(type_: str) -> Shape:
     if type_.endswith(("[]", "{}")):
-        return (_Listed if type_.endswith("[]") else Mapped)(_shape(type_[:-2]))
-    return _SHAPES[type_] if type_ in _SHAPES else _IN_GO.get(type_, type_)
+        return (_ListShape if type_.endswith("[]") else MapShape)(_parse_shape(type_[:-2]))
+    return _SHAPES[type_] if type_ in _SHAPES else _GO_TYPES.get(type_, type_)
 
 
 _SHAPES: dict[str, Shape] = {}
 for _name, _members in STRUCTS.items():
-    _SHAPES[_name] = {each.name: _shape(each.type) for each in _members}
+    _SHAPES[_name] = {each.name: _parse_shape(each.type) for each in _members}
 
 DELETE_OPTIONS, EVICTION, SCALE = (_SHAPES[each] for each in ("DeleteOptions", "Eviction", "Scale"))
 
@@ -448,53 +448,53 @@ class ShapeMismatch:
 
     path: tuple[str, ...]
     found: str
-    wanted: str
+    expected: str
 
 
-def of_resource(resource: str) -> Shape:
+def resource_shape(resource: str) -> Shape:
     """The shape of its objects; for most kinds only the metadata is checked."""
     return _SHAPES[_KINDS.get(resource, "ServiceAccount")]
 
 
-def misfits(shape: Shape, doc: Any) -> Iterator[ShapeMismatch]:
+def find_mismatches(shape: Shape, doc: Any) -> Iterator[ShapeMismatch]:
     """The values in `doc` of a wrong type; nulls count as missing."""
-    yield from _misfits(shape, doc, ())
+    yield from _find_mismatches(shape, doc, ())
 
 
-def _misfits(shape: Shape, value: Any, path: tuple[str, ...]) -> Iterator[ShapeMismatch]:
+def _find_mismatches(shape: Shape, value: Any, path: tuple[str, ...]) -> Iterator[ShapeMismatch]:
     if value is None or shape == _ANY:
         return
     if isinstance(shape, str):
-        if not _is_plain(shape, value):
-            yield ShapeMismatch(path, _kind_of(value), shape)
-    elif isinstance(shape, _Listed):
+        if not _is_scalar(shape, value):
+            yield ShapeMismatch(path, _go_kind(value), shape)
+    elif isinstance(shape, _ListShape):
         if isinstance(value, list):
             for each in value:
-                yield from _misfits(shape.of, each, path)
+                yield from _find_mismatches(shape.item, each, path)
         else:
-            yield ShapeMismatch(path, _kind_of(value), "slice")
+            yield ShapeMismatch(path, _go_kind(value), "slice")
     elif not isinstance(value, dict):
-        yield ShapeMismatch(path, _kind_of(value), "map" if isinstance(shape, Mapped) else "struct")
-    elif isinstance(shape, Mapped):
+        yield ShapeMismatch(path, _go_kind(value), "map" if isinstance(shape, MapShape) else "struct")
+    elif isinstance(shape, MapShape):
         for name, each in value.items():
-            yield from _misfits(shape.of, each, (*path, name))
+            yield from _find_mismatches(shape.value, each, (*path, name))
     else:
         for name, each in shape.items():
-            yield from _misfits(each, value.get(name), (*path, name))
+            yield from _find_mismatches(each, value.get(name), (*path, name))
 
 
-def _is_plain(shape: str, value: Any) -> bool:
+def _is_scalar(shape: str, value: Any) -> bool:
     if isinstance(value, bool):
-        return shape == _FLAG
-    if isinstance(value, int) and not -_LARGEST <= value <= _LARGEST:
+        return shape == _BOOL
+    if isinstance(value, int) and not -_MAX_INT64 <= value <= _MAX_INT64:
         return False
     if shape == QUANTITY and isinstance(value, str):
         return is_amount(value)
     if shape == _TIME and isinstance(value, str):
-        return parsed(value) is not None
-    return isinstance(value, _PLAIN[shape])
+        return parse_time(value) is not None
+    return isinstance(value, _SCALAR_TYPES[shape])
 
 
-def _kind_of(value: Any) -> str:
+def _go_kind(value: Any) -> str:
     names: tuple[tuple[type, str], ...] = ((bool, "bool"), (str, "string"), (list, "array"), (dict, "object"))
     return next((name for kind, name in names if isinstance(value, kind)), "number")

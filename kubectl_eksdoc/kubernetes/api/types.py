@@ -92,22 +92,22 @@ apiregistration.k8s.io/v1 APIService: spec.groupPriorityMinimum=0 spec.versionPr
 _VALUES: dict[str, object] = {"": {}, "null": None, "0": 0, '""': ""}
 
 
-def _blanks() -> dict[tuple[str, str], Doc]:
-    found: dict[tuple[str, str], Doc] = {}
+def _parse_blank_table() -> dict[tuple[str, str], Doc]:
+    blanks: dict[tuple[str, str], Doc] = {}
     for line in _BLANK_TABLE.replace("\n    ", " ").strip().splitlines():
         version, kinds, *paths = line.split()
         doc: Doc = {"metadata": {}}
         for each in paths:
             path, _, value = each.partition("=")
             doc = with_value(doc, tuple(path.split(".")), _VALUES[value])
-        found |= {(version, kind): doc for kind in kinds[:-1].split(",")}
-    return found
+        blanks |= {(version, kind): doc for kind in kinds[:-1].split(",")}
+    return blanks
 
 
-_BLANKS = _blanks()
+_BLANKS = _parse_blank_table()
 
 
-def blank_of(api_version: str, kind: str) -> Doc:
+def blank_object(api_version: str, kind: str) -> Doc:
     """A blank object of the kind; for an unknown kind (a custom resource) only metadata."""
     return _BLANKS.get((api_version, kind), {"metadata": {}})
 
@@ -139,10 +139,10 @@ class SchemaPlace:
 
     def under(self, name: str) -> SchemaPlace:
         """The place under a field's name, or under a key of a map."""
-        found = self.named.get(name) or self.entries
-        return found or (self if self.untyped else PLAIN)
+        place = self.named.get(name) or self.entries
+        return place or (self if self.untyped else PLAIN)
 
-    def of_items(self) -> SchemaPlace:
+    def item_place(self) -> SchemaPlace:
         return self.items or PLAIN
 
     def is_field(self, name: str) -> bool:
@@ -157,7 +157,7 @@ UNTYPED = SchemaPlace(untyped=True)
 """Nothing is known about the value."""
 
 
-_TABLE = """
+_MERGE_TABLE = """
 Metadata finalizers: merged-set; ownerReferences: by uid of whole
 Status conditions: by type
 StatusReplaced conditions: owned-by type
@@ -274,9 +274,9 @@ STRUCTS: dict[str, SchemaPlace] = {
 }
 
 
-def _place(word: str = "plain", *rest: str) -> SchemaPlace:
+def _parse_place(word: str = "plain", *rest: str) -> SchemaPlace:
     if word == "retaining":
-        place = _place(*rest)
+        place = _parse_place(*rest)
         return replace(place, strategy=(*place.strategy, "retainKeys"))
     if word == "merged-by":
         return SchemaPlace(strategy=("merge",), merge_key=rest[0])
@@ -286,34 +286,34 @@ def _place(word: str = "plain", *rest: str) -> SchemaPlace:
     place = SchemaPlace(
         list_type="map",
         keys=tuple(name for name, _, _ in keys),
-        items=_place(*rest[2:]),
+        items=_parse_place(*rest[2:]),
         defaults={name: default for name, _, default in keys if default},
     )
     return replace(place, strategy=("merge",), merge_key=place.keys[0]) if word == "by" else place
 
 
-def _kinds() -> dict[tuple[str, str], SchemaPlace]:
-    found: dict[tuple[str, str], SchemaPlace] = {}
-    for line in filter(None, _TABLE.replace("\n    ", " ").splitlines()):
+def _parse_merge_table() -> dict[tuple[str, str], SchemaPlace]:
+    places: dict[tuple[str, str], SchemaPlace] = {}
+    for line in filter(None, _MERGE_TABLE.replace("\n    ", " ").splitlines()):
         head, _, rest = line.partition(" ")
         kinds, _, fields = rest.partition(": ") if head == "v1" or "/" in head else ("", "", rest)
-        named = {name.strip(): _place(*said.split()) for name, _, said in (e.partition(":") for e in fields.split(";"))}
+        named = {name.strip(): _parse_place(*description.split()) for name, _, description in (e.partition(":") for e in fields.split(";"))}
         if kinds:
             place = SchemaPlace(named={"metadata": STRUCTS["Metadata"], **named})
-            found |= {(head, kind): place for kind in kinds.split(",")}
+            places |= {(head, kind): place for kind in kinds.split(",")}
         else:
             STRUCTS[head] = SchemaPlace(named=named)
-    return found
+    return places
 
 
-KINDS = _kinds()
+KINDS = _parse_merge_table()
 METADATA = STRUCTS["Metadata"]
 
 
 _LIST_TYPES: Mapping[str, ListType] = {"set": "set", "map": "map"}
 
 
-def place_of(schema: Any) -> SchemaPlace:
+def schema_place(schema: Any) -> SchemaPlace:
     """The place that `schema` describes, with everything below it; a value that is not a schema describes a plain
     place."""
     if not isinstance(schema, dict):
@@ -322,25 +322,25 @@ def place_of(schema: Any) -> SchemaPlace:
     return SchemaPlace(
         atomic=schema.get("x-kubernetes-map-type") == "atomic",
         list_type=_LIST_TYPES.get(str(schema.get("x-kubernetes-list-type")), "atomic"),
-        keys=tuple(map(str, _listed(schema.get("x-kubernetes-list-map-keys")))),
+        keys=tuple(map(str, _list_or_empty(schema.get("x-kubernetes-list-map-keys")))),
         defaults=_key_defaults(items) if isinstance(items, dict) else {},
-        named=_named(schema),
-        entries=_entries(schema),
-        items=place_of(items) if isinstance(items, dict) else None,
+        named=_declared_fields(schema),
+        entries=_map_entries(schema),
+        items=schema_place(items) if isinstance(items, dict) else None,
     )
 
 
-def _named(schema: Doc) -> dict[str, SchemaPlace]:
-    named = {name: place_of(inner) for name, inner in _properties(schema).items()}
+def _declared_fields(schema: Doc) -> dict[str, SchemaPlace]:
+    named = {name: schema_place(inner) for name, inner in _properties(schema).items()}
     if schema.get("x-kubernetes-embedded-resource"):
         named |= {"apiVersion": PLAIN, "kind": PLAIN, "metadata": METADATA}
     return named
 
 
-def _entries(schema: Doc) -> SchemaPlace | None:
+def _map_entries(schema: Doc) -> SchemaPlace | None:
     values = schema.get("additionalProperties")
     if isinstance(values, dict):
-        return place_of(values)
+        return schema_place(values)
     return UNTYPED if values is True or schema.get("x-kubernetes-preserve-unknown-fields") else None
 
 
@@ -356,7 +356,7 @@ def _properties(schema: Doc) -> Doc:
     return properties if isinstance(properties, dict) else {}
 
 
-def _listed(value: Any) -> list[Any]:
+def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -372,29 +372,29 @@ class Schema:
     root: SchemaPlace
     blank: Doc
 
-    def filled(self, doc: Doc) -> Doc:
+    def fill(self, doc: Doc) -> Doc:
         """`doc` with the fields that its kind always has: the form in which a server compares it."""
-        return _filled(doc, self.blank)
+        return _fill_blank(doc, self.blank)
 
 
-def _filled(doc: Doc, blank: Doc) -> Doc:
-    found = dict(doc)
-    for name, always in blank.items():
-        given = found.get(name, always)
-        found[name] = _filled(given, always) if isinstance(given, dict) and isinstance(always, dict) else given
-    return found
+def _fill_blank(doc: Doc, blank: Doc) -> Doc:
+    result = dict(doc)
+    for name, blank_value in blank.items():
+        value = result.get(name, blank_value)
+        result[name] = _fill_blank(value, blank_value) if isinstance(value, dict) and isinstance(blank_value, dict) else value
+    return result
 
 
-_UNKNOWN = SchemaPlace(named={"metadata": METADATA})
+_UNKNOWN_KIND = SchemaPlace(named={"metadata": METADATA})
 
 
 @cache
 def schema_of(api_version: str, kind: str) -> Schema:
-    return Schema(KINDS.get((api_version, kind), _UNKNOWN), blank_of(api_version, kind))
+    return Schema(KINDS.get((api_version, kind), _UNKNOWN_KIND), blank_object(api_version, kind))
 
 
-def schema_of_custom(open_api: Doc) -> Schema:
+def schema_from_openapi(open_api: Doc) -> Schema:
     """From a CRD's ``versions[].schema.openAPIV3Schema``; its metadata is always that of every object."""
-    declared = place_of(open_api)
+    declared = schema_place(open_api)
     root = replace(declared, named={**declared.named, "metadata": METADATA})
-    return Schema(root, blank_of("", ""))
+    return Schema(root, blank_object("", ""))

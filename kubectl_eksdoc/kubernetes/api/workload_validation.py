@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.selectors import from_document
 
 Path = tuple[str, ...]
@@ -26,7 +26,7 @@ NEGATIVE = "must be greater than or equal to 0"
 INVALID, FORBIDDEN, DUPLICATE = "FieldValueInvalid", "FieldValueForbidden", "FieldValueDuplicate"
 NOT_FOUND, NOT_SUPPORTED = "FieldValueNotFound", "FieldValueNotSupported"
 REQUIRED, TOO_LONG = "FieldValueRequired", "FieldValueTooLong"
-_WORDS = {
+_REASON_TEXTS = {
     INVALID: "Invalid value",
     FORBIDDEN: "Forbidden",
     DUPLICATE: "Duplicate value",
@@ -38,32 +38,32 @@ _WORDS = {
 
 
 @frozen
-class Problem:
+class FieldProblem:
     """A refused field, its value, and the problem, in the server's words."""
 
     field: str
-    found: Any
-    said: str
+    value: Any
+    message: str
     reason: str = INVALID
 
     @property
     def text(self) -> str:
         """The server's message."""
-        return self.worded(f'"{self.found}"' if isinstance(self.found, str) else str(self.found))
+        return self.text_with_value(f'"{self.value}"' if isinstance(self.value, str) else str(self.value))
 
-    def worded(self, shown: str) -> str:
+    def text_with_value(self, value_text: str) -> str:
         """The server's message with the value as given, in JSON."""
-        found = "" if self.reason in (FORBIDDEN, REQUIRED, TOO_LONG) else shown
-        return ": ".join(filter(None, (_WORDS[self.reason], found, self.said)))
+        shown_value = "" if self.reason in (FORBIDDEN, REQUIRED, TOO_LONG) else value_text
+        return ": ".join(filter(None, (_REASON_TEXTS[self.reason], shown_value, self.message)))
 
 
-_ROLLED: tuple[Path, ...] = (("spec", "replicas"), ("spec", "minReadySeconds"), ("spec", "revisionHistoryLimit"))
-_COUNTS: Mapping[str, tuple[Path, ...]] = {
-    "deployments.apps": (*_ROLLED, ("spec", "progressDeadlineSeconds")),
-    "replicasets.apps": _ROLLED[:2],
-    "statefulsets.apps": _ROLLED,
-    "daemonsets.apps": _ROLLED[1:],
-    "replicationcontrollers": _ROLLED[:2],
+_ROLLOUT_COUNTS: tuple[Path, ...] = (("spec", "replicas"), ("spec", "minReadySeconds"), ("spec", "revisionHistoryLimit"))
+_NON_NEGATIVE: Mapping[str, tuple[Path, ...]] = {
+    "deployments.apps": (*_ROLLOUT_COUNTS, ("spec", "progressDeadlineSeconds")),
+    "replicasets.apps": _ROLLOUT_COUNTS[:2],
+    "statefulsets.apps": _ROLLOUT_COUNTS,
+    "daemonsets.apps": _ROLLOUT_COUNTS[1:],
+    "replicationcontrollers": _ROLLOUT_COUNTS[:2],
     "jobs.batch": tuple(
         ("spec", name)
         for name in ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
@@ -71,12 +71,12 @@ _COUNTS: Mapping[str, tuple[Path, ...]] = {
 }
 """Numbers that must not be negative."""
 
-_SELECTING = (
+_WITH_SELECTOR = (
     *("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps"),
     *("replicationcontrollers", "jobs.batch"),
 )
-_CALLED = {"statefulsets.apps": "statefulset", "daemonsets.apps": "daemonset"}
-_FIXED: Mapping[str, tuple[Path, ...]] = {
+_KIND_IN_MESSAGE = {"statefulsets.apps": "statefulset", "daemonsets.apps": "daemonset"}
+_IMMUTABLE: Mapping[str, tuple[Path, ...]] = {
     "deployments.apps": (("spec", "selector"),),
     "replicasets.apps": (("spec", "selector"),),
     "daemonsets.apps": (("spec", "selector"),),
@@ -84,7 +84,7 @@ _FIXED: Mapping[str, tuple[Path, ...]] = {
 }
 """Immutable fields; for a StatefulSet's spec the mutable fields are listed instead."""
 
-_OF_SETS = (
+_STATEFUL_SET_MUTABLE = (
     "replicas",
     "ordinals",
     "template",
@@ -96,37 +96,37 @@ _OF_SETS = (
 """Mutable fields of a StatefulSet's spec."""
 
 
-def problems(resource: str, before: Doc | None, doc: Doc) -> tuple[Problem, ...]:
+def workload_problems(resource: str, before: Doc | None, doc: Doc) -> tuple[FieldProblem, ...]:
     """Each refused field, if `doc` is written over `before` (None: it is new)."""
-    found = [*negative(doc, *_COUNTS.get(resource, ()))]
-    if resource in _SELECTING:
-        found += _of_selector(resource, doc)
+    field_problems = [*negative_numbers(doc, *_NON_NEGATIVE.get(resource, ()))]
+    if resource in _WITH_SELECTOR:
+        field_problems += _selector_problems(resource, doc)
     if resource == "deployments.apps":
-        found += _of_rollout(doc)
+        field_problems += _rollout_problems(doc)
     if before is not None:
-        found += _changed(resource, before, doc)
-    return tuple(found)
+        field_problems += _immutable_changes(resource, before, doc)
+    return tuple(field_problems)
 
 
-def negative(doc: Doc, *paths: Path) -> Iterator[Problem]:
+def negative_numbers(doc: Doc, *paths: Path) -> Iterator[FieldProblem]:
     """The negative numbers at these paths."""
     for path in paths:
-        found = at(doc, *path)
-        if isinstance(found, int) and found < 0:
-            yield Problem(".".join(path), found, NEGATIVE)
+        value = nested_field(doc, *path)
+        if isinstance(value, int) and value < 0:
+            yield FieldProblem(".".join(path), value, NEGATIVE)
 
 
-def _of_selector(resource: str, doc: Doc) -> Iterator[Problem]:
-    given = at(doc, "spec", "selector")
-    if not given:
+def _selector_problems(resource: str, doc: Doc) -> Iterator[FieldProblem]:
+    selector_document = nested_field(doc, "spec", "selector")
+    if not selector_document:
         return
-    selector = from_document({"matchLabels": given} if resource == "replicationcontrollers" else given)
+    selector = from_document({"matchLabels": selector_document} if resource == "replicationcontrollers" else selector_document)
     if not selector.valid:
-        yield Problem("spec.selector", given, "invalid label selector")
+        yield FieldProblem("spec.selector", selector_document, "invalid label selector")
     elif not selector.requirements:
-        yield Problem("spec.selector", given, f"empty selector is invalid for {_CALLED.get(resource, 'deployment')}")
-    elif not selector.matches(labels := at(doc, "spec", "template", "metadata", "labels") or {}):
-        yield Problem("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+        yield FieldProblem("spec.selector", selector_document, f"empty selector is invalid for {_KIND_IN_MESSAGE.get(resource, 'deployment')}")
+    elif not selector.matches(labels := nested_field(doc, "spec", "template", "metadata", "labels") or {}):
+        yield FieldProblem("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
 
 
 _BOTH_SET = "minAvailable and maxUnavailable cannot be both set"
@@ -138,7 +138,7 @@ _POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 _PERCENT = re.compile(r"0*([0-9]+)%\Z")
 
 
-def budget_problems(spec: Doc) -> Iterator[Problem]:
+def budget_problems(spec: Doc) -> Iterator[FieldProblem]:
     """Problems of a PodDisruptionBudget's spec; one with neither minAvailable nor maxUnavailable is accepted, and so is
     one without a selector.
 
@@ -148,16 +148,16 @@ def budget_problems(spec: Doc) -> Iterator[Problem]:
     amounts, policy = ("minAvailable", "maxUnavailable"), spec.get("unhealthyPodEvictionPolicy")
     if all(spec.get(name) is not None for name in amounts):
         names = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
-        yield Problem("spec", {f"{name[0].upper()}{name[1:]}": spec.get(name) for name in names}, _BOTH_SET)
+        yield FieldProblem("spec", {f"{name[0].upper()}{name[1:]}": spec.get(name) for name in names}, _BOTH_SET)
     for name in amounts:
-        if (amount := spec.get(name)) is not None and (said := _against(amount)):
-            yield Problem(f"spec.{name}", amount, said)
+        if (amount := spec.get(name)) is not None and (message := _amount_problem(amount)):
+            yield FieldProblem(f"spec.{name}", amount, message)
     if policy is not None and policy not in _POLICIES:
-        said = 'supported values: "AlwaysAllow", "IfHealthyBudget"'
-        yield Problem("spec.unhealthyPodEvictionPolicy", policy, said, NOT_SUPPORTED)
+        message = 'supported values: "AlwaysAllow", "IfHealthyBudget"'
+        yield FieldProblem("spec.unhealthyPodEvictionPolicy", policy, message, NOT_SUPPORTED)
 
 
-def _against(amount: int | str) -> str:
+def _amount_problem(amount: int | str) -> str:
     """The problem of one amount, "" if it is valid; an integer has no upper bound."""
     if isinstance(amount, int):
         return NEGATIVE if amount < 0 else ""
@@ -167,25 +167,25 @@ def _against(amount: int | str) -> str:
     return "must not be greater than 100%" if len(match[1]) > 3 or int(match[1]) > 100 else ""
 
 
-def _of_rollout(doc: Doc) -> Iterator[Problem]:
+def _rollout_problems(doc: Doc) -> Iterator[FieldProblem]:
     """A rollout that may neither add nor remove a pod never starts."""
-    rolling = at(doc, "spec", "strategy", "rollingUpdate") or {}
+    rolling = nested_field(doc, "spec", "strategy", "rollingUpdate") or {}
     none = (0, "0%")
     if rolling.get("maxUnavailable") in none and rolling.get("maxSurge") in none:
-        said = rolling["maxUnavailable"]
-        yield Problem("spec.strategy.rollingUpdate.maxUnavailable", said, "may not be 0 when `maxSurge` is 0")
+        value = rolling["maxUnavailable"]
+        yield FieldProblem("spec.strategy.rollingUpdate.maxUnavailable", value, "may not be 0 when `maxSurge` is 0")
 
 
-def _changed(resource: str, before: Doc, doc: Doc) -> Iterator[Problem]:
+def _immutable_changes(resource: str, before: Doc, doc: Doc) -> Iterator[FieldProblem]:
     if resource == "statefulsets.apps":
-        was, made = (_without(each.get("spec") or {}, _OF_SETS) for each in (before, doc))
-        if was != made:
-            allowed = f"{', '.join(map(repr, _OF_SETS[:-1]))} and {_OF_SETS[-1]!r}"
+        old_spec, new_spec = (_without(each.get("spec") or {}, _STATEFUL_SET_MUTABLE) for each in (before, doc))
+        if old_spec != new_spec:
+            allowed = f"{', '.join(map(repr, _STATEFUL_SET_MUTABLE[:-1]))} and {_STATEFUL_SET_MUTABLE[-1]!r}"
             text = f"updates to statefulset spec for fields other than {allowed} are forbidden"
-            yield Problem("spec", None, text, FORBIDDEN)
-    for path in _FIXED.get(resource, ()):
-        if at(before, *path) != at(doc, *path):
-            yield Problem(".".join(path), at(doc, *path), "field is immutable")
+            yield FieldProblem("spec", None, text, FORBIDDEN)
+    for path in _IMMUTABLE.get(resource, ()):
+        if nested_field(before, *path) != nested_field(doc, *path):
+            yield FieldProblem(".".join(path), nested_field(doc, *path), "field is immutable")
 
 
 def _without(spec: Doc, names: tuple[str, ...]) -> Doc:
@@ -197,64 +197,64 @@ def _without(spec: Doc, names: tuple[str, ...]) -> Doc:
 # Source: pkg/apis/core/validation/validation.go (ValidatePodUpdate), Kubernetes v1.36.
 
 
-_ONLY = (
+_POD_UPDATE_MESSAGE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
-_FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
-_GATED = ("nodeSelector", "affinity")
+_POD_MUTABLE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
+_POD_MUTABLE_WHILE_GATED = ("nodeSelector", "affinity")
 """Additional mutable fields while a pod waits for scheduling gates."""
 
 
-def pod_problems(before: Doc | None, doc: Doc) -> tuple[Problem, ...]:
+def pod_problems(before: Doc | None, doc: Doc) -> tuple[FieldProblem, ...]:
     """The refused fields, if `doc` is written over `before` (None: it is new). Omitted and empty fields are equal."""
     spec = doc.get("spec") or {}
-    found = [*_of_names(spec)]
-    if before is not None and _changes(before.get("spec") or {}, spec):
-        found.append(Problem("spec", None, _ONLY, FORBIDDEN))
-    return tuple(found)
+    field_problems = [*_duplicate_container_names(spec)]
+    if before is not None and _changes_pod_spec(before.get("spec") or {}, spec):
+        field_problems.append(FieldProblem("spec", None, _POD_UPDATE_MESSAGE, FORBIDDEN))
+    return tuple(field_problems)
 
 
-def _of_names(spec: Doc) -> Iterator[Problem]:
+def _duplicate_container_names(spec: Doc) -> Iterator[FieldProblem]:
     for kind in ("containers", "initContainers"):
-        seen: Counter[str] = Counter()
+        name_counts: Counter[str] = Counter()
         for index, each in enumerate(spec.get(kind) or ()):
             name = str(each.get("name") or "")
-            if name and seen[name]:
-                yield Problem(f"spec.{kind}[{index}].name", name, "", DUPLICATE)
-            seen[name] += 1
+            if name and name_counts[name]:
+                yield FieldProblem(f"spec.{kind}[{index}].name", name, "", DUPLICATE)
+            name_counts[name] += 1
 
 
-def _changes(was: Doc, made: Doc) -> bool:
-    free = {*_FREE, *(_GATED if was.get("schedulingGates") else ())}
-    if (was.get("terminationGracePeriodSeconds") or 0) < 0 and made.get("terminationGracePeriodSeconds") == 1:
-        free.add("terminationGracePeriodSeconds")
-    if _fixed(was, free) != _fixed(made, free):
+def _changes_pod_spec(old_spec: Doc, new_spec: Doc) -> bool:
+    mutable = {*_POD_MUTABLE, *(_POD_MUTABLE_WHILE_GATED if old_spec.get("schedulingGates") else ())}
+    if (old_spec.get("terminationGracePeriodSeconds") or 0) < 0 and new_spec.get("terminationGracePeriodSeconds") == 1:
+        mutable.add("terminationGracePeriodSeconds")
+    if _immutable_part(old_spec, mutable) != _immutable_part(new_spec, mutable):
         return True
     return not (
-        _all_in(was.get("tolerations"), made.get("tolerations"))
-        and _all_in(made.get("schedulingGates"), was.get("schedulingGates"))
+        _is_subset(old_spec.get("tolerations"), new_spec.get("tolerations"))
+        and _is_subset(new_spec.get("schedulingGates"), old_spec.get("schedulingGates"))
     )
 
 
-def _fixed(spec: Doc, free: set[str]) -> Any:
-    kept = {key: value for key, value in spec.items() if key not in free}
+def _immutable_part(spec: Doc, mutable: set[str]) -> Any:
+    immutable = {key: value for key, value in spec.items() if key not in mutable}
     for kind in ("containers", "initContainers"):
-        kept[kind] = [{**each, "image": None} for each in spec.get(kind) or ()]
-    return _bare(kept)
+        immutable[kind] = [{**each, "image": None} for each in spec.get(kind) or ()]
+    return _without_empty(immutable)
 
 
-def _bare(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     """Without empty values."""
     if isinstance(value, dict):
-        return {key: bare for key, each in value.items() if (bare := _bare(each)) not in (None, "", {}, [])}
+        return {key: bare for key, each in value.items() if (bare := _without_empty(each)) not in (None, "", {}, [])}
     if isinstance(value, list):
-        return [_bare(each) for each in value]
+        return [_without_empty(each) for each in value]
     return value
 
 
-def _all_in(some: list[Doc] | None, others: list[Doc] | None) -> bool:
+def _is_subset(some: list[Doc] | None, others: list[Doc] | None) -> bool:
     return all(each in (others or ()) for each in some or ())
 
 
@@ -271,56 +271,56 @@ _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
-def template_problems(before: Doc, doc: Doc) -> tuple[Problem, ...]:
+def template_problems(before: Doc, doc: Doc) -> tuple[FieldProblem, ...]:
     """Each refused field if `doc` is written over `before`, without problems that `before` already has."""
     kind = doc.get("kind", "")
-    found = [*_of_kind(kind, doc)]
+    field_problems = [*_kind_problems(kind, doc)]
     if kind in _RESOURCES:
-        found += problems(_RESOURCES[kind], before, doc)
-    already = [*_of_kind(kind, before)]
-    return tuple(each for each in found if each not in already)
+        field_problems += workload_problems(_RESOURCES[kind], before, doc)
+    existing_problems = [*_kind_problems(kind, before)]
+    return tuple(each for each in field_problems if each not in existing_problems)
 
 
-def _of_kind(kind: str, doc: Doc) -> Iterator[Problem]:
+def _kind_problems(kind: str, doc: Doc) -> Iterator[FieldProblem]:
     if kind in _RESOURCES:
-        yield from _of_pod(at(doc, "spec", "template", "spec") or {})
+        yield from _pod_spec_problems(nested_field(doc, "spec", "template", "spec") or {})
     spec = doc.get("spec") or {}
     if kind == "PodDisruptionBudget" and None not in (spec.get("minAvailable"), spec.get("maxUnavailable")):
-        yield Problem("spec", spec, "minAvailable and maxUnavailable cannot be both set")
+        yield FieldProblem("spec", spec, "minAvailable and maxUnavailable cannot be both set")
 
 
-def _of_pod(pod: Doc) -> Iterator[Problem]:
+def _pod_spec_problems(pod: Doc) -> Iterator[FieldProblem]:
     root = "spec.template.spec"
     volumes = [each.get("name") for each in pod.get("volumes") or ()]
     for index, volume in enumerate(pod.get("volumes") or ()):
         kinds = sorted(key for key, value in volume.items() if key != "name" and value is not None)
-        for more in kinds[1:]:
-            yield Problem(f"{root}.volumes[{index}].{more}", None, "may not specify more than 1 volume type", FORBIDDEN)
+        for extra_kind in kinds[1:]:
+            yield FieldProblem(f"{root}.volumes[{index}].{extra_kind}", None, "may not specify more than 1 volume type", FORBIDDEN)
     names: list[Any] = []
     for listed in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(listed) or ()):
-            where = f"{root}.{listed}[{index}]"
+            path = f"{root}.{listed}[{index}]"
             if container.get("name") in names:
-                yield Problem(f"{where}.name", container.get("name"), "", DUPLICATE)
+                yield FieldProblem(f"{path}.name", container.get("name"), "", DUPLICATE)
             names.append(container.get("name"))
-            yield from _of_container(where, container, volumes)
+            yield from _container_problems(path, container, volumes)
 
 
-def _of_container(where: str, container: Doc, volumes: list[Any]) -> Iterator[Problem]:
+def _container_problems(path: str, container: Doc, volumes: list[Any]) -> Iterator[FieldProblem]:
     ports: list[Any] = []
     for index, port in enumerate(container.get("ports") or ()):
         name = port.get("name")
         if name and name in ports:
-            yield Problem(f"{where}.ports[{index}].name", name, "", DUPLICATE)
+            yield FieldProblem(f"{path}.ports[{index}].name", name, "", DUPLICATE)
         ports.append(name)
     for index, variable in enumerate(container.get("env") or ()):
         if variable.get("value") and variable.get("valueFrom"):
-            said = "may not be specified when `value` is not empty"
-            yield Problem(f"{where}.env[{index}].valueFrom", "", said)
+            message = "may not be specified when `value` is not empty"
+            yield FieldProblem(f"{path}.env[{index}].valueFrom", "", message)
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         if mount.get("name") not in volumes:
-            yield Problem(f"{where}.volumeMounts[{index}].name", mount.get("name"), "", NOT_FOUND)
+            yield FieldProblem(f"{path}.volumeMounts[{index}].name", mount.get("name"), "", NOT_FOUND)
     for probe in _PROBES:
         handlers = [each for each in _HANDLERS if (container.get(probe) or {}).get(each) is not None]
-        for more in handlers[1:]:
-            yield Problem(f"{where}.{probe}.{more}", None, "may not specify more than 1 handler type", FORBIDDEN)
+        for extra_handler in handlers[1:]:
+            yield FieldProblem(f"{path}.{probe}.{extra_handler}", None, "may not specify more than 1 handler type", FORBIDDEN)

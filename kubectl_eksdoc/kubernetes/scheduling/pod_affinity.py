@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.nodes import Node, Pod, Toleration, VolumeKind
-from kubectl_eksdoc.model.placing import Placement, PodTerm
+from kubectl_eksdoc.model.placing import Placement, PodAffinityTerm
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
 
 from .refusals import NodeFilter, SchedulerFilter, SchedulingRefusal
-from .spread import Limit, PodCounter, PodGroup
+from .spread import SpreadLimit, PodCounter, PodGroup
 from .volumes import AttachDemand, VolumeDemand
 
 _AFFINITY = SchedulingRefusal(SchedulerFilter.INTER_POD_AFFINITY, ("node(s) didn't match pod affinity rules",))
@@ -23,28 +23,28 @@ _EXISTING = SchedulingRefusal(
     SchedulerFilter.INTER_POD_AFFINITY, ("node(s) didn't satisfy existing pods anti-affinity rules",), resolvable=True
 )
 
-Resolved = tuple[str, frozenset[str], Selector | None, Selector]
+ResolvedTerm = tuple[str, frozenset[str], Selector | None, Selector]
 """A term resolved for one pod: topology key, namespaces, namespace selector, label selector."""
 
 
-def resolved(term: PodTerm, namespace: str, labels: Labels) -> Resolved:
+def resolve_term(term: PodAffinityTerm, namespace: str, labels: Labels) -> ResolvedTerm:
     """Resolve `term` for a pod with that namespace and those labels."""
     own = frozenset((namespace,)) if not term.namespaces and term.namespace_selector is None else frozenset()
-    more = tuple(Requirement(key, "In", (labels[key],)) for key in term.match_keys if key in labels)
-    less = tuple(Requirement(key, "NotIn", (labels[key],)) for key in term.mismatch_keys if key in labels)
-    chosen = Selector(term.selector.requirements + more + less, term.selector.valid) if more or less else term.selector
-    return term.topology_key, own | frozenset(term.namespaces), term.namespace_selector, chosen
+    match_requirements = tuple(Requirement(key, "In", (labels[key],)) for key in term.match_keys if key in labels)
+    mismatch_requirements = tuple(Requirement(key, "NotIn", (labels[key],)) for key in term.mismatch_keys if key in labels)
+    selector = Selector(term.selector.requirements + match_requirements + mismatch_requirements, term.selector.valid) if match_requirements or mismatch_requirements else term.selector
+    return term.topology_key, own | frozenset(term.namespaces), term.namespace_selector, selector
 
 
 class AntiAffinityTerm:
     """One anti-affinity term: the places of the pods that it matches, and of the pods that have the term."""
 
-    __slots__ = ("group", "holders", "key", "meant")
+    __slots__ = ("group", "holders", "key", "matched")
 
     def __init__(self, key: str, group: PodGroup) -> None:
         self.key = key
         self.group = group
-        self.meant: dict[str, int] = {}  # by the value of the topology key
+        self.matched: dict[str, int] = {}  # by the value of the topology key
         self.holders: dict[str, int] = {}
 
     @property
@@ -56,9 +56,9 @@ class AntiAffinityTerm:
 
     def count(self, node: Node, count: int) -> None:
         """Add `count` pods that the term matches; a negative number removes them."""
-        _count(self.meant, node.labels.get(self.key), count)
+        _count(self.matched, node.labels.get(self.key), count)
 
-    def hold(self, node: Node, count: int) -> None:
+    def count_holder(self, node: Node, count: int) -> None:
         """Add `count` pods that have the term; a negative number removes them."""
         _count(self.holders, node.labels.get(self.key), count)
 
@@ -85,7 +85,7 @@ class PodAffinityTerms:
         for key, places in self.places.items():
             _count(places, node.labels.get(key), count)
 
-    def near(self, labels: Labels, counts_itself: bool) -> bool:
+    def is_satisfied(self, labels: Labels, counts_itself: bool) -> bool:
         """Whether a node with those labels satisfies the terms; the first pod of a group may be alone."""
         if not all(key in labels for key in self.keys):
             return False
@@ -94,23 +94,23 @@ class PodAffinityTerms:
         return counts_itself and not any(self.places.values())
 
 
-def refusal(
+def pod_affinity_refusal(
     labels: Labels,
-    company: PodAffinityTerms | None,
+    affinity: PodAffinityTerms | None,
     counts_itself: bool,
-    own: Sequence[AntiAffinityTerm],
-    meaning: Sequence[AntiAffinityTerm],
+    own_terms: Sequence[AntiAffinityTerm],
+    matching_terms: Sequence[AntiAffinityTerm],
 ) -> SchedulingRefusal | None:
     """The refusal of a node with those labels, for a pod with these affinity terms and its own anti-affinity terms.
 
     `counts_itself`: the pod matches its own affinity terms. `matching_terms`: the anti-affinity terms that match the
     pod.
     """
-    if company is not None and not company.near(labels, counts_itself):
+    if affinity is not None and not affinity.is_satisfied(labels, counts_itself):
         return _AFFINITY
-    if any(labels.get(term.key) in term.meant for term in own):
+    if any(labels.get(term.key) in term.matched for term in own_terms):
         return _ANTI_AFFINITY
-    if any(labels.get(term.key) in term.holders for term in meaning):
+    if any(labels.get(term.key) in term.holders for term in matching_terms):
         return _EXISTING
     return None
 
@@ -119,9 +119,9 @@ def _count(places: dict[str, int], value: str | None, count: int) -> None:
     """Only places with pods are kept; a node without the topology key is no place."""
     if value is None:
         return
-    held = places.get(value, 0) + count
-    if held:
-        places[value] = held
+    total = places.get(value, 0) + count
+    if total:
+        places[value] = total
     else:
         del places[value]
 
@@ -142,28 +142,28 @@ class SchedulingTraits(NamedTuple):
     placement: Placement
     tolerations: tuple[Toleration, ...]
     claims: tuple[str, ...]
-    leaving: bool
+    deleting: bool
     disks: tuple[str, ...] = ()
-    new: tuple[str, ...] = ()
+    new_drivers: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, pod: Pod) -> SchedulingTraits:
         """The traits of the pod itself."""
         claims = tuple(v.detail for v in pod.volumes if v.has_claim) if pod.volumes else ()
-        return cls._of(pod, claims, pod.deleting)
+        return cls._build(pod, claims, pod.deleting)
 
     @classmethod
-    def of_successor(cls, pod: Pod, new: tuple[str, ...] = ()) -> SchedulingTraits:
+    def of_replacement(cls, pod: Pod, new_drivers: tuple[str, ...] = ()) -> SchedulingTraits:
         """The traits of its replacement: not being deleted, and with `new_drivers` instead of the ephemeral claims of
         the old pod."""
         claims = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM) if pod.volumes else ()
-        return cls._of(pod, claims, False, new)
+        return cls._build(pod, claims, False, new_drivers)
 
     @classmethod
-    def _of(cls, pod: Pod, claims: tuple[str, ...], leaving: bool, new: tuple[str, ...] = ()) -> SchedulingTraits:
+    def _build(cls, pod: Pod, claims: tuple[str, ...], deleting: bool, new_drivers: tuple[str, ...] = ()) -> SchedulingTraits:
         labels = tuple(sorted(pod.labels.items()))
         disks = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.AWS_EBS) if pod.volumes else ()
-        return cls(pod.namespace, labels, pod.placement, pod.tolerations, claims, leaving, disks, new)
+        return cls(pod.namespace, labels, pod.placement, pod.tolerations, claims, deleting, disks, new_drivers)
 
 
 @frozen(eq=False)
@@ -182,27 +182,27 @@ class PodClass:
     namespace: str
     labels: Labels
     placement: Placement
-    leaving: bool
-    fence: NodeFilter
+    deleting: bool
+    node_filter: NodeFilter
     volumes: VolumeDemand
     attaches: AttachDemand | None = None
-    takes_more: bool = False
-    unknown: tuple[str, ...] = ()
-    company: PodAffinityTerms | None = None
+    uses_ports_or_volumes: bool = False
+    uncertainties: tuple[str, ...] = ()
+    affinity: PodAffinityTerms | None = None
     counts_itself: bool = False
-    own: tuple[AntiAffinityTerm, ...] = ()
-    limits: tuple[Limit, ...] = ()
-    meaning: list[AntiAffinityTerm] = field(default_factory=list)
+    anti_affinity: tuple[AntiAffinityTerm, ...] = ()
+    limits: tuple[SpreadLimit, ...] = ()
+    matching_terms: list[AntiAffinityTerm] = field(default_factory=list)
     watchers: list[PodCounter] = field(default_factory=list)
-    on: dict[str, int] = field(default_factory=dict)
+    counts_by_node: dict[str, int] = field(default_factory=dict)
 
     @property
-    def counted(self) -> bool:
+    def is_counted(self) -> bool:
         """Whether its presence matters to other pods, or to the ports and volumes of its node, and not only to the
         node's room."""
-        return bool(self.watchers or self.own or self.takes_more)
+        return bool(self.watchers or self.anti_affinity or self.uses_ports_or_volumes)
 
     @property
-    def alone(self) -> bool:
+    def needs_only_room(self) -> bool:
         """Whether only room decides, on a node that passes the node filters."""
-        return not (self.meaning or self.own or self.limits or self.takes_more or self.company)
+        return not (self.matching_terms or self.anti_affinity or self.limits or self.uses_ports_or_volumes or self.affinity)

@@ -21,10 +21,10 @@ from kubectl_eksdoc.model.nodes import Pod
 from .occupancy import Occupancy
 from .pod_affinity import PodClass
 
-BudgetsOf = Callable[[Pod], Iterable[Budget]]
+BudgetLookup = Callable[[Pod], Iterable[Budget]]
 """The budgets in a pod's namespace that select it."""
 
-_LOWEST = -(2**31)
+_MIN_PRIORITY = -(2**31)
 """Priorities are 32-bit numbers; counted from the lowest one, two pods always weigh more than one."""
 
 _LONG_AGO = datetime.min.replace(tzinfo=timezone.utc)
@@ -45,24 +45,24 @@ class Preemptor(NamedTuple):
 
 
 @frozen
-class Victims:
+class PreemptionVictims:
     """The pods to delete from `node`, the most important first; `violating` are those whose budget allows no further
     disruption."""
 
     node: str
     pods: tuple[Pod, ...]
-    beyond: frozenset[str]  # UIDs
+    violating: frozenset[str]  # UIDs
 
 
-def may_help(occupancy: Occupancy, preemptor: Preemptor, node: str) -> bool:
+def preemption_may_help(occupancy: Occupancy, preemptor: Preemptor, node: str) -> bool:
     """Whether the node refuses the pod, and removing other pods could change that (code Unschedulable)."""
     refusal = occupancy.refusal(preemptor.kind, node)
     return refusal is not None and refusal.resolvable
 
 
 def victims_on(
-    occupancy: Occupancy, preemptor: Preemptor, node: str, occupants: Iterable[Occupant], budgets_of: BudgetsOf
-) -> Victims | None:
+    occupancy: Occupancy, preemptor: Preemptor, node: str, occupants: Iterable[Occupant], budgets_of: BudgetLookup
+) -> PreemptionVictims | None:
     """The minimal set of pods to delete, given all `occupants` of `node`; None if deleting all of lower priority does
     not help.
 
@@ -70,24 +70,24 @@ def victims_on(
     violate their budgets, the most important first. The occupancy is the same afterwards.
     """
     kind, priority = preemptor
-    lower = sorted((o for o in occupants if o.pod.priority < priority), key=_important_first)
-    if not lower:
+    lower_priority = sorted((o for o in occupants if o.pod.priority < priority), key=_importance_key)
+    if not lower_priority:
         return None
-    for each in lower:
+    for each in lower_priority:
         occupancy.take(each.kind, node)
     if occupancy.refusal(kind, node) is not None:
-        _put_back(occupancy, node, lower)
+        _put_back(occupancy, node, lower_priority)
         return None
-    beyond = _beyond_their_budgets([each.pod for each in lower], budgets_of)
-    gone = []
-    for each in sorted(lower, key=lambda o: o.pod.uid not in beyond):  # within each group the most important first
+    violating = _budget_violations([each.pod for each in lower_priority], budgets_of)
+    victims = []
+    for each in sorted(lower_priority, key=lambda o: o.pod.uid not in violating):  # within each group the most important first
         occupancy.put(each.kind, node)
         if occupancy.refusal(kind, node) is not None:
             occupancy.take(each.kind, node)
-            gone.append(each)
-    _put_back(occupancy, node, gone)
-    pods = tuple(each.pod for each in sorted(gone, key=_important_first))
-    return Victims(node, pods, beyond & {pod.uid for pod in pods})
+            victims.append(each)
+    _put_back(occupancy, node, victims)
+    pods = tuple(each.pod for each in sorted(victims, key=_importance_key))
+    return PreemptionVictims(node, pods, violating & {pod.uid for pod in pods})
 
 
 def _put_back(occupancy: Occupancy, node: str, occupants: Iterable[Occupant]) -> None:
@@ -95,44 +95,44 @@ def _put_back(occupancy: Occupancy, node: str, occupants: Iterable[Occupant]) ->
         occupancy.put(each.kind, node)
 
 
-def chosen(found: Sequence[Victims]) -> Victims | None:
+def pick_victims(candidates: Sequence[PreemptionVictims]) -> PreemptionVictims | None:
     """The node that the scheduler picks: fewest victims that violate budgets, then the lowest highest priority, the
     smallest sum of priorities, the fewest victims, and the latest start; among equals the first candidate."""
-    return min((each for each in found if each.pods), key=_cost, default=None)
+    return min((each for each in candidates if each.pods), key=_cost, default=None)
 
 
-def _cost(victims: Victims) -> tuple[int, int, int, int, float]:
+def _cost(victims: PreemptionVictims) -> tuple[int, int, int, int, float]:
     highest = victims.pods[0].priority
-    began = min(_start(pod) for pod in victims.pods if pod.priority == highest)
+    earliest_start = min(_started_at(pod) for pod in victims.pods if pod.priority == highest)
     return (
-        len(victims.beyond),
+        len(victims.violating),
         highest,
-        sum(pod.priority - _LOWEST for pod in victims.pods),
+        sum(pod.priority - _MIN_PRIORITY for pod in victims.pods),
         len(victims.pods),
-        -(began - _LONG_AGO).total_seconds(),
+        -(earliest_start - _LONG_AGO).total_seconds(),
     )
 
 
-def _important_first(occupant: Occupant) -> tuple[int, datetime]:
-    return (-occupant.pod.priority, _start(occupant.pod))
+def _importance_key(occupant: Occupant) -> tuple[int, datetime]:
+    return (-occupant.pod.priority, _started_at(occupant.pod))
 
 
-def _start(pod: Pod) -> datetime:
+def _started_at(pod: Pod) -> datetime:
     return pod.scheduled_at or pod.created_at or _LONG_AGO
 
 
-def _beyond_their_budgets(pods: Iterable[Pod], budgets_of: BudgetsOf) -> frozenset[str]:
+def _budget_violations(pods: Iterable[Pod], budgets_of: BudgetLookup) -> frozenset[str]:
     """UIDs of those `pods`, in this order, for which a budget that selects them allows no further disruption.
 
     Unlike in an eviction, a pod without labels and a budget with an empty selector match nothing; a pod whose eviction
     was already granted (disruptedPods) is not counted.
     """
-    left: dict[str, int] = {}
-    beyond = set()
+    allowed: dict[str, int] = {}
+    violating = set()
     for pod in pods:
         for budget in budgets_of(pod) if pod.labels else ():
             if budget.selector.requirements and pod.name not in budget.disrupted:
-                left[budget.key] = left.get(budget.key, budget.status.allowed) - 1
-                if left[budget.key] < 0:
-                    beyond.add(pod.uid)
-    return frozenset(beyond)
+                allowed[budget.key] = allowed.get(budget.key, budget.status.allowed) - 1
+                if allowed[budget.key] < 0:
+                    violating.add(pod.uid)
+    return frozenset(violating)

@@ -14,10 +14,10 @@ from kubectl_eksdoc.model.placing import (
     NODE_NAME_FIELD,
     PODS,
     HostPort,
-    NodeDemand,
+    NodeRequirements,
     NodeTerm,
-    Requests,
-    any_matches,
+    ResourceRequests,
+    any_term_matches,
 )
 
 
@@ -55,41 +55,41 @@ class SchedulingRefusal:
 # NodeAffinity: nodeSelector and required node affinity (plugins/nodeaffinity).
 
 
-CONFLICT = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("pod affinity terms conflict",))
+CONFLICTING_TERMS = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("pod affinity terms conflict",))
 """The scheduler's refusal before it filters any node, if the required terms name no possible node."""
 
-_REFUSED = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match Pod's node affinity/selector",))
-_ENFORCED = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match scheduler-enforced node affinity",))
+_AFFINITY_REFUSED = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match Pod's node affinity/selector",))
+_ENFORCED_AFFINITY_REFUSED = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match scheduler-enforced node affinity",))
 
 
-def refusal(demand: NodeDemand, node: Node, enforced: tuple[NodeTerm, ...] | None = None) -> SchedulingRefusal | None:
+def node_affinity_refusal(demand: NodeRequirements, node: Node, enforced: tuple[NodeTerm, ...] | None = None) -> SchedulingRefusal | None:
     """The refusal by node affinity. `enforced` is the scheduler's own addedAffinity, None (as in EKS) if it has
     none."""
-    if enforced is not None and not any_matches(enforced, node.name, node.labels):
-        return _ENFORCED
-    return None if demand.accepts(node.name, node.labels) else _REFUSED
+    if enforced is not None and not any_term_matches(enforced, node.name, node.labels):
+        return _ENFORCED_AFFINITY_REFUSED
+    return None if demand.accepts(node.name, node.labels) else _AFFINITY_REFUSED
 
 
-def named_nodes(demand: NodeDemand) -> frozenset[str] | None:
+def named_nodes(demand: NodeRequirements) -> frozenset[str] | None:
     """The nodes that the requirements name, so that no other node has to be checked; None if they name none.
 
     Empty if the terms contradict each other: the pod then fits nowhere (`CONFLICTING_TERMS`).
     """
     if not demand.terms:
         return None
-    found: set[str] = set()
+    node_names: set[str] = set()
     for term in demand.terms:
         named = [set(r.values) for r in term.fields if r.key == NODE_NAME_FIELD and r.operator == "In"]
         if not named:
             return None
-        found |= set.intersection(*named)
-    return frozenset(found)
+        node_names |= set.intersection(*named)
+    return frozenset(node_names)
 
 
 # NodePorts: only one pod can use a port of the node (plugins/nodeports, HostPortInfo of framework/types.go).
 
 
-EVERYWHERE = "0.0.0.0"
+ANY_ADDRESS = "0.0.0.0"
 
 _PORTS_REFUSED = SchedulingRefusal(
     SchedulerFilter.NODE_PORTS, ("node(s) didn't have free ports for the requested pod ports",), resolvable=True
@@ -99,29 +99,29 @@ _PORTS_REFUSED = SchedulingRefusal(
 class UsedPorts:
     """The used ports of one node: the number of pods for each address, by protocol and port."""
 
-    __slots__ = ("_held",)
+    __slots__ = ("_counts",)
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str, int], dict[str, int]] = {}
+        self._counts: dict[tuple[str, int], dict[str, int]] = {}
 
     def add(self, ports: Iterable[HostPort], count: int = 1) -> None:
         """`count` pods use the ports; a negative number releases them."""
         for port in ports:
-            held = self._held.setdefault((port.protocol, port.port), {})
-            held[port.address] = held.get(port.address, 0) + count
-            if not held[port.address]:
-                del held[port.address]
+            counts = self._counts.setdefault((port.protocol, port.port), {})
+            counts[port.address] = counts.get(port.address, 0) + count
+            if not counts[port.address]:
+                del counts[port.address]
 
-    def taken(self, port: HostPort) -> bool:
+    def is_taken(self, port: HostPort) -> bool:
         """0.0.0.0 conflicts with every address."""
-        held = self._held.get((port.protocol, port.port))
-        if not held:
+        counts = self._counts.get((port.protocol, port.port))
+        if not counts:
             return False
-        return port.address == EVERYWHERE or port.address in held or EVERYWHERE in held
+        return port.address == ANY_ADDRESS or port.address in counts or ANY_ADDRESS in counts
 
 
 def ports_refusal(ports: Iterable[HostPort], used: UsedPorts) -> SchedulingRefusal | None:
-    return _PORTS_REFUSED if any(used.taken(port) for port in ports) else None
+    return _PORTS_REFUSED if any(used.is_taken(port) for port in ports) else None
 
 
 # NodeResourcesFit: the node needs enough free resources for the pod, and room for one more pod (plugins/noderesources).
@@ -158,57 +158,57 @@ class NodeRoom:
         self.pods = allocatable.get(PODS, 0)
         self.others: dict[str, int] = {}  # only resources that a pod has used
 
-    def take(self, asked: Requests, count: int = 1) -> None:
+    def take(self, requests: ResourceRequests, count: int = 1) -> None:
         """`count` pods use these requests; a negative number releases them."""
-        self.cpu -= count * asked.cpu
-        self.memory -= count * asked.memory
-        self.ephemeral -= count * asked.ephemeral
+        self.cpu -= count * requests.cpu
+        self.memory -= count * requests.memory
+        self.ephemeral -= count * requests.ephemeral
         self.pods -= count
-        for name, amount in asked.others:
-            self.others[name] = self.left(name) - count * amount
+        for name, amount in requests.others:
+            self.others[name] = self.remaining(name) - count * amount
 
-    def left(self, name: str) -> int:
+    def remaining(self, name: str) -> int:
         """The free amount of a resource that is counted by name."""
-        left = self.others.get(name)
-        return self.allocatable.get(name, 0) if left is None else left
+        amount = self.others.get(name)
+        return self.allocatable.get(name, 0) if amount is None else amount
 
-    def fits(self, asked: Requests) -> bool:
+    def fits(self, requests: ResourceRequests) -> bool:
         """Whether `resources_refusal` is None, but faster."""
         return (
             self.pods > 0
-            and (asked.cpu <= self.cpu or not asked.cpu)
-            and (asked.memory <= self.memory or not asked.memory)
-            and (asked.ephemeral <= self.ephemeral or not asked.ephemeral)
-            and (not asked.others or all(amount <= self.left(name) for name, amount in asked.others))
+            and (requests.cpu <= self.cpu or not requests.cpu)
+            and (requests.memory <= self.memory or not requests.memory)
+            and (requests.ephemeral <= self.ephemeral or not requests.ephemeral)
+            and (not requests.others or all(amount <= self.remaining(name) for name, amount in requests.others))
         )
 
 
-def shortages(asked: Requests, room: NodeRoom, ignored: frozenset[str] = frozenset()) -> tuple[Shortage, ...]:
+def shortages(requests: ResourceRequests, room: NodeRoom, ignored: frozenset[str] = frozenset()) -> tuple[Shortage, ...]:
     """Every resource that is not sufficient, except the number of pods.
 
     `ignored` are the scheduler's ignoredResources and ignoredResourceGroups (the part before the slash).
     """
-    asked_and_left = [
-        (CPU, asked.cpu, room.cpu),
-        (MEMORY, asked.memory, room.memory),
-        (EPHEMERAL_STORAGE, asked.ephemeral, room.ephemeral),
+    requested_and_remaining = [
+        (CPU, requests.cpu, room.cpu),
+        (MEMORY, requests.memory, room.memory),
+        (EPHEMERAL_STORAGE, requests.ephemeral, room.ephemeral),
     ]
-    for name, amount in asked.others:
+    for name, amount in requests.others:
         if name not in ignored and name.partition("/")[0] not in ignored:
-            asked_and_left.append((name, amount, room.left(name)))
-    found = []
-    for name, amount, left in asked_and_left:
-        if amount > 0 and amount > left:
+            requested_and_remaining.append((name, amount, room.remaining(name)))
+    short = []
+    for name, amount, remaining in requested_and_remaining:
+        if amount > 0 and amount > remaining:
             capacity = room.allocatable.get(name, 0)
-            found.append(Shortage(name, amount, capacity - left, capacity))
-    return tuple(found)
+            short.append(Shortage(name, amount, capacity - remaining, capacity))
+    return tuple(short)
 
 
 def resources_refusal(
-    asked: Requests, room: NodeRoom, ignored: frozenset[str] = frozenset()
+    requests: ResourceRequests, room: NodeRoom, ignored: frozenset[str] = frozenset()
 ) -> SchedulingRefusal | None:
     """Resolvable unless the pod requests more than the whole node has."""
-    short = shortages(asked, room, ignored)
+    short = shortages(requests, room, ignored)
     if not short and room.pods > 0:
         return None
     full = (TOO_MANY_PODS,) if room.pods <= 0 else ()
@@ -221,21 +221,21 @@ def resources_refusal(
 # The operators Gt and Lt of tolerations are alpha and off in 1.36: such a toleration tolerates nothing.
 
 
-FORBIDDING = ("NoSchedule", "NoExecute")
+FORBIDDING_EFFECTS = ("NoSchedule", "NoExecute")
 
 _TAINTS_REFUSED = SchedulingRefusal(SchedulerFilter.TAINT_TOLERATION, ("node(s) had untolerated taint(s)",))
 
 
-def tolerated(tolerations: Sequence[Toleration], node: Node) -> bool:
+def tolerates_taints(tolerations: Sequence[Toleration], node: Node) -> bool:
     return all(
         any(t.tolerates(taint.key, taint.value, taint.effect) for t in tolerations)
         for taint in node.taints
-        if taint.effect in FORBIDDING
+        if taint.effect in FORBIDDING_EFFECTS
     )
 
 
 def taints_refusal(tolerations: Sequence[Toleration], node: Node) -> SchedulingRefusal | None:
-    return None if tolerated(tolerations, node) else _TAINTS_REFUSED
+    return None if tolerates_taints(tolerations, node) else _TAINTS_REFUSED
 
 
 # NodeUnschedulable: cordoned nodes take only pods that tolerate the cordon (plugins/nodeunschedulable).
@@ -259,31 +259,31 @@ class NodeFilter:
 
     __slots__ = ("_by_name", "_keys", "_known", "demand", "tolerations")
 
-    def __init__(self, demand: NodeDemand, tolerations: tuple[Toleration, ...]) -> None:
+    def __init__(self, demand: NodeRequirements, tolerations: tuple[Toleration, ...]) -> None:
         self.demand = demand
         self.tolerations = tolerations
-        self._keys = tuple(sorted(demand.keys))
-        self._by_name = demand.by_name
+        self._keys = tuple(sorted(demand.label_keys))
+        self._by_name = demand.uses_node_name
         self._known: dict[object, SchedulingRefusal | None] = {}
 
     def refusal(self, node: Node) -> SchedulingRefusal | None:
         """NodeUnschedulable, TaintToleration and NodeAffinity, in this order."""
         labels = node.labels
-        like = (
+        cache_key = (
             node.unschedulable,
             node.taints,
             tuple([labels.get(key) for key in self._keys]),
             node.name if self._by_name else "",
         )
         try:
-            return self._known[like]
+            return self._known[cache_key]
         except KeyError:
-            found = self._known[like] = self._decide(node)
-            return found
+            decided = self._known[cache_key] = self._decide(node)
+            return decided
 
     def _decide(self, node: Node) -> SchedulingRefusal | None:
         return (
             cordon_refusal(self.tolerations, node)
             or taints_refusal(self.tolerations, node)
-            or refusal(self.demand, node)
+            or node_affinity_refusal(self.demand, node)
         )

@@ -7,82 +7,82 @@ from typing import Generic, Protocol, TypeVar
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.nodes import Node, Toleration
-from kubectl_eksdoc.model.placing import NodeDemand, Placement, Spread
+from kubectl_eksdoc.model.placing import NodeRequirements, Placement, TopologySpread
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
 
-from .refusals import SchedulerFilter, SchedulingRefusal, tolerated
+from .refusals import SchedulerFilter, SchedulingRefusal, tolerates_taints
 
 # Number of pods in each topology domain, kept up to date as pods come and go.
 
 
-class Sizes:
+class PlaceCounts:
     """Pods in each place that has any, with the smallest number: no search to add, remove or read."""
 
-    __slots__ = ("_alike", "by_place")
+    __slots__ = ("_places_by_count", "by_place")
 
     def __init__(self) -> None:
         self.by_place: dict[str, int] = {}
-        self._alike: dict[int, int] = {}  # number of places with that many pods; there are few different numbers
+        self._places_by_count: dict[int, int] = {}  # number of places with that many pods; there are few different numbers
 
     def add(self, place: str, count: int) -> None:
         """Add `count` pods to the place; a negative number removes them."""
         before = self.by_place.get(place, 0)
         after = before + count
         if before:
-            self._alike[before] -= 1
-            if not self._alike[before]:
-                del self._alike[before]
+            self._places_by_count[before] -= 1
+            if not self._places_by_count[before]:
+                del self._places_by_count[before]
         if after:
             self.by_place[place] = after
-            self._alike[after] = self._alike.get(after, 0) + 1
+            self._places_by_count[after] = self._places_by_count.get(after, 0) + 1
         elif before:
             del self.by_place[place]
 
-    def least(self, places: int) -> int:
+    def minimum(self, places: int) -> int:
         """The smallest number of pods in any of that many places; 0 if one of them has none."""
-        return min(self._alike, default=0) if len(self.by_place) >= places else 0
+        return min(self._places_by_count, default=0) if len(self.by_place) >= places else 0
 
 
 class PodGroup:
     """Pods that a selector matches in some namespaces: those of `namespaces`, and those that the namespace selector
     matches."""
 
-    __slots__ = ("_chosen", "_labels", "_names", "_resolved", "namespaces", "selector")
+    __slots__ = ("_namespace_selector", "_labels", "_names", "_resolved", "namespaces", "selector")
 
     def __init__(
-        self, namespaces: frozenset[str], chosen: Selector | None, selector: Selector, known: Mapping[str, Labels]
+        self, namespaces: frozenset[str], namespace_selector: Selector | None, selector: Selector, namespace_labels: Mapping[str, Labels]
     ) -> None:
         """`namespace_labels` are the labels of every namespace."""
         self.namespaces = namespaces
         self.selector = selector
-        self._chosen = chosen
-        self._labels = known
+        self._namespace_selector = namespace_selector
+        self._labels = namespace_labels
         self._resolved: dict[str, bool] = {}
 
     @property
-    def wide(self) -> bool:
+    def spans_namespaces(self) -> bool:
         """Whether it may include pods of namespaces that it does not name."""
-        return self._chosen is not None
+        return self._namespace_selector is not None
 
     @property
-    def by_label(self) -> bool:
+    def uses_namespace_labels(self) -> bool:
         """Whether it depends on the labels of a namespace."""
-        return self._chosen is not None and bool(self._chosen.requirements)
+        return self._namespace_selector is not None and bool(self._namespace_selector.requirements)
 
-    def reaches(self, namespace: str) -> bool:
+    def includes_namespace(self, namespace: str) -> bool:
         if namespace in self.namespaces:
             return True
-        if self._chosen is None:
+        if self._namespace_selector is None:
             return False
-        found = self._resolved.get(namespace)
-        if found is None:
-            found = self._resolved[namespace] = self._chosen.matches(self._labels.get(namespace, {}))
-        return found
+        included = self._resolved.get(namespace)
+        if included is None:
+            included = self._resolved[namespace] = self._namespace_selector.matches(self._labels.get(namespace, {}))
+        return included
 
     def matches(self, namespace: str, labels: Labels) -> bool:
-        return self.reaches(namespace) and self.selector.matches(labels)
+        return self.includes_namespace(namespace) and self.selector.matches(labels)
 
-    def keys(self) -> tuple[tuple[str, str], ...] | None:
+    def label_pairs(self) -> tuple[tuple[str, str], ...] | None:
         """Label pairs of which every pod in the group has one; None if it requires none."""
         for each in self.selector.requirements:
             if each.operator == "In":
@@ -109,39 +109,39 @@ class SpreadScope:
 
     key: str
     keys: frozenset[str]
-    demand: NodeDemand | None = None
+    demand: NodeRequirements | None = None
     tolerations: tuple[Toleration, ...] | None = None
 
-    def holds(self, node: Node) -> bool:
+    def includes(self, node: Node) -> bool:
         if not all(key in node.labels for key in self.keys):
             return False
         if self.demand is not None and not self.demand.accepts(node.name, node.labels):
             return False
-        return self.tolerations is None or tolerated(self.tolerations, node)
+        return self.tolerations is None or tolerates_taints(self.tolerations, node)
 
 
-class Domains:
+class TopologyDomains:
     """The nodes in one scope, each with its domain, and every domain with its number of nodes."""
 
-    __slots__ = ("by_node", "nodes_in", "scope")
+    __slots__ = ("by_node", "node_counts", "scope")
 
     def __init__(self, scope: SpreadScope) -> None:
         self.scope = scope
         self.by_node: dict[str, str] = {}
-        self.nodes_in: dict[str, int] = {}
+        self.node_counts: dict[str, int] = {}
 
-    def admit(self, node: Node) -> None:
-        if self.scope.holds(node):
+    def add_node(self, node: Node) -> None:
+        if self.scope.includes(node):
             value = self.by_node[node.name] = node.labels[self.scope.key]
-            self.nodes_in[value] = self.nodes_in.get(value, 0) + 1
+            self.node_counts[value] = self.node_counts.get(value, 0) + 1
 
-    def dismiss(self, name: str) -> None:
+    def remove_node(self, name: str) -> None:
         """Remove a node after its pods; its domain disappears with its last node."""
         value = self.by_node.pop(name, None)
         if value is not None:
-            self.nodes_in[value] -= 1
-            if not self.nodes_in[value]:
-                del self.nodes_in[value]
+            self.node_counts[value] -= 1
+            if not self.node_counts[value]:
+                del self.node_counts[value]
 
 
 class DomainCounts:
@@ -149,10 +149,10 @@ class DomainCounts:
 
     __slots__ = ("domains", "group", "sizes")
 
-    def __init__(self, group: PodGroup, domains: Domains) -> None:
+    def __init__(self, group: PodGroup, domains: TopologyDomains) -> None:
         self.group = group
         self.domains = domains
-        self.sizes = Sizes()
+        self.sizes = PlaceCounts()
 
     def matches(self, namespace: str, labels: Labels) -> bool:
         """A selector that matches every pod counts none, as upstream (countPodsMatchSelector)."""
@@ -166,47 +166,47 @@ class DomainCounts:
 
 
 @frozen
-class Limit:
+class SpreadLimit:
     """One constraint of a pod, with its counts; `self_count` is 1 if the pod itself is counted."""
 
-    census: DomainCounts
+    counts: DomainCounts
     max_skew: int
     min_domains: int
-    itself: int
+    self_count: int
 
 
-def selected(constraint: Spread, labels: Labels) -> Selector:
+def counted_selector(constraint: TopologySpread, labels: Labels) -> Selector:
     """The selector of the pods that the constraint counts, for a pod with those labels."""
-    more = tuple(Requirement(key, "In", (labels[key],)) for key in constraint.match_keys if key in labels)
-    given = constraint.selector
-    return Selector(given.requirements + more, given.valid) if more else given
+    added_requirements = tuple(Requirement(key, "In", (labels[key],)) for key in constraint.match_keys if key in labels)
+    base = constraint.selector
+    return Selector(base.requirements + added_requirements, base.valid) if added_requirements else base
 
 
 def scopes(placement: Placement, tolerations: tuple[Toleration, ...]) -> tuple[SpreadScope, ...]:
     """The scope of each constraint of a pod with that placement and those tolerations."""
     keys = frozenset(each.topology_key for each in placement.spread)
-    asks = placement.nodes != NodeDemand()
+    has_node_requirements = placement.nodes != NodeRequirements()
     return tuple(
         SpreadScope(
             key=each.topology_key,
             keys=keys,
-            demand=placement.nodes if each.honours_affinity and asks else None,
+            demand=placement.nodes if each.honours_affinity and has_node_requirements else None,
             tolerations=tolerations if each.honours_taints else None,
         )
         for each in placement.spread
     )
 
 
-def refusal(limits: Sequence[Limit], labels: Labels) -> SchedulingRefusal | None:
+def spread_refusal(limits: Sequence[SpreadLimit], labels: Labels) -> SchedulingRefusal | None:
     """The refusal of a node with those labels."""
     for limit in limits:
-        census = limit.census
-        value = labels.get(census.domains.scope.key)
+        counts = limit.counts
+        value = labels.get(counts.domains.scope.key)
         if value is None:
             return _NO_LABEL
-        places = len(census.domains.nodes_in)
-        least = census.sizes.least(places) if places >= limit.min_domains else 0
-        if census.sizes.by_place.get(value, 0) + limit.itself - least > limit.max_skew:
+        places = len(counts.domains.node_counts)
+        minimum = counts.sizes.minimum(places) if places >= limit.min_domains else 0
+        if counts.sizes.by_place.get(value, 0) + limit.self_count - minimum > limit.max_skew:
             return _SKEWED
     return None
 
@@ -226,7 +226,7 @@ class PodCounter(Protocol):
     def count(self, node: Node, count: int, /) -> None: ...
 
 
-class Labelled(Protocol):
+class HasLabels(Protocol):
     """Pods of one namespace with one set of labels."""
 
     @property
@@ -236,13 +236,13 @@ class Labelled(Protocol):
     def labels(self) -> Labels: ...
 
 
-P = TypeVar("P", bound=Labelled)
+P = TypeVar("P", bound=HasLabels)
 
 _Pair = tuple[str, str]
 """A label's key and value."""
 
 
-class WatcherIndex(Generic[P]):
+class LabelIndex(Generic[P]):
     """All pod classes, by namespace and by label pair."""
 
     def __init__(self) -> None:
@@ -269,10 +269,10 @@ class WatcherIndex(Generic[P]):
         return (p for p in self._candidates(watcher.group) if watcher.matches(p.namespace, p.labels))
 
     def _candidates(self, group: PodGroup) -> Iterator[P]:
-        if group.wide:
+        if group.spans_namespaces:
             yield from self._all
             return
-        pairs = group.keys()
+        pairs = group.label_pairs()
         for namespace in group.namespaces:
             if pairs is None:
                 yield from self._by_namespace.get(namespace, ())
@@ -290,20 +290,20 @@ class Watchers:
 
     def add(self, watcher: PodCounter) -> None:
         group = watcher.group
-        namespaces: frozenset[str | None] = frozenset((None,)) if group.wide else frozenset(group.namespaces)
-        pairs = group.keys()
+        namespaces: frozenset[str | None] = frozenset((None,)) if group.spans_namespaces else frozenset(group.namespaces)
+        pairs = group.label_pairs()
         for namespace in namespaces:
             if pairs is None:
                 self._rest.setdefault(namespace, []).append(watcher)
             for pair in dict.fromkeys(pairs or ()):
                 self._by_pair.setdefault(namespace, {}).setdefault(pair, []).append(watcher)
 
-    def of(self, namespace: str, labels: Labels) -> Iterator[PodCounter]:
+    def for_pod(self, namespace: str, labels: Labels) -> Iterator[PodCounter]:
         """The counters that count a pod with that namespace and those labels, each once."""
-        for within in (namespace, None):
-            candidates = self._rest.get(within, ())
+        for scope in (namespace, None):
+            candidates = self._rest.get(scope, ())
             yield from (w for w in candidates if w.matches(namespace, labels))
-            by_pair = self._by_pair.get(within)
+            by_pair = self._by_pair.get(scope)
             if by_pair is None:
                 continue  # usually there are none for several namespaces
             for pair in labels.items():

@@ -10,42 +10,42 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.amazon.iam import IamPlace
+from kubectl_eksdoc.amazon.iam import ClusterArnParts
 from kubectl_eksdoc.cli import opening, options, streams, values
-from kubectl_eksdoc.cli.commands import tree
+from kubectl_eksdoc.cli.commands import command_parser
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.options import add_command, add_source_early, non_empty, opted_from
+from kubectl_eksdoc.cli.options import add_command, add_source_early, given_flags, opt_ins_from_args
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
-from kubectl_eksdoc.cli.rights import Places
+from kubectl_eksdoc.cli.rights import RightNamespaces
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.coredns import SYSTEM
+from kubectl_eksdoc.model.coredns import SYSTEM_NAMESPACE
 from kubectl_eksdoc.model.journal import is_namespace
-from kubectl_eksdoc.model.permissions import OptIn
+from kubectl_eksdoc.model.permissions import OptInRight
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 from ..grants import (
-    KINDS,
-    LONGEST,
+    SUBJECT_KINDS,
+    MAX_POLICY_SIZE,
     RbacSubject,
-    WantedPermissions,
-    held,
+    RequiredPermissions,
+    check_held,
     policies,
 )
 from . import rights
 from .rights import (
-    Grown,
+    ParserFor,
     Invocation,
     cautions,
-    doubts,
-    reading,
-    wanted,
+    iam_notes,
+    read_only_commands,
+    required_permissions,
 )
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.report.text import Look
+    from kubectl_eksdoc.report.text import Appearance
 
 
 # The request of ``permissions``.
@@ -61,35 +61,35 @@ class PermissionsRequest:
     1; 0 for the complete policy."""
 
     commands: tuple[Invocation, ...]
-    places: Places
-    opted: tuple[str, ...]
+    places: RightNamespaces
+    opt_ins: tuple[str, ...]
     subjects: tuple[RbacSubject, ...]
-    place: IamPlace
+    place: ClusterArnParts
     iam: bool = False
     part: int = 0
     check: bool = False
 
     @staticmethod
-    def from_args(args: argparse.Namespace, grown: Grown, around: CommandContext) -> PermissionsRequest:
+    def from_args(args: argparse.Namespace, parser_for: ParserFor, context: CommandContext) -> PermissionsRequest:
         """The request from the parsed arguments and options.
 
         Raises:
             UsageError: a word is not a command, or flags do not fit together.
         """
-        if not around.source.live:
+        if not context.source.live:
             raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
-        options = around.options
-        places = Places(
+        options = context.options
+        places = RightNamespaces(
             args.journal_namespace or options.namespace or JOURNAL_NAMESPACE,
             args.probe_namespace or PROBE_NAMESPACE,
-            args.karpenter_namespace or SYSTEM,
+            args.karpenter_namespace or SYSTEM_NAMESPACE,
         )
         request = PermissionsRequest(
-            rights.named(args.words, grown),
+            rights.parse_commands(args.words, parser_for),
             places,
-            opted_from(args),
+            opt_ins_from_args(args),
             tuple(args.bind),
-            IamPlace(options.region, args.account or "", options.cluster_name),
+            ClusterArnParts(options.region, args.account or "", options.cluster_name),
             args.iam,
             args.part,
             args.check,
@@ -99,8 +99,8 @@ class PermissionsRequest:
                 raise UsageError(f"{name!r} is no name of a namespace")
         if request.part and not request.iam:
             raise UsageError("--part is of a policy", "Say --iam, too.")
-        for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
-            if request.iam and given:
+        for flag, is_given in (("--check", request.check), ("--bind", bool(request.subjects))):
+            if request.iam and is_given:
                 raise UsageError(f"--iam prints a policy, and {flag} is about the cluster", "Leave one of them out.")
         if request.check and request.subjects:
             raise UsageError("--check asks, and --bind prints", "Leave one of them out.")
@@ -109,12 +109,12 @@ class PermissionsRequest:
         return request
 
     @property
-    def given(self) -> dict[str, object]:
+    def given_options(self) -> dict[str, object]:
         """The given options by flag name."""
-        return non_empty(
+        return given_flags(
             {
-                "commands": list(self.typed),
-                "with": list(self.opted),
+                "commands": list(self.command_texts),
+                "with": list(self.opt_ins),
                 "journal-namespace": self.places.journal,
                 "probe-namespace": self.places.probe,
                 "karpenter-namespace": self.places.karpenter,
@@ -122,20 +122,20 @@ class PermissionsRequest:
         )
 
     @property
-    def typed(self) -> tuple[str, ...]:
+    def command_texts(self) -> tuple[str, ...]:
         """The commands, quoted for a shell."""
         return tuple(shell(*each.words) for each in self.commands)
 
     @property
-    def more(self) -> tuple[str, ...]:
+    def other_args(self) -> tuple[str, ...]:
         """The arguments other than the commands that select the same rights."""
-        usual = (JOURNAL_NAMESPACE, PROBE_NAMESPACE, SYSTEM)
-        namespaces = zip((JOURNAL, PROBE, KARPENTER), astuple(self.places), usual, strict=True)
-        words = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
-        return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
+        defaults = (JOURNAL_NAMESPACE, PROBE_NAMESPACE, SYSTEM_NAMESPACE)
+        namespaces = zip((JOURNAL, PROBE, KARPENTER), astuple(self.places), defaults, strict=True)
+        flag_args = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
+        return (*(("--with", ",".join(self.opt_ins)) if self.opt_ins else ()), *flag_args)
 
 
-account = values.Matching("[0-9]{12}", "is no AWS account: twelve digits", str)
+account = values.MatchingText("[0-9]{12}", "is no AWS account: twelve digits", str)
 
 
 def subject(text: str) -> RbacSubject:
@@ -144,10 +144,10 @@ def subject(text: str) -> RbacSubject:
     Raises:
         argparse.ArgumentTypeError: it is none of these.
     """
-    word, _, name = text.partition(":")
-    kind = next((each for each in KINDS if each.lower() == word.lower()), "")
+    kind_text, _, name = text.partition(":")
+    kind = next((each for each in SUBJECT_KINDS if each.lower() == kind_text.lower()), "")
     if not kind or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is no subject: {', '.join(f'{each}:NAME' for each in KINDS)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is no subject: {', '.join(f'{each}:NAME' for each in SUBJECT_KINDS)}")
     if kind != "ServiceAccount":
         return RbacSubject(kind, name)
     namespace, _, name = name.partition("/")
@@ -157,7 +157,7 @@ def subject(text: str) -> RbacSubject:
 
 
 NAME = "permissions"
-_OF_COMMANDS = ("--filename", "--watch")
+_KUBECTL_FLAGS = ("--filename", "--watch")
 """Flags of kubectl that some commands define themselves."""
 
 _ABOUT = """\
@@ -190,10 +190,10 @@ def add_to(commands: Commands) -> None:
         "[COMMAND [flags of it] …] [flags]",
         _ABOUT,
         _EXIT_CODES,
-        partial(run, lambda path: tree(only=path)),
-        own=_OF_COMMANDS,
+        partial(run, lambda path: command_parser(only_path=path)),
+        own_flags=_KUBECTL_FLAGS,
     )
-    parser.passes_on = True
+    parser.accepts_unknown_flags = True
     add_source_early(parser)
     group = parser.add_argument_group("Kubernetes (-o yaml and -o json print objects for kubectl apply -f -)")
     add_flag(
@@ -205,10 +205,10 @@ def add_to(commands: Commands) -> None:
         action="append",
         default=[],
     )
-    options.add_with(group, "also grant these")
+    options.add_with_flag(group, "also grant these")
     add_text(group, JOURNAL, "NAME", f"namespace of the journals (default: that of -n, else {JOURNAL_NAMESPACE})")
     add_text(group, PROBE, "NAME", f"namespace of test pods (default: {PROBE_NAMESPACE})")
-    add_text(group, KARPENTER, "NAME", f"where Karpenter is installed (default: {SYSTEM})")
+    add_text(group, KARPENTER, "NAME", f"where Karpenter is installed (default: {SYSTEM_NAMESPACE})")
     add_switch(group, "--check", "check which of these permissions you have")
     group = parser.add_argument_group("In AWS")
     add_switch(
@@ -221,7 +221,7 @@ def add_to(commands: Commands) -> None:
     add_flag(group, "--part", "N", "part N of a policy that is too long for one document", values.count, 0)
 
 
-def run(grown: Grown, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+def run(parser_for: ParserFor, args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """Print the permissions or the IAM policy, or check the permissions.
 
     Raises:
@@ -230,59 +230,59 @@ def run(grown: Grown, args: argparse.Namespace, around: CommandContext) -> Comma
     # Imported late: help and usage errors must not load what only an answer needs.
     from ..report import PermissionsReport
 
-    request = PermissionsRequest.from_args(args, grown, around)
-    commands = request.commands or reading()
-    found = wanted(commands, request.places, request.opted)
-    look = opening.decide(around)
-    doubtful = doubts(commands)
+    request = PermissionsRequest.from_args(args, parser_for, context)
+    commands = request.commands or read_only_commands()
+    required = required_permissions(commands, request.places, request.opt_ins)
+    appearance = opening.appearance_for(context)
+    iam_texts = iam_notes(commands)
     if request.iam:
-        for line in doubtful:
-            around.note(line)
-        return CommandAnswer(_policy(request, found, look, around))
+        for line in iam_texts:
+            context.note(line)
+        return CommandAnswer(_policy(request, required, appearance, context))
     if request.check:
-        return checked(request, found, around)
-    PermissionsReport.check(around.options.output)
-    warned = cautions(found)
-    offered = tuple(
-        each for each in wanted(commands, request.places, permissions.NAMES).opt_ins if each not in found.opt_ins
+        return check_permissions(request, required, context)
+    PermissionsReport.check_format(context.options.output)
+    caution_texts = cautions(required)
+    available_opt_ins = tuple(
+        each for each in required_permissions(commands, request.places, permissions.OPT_IN_NAMES).opt_ins if each not in required.opt_ins
     )
-    known = () if request.commands else map(rights.plain, rights.known())
-    each = tuple(wanted([one], request.places, request.opted) for one in known)
-    view = PermissionsReport(
-        role_of(request.commands, [each for each in found.opt_ins if each.name in request.opted]),
-        found,
-        request.typed,
+    command_names = () if request.commands else map(rights.without_flags, rights.registered_commands())
+    each = tuple(required_permissions([text], request.places, request.opt_ins) for text in command_names)
+    report = PermissionsReport(
+        role_name(request.commands, [each for each in required.opt_ins if each.name in request.opt_ins]),
+        required,
+        request.command_texts,
         request.subjects,
         request.place,
         each,
         __version__,
-        doubtful,
-        request.more,
-        offered,
-        warned,
+        iam_texts,
+        request.other_args,
+        available_opt_ins,
+        caution_texts,
     )
-    if around.options.output not in ("table", "wide"):
-        for one in (*(f"opt-in {each.said}" for each in found.opt_ins), *warned):
-            around.note(one)
-    return opening.answer(view, around)
+    if context.options.output not in ("table", "wide"):
+        for text in (*(f"opt-in {each.description}" for each in required.opt_ins), *caution_texts):
+            context.note(text)
+    return opening.report_answer(report, context)
 
 
-_LONGEST = 150
+_MAX_NAME = 150
 
 
-def role_of(commands: Sequence[Invocation], opted: Sequence[OptIn] = ()) -> str:
+def role_name(commands: Sequence[Invocation], opt_ins: Sequence[OptInRight] = ()) -> str:
     """``eksdoc-reader`` for all commands that only read; ``eksdoc-addon-diff-apply.drain-run`` for two commands.
 
     Roles with other rights have other names, so that applying one does not overwrite another.
     """
     names = ".".join(dict.fromkeys(each.slug for each in commands)) or "reader"
-    found = "-".join(("eksdoc", names, *(("with", *(each.name for each in opted)) if opted else ())))
-    if len(found) <= _LONGEST:
-        return found
-    return f"{found[:_LONGEST]}-{sha256(found.encode()).hexdigest()[:8]}"
+    name = "-".join(("eksdoc", names, *(("with", *(each.name for each in opt_ins)) if opt_ins else ())))
+    if len(name) <= _MAX_NAME:
+        return name
+    return f"{name[:_MAX_NAME]}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _policy(request: PermissionsRequest, found: WantedPermissions, look: Look, around: CommandContext) -> str:
+def _policy(request: PermissionsRequest, required: RequiredPermissions, appearance: Appearance, context: CommandContext) -> str:
     """The IAM policy, or one part of it, as JSON.
 
     Raises:
@@ -290,18 +290,18 @@ def _policy(request: PermissionsRequest, found: WantedPermissions, look: Look, a
     """
     from kubectl_eksdoc.report.encode import to_json
 
-    parts = policies(found.actions, request.place)
+    parts = policies(required.actions, request.place)
     if not parts:
-        raise UsageError(f"{' and '.join(found.commands)} asks AWS nothing that must be allowed: there is no policy")
+        raise UsageError(f"{' and '.join(required.commands)} asks AWS nothing that must be allowed: there is no policy")
     if len(parts) > 1 and not request.part:
         raise UsageError(
-            f"the policy is longer than the {LONGEST} characters that a managed policy may have",
+            f"the policy is longer than the {MAX_POLICY_SIZE} characters that a managed policy may have",
             f"It comes in {len(parts)} parts: --part 1 to --part {len(parts)}. A role may have several policies.",
         )
     if request.part > len(parts):
         raise UsageError(f"the policy has no part {request.part}: it comes in {len(parts)}")
-    if not request.place.whole:
-        lacking = [
+    if not request.place.is_complete:
+        missing_flags = [
             flag
             for flag, value in (
                 ("--region", request.place.region),
@@ -310,14 +310,14 @@ def _policy(request: PermissionsRequest, found: WantedPermissions, look: Look, a
             )
             if not value
         ]
-        around.note(f"it allows more than one cluster: give {', '.join(lacking)} to limit it")
-    return to_json(parts[max(request.part, 1) - 1], look.ascii)
+        context.note(f"it allows more than one cluster: give {', '.join(missing_flags)} to limit it")
+    return to_json(parts[max(request.part, 1) - 1], appearance.ascii)
 
 
 # ``permissions --check``: which of the rights the user has, as the cluster reports it.
 
 
-def checked(request: PermissionsRequest, wanted: WantedPermissions, around: CommandContext) -> CommandAnswer:
+def check_permissions(request: PermissionsRequest, required: RequiredPermissions, context: CommandContext) -> CommandAnswer:
     """Check which of the permissions the user has.
 
     Raises:
@@ -327,18 +327,18 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
     from kubectl_eksdoc.model.cluster import Cluster, Source
     from kubectl_eksdoc.report.identity import identity_line
 
-    from ..report import HeldReport
+    from ..report import PermissionCheckReport
 
-    HeldReport.check(around.options.output)
-    edges = around.edges
-    who = edges.identity_of(around.connection, around.aws)
-    found = held(wanted, edges.reviewed(around.connection, wanted.permissions))
-    cluster = Cluster(identity=who, source=Source.LIVE, observed_at=around.now())
-    around.note(identity_line(cluster, around.now(), opening.decide(around, around.stderr)))
-    if wanted.asked:
-        around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
-    report = HeldReport(found, cluster, options=request.given, tool_version=__version__)
-    states = [each.held for each in found]
-    return opening.answer(
-        report, around, streams.FAILS if False in states else streams.UNKNOWN if None in states else 0
+    PermissionCheckReport.check_format(context.options.output)
+    edges = context.edges
+    identity = edges.identity_of(context.connection, context.aws)
+    results = check_held(required, edges.review_permissions(context.connection, required.permissions))
+    cluster = Cluster(identity=identity, source=Source.LIVE, observed_at=context.now())
+    context.note(identity_line(cluster, context.now(), opening.appearance_for(context, context.stderr)))
+    if required.iam_actions:
+        context.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
+    report = PermissionCheckReport(results, cluster, options=request.given_options, tool_version=__version__)
+    states = [each.held for each in results]
+    return opening.report_answer(
+        report, context, streams.FAILS if False in states else streams.UNKNOWN if None in states else 0
     )

@@ -11,12 +11,12 @@ import json
 from importlib import resources
 from typing import Any
 
-_FILES = resources.files(__name__)
+_SCHEMA_FILES = resources.files(__name__)
 _COMMON = "common"
-KINDS = frozenset(path.name[: -len(".json")] for path in _FILES.iterdir() if path.name.endswith(".json")) - {_COMMON}
+KINDS = frozenset(path.name[: -len(".json")] for path in _SCHEMA_FILES.iterdir() if path.name.endswith(".json")) - {_COMMON}
 
 
-def load(kind: str) -> dict[str, Any]:
+def load_schema(kind: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) of results of `kind`, with the definitions of common.json in its $defs: it needs no
     other file.
 
@@ -25,12 +25,12 @@ def load(kind: str) -> dict[str, Any]:
     """
     if kind not in KINDS:
         raise KeyError(kind)
-    schema = _read(kind)
-    schema["$defs"] = {**_read(_COMMON)["$defs"], **schema.get("$defs", {})}
+    schema = _read_schema(kind)
+    schema["$defs"] = {**_read_schema(_COMMON)["$defs"], **schema.get("$defs", {})}
     return schema
 
 
-def _read(name: str) -> dict[str, Any]:
-    text = _FILES.joinpath(f"{name}.json").read_text(encoding="utf-8")
+def _read_schema(name: str) -> dict[str, Any]:
+    text = _SCHEMA_FILES.joinpath(f"{name}.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text.replace(f'"{_COMMON}.json#/', '"#/'))
     return schema

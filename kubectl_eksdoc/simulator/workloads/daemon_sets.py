@@ -12,24 +12,24 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.model.placing import NODE_AFFINITY, NODE_NAME_FIELD, NODE_TERMS, REQUIRED, NodeDemand, node_terms
+from kubectl_eksdoc.model.placing import NODE_AFFINITY, NODE_NAME_FIELD, NODE_TERMS, REQUIRED, NodeRequirements, required_node_terms
 
 from ..disruptions import NOT_READY, UNREACHABLE
 from ..registry import Registry
-from ..store import NODES, PODS, Key, StoreChange, StoreChangeKind, StoredItem
+from ..store import NODES, PODS, ObjectKey, StoreChange, StoreChangeKind, StoredItem
 from .owning import (
     HASH_LABEL,
-    Index,
+    ObjectIndex,
     ObjectController,
-    OncePerDocument,
-    Owners,
+    DocumentCache,
+    OwnerClaims,
     PodTemplates,
     Revisions,
-    hash_in,
+    revision_hash,
 )
-from .replica_sets import scaled
+from .replica_sets import scaled_value
 from .taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
 
 # The nodes of a DaemonSet's pods, and how a pod names its node.
@@ -39,7 +39,7 @@ from .taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
 # ReplaceDaemonSetPodNodeNameNodeAffinity, GetTargetNodeName), Kubernetes v1.36.
 
 
-_TOLERATED = (
+_ADDED_TOLERATIONS = (
     (NOT_READY, NO_EXECUTE),
     (UNREACHABLE, NO_EXECUTE),
     ("node.kubernetes.io/disk-pressure", NO_SCHEDULE),
@@ -47,61 +47,61 @@ _TOLERATED = (
     ("node.kubernetes.io/pid-pressure", NO_SCHEDULE),
     (UNSCHEDULABLE_TAINT, NO_SCHEDULE),
 )
-_ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", NO_SCHEDULE)
+_HOST_NETWORK_TOLERATION = ("node.kubernetes.io/network-unavailable", NO_SCHEDULE)
 
 
-class _Place(NamedTuple):
+class _NodeDecision(NamedTuple):
     """`is_wanted`: a pod must run there; `is_kept`: an existing pod may stay."""
 
-    wanted: bool
-    kept: bool
+    is_wanted: bool
+    is_kept: bool
 
 
-class _Demand:
+class _TemplateDemand:
     """The node demands of a template. Mutable: it caches its decisions by the node's name."""
 
     def __init__(self, template: Doc) -> None:
         spec: Doc = template.get("spec") or {}
         self._name = spec.get("nodeName")
         selector = tuple((spec.get("nodeSelector") or {}).items())
-        self._demand = NodeDemand(selector, node_terms(spec.get("affinity") or {}))
+        self._demand = NodeRequirements(selector, required_node_terms(spec.get("affinity") or {}))
         self._tolerations = [*(spec.get("tolerations") or ()), *added_tolerations(spec)]
-        self._decided: dict[str, tuple[Doc, Doc | None, _Place]] = {}
+        self._decisions: dict[str, tuple[Doc, Doc | None, _NodeDecision]] = {}
 
-    def place(self, node: StoredItem) -> _Place:
+    def decide(self, node: StoredItem) -> _NodeDecision:
         spec, labels, name = node.spec, node.meta.get("labels"), node.key[1]
-        held = self._decided.get(name)
-        if held is None or held[0] is not spec or held[1] is not labels:
-            held = self._decided[name] = (spec, labels, self._decide(node, name))
-        return held[2]
+        entry = self._decisions.get(name)
+        if entry is None or entry[0] is not spec or entry[1] is not labels:
+            entry = self._decisions[name] = (spec, labels, self._decide_for(node, name))
+        return entry[2]
 
-    def _decide(self, node: StoredItem, name: str) -> _Place:
+    def _decide_for(self, node: StoredItem, name: str) -> _NodeDecision:
         if self._name not in (None, "", name) or not self._demand.accepts(name, node.labels):
-            return _Place(False, False)
+            return _NodeDecision(False, False)
         if all_tolerated(taints_of(node, NO_SCHEDULE, NO_EXECUTE), self._tolerations):
-            return _Place(True, True)
-        return _Place(False, all_tolerated(taints_of(node, NO_EXECUTE), self._tolerations))
+            return _NodeDecision(True, True)
+        return _NodeDecision(False, all_tolerated(taints_of(node, NO_EXECUTE), self._tolerations))
 
 
 def added_tolerations(spec: Doc) -> list[Doc]:
     """The tolerations that every DaemonSet pod gets in addition to its own."""
-    held = spec.get("tolerations") or ()
-    wanted = (*_TOLERATED, _ON_HOST_NETWORK) if spec.get("hostNetwork") else _TOLERATED
-    made: list[Doc] = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]
-    return [each for each in made if each not in held]
+    own_tolerations = spec.get("tolerations") or ()
+    tolerations = (*_ADDED_TOLERATIONS, _HOST_NETWORK_TOLERATION) if spec.get("hostNetwork") else _ADDED_TOLERATIONS
+    added: list[Doc] = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in tolerations]
+    return [each for each in added if each not in own_tolerations]
 
 
-def for_node(spec: Doc, node: str) -> Doc:
+def with_node_affinity(spec: Doc, node: str) -> Doc:
     """`spec` with a node affinity that allows only `node`; its own required terms are replaced."""
     fields = [{"key": NODE_NAME_FIELD, "operator": "In", "values": [node]}]
     return with_value(spec, ("affinity", NODE_AFFINITY, REQUIRED), {NODE_TERMS: [{"matchFields": fields}]})
 
 
-def target_of(pod: StoredItem) -> str:
+def target_node(pod: StoredItem) -> str:
     """The node that the pod is on, or is for; "" where it names none."""
     if pod.node:
         return pod.node
-    for term in at(pod.spec, "affinity", NODE_AFFINITY, REQUIRED, NODE_TERMS) or ():
+    for term in nested_field(pod.spec, "affinity", NODE_AFFINITY, REQUIRED, NODE_TERMS) or ():
         for field in term.get("matchFields") or ():
             if (field.get("key"), field.get("operator")) == (NODE_NAME_FIELD, "In") and len(field["values"]) == 1:
                 return str(field["values"][0])
@@ -124,7 +124,7 @@ class _Rollout:
     hash: str
     generation: str
     min_ready_s: int
-    most_away: int
+    max_unavailable: int
     now: datetime
 
     def is_new(self, pod: StoredItem) -> bool:
@@ -133,41 +133,41 @@ class _Rollout:
             return True
         return bool(self.hash) and labels.get(HASH_LABEL) == self.hash
 
-    def gone(self, by_node: Mapping[str, Sequence[StoredItem]]) -> list[StoredItem]:
+    def pods_to_delete(self, by_node: Mapping[str, Sequence[StoredItem]]) -> list[StoredItem]:
         """Old pods to delete first, which leave their nodes without one for a while."""
-        away = 0
-        ailing: list[StoredItem] = []
+        unavailable_count = 0
+        unavailable: list[StoredItem] = []
         candidates: list[StoredItem] = []
-        for own in by_node.values():
-            new, old = self._split(own)
-            if len(new) + len(old) != 1:
-                away += 1  # none, or one too many: another step handles it
-            elif new:
-                away += not self._available(new[0])
-            elif self._available(old[0]):
-                candidates.append(old[0])
+        for node_pods in by_node.values():
+            new_pods, old_pods = self._split(node_pods)
+            if len(new_pods) + len(old_pods) != 1:
+                unavailable_count += 1  # none, or one too many: another step handles it
+            elif new_pods:
+                unavailable_count += not self._is_available(new_pods[0])
+            elif self._is_available(old_pods[0]):
+                candidates.append(old_pods[0])
             else:
-                away += 1
-                ailing.append(old[0])
-        return ailing + candidates[: max(0, self.most_away - away)]
+                unavailable_count += 1
+                unavailable.append(old_pods[0])
+        return unavailable + candidates[: max(0, self.max_unavailable - unavailable_count)]
 
-    def _split(self, own: Sequence[StoredItem]) -> tuple[list[StoredItem], list[StoredItem]]:
-        staying = [pod for pod in own if not pod.leaving]
+    def _split(self, node_pods: Sequence[StoredItem]) -> tuple[list[StoredItem], list[StoredItem]]:
+        staying = [pod for pod in node_pods if not pod.deleting]
         return [pod for pod in staying if self.is_new(pod)], [pod for pod in staying if not self.is_new(pod)]
 
-    def _available(self, pod: StoredItem) -> bool:
+    def _is_available(self, pod: StoredItem) -> bool:
         return pod.is_available(self.min_ready_s, self.now)
 
 
-def rollout_of(owner: StoredItem, hash_: str, nodes: int, now: datetime) -> _Rollout:
+def build_rollout(owner: StoredItem, hash_: str, node_count: int, now: datetime) -> _Rollout:
     """`node_count`: how many nodes want a pod."""
-    rolling: Doc = at(owner.spec, "updateStrategy", "rollingUpdate") or {}
-    away = scaled(rolling.get("maxUnavailable"), nodes, 1, up=True)
+    rolling: Doc = nested_field(owner.spec, "updateStrategy", "rollingUpdate") or {}
+    max_unavailable = scaled_value(rolling.get("maxUnavailable"), node_count, 1, up=True)
     return _Rollout(
         hash=hash_,
         generation=owner.annotations.get(GENERATION_ANNOTATION, ""),
         min_ready_s=owner.min_ready_s,
-        most_away=away or 1,
+        max_unavailable=max_unavailable or 1,
         now=now,
     )
 
@@ -183,167 +183,167 @@ class DaemonSets(ObjectController):
 
     resources = (DAEMON_SETS, PODS, NODES)
 
-    def __init__(self, registry: Registry, index: Index) -> None:
+    def __init__(self, registry: Registry, index: ObjectIndex) -> None:
         super().__init__(registry, index)
-        self._owners = Owners(registry, index, kinds.DAEMON_SETS)
-        self._demands = OncePerDocument(_Demand)
+        self._owners = OwnerClaims(registry, index, kinds.DAEMON_SETS)
+        self._demands = DocumentCache(_TemplateDemand)
         self._templates = PodTemplates(registry.store)
-        self._tolerant = OncePerDocument(_tolerant)
+        self._tolerant_templates = DocumentCache(_with_added_tolerations)
         self._revisions = Revisions(registry, index, kinds.DAEMON_SETS)
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         if change.resource == DAEMON_SETS:
             return (change.key,)
         if change.resource == NODES:
-            return self._concerned(change)
-        return self._owners.of(change)
+            return self._affected_by_node(change)
+        return self._owners.owner_keys(change)
 
-    def look_after(self, item: StoredItem) -> float | None:
-        own = self._owners.claimed(item, PODS)
-        held = self._revisions.of(item, self._owners.matcher(item))
-        latest = self._revisions.latest(item, held, _known_hash(item, own))
-        by_node = _by_node(own)
+    def manage(self, item: StoredItem) -> float | None:
+        owned = self._owners.claim(item, PODS)
+        revisions = self._revisions.sorted_revisions(item, self._owners.matcher(item))
+        latest = self._revisions.latest_revision(item, revisions, _known_hash(item, owned))
+        by_node = _pods_by_node(owned)
         nodes = list(self._registry.store.list(NODES))
-        wanting = sum(self._place(item, node).wanted for node in nodes)
-        rollout = rollout_of(item, hash_in(latest), wanting, self._registry.time)
-        if not item.leaving:
-            self._manage(item, by_node, nodes, rollout)
-            if _strategy(item) == "RollingUpdate":
+        wanting_count = sum(self._decision(item, node).is_wanted for node in nodes)
+        rollout = build_rollout(item, revision_hash(latest), wanting_count, self._registry.current_time)
+        if not item.deleting:
+            self._adjust_pods(item, by_node, nodes, rollout)
+            if _update_strategy(item) == "RollingUpdate":
                 self._update(item, rollout)
-        live = {pod.labels.get(HASH_LABEL) for pod in own}
-        self._revisions.truncate(item, held, {each.key[1] for each in held if hash_in(each) in live or each is latest})
-        return self._counted(item, by_node, nodes, rollout)
+        live_hashes = {pod.labels.get(HASH_LABEL) for pod in owned}
+        self._revisions.truncate(item, revisions, {each.key[1] for each in revisions if revision_hash(each) in live_hashes or each is latest})
+        return self._report_counts(item, by_node, nodes, rollout)
 
-    def _place(self, item: StoredItem, node: StoredItem) -> _Place:
-        return self._demands.of(item.template).place(node)
+    def _decision(self, item: StoredItem, node: StoredItem) -> _NodeDecision:
+        return self._demands.get(item.template).decide(node)
 
-    def _concerned(self, change: StoreChange) -> Iterable[Key]:
+    def _affected_by_node(self, change: StoreChange) -> Iterable[ObjectKey]:
         """DaemonSets whose decision about the node has changed."""
         for item in self._registry.store.list(DAEMON_SETS):
             before = change.before
-            if change.what is StoreChangeKind.MODIFIED and before is not None:
-                was = self._place(item, before)
-                if self._place(item, change.item) == was:
+            if change.change_kind is StoreChangeKind.MODIFIED and before is not None:
+                old_decision = self._decision(item, before)
+                if self._decision(item, change.item) == old_decision:
                     continue
             yield item.key
 
-    def _manage(self, item: StoredItem, by_node: _ByNode, nodes: list[StoredItem], rollout: _Rollout) -> None:
+    def _adjust_pods(self, item: StoredItem, by_node: _ByNode, nodes: list[StoredItem], rollout: _Rollout) -> None:
         """One pod on each wanted node, none elsewhere."""
         missing: list[str] = []
-        gone: list[StoredItem] = []
+        deletable: list[StoredItem] = []
         names = set()
         for node in nodes:
             name = node.key[1]
             names.add(name)
-            place, there = self._place(item, node), by_node.get(name, [])
-            if place.wanted and not there:
+            decision, node_pods = self._decision(item, node), by_node.get(name, [])
+            if decision.is_wanted and not node_pods:
                 missing.append(name)
-            elif place.kept:
-                gone += _surplus(there)
+            elif decision.is_kept:
+                deletable += _surplus_pods(node_pods)
             else:
-                gone += there
-        for name, there in by_node.items():
+                deletable += node_pods
+        for name, node_pods in by_node.items():
             if name not in names:
-                gone += [pod for pod in there if not pod.node]
-        self._sync(item, [pod for pod in gone if not pod.leaving], missing, rollout)
+                deletable += [pod for pod in node_pods if not pod.node]
+        self._sync(item, [pod for pod in deletable if not pod.deleting], missing, rollout)
 
     def _update(self, item: StoredItem, rollout: _Rollout) -> None:
         """One step of a rolling update, from the current pods."""
-        by_node = _by_node(self._index.controlled(item.uid, PODS))
-        wanting = [node.key[1] for node in self._registry.store.list(NODES) if self._place(item, node).wanted]
-        if any(not rollout.is_new(pod) for own in by_node.values() for pod in own):
-            self._sync(item, rollout.gone({name: by_node.get(name, []) for name in wanting}), [], rollout)
+        by_node = _pods_by_node(self._index.controlled(item.uid, PODS))
+        wanting_nodes = [node.key[1] for node in self._registry.store.list(NODES) if self._decision(item, node).is_wanted]
+        if any(not rollout.is_new(pod) for node_pods in by_node.values() for pod in node_pods):
+            self._sync(item, rollout.pods_to_delete({name: by_node.get(name, []) for name in wanting_nodes}), [], rollout)
 
-    def _sync(self, item: StoredItem, gone: list[StoredItem], missing: list[str], rollout: _Rollout) -> None:
+    def _sync(self, item: StoredItem, deletable: list[StoredItem], missing: list[str], rollout: _Rollout) -> None:
         namespace = item.key[0]
         for name in missing[:BURST]:
-            self._registry.create(PODS, self._pod(item, name, rollout), namespace)
-        for pod in gone[:BURST]:
+            self._registry.create(PODS, self._build_pod(item, name, rollout), namespace)
+        for pod in deletable[:BURST]:
             current = self._registry.find(PODS, pod.key)
             if current is not None and current.uid == pod.uid:
                 self._registry.delete(current)
 
-    def _pod(self, item: StoredItem, node: str, rollout: _Rollout) -> Doc:
-        pod = self._templates.pod(self._tolerant.of(item.template), item, kinds.DAEMON_SETS)
+    def _build_pod(self, item: StoredItem, node: str, rollout: _Rollout) -> Doc:
+        pod = self._templates.build_pod(self._tolerant_templates.get(item.template), item, kinds.DAEMON_SETS)
         labels = {**(pod["metadata"].get("labels") or {}), HASH_LABEL: rollout.hash}
         if rollout.generation:
             labels[GENERATION_LABEL] = rollout.generation
-        made = with_value(pod, ("metadata", "labels"), labels)
-        return {**made, "spec": for_node(pod["spec"], node)}
+        pod_doc = with_value(pod, ("metadata", "labels"), labels)
+        return {**pod_doc, "spec": with_node_affinity(pod["spec"], node)}
 
-    def _counted(self, item: StoredItem, by_node: _ByNode, nodes: list[StoredItem], rollout: _Rollout) -> float | None:
+    def _report_counts(self, item: StoredItem, by_node: _ByNode, nodes: list[StoredItem], rollout: _Rollout) -> float | None:
         """Write the status from these pods; returns the seconds until it changes by itself."""
-        wanted = there = misplaced = ready = available = updated = 0
-        soon: list[float] = []
+        desired = scheduled = misplaced = ready = available = updated = 0
+        available_soon: list[float] = []
         for node in nodes:
-            own = by_node.get(node.key[1], [])
-            if not self._place(item, node).wanted:
-                misplaced += bool(own)
+            node_pods = by_node.get(node.key[1], [])
+            if not self._decision(item, node).is_wanted:
+                misplaced += bool(node_pods)
                 continue
-            wanted += 1
-            if not own:
+            desired += 1
+            if not node_pods:
                 continue
-            there += 1
-            oldest = _oldest_first(own)[0]
-            left_s = oldest.available_in(rollout.min_ready_s, rollout.now)
+            scheduled += 1
+            oldest = _oldest_first(node_pods)[0]
+            remaining_s = oldest.available_in_s(rollout.min_ready_s, rollout.now)
             ready += oldest.ready
-            available += left_s == 0.0
+            available += remaining_s == 0.0
             updated += rollout.is_new(oldest)
-            if left_s:
-                soon.append(left_s)
-        counted = {
+            if remaining_s:
+                available_soon.append(remaining_s)
+        counts = {
             "numberAvailable": available,
-            "numberUnavailable": wanted - available,
+            "numberUnavailable": desired - available,
             "observedGeneration": item.generation,
             "updatedNumberScheduled": updated,
         }
-        status: Doc = {key: value for key, value in counted.items() if value}
-        status |= {"currentNumberScheduled": there, "desiredNumberScheduled": wanted}
+        status: Doc = {key: value for key, value in counts.items() if value}
+        status |= {"currentNumberScheduled": scheduled, "desiredNumberScheduled": desired}
         status |= {"numberMisscheduled": misplaced, "numberReady": ready}
-        kept = {key: value for key, value in item.status.items() if key == "collisionCount"}
-        self._report(item, {**kept, **status})
-        return min(soon, default=None)
+        kept_fields = {key: value for key, value in item.status.items() if key == "collisionCount"}
+        self._write_status(item, {**kept_fields, **status})
+        return min(available_soon, default=None)
 
 
-def _tolerant(template: Doc) -> Doc:
+def _with_added_tolerations(template: Doc) -> Doc:
     """The template with the tolerations that its pods get."""
     spec: Doc = template.get("spec") or {}
     return with_value(template, ("spec", "tolerations"), [*(spec.get("tolerations") or ()), *added_tolerations(spec)])
 
 
-def _by_node(own: Iterable[StoredItem]) -> dict[str, list[StoredItem]]:
-    found: dict[str, list[StoredItem]] = {}
-    for pod in own:
-        found.setdefault(target_of(pod), []).append(pod)
-    return found
+def _pods_by_node(pods: Iterable[StoredItem]) -> dict[str, list[StoredItem]]:
+    by_node: dict[str, list[StoredItem]] = {}
+    for pod in pods:
+        by_node.setdefault(target_node(pod), []).append(pod)
+    return by_node
 
 
-def _surplus(there: list[StoredItem]) -> list[StoredItem]:
+def _surplus_pods(node_pods: list[StoredItem]) -> list[StoredItem]:
     """Finished pods, and all but the oldest of the others."""
-    ended = [pod for pod in there if pod.finished]
-    return ended + _oldest_first([pod for pod in there if not pod.finished and not pod.leaving])[1:]
+    finished = [pod for pod in node_pods if pod.finished]
+    return finished + _oldest_first([pod for pod in node_pods if not pod.finished and not pod.deleting])[1:]
 
 
-def _oldest_first(own: list[StoredItem]) -> list[StoredItem]:
+def _oldest_first(pods: list[StoredItem]) -> list[StoredItem]:
     """Pods that are assigned to a node come before the others (podByCreationTimestampAndPhase)."""
     return sorted(
-        own,
+        pods,
         key=lambda pod: (
             not pod.node,
-            pod.created,
+            pod.creation_timestamp,
             pod.key[1],
         ),
     )
 
 
-def _strategy(item: StoredItem) -> str:
-    return str(at(item.spec, "updateStrategy", "type") or "RollingUpdate")
+def _update_strategy(item: StoredItem) -> str:
+    return str(nested_field(item.spec, "updateStrategy", "type") or "RollingUpdate")
 
 
-def _known_hash(item: StoredItem, own: Iterable[StoredItem]) -> str:
+def _known_hash(item: StoredItem, pods: Iterable[StoredItem]) -> str:
     """The hash that the real controller gave the template: that of pods of the same generation."""
     generation = item.annotations.get(GENERATION_ANNOTATION)
-    for pod in own:
+    for pod in pods:
         labels = pod.labels
         if generation and labels.get(GENERATION_LABEL) == generation and labels.get(HASH_LABEL):
             return labels[HASH_LABEL]

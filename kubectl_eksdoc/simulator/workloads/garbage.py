@@ -10,114 +10,114 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 
-from ..disruptions import disrupted
+from ..disruptions import with_disruption_target
 from ..registry import DeleteOptions, Registry
 from ..store import (
     CLAIMS,
     NAMESPACES,
     NODES,
     PODS,
-    Key,
+    ObjectKey,
     StoreChange,
     StoreChangeKind,
     StoredItem,
 )
-from .owning import Index, ObjectController, is_missing
+from .owning import ObjectIndex, ObjectController, is_missing
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
 _OWNERS = ("metadata", "ownerReferences")
 
 
-class Garbage(ObjectController):
+class GarbageCollector(ObjectController):
     """A `Controller` whose keys are ("", UID). It gets the changes of all kinds that the registry knows."""
 
-    def __init__(self, registry: Registry, index: Index) -> None:
+    def __init__(self, registry: Registry, index: ObjectIndex) -> None:
         super().__init__(registry, index)
         self.resources = registry.served.keys()
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         owners = change.item.owners
-        if change.gone:
-            gone = change.item.uid
-            yield from (("", item.uid) for item in self._index.dependents(gone))
+        if change.is_deletion:
+            deleted_uid = change.item.uid
+            yield from (("", item.uid) for item in self._index.dependents(deleted_uid))
             yield from (("", owner["uid"]) for owner in owners)  # the owner may have waited for this object
-        elif change.item.leaving:
+        elif change.item.deleting:
             if change.item.finalizers:
                 yield ("", change.item.uid)
-            if owners and (change.before is None or not change.before.leaving):
+            if owners and (change.before is None or not change.before.deleting):
                 yield from (("", owner["uid"]) for owner in owners)
         elif owners and (change.before is None or change.before.owners != owners):
             yield ("", change.item.uid)
 
-    def reconcile(self, key: Key) -> float | None:
-        item = self._index.of_uid(key[1])
+    def reconcile(self, key: ObjectKey) -> float | None:
+        item = self._index.by_uid(key[1])
         if item is None:
             return None
-        if item.leaving and ORPHAN in item.finalizers:
+        if item.deleting and ORPHAN in item.finalizers:
             # Its dependents lose it as an owner; then it may be removed.
             for dependent in self._index.dependents(item.uid):
-                self._disown(dependent, {item.uid})
-            self._let_go(item, ORPHAN)
-        elif _waits(item):
-            self._wait(item)
+                self._remove_owners(dependent, {item.uid})
+            self._remove_finalizer(item, ORPHAN)
+        elif _waits_for_dependents(item):
+            self._collect_dependents(item)
         else:
-            self._judge(item)
+            self._collect(item)
         return None
 
-    def _wait(self, item: StoredItem) -> None:
+    def _collect_dependents(self, item: StoredItem) -> None:
         """Delete its dependents; it is removed when no dependent blocks it."""
         for dependent in self._index.dependents(item.uid):
-            self._judge(dependent)
+            self._collect(dependent)
         if not any(_blocks(dependent, item.uid) for dependent in self._index.dependents(item.uid)):
-            self._let_go(item, FOREGROUND)
+            self._remove_finalizer(item, FOREGROUND)
 
-    def _judge(self, item: StoredItem) -> None:
+    def _collect(self, item: StoredItem) -> None:
         """Delete an object without a remaining owner; an object with some remaining owners only loses the others."""
         owners = item.owners
-        if not owners or (item.leaving and not _waits(item)):
+        if not owners or (item.deleting and not _waits_for_dependents(item)):
             return
         missing = {owner["uid"] for owner in owners if is_missing(self._registry, self._index, owner, item.key[0])}
-        waiting = {owner["uid"] for owner in owners if self._waiting(owner)}
+        waiting = {owner["uid"] for owner in owners if self._is_waiting(owner)}
         if any(owner["uid"] not in missing | waiting for owner in owners):
             if missing | waiting:
-                self._disown(item, missing | waiting)
+                self._remove_owners(item, missing | waiting)
         elif waiting and self._index.dependents(item.uid):
             self._delete(item, "Foreground")
-        elif not item.leaving:
-            self._delete(item, _asked(item))
+        elif not item.deleting:
+            self._delete(item, _requested_propagation(item))
 
-    def _waiting(self, owner: Doc) -> bool:
-        held = self._index.of_uid(owner["uid"])
-        return held is not None and _waits(held)
+    def _is_waiting(self, owner: Doc) -> bool:
+        owner_item = self._index.by_uid(owner["uid"])
+        return owner_item is not None and _waits_for_dependents(owner_item)
 
-    def _disown(self, item: StoredItem, uids: set[str]) -> None:
+    def _remove_owners(self, item: StoredItem, uids: set[str]) -> None:
         current = self._registry.get(item.resource, item.key)
-        kept = [each for each in current.owners if each["uid"] not in uids]
-        self._registry.put(current, _OWNERS, kept)
+        remaining = [each for each in current.owners if each["uid"] not in uids]
+        self._registry.set_value(current, _OWNERS, remaining)
 
     def _delete(self, item: StoredItem, propagation: str) -> None:
         current = self._registry.get(item.resource, item.key)
-        if propagation != "Foreground" or not _waits(current):
+        if propagation != "Foreground" or not _waits_for_dependents(current):
             self._registry.delete(current, DeleteOptions(uid=item.uid, propagation=propagation))
 
-    def _let_go(self, item: StoredItem, finalizer: str) -> None:
+    def _remove_finalizer(self, item: StoredItem, finalizer: str) -> None:
         current = self._registry.get(item.resource, item.key)
-        self._registry.let_go(current, finalizer)
+        self._registry.remove_finalizer(current, finalizer)
 
 
-def _waits(item: StoredItem) -> bool:
+def _waits_for_dependents(item: StoredItem) -> bool:
     """Whether it is being deleted and waits for its dependents to be removed first."""
-    return item.leaving and FOREGROUND in item.finalizers
+    return item.deleting and FOREGROUND in item.finalizers
 
 
 def _blocks(item: StoredItem, uid: str) -> bool:
     return any(each["uid"] == uid and each.get("blockOwnerDeletion") for each in item.owners)
 
 
-def _asked(item: StoredItem) -> str:
+def _requested_propagation(item: StoredItem) -> str:
     """The propagation that its own finalizers request."""
     if ORPHAN in item.finalizers:
         return "Orphan"
@@ -139,44 +139,44 @@ QUARANTINE_S = 40.0
 REASON, MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
 
 
-class PodGarbage(ObjectController):
+class PodGarbageCollector(ObjectController):
     """A `Controller` whose keys are ("", node name). Without any node in the store none is missing."""
 
     resources = (NODES, PODS)
 
-    def __init__(self, registry: Registry, index: Index) -> None:
+    def __init__(self, registry: Registry, index: ObjectIndex) -> None:
         super().__init__(registry, index)
-        self._due: dict[str, float] = {}
+        self._due_s: dict[str, float] = {}
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         if change.resource == NODES:
-            return (change.key,) if change.what is not StoreChangeKind.MODIFIED else ()
+            return (change.key,) if change.change_kind is not StoreChangeKind.MODIFIED else ()
         node = change.item.node
-        if change.gone or not node or self._there(node):
+        if change.is_deletion or not node or self._node_exists(node):
             return ()
         before = change.before
         return (("", node),) if before is None or before.node != node else ()
 
-    def reconcile(self, key: Key) -> float | None:
+    def reconcile(self, key: ObjectKey) -> float | None:
         node = key[1]
-        if self._there(node) or not self._index.held(NODES):
-            self._due.pop(node, None)
+        if self._node_exists(node) or not self._index.has_seen(NODES):
+            self._due_s.pop(node, None)
             return None
         now_s = self._registry.seconds
-        due_s = self._due.setdefault(node, now_s + (-now_s % PERIOD_S) + QUARANTINE_S)
+        due_s = self._due_s.setdefault(node, now_s + (-now_s % PERIOD_S) + QUARANTINE_S)
         if now_s < due_s:
             return due_s - now_s
-        del self._due[node]
+        del self._due_s[node]
         for pod in self._index.on_node(node):
-            self._remove(pod)
+            self._force_delete(pod)
         return None
 
-    def _there(self, node: str) -> bool:
+    def _node_exists(self, node: str) -> bool:
         return self._registry.find(NODES, ("", node)) is not None
 
-    def _remove(self, pod: StoredItem) -> None:
+    def _force_delete(self, pod: StoredItem) -> None:
         if not pod.finished:
-            doc = disrupted(pod, REASON, MESSAGE, self._registry.now)
+            doc = with_disruption_target(pod, REASON, MESSAGE, self._registry.timestamp)
             pod = self._registry.update(pod, with_value(doc, ("status", "phase"), "Failed"), status=True)
         self._registry.delete(pod, DeleteOptions(grace_s=0))
 
@@ -187,34 +187,34 @@ class PodGarbage(ObjectController):
 # (OrderedNamespaceDeletion).
 
 
-FINALIZER = "kubernetes"
+NAMESPACE_FINALIZER = "kubernetes"
 
 
-class Namespaces:
+class NamespaceController:
     """A `Controller` whose keys are those of Namespaces."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self.resources = registry.served.keys()
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         if change.resource == NAMESPACES:
-            return (change.key,) if change.item.leaving else ()
+            return (change.key,) if change.item.deleting else ()
         namespace = ("", change.key[0])
-        if not change.gone or not namespace[1]:
+        if not change.is_deletion or not namespace[1]:
             return ()
-        held = self._registry.find(NAMESPACES, namespace)
-        return (namespace,) if held is not None and held.leaving else ()
+        namespace_item = self._registry.find(NAMESPACES, namespace)
+        return (namespace,) if namespace_item is not None and namespace_item.deleting else ()
 
-    def reconcile(self, key: Key) -> float | None:
+    def reconcile(self, key: ObjectKey) -> float | None:
         item = self._registry.find(NAMESPACES, key)
-        if item is None or not item.leaving:
+        if item is None or not item.deleting:
             return None
         pods = self._content((PODS,), key[1])
-        left = pods or self._content(self._registry.served, key[1])
-        for each in left:
-            if not each.leaving:
-                self._registry.delete(each)
+        contents = pods or self._content(self._registry.served, key[1])
+        for content_item in contents:
+            if not content_item.deleting:
+                self._registry.delete(content_item)
         if not self._content(self._registry.served, key[1]):
             self._finalize(item)
         elif pods and not self._content((PODS,), key[1]):
@@ -226,8 +226,8 @@ class Namespaces:
         return [item for name in resources if served[name].namespaced for item in store.list(name, namespace)]
 
     def _finalize(self, item: StoredItem) -> None:
-        kept = [each for each in at(item.spec, "finalizers") or () if each != FINALIZER]
-        self._registry.put(item, ("spec", "finalizers"), kept)
+        remaining = [each for each in nested_field(item.spec, "finalizers") or () if each != NAMESPACE_FINALIZER]
+        self._registry.set_value(item, ("spec", "finalizers"), remaining)
 
 
 # PersistentVolumeClaim protection: a claim that is being deleted stays until no pod on a node uses it.
@@ -243,36 +243,36 @@ class ClaimProtection(ObjectController):
 
     resources = (CLAIMS, PODS)
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         if change.resource == CLAIMS:
-            return (change.key,) if _is_held(change.item) else ()
-        if not change.gone:
+            return (change.key,) if _is_protected(change.item) else ()
+        if not change.is_deletion:
             return ()
-        return [(change.key[0], name) for name in claims_of(change.item.doc)]
+        return [(change.key[0], name) for name in claim_names_of(change.item.doc)]
 
-    def look_after(self, item: StoredItem) -> None:
-        if _is_held(item) and not self._is_used(item.key):
-            self._registry.let_go(item, CLAIM_PROTECTION_FINALIZER)
+    def manage(self, item: StoredItem) -> None:
+        if _is_protected(item) and not self._is_used(item.key):
+            self._registry.remove_finalizer(item, CLAIM_PROTECTION_FINALIZER)
 
-    def _is_used(self, key: Key) -> bool:
+    def _is_used(self, key: ObjectKey) -> bool:
         """Whether a pod with a node uses it: no kubelet starts a pod whose claim is being deleted."""
         pods = self._registry.store.list(PODS, key[0])
-        return any(pod.node and key[1] in claims_of(pod.doc) for pod in pods)
+        return any(pod.node and key[1] in claim_names_of(pod.doc) for pod in pods)
 
 
-def _is_held(claim: StoredItem) -> bool:
-    return claim.leaving and CLAIM_PROTECTION_FINALIZER in claim.finalizers
+def _is_protected(claim: StoredItem) -> bool:
+    return claim.deleting and CLAIM_PROTECTION_FINALIZER in claim.finalizers
 
 
-def claims_of(pod: Doc) -> list[str]:
+def claim_names_of(pod: Doc) -> list[str]:
     """Claims of ephemeral volumes are named after pod and volume."""
-    found = []
-    for volume in at(pod, "spec", "volumes") or ():
+    names = []
+    for volume in nested_field(pod, "spec", "volumes") or ():
         if volume.get("persistentVolumeClaim"):
-            found.append(str(volume["persistentVolumeClaim"].get("claimName") or ""))
+            names.append(str(volume["persistentVolumeClaim"].get("claimName") or ""))
         elif volume.get("ephemeral"):
-            found.append(f"{pod['metadata']['name']}-{volume.get('name')}")
-    return found
+            names.append(f"{pod['metadata']['name']}-{volume.get('name')}")
+    return names
 
 
 # The attach-detach controller, only for detaching: an attachment is deleted once no pod on its node uses it.
@@ -283,7 +283,7 @@ def claims_of(pod: Doc) -> list[str]:
 
 ATTACHMENTS = kinds.VOLUME_ATTACHMENTS.full_name
 
-TAKES_S = 3.0
+DETACH_S = 3.0
 """From the end of a pod until its volumes are off the node: unmounted by the kubelet, detached by the driver."""
 
 
@@ -292,39 +292,39 @@ class DetachController(ObjectController):
 
     resources = (ATTACHMENTS, PODS)
 
-    def __init__(self, registry: Registry, index: Index) -> None:
+    def __init__(self, registry: Registry, index: ObjectIndex) -> None:
         super().__init__(registry, index)
-        self._due: dict[Key, float] = {}
+        self._due_s: dict[ObjectKey, float] = {}
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         if change.resource == ATTACHMENTS:
-            return (change.key,) if change.what is StoreChangeKind.ADDED else ()
+            return (change.key,) if change.change_kind is StoreChangeKind.ADDED else ()
         node = change.item.node
-        if not change.gone or not node or not claims_of(change.item.doc):
+        if not change.is_deletion or not node or not claim_names_of(change.item.doc):
             return ()
         return [item.key for item in self._registry.store.list(ATTACHMENTS) if item.node == node]
 
-    def reconcile(self, key: Key) -> float | None:
+    def reconcile(self, key: ObjectKey) -> float | None:
         item = self._registry.find(ATTACHMENTS, key)
         if item is None or self._is_used(item):
-            self._due.pop(key, None)
+            self._due_s.pop(key, None)
             return None
         now_s = self._registry.seconds
-        due_s = self._due.setdefault(key, now_s + TAKES_S)
+        due_s = self._due_s.setdefault(key, now_s + DETACH_S)
         if now_s < due_s:
             return due_s - now_s
-        del self._due[key]
+        del self._due_s[key]
         self._registry.delete(item)
         return None
 
     def _is_used(self, attachment: StoredItem) -> bool:
         """An inline volume has no name here, and counts as used."""
-        volume = at(attachment.spec, "source", "persistentVolumeName")
+        volume = nested_field(attachment.spec, "source", "persistentVolumeName")
         if not volume:
             return True
         for pod in self._index.on_node(attachment.node):
-            for name in claims_of(pod.doc):
+            for name in claim_names_of(pod.doc):
                 claim = self._registry.find(CLAIMS, (pod.key[0], name))
-                if claim is not None and at(claim.spec, "volumeName") == volume:
+                if claim is not None and nested_field(claim.spec, "volumeName") == volume:
                     return True
         return False

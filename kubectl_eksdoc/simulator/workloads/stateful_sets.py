@@ -10,21 +10,21 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 
 from ..registry import Registry
-from ..store import CLAIMS, PODS, Key, StoreChange, StoredItem
+from ..store import CLAIMS, PODS, ObjectKey, StoreChange, StoredItem
 from .garbage import CLAIM_PROTECTION_FINALIZER
 from .owning import (
     HASH_LABEL,
-    Index,
+    ObjectIndex,
     ObjectController,
-    Owners,
+    OwnerClaims,
     PodTemplates,
     Revisions,
     keys_of_owner,
     may_be_adopted,
-    template_of,
+    revision_template,
 )
 
 # The status of a StatefulSet.
@@ -33,48 +33,48 @@ from .owning import (
 # Kubernetes v1.36.
 
 
-def revision_of(pod: StoredItem) -> str:
+def pod_revision(pod: StoredItem) -> str:
     return pod.labels.get(HASH_LABEL, "")
 
 
-def runs_available(item: StoredItem, pod: StoredItem, now: datetime) -> bool:
+def is_running_available(item: StoredItem, pod: StoredItem, now: datetime) -> bool:
     """Running, and ready for long enough; it may be terminating."""
     return pod.phase == "Running" and pod.is_available(item.min_ready_s, now)
 
 
-def status_of(
-    item: StoredItem, own: Iterable[StoredItem], current: StoredItem, update: StoredItem, marked: int, now: datetime
+def stateful_set_status(
+    item: StoredItem, owned: Iterable[StoredItem], current: StoredItem, update: StoredItem, deleted_count: int, now: datetime
 ) -> tuple[Doc, float | None]:
     """The status from these pods, and the seconds until it changes by itself.
 
     `deleted_count` pods of the current revision were just deleted for the update.
     """
-    ready = available = of_current = of_update = count = 0
-    soon: list[float] = []
-    for pod in own:
+    ready = available = current_count = updated_count = count = 0
+    available_soon: list[float] = []
+    for pod in owned:
         count += 1
         if pod.phase == "Running" and pod.ready:
             ready += 1
-            left_s = pod.available_in(item.min_ready_s, now)
-            if left_s == 0.0:
+            remaining_s = pod.available_in_s(item.min_ready_s, now)
+            if remaining_s == 0.0:
                 available += 1
-            elif left_s is not None:
-                soon.append(left_s)
-        if not pod.leaving:
-            of_current += revision_of(pod) == current.key[1]
-            of_update += revision_of(pod) == update.key[1]
-    of_current -= marked
+            elif remaining_s is not None:
+                available_soon.append(remaining_s)
+        if not pod.deleting:
+            current_count += pod_revision(pod) == current.key[1]
+            updated_count += pod_revision(pod) == update.key[1]
+    current_count -= deleted_count
     revision = current.key[1]
-    strategy = at(item.spec, "updateStrategy", "type") or "RollingUpdate"
-    if strategy == "RollingUpdate" and of_update == ready == count == item.replicas:
-        of_current, revision = of_update, update.key[1]
-    counted = {"readyReplicas": ready, "currentReplicas": of_current, "updatedReplicas": of_update}
-    made: Doc = {key: value for key, value in counted.items() if value}
+    strategy = nested_field(item.spec, "updateStrategy", "type") or "RollingUpdate"
+    if strategy == "RollingUpdate" and updated_count == ready == count == item.replicas:
+        current_count, revision = updated_count, update.key[1]
+    counts = {"readyReplicas": ready, "currentReplicas": current_count, "updatedReplicas": updated_count}
+    status: Doc = {key: value for key, value in counts.items() if value}
     if item.generation:
-        made["observedGeneration"] = item.generation
-    made |= {"replicas": count, "availableReplicas": available, "collisionCount": 0}
-    made |= {"currentRevision": revision, "updateRevision": update.key[1]}
-    return made, min(soon, default=None)
+        status["observedGeneration"] = item.generation
+    status |= {"replicas": count, "availableReplicas": available, "collisionCount": 0}
+    status |= {"currentRevision": revision, "updateRevision": update.key[1]}
+    return status, min(available_soon, default=None)
 
 
 # Which pods of a StatefulSet a rolling update deletes next.
@@ -83,7 +83,7 @@ def status_of(
 # updateStatefulSetAfterInvariantEstablished), Kubernetes v1.36.
 
 
-def to_update(
+def pods_to_update(
     item: StoredItem, slots: Sequence[StoredItem | None], update: StoredItem, now: datetime
 ) -> list[StoredItem]:
     """The pods to delete for the update; `slots` are the pods by ordinal (None where there is none yet)."""
@@ -95,9 +95,9 @@ def to_update(
     for pod in reversed(slots[first:]):
         if pod is None:
             return []
-        if revision_of(pod) != update.key[1] and not pod.leaving:
+        if pod_revision(pod) != update.key[1] and not pod.deleting:
             return [pod]
-        if pod.leaving or not runs_available(item, pod, now):
+        if pod.deleting or not is_running_available(item, pod, now):
             return []
     return []
 
@@ -129,7 +129,7 @@ def claim_names(owner: StoredItem, ordinal: int) -> dict[str, str]:
     return {each["metadata"]["name"]: f"{each['metadata']['name']}-{owner.key[1]}-{ordinal}" for each in templates}
 
 
-def identified(pod: Doc, owner: StoredItem, ordinal: int, revision: str) -> Doc:
+def with_identity(pod: Doc, owner: StoredItem, ordinal: int, revision: str) -> Doc:
     """`pod`, from a template, with the identity of that ordinal."""
     name = f"{owner.key[1]}-{ordinal}"
     labels = {**pod["metadata"].get("labels", {}), HASH_LABEL: revision, POD_NAME: name, POD_INDEX: str(ordinal)}
@@ -144,12 +144,12 @@ def identified(pod: Doc, owner: StoredItem, ordinal: int, revision: str) -> Doc:
     return {**pod, "metadata": {**pod["metadata"], "name": name, "labels": labels}, "spec": spec}
 
 
-def labelled(pod: StoredItem, ordinal: int) -> Doc:
+def with_ordinal_labels(pod: StoredItem, ordinal: int) -> Doc:
     """The document with the labels of its ordinal; the same one if it has them."""
-    wanted_labels = {POD_NAME: pod.key[1], POD_INDEX: str(ordinal)}
-    if wanted_labels.items() <= pod.labels.items():
+    ordinal_labels = {POD_NAME: pod.key[1], POD_INDEX: str(ordinal)}
+    if ordinal_labels.items() <= pod.labels.items():
         return pod.doc
-    return with_value(pod.doc, ("metadata", "labels"), {**pod.labels, **wanted_labels})
+    return with_value(pod.doc, ("metadata", "labels"), {**pod.labels, **ordinal_labels})
 
 
 # The claims of a StatefulSet's pods: created where they are missing, and kept when pods or the set are deleted.
@@ -159,14 +159,14 @@ def labelled(pod: StoredItem, ordinal: int) -> Doc:
 # persistentVolumeClaimRetentionPolicy is left out.
 
 
-def _claim(template: Doc, name: str, owner: StoredItem) -> Doc:
-    given = template["metadata"]
-    labels = {**(given.get("labels") or {}), **(at(owner.spec, "selector", "matchLabels") or {})}
+def _claim_doc(template: Doc, name: str, owner: StoredItem) -> Doc:
+    template_metadata = template["metadata"]
+    labels = {**(template_metadata.get("labels") or {}), **(nested_field(owner.spec, "selector", "matchLabels") or {})}
     meta: Doc = {"name": name, "labels": labels, "finalizers": [CLAIM_PROTECTION_FINALIZER]}
-    if given.get("annotations"):
-        meta["annotations"] = given["annotations"]
-    kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
-    return {**kind, "metadata": meta, "spec": template.get("spec") or {}, "status": {"phase": "Pending"}}
+    if template_metadata.get("annotations"):
+        meta["annotations"] = template_metadata["annotations"]
+    type_fields = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    return {**type_fields, "metadata": meta, "spec": template.get("spec") or {}, "status": {"phase": "Pending"}}
 
 
 STATEFUL_SETS = kinds.STATEFUL_SETS.full_name
@@ -177,13 +177,13 @@ class StatefulSets(ObjectController):
 
     resources = (STATEFUL_SETS, PODS)
 
-    def __init__(self, registry: Registry, index: Index) -> None:
+    def __init__(self, registry: Registry, index: ObjectIndex) -> None:
         super().__init__(registry, index)
-        self._owners = Owners(registry, index, kinds.STATEFUL_SETS)
+        self._owners = OwnerClaims(registry, index, kinds.STATEFUL_SETS)
         self._templates = PodTemplates(registry.store)
         self._revisions = Revisions(registry, index, kinds.STATEFUL_SETS)
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         if change.resource == STATEFUL_SETS:
             return (change.key,)
         owners = keys_of_owner(change, kinds.STATEFUL_SETS)
@@ -192,39 +192,39 @@ class StatefulSets(ObjectController):
         parent, _, _ = change.key[1].rpartition("-")
         return (*owners, (change.key[0], parent))
 
-    def look_after(self, item: StoredItem) -> float | None:
-        held = self._revisions.of(item, self._owners.matcher(item))
-        update = self._revisions.latest(item, held, _known_hash(item))
-        named = at(item.status, "currentRevision")
-        current = next((each for each in held if each.key[1] == named), update)
-        own = self._owners.claimed(item, PODS)
-        numbered = {number: pod for pod in own if (number := ordinal_of(item, pod)) is not None}
-        marked = 0 if item.leaving else self._sync(item, numbered, current, update)
-        status, again_s = status_of(item, numbered.values(), current, update, marked, self._registry.time)
-        self._report(item, status)
-        live = {current.key[1], update.key[1], *(revision_of(pod) for pod in own)}
-        self._revisions.truncate(item, held, live)
-        return again_s
+    def manage(self, item: StoredItem) -> float | None:
+        revisions = self._revisions.sorted_revisions(item, self._owners.matcher(item))
+        update = self._revisions.latest_revision(item, revisions, _known_hash(item))
+        current_name = nested_field(item.status, "currentRevision")
+        current = next((each for each in revisions if each.key[1] == current_name), update)
+        owned = self._owners.claim(item, PODS)
+        pods_by_ordinal = {number: pod for pod in owned if (number := ordinal_of(item, pod)) is not None}
+        deleted_count = 0 if item.deleting else self._sync(item, pods_by_ordinal, current, update)
+        status, requeue_s = stateful_set_status(item, pods_by_ordinal.values(), current, update, deleted_count, self._registry.current_time)
+        self._write_status(item, status)
+        live_names = {current.key[1], update.key[1], *(pod_revision(pod) for pod in owned)}
+        self._revisions.truncate(item, revisions, live_names)
+        return requeue_s
 
-    def _sync(self, item: StoredItem, numbered: dict[int, StoredItem], current: StoredItem, update: StoredItem) -> int:
+    def _sync(self, item: StoredItem, pods_by_ordinal: dict[int, StoredItem], current: StoredItem, update: StoredItem) -> int:
         """Create, delete and update pods as far as the set's podManagementPolicy allows now.
 
         Returns how many pods of the current revision were deleted for the update.
         """
         in_order = item.spec.get("podManagementPolicy") != "Parallel"
-        wanted = ordinals(item)
-        for number in wanted:
-            if self._blocks(item, numbered.get(number), number, current, update) and in_order:
+        desired_ordinals = ordinals(item)
+        for number in desired_ordinals:
+            if self._prepare_pod(item, pods_by_ordinal.get(number), number, current, update) and in_order:
                 return 0
-        condemned = sorted((number for number in numbered if number not in wanted), reverse=True)
-        if not self._condemn(item, numbered, condemned, in_order) and in_order:
+        surplus_ordinals = sorted((number for number in pods_by_ordinal if number not in desired_ordinals), reverse=True)
+        if not self._delete_surplus(item, pods_by_ordinal, surplus_ordinals, in_order) and in_order:
             return 0
-        gone = to_update(item, [numbered.get(number) for number in wanted], update, self._registry.time)
-        for pod in gone:
+        outdated = pods_to_update(item, [pods_by_ordinal.get(number) for number in desired_ordinals], update, self._registry.current_time)
+        for pod in outdated:
             self._registry.delete(pod)
-        return len(gone)
+        return len(outdated)
 
-    def _blocks(
+    def _prepare_pod(
         self, item: StoredItem, pod: StoredItem | None, number: int, current: StoredItem, update: StoredItem
     ) -> bool:
         """Bring the pod of that ordinal to its desired state; True if later ordinals must wait for it."""
@@ -232,24 +232,24 @@ class StatefulSets(ObjectController):
             self._create(item, number, current, update)
             return True
         if pod.finished:
-            if not pod.leaving:
+            if not pod.deleting:
                 self._registry.delete(pod)
             return True
         if pod.phase == "Pending":
             self._create_claims(item, number)
-        if pod.leaving or not runs_available(item, pod, self._registry.time):
+        if pod.deleting or not is_running_available(item, pod, self._registry.current_time):
             return True
-        doc = labelled(pod, number)
+        doc = with_ordinal_labels(pod, number)
         if doc is not pod.doc:
             self._registry.update(pod, doc)
         return False
 
     def _create(self, item: StoredItem, number: int, current: StoredItem, update: StoredItem) -> None:
-        revision = current if _keeps_current(item, number) else update
-        template = template_of(revision)
+        revision = current if _uses_current_revision(item, number) else update
+        template = revision_template(revision)
         self._create_claims(item, number)
-        pod = self._templates.pod(template, item, kinds.STATEFUL_SETS)
-        self._registry.create(PODS, identified(pod, item, number, revision.key[1]), item.key[0])
+        pod = self._templates.build_pod(template, item, kinds.STATEFUL_SETS)
+        self._registry.create(PODS, with_identity(pod, item, number, revision.key[1]), item.key[0])
 
     def _create_claims(self, item: StoredItem, number: int) -> None:
         """Create the missing claims."""
@@ -257,29 +257,29 @@ class StatefulSets(ObjectController):
         for template in item.spec.get("volumeClaimTemplates") or ():
             name = names[template["metadata"]["name"]]
             if self._registry.find(CLAIMS, (item.key[0], name)) is None:
-                self._registry.create(CLAIMS, _claim(template, name, item), item.key[0])
+                self._registry.create(CLAIMS, _claim_doc(template, name, item), item.key[0])
 
-    def _condemn(self, item: StoredItem, numbered: dict[int, StoredItem], condemned: list[int], in_order: bool) -> bool:
+    def _delete_surplus(self, item: StoredItem, pods_by_ordinal: dict[int, StoredItem], surplus_ordinals: list[int], in_order: bool) -> bool:
         """Delete the pods beyond the desired ordinals, the last first; True if there was none."""
-        for number in condemned:
-            pod = numbered[number]
-            if in_order and pod.leaving:
+        for number in surplus_ordinals:
+            pod = pods_by_ordinal[number]
+            if in_order and pod.deleting:
                 return False
-            if not pod.leaving:
+            if not pod.deleting:
                 self._registry.delete(pod)
                 if in_order:
                     return False
-        return not condemned
+        return not surplus_ordinals
 
 
-def _keeps_current(item: StoredItem, number: int) -> bool:
+def _uses_current_revision(item: StoredItem, number: int) -> bool:
     """Whether a pod of that ordinal is created from the current revision, not from the update revision."""
     strategy: Doc = item.spec.get("updateStrategy") or {}
     first = ordinals(item).start
     rolling = strategy.get("rollingUpdate")
     if rolling is not None:
         return number < first + int(rolling.get("partition") or 0)
-    replicas = int(at(item.status, "currentReplicas") or 0)
+    replicas = int(nested_field(item.status, "currentReplicas") or 0)
     return strategy.get("type", "RollingUpdate") == "RollingUpdate" and number < first + replicas
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Toleration
 
-from ..disruptions import NOT_READY, UNREACHABLE, disrupted
+from ..disruptions import NOT_READY, UNREACHABLE, with_disruption_target
 from ..registry import Registry
-from ..store import NODES, PODS, Key, StoreChange, StoredItem
-from .owning import Index, ObjectController
+from ..store import NODES, PODS, ObjectKey, StoreChange, StoredItem
+from .owning import ObjectIndex, ObjectController
 
 # Taints and tolerations of documents.
 #
@@ -31,21 +31,21 @@ def taints_of(node: StoredItem, *effects: str) -> list[Doc]:
 
 
 def tolerates(toleration: Doc, taint: Doc) -> bool:
-    read = Toleration(
+    parsed = Toleration(
         toleration.get("key") or "",
         toleration.get("operator") or "Equal",
         toleration.get("value") or "",
         toleration.get("effect") or "",
     )
-    return read.tolerates(taint["key"], taint.get("value") or "", taint["effect"])
+    return parsed.tolerates(taint["key"], taint.get("value") or "", taint["effect"])
 
 
 def all_tolerated(taints: Iterable[Doc], tolerations: Iterable[Doc]) -> bool:
-    held = list(tolerations)
-    return all(any(tolerates(each, taint) for each in held) for taint in taints)
+    toleration_list = list(tolerations)
+    return all(any(tolerates(each, taint) for each in toleration_list) for taint in taints)
 
 
-BY_CONDITION = {
+TAINTS_BY_CONDITION = {
     ("Ready", "False"): NOT_READY,
     ("Ready", "Unknown"): UNREACHABLE,
     ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
@@ -54,7 +54,7 @@ BY_CONDITION = {
     ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
 }
 
-_KEPT = frozenset({*BY_CONDITION.values(), UNSCHEDULABLE_TAINT})
+_MANAGED_TAINTS = frozenset({*TAINTS_BY_CONDITION.values(), UNSCHEDULABLE_TAINT})
 
 
 class NodeTaints(ObjectController):
@@ -62,33 +62,33 @@ class NodeTaints(ObjectController):
 
     resources = (NODES,)
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
-        return () if change.gone else (change.key,)
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
+        return () if change.is_deletion else (change.key,)
 
-    def look_after(self, item: StoredItem) -> None:
-        held: list[Doc] = item.spec.get("taints") or []
-        wanted = set(_wanted(item))
-        kept = [each for each in held if not _ours(each) or (each["key"], each["effect"]) in wanted]
-        there = {(each["key"], each.get("effect")) for each in kept}
-        now = self._registry.now
-        new = [{"key": k, "effect": e, "timeAdded": now} for k, e in sorted(wanted) if (k, e) not in there]
-        if new or len(kept) != len(held):
-            self._registry.put(item, ("spec", "taints"), [*kept, *new])
+    def manage(self, item: StoredItem) -> None:
+        taints: list[Doc] = item.spec.get("taints") or []
+        desired = set(_desired_taints(item))
+        kept_taints = [each for each in taints if not _is_managed(each) or (each["key"], each["effect"]) in desired]
+        present = {(each["key"], each.get("effect")) for each in kept_taints}
+        now = self._registry.timestamp
+        new_taints = [{"key": taint_key, "effect": effect, "timeAdded": now} for taint_key, effect in sorted(desired) if (taint_key, effect) not in present]
+        if new_taints or len(kept_taints) != len(taints):
+            self._registry.set_value(item, ("spec", "taints"), [*kept_taints, *new_taints])
 
 
-def _wanted(node: StoredItem) -> Iterator[tuple[str, str]]:
+def _desired_taints(node: StoredItem) -> Iterator[tuple[str, str]]:
     """Key and effect of the taints it must have."""
     if node.spec.get("unschedulable"):
         yield (UNSCHEDULABLE_TAINT, NO_SCHEDULE)
-    for (kind, status), key in BY_CONDITION.items():
-        if node.says(kind) == status:
+    for (kind, status), key in TAINTS_BY_CONDITION.items():
+        if node.condition_status(kind) == status:
             yield (key, NO_SCHEDULE)
             if kind == "Ready":
                 yield (key, NO_EXECUTE)
 
 
-def _ours(taint: Doc) -> bool:
-    if taint["key"] not in _KEPT:
+def _is_managed(taint: Doc) -> bool:
+    if taint["key"] not in _MANAGED_TAINTS:
         return False
     return taint.get("effect") == NO_SCHEDULE or (
         taint.get("effect") == NO_EXECUTE and taint["key"] in (NOT_READY, UNREACHABLE)
@@ -109,14 +109,14 @@ class TaintEvictions(ObjectController):
 
     resources = (PODS, NODES)
 
-    def __init__(self, registry: Registry, index: Index) -> None:
+    def __init__(self, registry: Registry, index: ObjectIndex) -> None:
         super().__init__(registry, index)
-        self._since: dict[str, float] = {}  # pod UID → when its tolerations started to expire
+        self._tolerated_since: dict[str, float] = {}  # pod UID → when its tolerations started to expire
 
-    def touched(self, change: StoreChange) -> Iterable[Key]:
+    def affected_keys(self, change: StoreChange) -> Iterable[ObjectKey]:
         item, before = change.item, change.before
-        if change.gone:
-            self._since.pop(item.uid, None)
+        if change.is_deletion:
+            self._tolerated_since.pop(item.uid, None)
             return ()
         if item.resource == NODES:
             taints = taints_of(item, NO_EXECUTE)
@@ -129,34 +129,34 @@ class TaintEvictions(ObjectController):
             return ()
         return (item.key,) if node else ()
 
-    def look_after(self, pod: StoredItem) -> float | None:
-        if pod.leaving:
+    def manage(self, pod: StoredItem) -> float | None:
+        if pod.deleting:
             return None
         node = self._registry.find(NODES, ("", pod.node))
         taints = taints_of(node, NO_EXECUTE) if node is not None else []
-        stays_s = _stays_s(taints, pod.spec.get("tolerations") or ())
-        if stays_s is None:
-            self._since.pop(pod.uid, None)
+        tolerated_s = _tolerated_s(taints, pod.spec.get("tolerations") or ())
+        if tolerated_s is None:
+            self._tolerated_since.pop(pod.uid, None)
             return None
         now_s = self._registry.seconds
-        left_s = self._since.setdefault(pod.uid, now_s) + stays_s - now_s
-        if left_s > 0:
-            return left_s
-        self._since.pop(pod.uid, None)
-        doc = disrupted(pod, REASON, MESSAGE, self._registry.now)
+        remaining_s = self._tolerated_since.setdefault(pod.uid, now_s) + tolerated_s - now_s
+        if remaining_s > 0:
+            return remaining_s
+        self._tolerated_since.pop(pod.uid, None)
+        doc = with_disruption_target(pod, REASON, MESSAGE, self._registry.timestamp)
         self._registry.delete(self._registry.update(pod, doc, status=True))
         return None
 
 
-def _stays_s(taints: list[Doc], tolerations: Iterable[Doc]) -> float | None:
+def _tolerated_s(taints: list[Doc], tolerations: Iterable[Doc]) -> float | None:
     """How long the pod may stay with these taints; None is for ever."""
-    held = list(tolerations)
+    toleration_list = list(tolerations)
     shortest: float | None = None
     for taint in taints:
-        used = [each for each in held if tolerates(each, taint)]
-        if not used:
+        matching = [each for each in toleration_list if tolerates(each, taint)]
+        if not matching:
             return 0.0
-        for seconds in (each.get("tolerationSeconds") for each in used):
+        for seconds in (each.get("tolerationSeconds") for each in matching):
             if seconds is not None:
                 shortest = max(0.0, float(seconds if shortest is None else min(seconds, shortest)))
     return shortest

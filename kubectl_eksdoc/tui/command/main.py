@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import bare, streams
 from kubectl_eksdoc.cli import opening as looks
-from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, no_terminal
-from kubectl_eksdoc.cli.options import asked
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, non_terminal_stream
+from kubectl_eksdoc.cli.options import context_from_args
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.host.user_files import read_keymap
 from kubectl_eksdoc.model import kinds
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.drain.command.screen_runs import ScreenRuns
     from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.ports import Field
+    from kubectl_eksdoc.ports import RunBackend
 
     from ..opening import LiveClusterAccess, Opening, Progress
 
@@ -34,51 +34,51 @@ if TYPE_CHECKING:
 # Access of the screens to a live cluster: its address, the cached view, change events, other contexts.
 
 
-class Pinned:
+class PinnedConnection:
     """The connection with a fixed context: once resolved, later changes of the kubeconfig's current context do not
     affect it. Mutable."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._known = False
+        self._is_pinned = False
 
     def __call__(self) -> Connection:
         """Raises ConfigError: the kubeconfig cannot be used; the next call tries again."""
-        if not self._known:
-            self._connection, self._known = sources.pinned(self._connection), True
+        if not self._is_pinned:
+            self._connection, self._is_pinned = sources.pin_connection(self._connection), True
         return self._connection
 
 
-def live_of(
-    reached: Pinned, around: CommandContext, opened: Callable[[CommandContext, str], Opening]
+def live_access(
+    connection: PinnedConnection, context: CommandContext, open_with: Callable[[CommandContext, str], Opening]
 ) -> LiveClusterAccess:
     """`open_with` opens the same screens with other options, for a chosen context."""
     from ..opening import LiveClusterAccess
 
-    def there(context: str) -> Opening:
-        options = replace(around.options, connection=at(around.connection, context))
-        return opened(replace(around, options=options), context)
+    def open_context(kube_context: str) -> Opening:
+        options = replace(context.options, connection=with_kube_context(context.connection, kube_context))
+        return open_with(replace(context, options=options), kube_context)
 
-    def watch() -> AbstractContextManager[Field]:
-        return around.edges.open_watch(reached())
+    def watch() -> AbstractContextManager[RunBackend]:
+        return context.edges.open_watch(connection())
 
     return LiveClusterAccess(
-        where=lambda: sources.whereabouts(reached()),
-        last_view=lambda: sources.last_view(around.connection, around.environ),
-        remember=lambda cluster: sources.remember(reached(), around.environ, cluster),
+        address=lambda: sources.cluster_address(connection()),
+        last_view=lambda: sources.last_view(context.connection, context.environ),
+        remember=lambda cluster: sources.save_last_view(connection(), context.environ, cluster),
         watch=watch,
-        contexts=lambda: sources.contexts(around.connection),
-        denied=lambda asked: around.edges.denied(reached(), asked),
-        pod_report=lambda pod: around.edges.pod_report(reached(), pod),
-        at=there,
+        contexts=lambda: sources.context_names(context.connection),
+        denied_rights=lambda asked: context.edges.denied_permissions(connection(), asked),
+        pod_report=lambda pod: context.edges.pod_report(connection(), pod),
+        open_context=open_context,
     )
 
 
-def at(connection: Connection, context: str) -> Connection:
+def with_kube_context(connection: Connection, kube_context: str) -> Connection:
     """The connection to another context of the same kubeconfig; flags for another server or its user are dropped."""
     return Connection(
         kubeconfig=connection.kubeconfig,
-        context=context,
+        context=kube_context,
         impersonate_user=connection.impersonate_user,
         impersonate_groups=connection.impersonate_groups,
         impersonate_uid=connection.impersonate_uid,
@@ -89,11 +89,11 @@ def at(connection: Connection, context: str) -> Connection:
     )
 
 
-COMMAND = "drain plan"
-THEME = "EKSDOC_THEME"
+EXPLAINED_COMMAND = "drain plan"
+THEME_VARIABLE = "EKSDOC_THEME"
 LIGHT = "light"
 THEMES = ("", "dark", LIGHT)
-PRODUCTION = "EKSDOC_PROD"
+PRODUCTION_VARIABLE = "EKSDOC_PROD"
 
 NO_TERMINAL = """\
 error: the screens need a terminal, and {} is not one.
@@ -101,45 +101,45 @@ Without one: kubectl eksdoc drain plan --nodegroup NAME (and -o json, markdown o
 """
 
 
-def open_screens(args: argparse.Namespace, leaf: Parser, around: CommandContext) -> CommandAnswer:
+def open_screens(args: argparse.Namespace, leaf: Parser, context: CommandContext) -> CommandAnswer:
     """Run the screens until the user leaves; without a terminal, print the help and alternatives.
 
     Raises:
         UsageError: contradictory data sources.
     """
-    missing = no_terminal(around)
-    written = bare.replayed(args)
-    if written is not None:
-        light = around.environ.get(THEME, "").lower() == LIGHT
-        return replay.show_again(written, missing, light, asked(args, around))
-    if missing:
-        streams.say(around.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing))
+    missing_terminal = non_terminal_stream(context)
+    replay_path = bare.replay_path(args)
+    if replay_path is not None:
+        light = context.environ.get(THEME_VARIABLE, "").lower() == LIGHT
+        return replay.show_again(replay_path, missing_terminal, light, context_from_args(args, context))
+    if missing_terminal:
+        streams.write_note(context.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing_terminal))
         return CommandAnswer("", streams.USAGE)
     from kubectl_eksdoc.drain.command.screen_runs import ScreenRuns
 
-    around = asked(args, around)
-    with ScreenRuns(around) as runs:
-        code = around.open_screens(opening(around, runs))
-    return CommandAnswer("", streams.STOPPED if runs.left_in_the_middle else code)
+    context = context_from_args(args, context)
+    with ScreenRuns(context) as runs:
+        exit_code = context.open_screens(screen_opening(context, runs))
+    return CommandAnswer("", streams.STOPPED if runs.was_interrupted else exit_code)
 
 
-def opening(around: CommandContext, runs: ScreenRuns, chosen: str = "") -> Opening:
+def screen_opening(context: CommandContext, runs: ScreenRuns, kube_context: str = "") -> Opening:
     """`kube_context`: the context chosen on the screens, "" for that of the command line."""
     from ..opening import Opening
 
-    source, reached = around.source, Pinned(around.connection)
+    source, connection = context.source, PinnedConnection(context.connection)
 
     def read(progress: Progress) -> Cluster:
         if not source.live:
-            where = runs.source
-            cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)
-            return where.named(cluster)
-        with looks.explaining(COMMAND):
-            cluster = around.open_reader(source, reached(), progress).read(kinds.ALL)
-        return _with_stops(cluster, reached(), around)
+            replayed_source = runs.source
+            cluster = context.open_reader(replayed_source.source, replayed_source.options.connection, progress).read(kinds.ALL)
+            return replayed_source.with_name(cluster)
+        with looks.explain_forbidden(EXPLAINED_COMMAND):
+            cluster = context.open_reader(source, connection(), progress).read(kinds.ALL)
+        return _with_stop_times(cluster, connection(), context)
 
-    def reached_by(cluster: Cluster) -> tuple[str, ...]:
-        return looks.words(around, cluster.identity.context)
+    def connection_args(cluster: Cluster) -> tuple[str, ...]:
+        return looks.target_flags(context, cluster.identity.context)
 
     def targeting() -> Targeting:
         from kubectl_eksdoc.drain.policy import Targeting
@@ -150,56 +150,56 @@ def opening(around: CommandContext, runs: ScreenRuns, chosen: str = "") -> Openi
 
         return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 
-    look = looks.decide(around, around.stderr)
+    appearance = looks.appearance_for(context, context.stderr)
     live = None
     if source.live:
-        live = live_of(reached, around, lambda there, name: opening(there, runs, name))
-    keys, wrong = read_keymap(around.environ)
-    theme = around.environ.get(THEME, "").lower()
-    not_a_theme = () if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)
-    production, not_a_pattern = _production(around)
+        live = live_access(connection, context, lambda there, name: screen_opening(there, runs, name))
+    keys, key_problems = read_keymap(context.environ)
+    theme = context.environ.get(THEME_VARIABLE, "").lower()
+    theme_problems = () if theme in THEMES else (f"{THEME_VARIABLE} is {theme!r}, and neither dark nor light: it is dark",)
+    production, pattern_problems = _production_pattern(context)
     return Opening(
         read,
         targeting,
-        reached_by,
+        connection_args,
         runs.now,
-        ascii=look.ascii,
-        plain=not look.colour,
-        desk=runs.desk_at(lambda: replace(around.options, connection=reached())),
-        no_desk=runs.why_not,
+        ascii=appearance.ascii,
+        plain=not appearance.colour,
+        run_controller=runs.controller_for(lambda: replace(context.options, connection=connection())),
+        read_only_reason=runs.read_only_reason,
         live=live,
         light=theme == LIGHT,
         keys=keys,
-        production=production,
-        wrong=(*wrong, *not_a_pattern, *not_a_theme),
-        needs=_needs,
-        context=chosen,
+        production_pattern=production,
+        setting_problems=(*key_problems, *pattern_problems, *theme_problems),
+        required_rights=_required_rights,
+        context=kube_context,
     )
 
 
-def _production(around: CommandContext) -> tuple[str, tuple[str, ...]]:
+def _production_pattern(context: CommandContext) -> tuple[str, tuple[str, ...]]:
     """The pattern of production names, and its problem. An invalid pattern matches every name: a superfluous warning is
     better than a missing one."""
-    pattern = around.environ.get(PRODUCTION, "")
+    pattern = context.environ.get(PRODUCTION_VARIABLE, "")
     try:
         re.compile(pattern)
     except re.error as error:
-        return ".", (f"{PRODUCTION} is no regular expression ({error}): every cluster is marked as production",)
+        return ".", (f"{PRODUCTION_VARIABLE} is no regular expression ({error}): every cluster is marked as production",)
     return pattern, ()
 
 
-def _with_stops(cluster: Cluster, connection: Connection, around: CommandContext) -> Cluster:
+def _with_stop_times(cluster: Cluster, connection: Connection, context: CommandContext) -> Cluster:
     from kubectl_eksdoc.drain.command.stop_times import stop_times
     from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
-    said: list[str] = []
-    stops = stop_times(connection, JOURNAL_NAMESPACE, around, said.append)(cluster.identity)
-    return replace(cluster, stops=stops, notes=(*cluster.notes, *said))
+    notes: list[str] = []
+    stops = stop_times(connection, JOURNAL_NAMESPACE, context, notes.append)(cluster.identity)
+    return replace(cluster, stops=stops, notes=(*cluster.notes, *notes))
 
 
-def _needs() -> PlanPermissions:
+def _required_rights() -> PlanPermissions:
     """The rights that a plan and a run need."""
     from kubectl_eksdoc.cli import rights
     from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
-    return rights.needs(JOURNAL_NAMESPACE)
+    return rights.plan_permissions(JOURNAL_NAMESPACE)

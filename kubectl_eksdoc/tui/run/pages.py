@@ -17,16 +17,16 @@ from textual.screen import ModalScreen
 
 from kubectl_eksdoc.drain.command.screen_ports import RunKind, ScreenRunController
 from kubectl_eksdoc.drain.report import events
-from kubectl_eksdoc.drain.report.record import placed, skipped_targets
+from kubectl_eksdoc.drain.report.record import placements_text, skipped_targets_text
 from kubectl_eksdoc.drain.run.history import NodeState
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.report.text import Cell, Column, Tone, age, between, counted, sentences, shown
+from kubectl_eksdoc.report.text import Cell, Column, Tone, format_age, time_between, pluralize, join_sentences, printable
 
-from ..keymap import look_of
+from ..keymap import appearance_of
 from ..line_table import LineTable
-from ..model import INSPECTS, can_inspect
-from ..panel import Answered, FramedLineView, Prose, ask
-from ..tables.pods import Cells, Line, Sheet, of_rows, text_sheet
+from ..model import INSPECT_KEYS, can_inspect
+from ..panel import Answered, FramedLineView, Prose, run_in_thread
+from ..tables.pods import Cells, Line, Sheet, sheet_of_rows, text_sheet
 from . import tables as sheets
 from .state import RunState, ScreenStage
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 # [5] The runs of this cluster, if none is active here: resume, roll back, or watch.
 
 
-Chosen = tuple[RunKind | None, str]
+RunChoice = tuple[RunKind | None, str]
 """The action for a run, and its id; None: dismiss its badge."""
 
-NONE = "There is no run to resume or to roll back. r begins one."
-_ABOUT: list[Line] = [
+NO_RUNS_TEXT = "There is no run to resume or to roll back. r begins one."
+_KEYS_HELP: list[Line] = [
     ("o   resume the run under the cursor: the remaining nodes are planned again, shown and confirmed"),
     "R   give back what it changed of nodes: shown, and you type for it",
     "C   copy the command that watches it",
@@ -49,11 +49,11 @@ _ABOUT: list[Line] = [
 ]
 
 
-RUNS_S = 5.0
+RUNS_POLL_S = 5.0
 """Poll interval of the journals while the list is open: a run may end, or its process may be killed."""
 
 
-class RunsScreen(ModalScreen[Chosen | None]):
+class RunsScreen(ModalScreen[RunChoice | None]):
     """Dismissed with the action and the run. Mutable: the runs found."""
 
     BINDINGS = [
@@ -64,11 +64,11 @@ class RunsScreen(ModalScreen[Chosen | None]):
         ("escape,q", "dismiss"),
     ]
 
-    def __init__(self, desk: ScreenRunController, now: Callable[[], datetime], reached_by: Sequence[str]) -> None:
+    def __init__(self, run_controller: ScreenRunController, now: Callable[[], datetime], connection_args: Sequence[str]) -> None:
         """`connection_args`: the flags for the same cluster on a command line."""
         super().__init__()
-        self._desk = desk
-        self._reached_by = reached_by
+        self._run_controller = run_controller
+        self._connection_args = connection_args
         self._now = now
 
     def compose(self) -> ComposeResult:
@@ -77,29 +77,29 @@ class RunsScreen(ModalScreen[Chosen | None]):
             yield Prose(id="choices")
 
     def on_mount(self) -> None:
-        look = look_of(self)
-        self.query_one("#dialog").border_title = shown("Runs of this cluster", look)
+        appearance = appearance_of(self)
+        self.query_one("#dialog").border_title = printable("Runs of this cluster", appearance)
         table = self.query_one(LineTable)
         table.show(text_sheet(("reading the journals of runs…",)))
         table.focus()
-        self.query_one(Prose).show(_ABOUT)
-        self._read()
-        self.set_interval(RUNS_S, self._read)
+        self.query_one(Prose).show(_KEYS_HELP)
+        self._read_runs()
+        self.set_interval(RUNS_POLL_S, self._read_runs)
 
-    def _read(self) -> None:
-        ask(self, "runs", lambda: sheet(self._desk.runs(), self._now()))
+    def _read_runs(self) -> None:
+        run_in_thread(self, "runs", lambda: runs_sheet(self._run_controller.runs(), self._now()))
 
     @on(Answered)
     def _answered(self, event: Answered) -> None:
-        found = event.answer if isinstance(event.answer, Sheet) else None
-        self.query_one(LineTable).show(found or text_sheet(("The runs of this cluster cannot be read.",)))
-        about = _ABOUT if found is not None and found.keys else _ABOUT[-1:]
-        self.query_one(Prose).show(list(event.lines) or about)
+        runs_found = event.answer if isinstance(event.answer, Sheet) else None
+        self.query_one(LineTable).show(runs_found or text_sheet(("The runs of this cluster cannot be read.",)))
+        help_lines = _KEYS_HELP if runs_found is not None and runs_found.keys else _KEYS_HELP[-1:]
+        self.query_one(Prose).show(list(event.lines) or help_lines)
 
     def action_command(self) -> None:
         run = self.query_one(LineTable).key
         if run is not None:
-            command = shlex.join(["kubectl", "eksdoc", "drain", "status", run, "--watch", *self._reached_by])
+            command = shlex.join(["kubectl", "eksdoc", "drain", "status", run, "--watch", *self._connection_args])
             self.app.copy_to_clipboard(command)
             self.notify(f"copied: {command}", timeout=8, markup=False)
 
@@ -109,24 +109,24 @@ class RunsScreen(ModalScreen[Chosen | None]):
             self.dismiss((RunKind[kind] if kind else None, run))
 
 
-def sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:
+def runs_sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:
     """The latest run first."""
     columns = (
-        Column("RUN", middle=True, floor=20),
-        Column("BEGUN", right=True, drop=2),
+        Column("RUN", cut_middle=True, min_width=20),
+        Column("BEGUN", align_right=True, drop_order=2),
         Column("PHASE"),
-        Column("UPDATED", right=True),
-        Column("LEADER", drop=1, middle=True),
-        Column("SAID", floor=20),
+        Column("UPDATED", align_right=True),
+        Column("LEADER", drop_order=1, cut_middle=True),
+        Column("SAID", min_width=20),
     )
-    return of_rows(columns, [(run.run, _cells(run, now)) for run in runs], NONE, fill=5)
+    return sheet_of_rows(columns, [(run.run, _run_cells(run, now)) for run in runs], NO_RUNS_TEXT, fill_column=5)
 
 
-def _cells(run: RunSummary, now: datetime) -> Cells:
-    begun = f"{age(between(run.begun, now))} ago" if run.begun is not None else "?"
+def _run_cells(run: RunSummary, now: datetime) -> Cells:
+    started_text = f"{format_age(time_between(run.begun, now))} ago" if run.begun is not None else "?"
     phase = Cell(run.phase, Tone.WARN if run.unfinished else Tone.GOOD)
-    updated = f"{age(between(run.updated, now))} ago" if run.updated is not None else "?"
-    return [run.run, begun, phase, updated, run.leader.split("/")[0] or "none", run.said]
+    updated_text = f"{format_age(time_between(run.updated, now))} ago" if run.updated is not None else "?"
+    return [run.run, started_text, phase, updated_text, run.leader.split("/")[0] or "none", run.said]
 
 
 # [a] The menu to stop an active run: Enter has no effect.
@@ -141,14 +141,14 @@ class StopChoice(Enum):
     LEAVE_ALONE = "leave alone"  # one node
 
 
-_LOOK_S = 0.5
+_POLL_S = 0.5
 
-ALONE_S = 0.4
+KEY_ISOLATION_S = 0.4
 """A key of this menu must be isolated by this time before and after it, and after the first paint of the menu: text
 typed for another window is faster."""
-_NOT_ALONE = "nothing was done: other keys were pressed with this one, or the menu was not shown yet; press it again"
+_KEY_NOT_ISOLATED = "nothing was done: other keys were pressed with this one, or the menu was not shown yet; press it again"
 
-_GOES_ON = "The run continues. What next?"
+_RUNNING_TITLE = "The run continues. What next?"
 _TITLES = {
     ScreenStage.PAUSED: "Paused: what next?",
     ScreenStage.PAUSING: "It is about to pause. What next?",
@@ -183,30 +183,30 @@ class StopScreen(ModalScreen[StopChoice | None]):
     def on_mount(self) -> None:
         self.query_one(Prose).focus()
         self._show()
-        self.call_after_refresh(self._is_shown)
-        self.set_interval(_LOOK_S, self._show)
+        self.call_after_refresh(self._record_shown)
+        self.set_interval(_POLL_S, self._show)
 
     def _show(self) -> None:
-        look = look_of(self)
-        title = f"Leave {self._node} alone?" if self._node else _TITLES.get(self._state.stage, _GOES_ON)
-        self.query_one("#dialog").border_title = shown("It is over." if self._state.over else title, look)
-        self.query_one(Prose).show(about_node(self._state, self._node) if self._node else lines(self._state))
+        appearance = appearance_of(self)
+        title = f"Leave {self._node} alone?" if self._node else _TITLES.get(self._state.stage, _RUNNING_TITLE)
+        self.query_one("#dialog").border_title = printable("It is over." if self._state.is_over else title, appearance)
+        self.query_one(Prose).show(leave_node_lines(self._state, self._node) if self._node else stop_lines(self._state))
 
     def action_choose(self, name: str) -> None:
         choice = StopChoice[name]
-        if (choice is StopChoice.LEAVE_ALONE) is not bool(self._node) and not self._state.over:
+        if (choice is StopChoice.LEAVE_ALONE) is not bool(self._node) and not self._state.is_over:
             return  # a key of the other menu
         if choice is StopChoice.FINISH_WAVE and not _has_waves(self._state):
             return
-        if choice is StopChoice.PAUSE or self._state.over:
-            self.dismiss(None if self._state.over else choice)
+        if choice is StopChoice.PAUSE or self._state.is_over:
+            self.dismiss(None if self._state.is_over else choice)
         else:
-            self._choose_alone(choice)
+            self._choose_isolated(choice)
 
-    def _is_shown(self) -> None:
+    def _record_shown(self) -> None:
         self._shown_s = get_time()
 
-    def _choose_alone(self, choice: StopChoice) -> None:
+    def _choose_isolated(self, choice: StopChoice) -> None:
         app = cast("FramedApp", self.app)
         pressed = app.last_key
 
@@ -214,36 +214,36 @@ class StopScreen(ModalScreen[StopChoice | None]):
             if app.last_key != pressed:
                 self._refuse()
             elif self.is_current:
-                self.dismiss(None if self._state.over else choice)
+                self.dismiss(None if self._state.is_over else choice)
 
-        if min(pressed.after_s, pressed.at_s - self._shown_s) < ALONE_S:
+        if min(pressed.after_s, pressed.at_s - self._shown_s) < KEY_ISOLATION_S:
             self._refuse()
         else:
-            self.set_timer(ALONE_S, choose)
+            self.set_timer(KEY_ISOLATION_S, choose)
 
     def _refuse(self) -> None:
-        self.notify(_NOT_ALONE, timeout=6)
+        self.notify(_KEY_NOT_ISOLATED, timeout=6)
 
 
-def lines(state: RunState) -> list[Line]:
+def stop_lines(state: RunState) -> list[Line]:
     """What is unfinished now, and the effect of each key."""
-    if state.over:
+    if state.is_over:
         return ["The run is over meanwhile.", "", "esc closes this."]
-    half = events.stop_in_full(state.standing) if state.standing is not None else "Nothing was done yet."
-    begun = sum(node.state is not NodeState.QUEUED for node in state.chronicle.nodes.values())
-    begun += len(state.standing.cordoned_only) if state.standing is not None else 0
-    pause = "go on" if state.is_paused else "pause: nothing more is asked for until space"
-    held: list[Line] = (
-        [(sentences(f"Held: {sheets.held(state)}"), Tone.WARN)] if state.stage is ScreenStage.HELD else []
+    stop_effect = events.unfinished_with_names(state.progress) if state.progress is not None else "Nothing was done yet."
+    cordoned_count = sum(node.state is not NodeState.QUEUED for node in state.history.nodes.values())
+    cordoned_count += len(state.progress.cordoned_only) if state.progress is not None else 0
+    pause_text = "go on" if state.is_paused else "pause: nothing more is asked for until space"
+    hold_lines: list[Line] = (
+        [(join_sentences(f"Held: {sheets.hold_reason(state)}"), Tone.WARN)] if state.stage is ScreenStage.HELD else []
     )
     return [
-        *held,
-        half,
+        *hold_lines,
+        stop_effect,
         "",
-        f"space   {pause}",
+        f"space   {pause_text}",
         *(["w       finish the wave that is under way, then stop"] if _has_waves(state) else []),
         "s       stop: ask for nothing more, wait until what leaves has gone; nodes stay cordoned",
-        f"R       stop, and give back {counted(begun, 'node')} that this run has cordoned (you type for it)",
+        f"R       stop, and give back {pluralize(cordoned_count, 'node')} that this run has cordoned (you type for it)",
         ("X       leave at once: requests in flight complete unobserved", Tone.WARN),
         "",
         "A run that was stopped can be resumed later, from any machine: drain resume.",
@@ -251,14 +251,14 @@ def lines(state: RunState) -> list[Line]:
     ]
 
 
-def about_node(state: RunState, node: str) -> list[Line]:
+def leave_node_lines(state: RunState, node: str) -> list[Line]:
     """The effect for one node."""
-    if state.over:
+    if state.is_over:
         return ["The run is over meanwhile.", "", "esc closes this."]
-    course = state.chronicle.nodes[node]
-    left = len(course.pods) - course.gone
+    node_course = state.history.nodes[node]
+    remaining_count = len(node_course.pods) - node_course.gone
     return [
-        f"{counted(left, 'pod')} of it {'is' if left == 1 else 'are'} left.",
+        f"{pluralize(remaining_count, 'pod')} of it {'is' if remaining_count == 1 else 'are'} left.",
         "",
         "y       leave it alone: nothing more is asked for on it, it stays cordoned, and the others go on",
         "",
@@ -268,54 +268,54 @@ def about_node(state: RunState, node: str) -> list[Line]:
 
 
 def _has_waves(state: RunState) -> bool:
-    return len({node.wave for node in state.chronicle.nodes.values()}) > 1
+    return len({node.wave for node in state.history.nodes.values()}) > 1
 
 
 # The result of a run in a few lines: compared with its plan, what is not evicted, and next steps.
 
 
-def summary(state: RunState) -> list[Line]:
+def summary_lines(state: RunState) -> list[Line]:
     outcome = state.outcome
     if outcome is None:
-        return _so_far(state)
-    sign, tone = outcome.sign
-    lines: list[Line] = [(f"{sign} {outcome.said}", tone), *outcome.more]
-    nodes = state.chronicle.nodes.values()
+        return _progress_lines(state)
+    symbol, tone = outcome.symbol
+    lines: list[Line] = [(f"{symbol} {outcome.summary}", tone), *outcome.details]
+    nodes = state.history.nodes.values()
     drained = [node.node for node in nodes if node.state in (NodeState.DONE, NodeState.EMPTY)]
-    if drained and outcome.view is not None:
-        lines += ["", f"{counted(len(drained), 'node')} cordoned and empty; eksdoc does not delete nodes"]
-    kept = sum(node.state in (NodeState.CORDONED, NodeState.EVICTING, NodeState.ALONE) for node in nodes)
-    if kept and outcome.view is not None:
-        lines += ["", f"{counted(kept, 'node')} cordoned and not empty: {'it stays' if kept == 1 else 'they stay'} so"]
-    if outcome.view is not None:
-        record = outcome.view.record
-        lines += [line for text in (placed(record), skipped_targets(record)) if text for line in ("", text)]
-        for step in outcome.view.steps:
+    if drained and outcome.report is not None:
+        lines += ["", f"{pluralize(len(drained), 'node')} cordoned and empty; eksdoc does not delete nodes"]
+    cordoned_count = sum(node.state in (NodeState.CORDONED, NodeState.EVICTING, NodeState.LEFT_ALONE) for node in nodes)
+    if cordoned_count and outcome.report is not None:
+        lines += ["", f"{pluralize(cordoned_count, 'node')} cordoned and not empty: {'it stays' if cordoned_count == 1 else 'they stay'} so"]
+    if outcome.report is not None:
+        record = outcome.report.drain
+        lines += [line for text in (placements_text(record), skipped_targets_text(record)) if text for line in ("", text)]
+        for step in outcome.report.next_steps:
             lines += ["", f"{step.text}:", (f"    {step.command}", Tone.GOOD)]
     return lines
 
 
-def in_markdown(state: RunState, cluster: str, command: str) -> str:
+def markdown_summary(state: RunState, cluster: str, command: str) -> str:
     """For a run that ended without a report: its message and the state of its nodes. `command` prints more."""
     assert state.outcome is not None, "it is over"
-    lines = [f"# Run {state.live.run} on {cluster}", "", f"{state.outcome.sign[0]} {state.outcome.said}", ""]
-    lines += [f"- {line}" for line in (*state.outcome.more, state.pods_gone)]
-    for node in state.chronicle.nodes.values():
-        lines.append(f"- {node.node}: {node.state.value}{f': {node.why}' if node.why else ''}")
+    lines = [f"# Run {state.live.run} on {cluster}", "", f"{state.outcome.symbol[0]} {state.outcome.summary}", ""]
+    lines += [f"- {line}" for line in (*state.outcome.details, state.pods_gone_text)]
+    for node in state.history.nodes.values():
+        lines.append(f"- {node.node}: {node.state.value}{f': {node.reason}' if node.reason else ''}")
     return "\n".join([*lines, "", "```sh", command, "```", ""])
 
 
-def _so_far(state: RunState) -> list[Line]:
-    if not state.drains:
+def _progress_lines(state: RunState) -> list[Line]:
+    if not state.is_drain:
         return ["Each node becomes what it was before the run; pods do not move back."]
-    chronicle = state.chronicle
-    ended = sum(node.ended_s is not None for node in chronicle.nodes.values())
+    history = state.history
+    ended_count = sum(node.ended_s is not None for node in history.nodes.values())
     lines: list[Line] = [
-        f"{ended} of {counted(len(chronicle.nodes), 'node')} ended, {state.pods_gone}, "
-        f"{counted(chronicle.refusals, 'refusal')}"
+        f"{ended_count} of {pluralize(len(history.nodes), 'node')} ended, {state.pods_gone_text}, "
+        f"{pluralize(history.refusals, 'refusal')}"
     ]
-    if state.standing is not None:
-        lines.append(events.stop_in_full(state.standing))
+    if state.progress is not None:
+        lines.append(events.unfinished_with_names(state.progress))
     return lines
 
 
@@ -330,9 +330,9 @@ class RunPage(Vertical):
         """The table that has the focus when the page is opened."""
         return self.query(LineTable).first()
 
-    def said(self, text: str) -> str:
+    def frame_text(self, text: str) -> str:
         """`text` for the frame of a part: without markup."""
-        return sheets.plain(text, look_of(self))
+        return sheets.markup_text(text, appearance_of(self))
 
 
 class LivePage(RunPage):
@@ -354,38 +354,38 @@ class LivePage(RunPage):
             ("run-budgets", "PDBs in use now"),
             ("run-tail", "[6] Log"),
         ):
-            for each in self.query(f"#{name}"):  # none while it is being closed
-                assert isinstance(each, FramedLineView), name
-                each.entitle(self.said(title))
+            for framed_view in self.query(f"#{name}"):  # none while it is being closed
+                assert isinstance(framed_view, FramedLineView), name
+                framed_view.set_title(self.frame_text(title))
 
     def show(self, state: RunState) -> None:
-        self.set_class(state.over, "-over")
-        self.set_class(not state.drains, "-giving-back")
-        if not state.drains:
-            self.table.show(sheets.GIVING_BACK)
-            told = self.query_one("#run-why", Prose)
-            told.entitle(self.said("Summary" if state.over else "what is given back"))
-            told.show(summary(state))
+        self.set_class(state.is_over, "-over")
+        self.set_class(not state.is_drain, "-giving-back")
+        if not state.is_drain:
+            self.table.show(sheets.ROLLBACK_SHEET)
+            summary_view = self.query_one("#run-why", Prose)
+            summary_view.set_title(self.frame_text("Summary" if state.is_over else "what is given back"))
+            summary_view.show(summary_lines(state))
             return
-        self.table.show(sheets.nodes(state))
-        self.beside(state)
-        budgets = self.query_one("#run-budgets", LineTable)
-        budgets.show(sheets.budgets(state))
-        if not budgets.has_focus:
-            budgets.to_start()
-        tail = self.query_one("#run-tail", LineTable)
+        self.table.show(sheets.nodes_sheet(state))
+        self.show_cursor_details(state)
+        budgets_table = self.query_one("#run-budgets", LineTable)
+        budgets_table.show(sheets.budgets_sheet(state))
+        if not budgets_table.has_focus:
+            budgets_table.to_start()
+        log_table = self.query_one("#run-tail", LineTable)
         # Only the visible number of entries: the table never scrolls, and only differences between moving lines are
         # drawn.
-        tail.show(sheets.log(state.chronicle.moments, state.live.began_at, last=tail.room))
-        if not tail.has_focus:
-            tail.to_end()
+        log_table.show(sheets.log_sheet(state.history.events, state.live.started_at, max_entries=log_table.visible_rows))
+        if not log_table.has_focus:
+            log_table.to_end()
 
-    def opens_node(self) -> None:
+    def open_node(self) -> None:
         """Show the pods of the node; on a narrow terminal, in place of the nodes."""
         self.add_class("-beside")
         self.query_one("#run-pods", LineTable).focus()
 
-    def closes_node(self) -> bool:
+    def close_node(self) -> bool:
         """Returns whether a node was open."""
         if not self.has_class("-beside"):
             return False
@@ -393,40 +393,40 @@ class LivePage(RunPage):
         self.table.focus()
         return True
 
-    def beside(self, state: RunState) -> None:
+    def show_cursor_details(self, state: RunState) -> None:
         """Update the details of the row under the cursor."""
         node = self.table.key
-        pods = self.query_one("#run-pods", LineTable)
-        pods.entitle(self.said(node or "Pods"))
-        pods.show(sheets.pods(state, node))
-        pods.subtitle(self.said(INSPECTS if pods.key and can_inspect(self.app) else ""))
-        if not pods.has_focus:
-            pods.to_start()  # pods that need attention come first, and change
-        why = self.query_one("#run-why", Prose)
-        why.entitle(self.said("Summary" if state.over else "why it waits"))
-        why.show(summary(state) if state.over else sheets.why(state, node, pods.key))
+        pods_table = self.query_one("#run-pods", LineTable)
+        pods_table.set_title(self.frame_text(node or "Pods"))
+        pods_table.show(sheets.pods_sheet(state, node))
+        pods_table.set_subtitle(self.frame_text(INSPECT_KEYS if pods_table.key and can_inspect(self.app) else ""))
+        if not pods_table.has_focus:
+            pods_table.to_start()  # pods that need attention come first, and change
+        wait_view = self.query_one("#run-why", Prose)
+        wait_view.set_title(self.frame_text("Summary" if state.is_over else "why it waits"))
+        wait_view.show(summary_lines(state) if state.is_over else sheets.wait_lines(state, node, pods_table.key))
 
 
 class LogPage(RunPage):
     """Mutable: the filter of the log, and whether it follows new entries."""
 
-    follows = True
-    only_wrong = False
-    wanted = ""
+    is_following = True
+    only_failures = False
+    search_text = ""
 
     def compose(self) -> ComposeResult:
         yield LineTable(id="run-log", classes="framed")
         yield Prose(id="run-summary")
 
     def on_mount(self) -> None:
-        self.query_one("#run-summary", FramedLineView).entitle(self.said("Summary"))
+        self.query_one("#run-summary", FramedLineView).set_title(self.frame_text("Summary"))
 
     def show(self, state: RunState) -> None:
         table = self.table
-        table.entitle(self.said("[6] Log"))
-        shows = [*(["only what went wrong"] if self.only_wrong else []), *([f"/{self.wanted}"] if self.wanted else [])]
-        table.subtitle(self.said(", ".join([*shows, "following" if self.follows else "f follows"])))
-        table.show(sheets.log(state.chronicle.moments, state.live.began_at, self.only_wrong, self.wanted))
-        if self.follows:
+        table.set_title(self.frame_text("[6] Log"))
+        filter_texts = [*(["only what went wrong"] if self.only_failures else []), *([f"/{self.search_text}"] if self.search_text else [])]
+        table.set_subtitle(self.frame_text(", ".join([*filter_texts, "following" if self.is_following else "f follows"])))
+        table.show(sheets.log_sheet(state.history.events, state.live.started_at, self.only_failures, self.search_text))
+        if self.is_following:
             table.to_end()
-        self.query_one("#run-summary", Prose).show(summary(state))
+        self.query_one("#run-summary", Prose).show(summary_lines(state))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.drain.command.screen_ports import ActiveRun, RunKind, RunSummaryView, RunUpdate
 from kubectl_eksdoc.drain.run.history import RunHistory
-from kubectl_eksdoc.drain.run.loop import RunWish
-from kubectl_eksdoc.drain.run.progress import PodWaits, RunProgress
-from kubectl_eksdoc.drain.run.replay import WRITTEN_S, ReplaySource, RunReplay
-from kubectl_eksdoc.report.text import counted
+from kubectl_eksdoc.drain.run.loop import RunRequest
+from kubectl_eksdoc.drain.run.progress import WaitingPod, RunProgress
+from kubectl_eksdoc.drain.run.replay import RECORD_INTERVAL_S, ReplaySource, RunReplay
+from kubectl_eksdoc.report.text import pluralize
 
 if TYPE_CHECKING:
     pass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # The screens only observe a run; it belongs to the process.
 
 
-SILENT_S = 5.0
+SILENT_AFTER_S = 5.0
 
 
 class ScreenStage(Enum):
@@ -45,80 +45,80 @@ class RunState:
     def __init__(self, live: ActiveRun, clock: Callable[[], float] = monotonic) -> None:
         self.live = live
         self._clock = clock
-        self.chronicle = RunHistory(live.aims)
-        self.standing: RunProgress | None = None
+        self.history = RunHistory(live.planned_nodes)
+        self.progress: RunProgress | None = None
         self.outcome: RunSummaryView | None = None
-        self.wished = RunWish.GO_ON
-        self._stood: list[RunProgress] = []  # about as often as it is recorded, for the report
-        self._heard_s = clock()
+        self.request = RunRequest.RESUME
+        self._progress_samples: list[RunProgress] = []  # about as often as it is recorded, for the report
+        self._last_update_s = clock()
 
-    def take(self, update: RunUpdate) -> bool:
+    def apply(self, update: RunUpdate) -> bool:
         """Apply an update; returns whether anything is new."""
-        new = bool(update.moments) or update.anew
-        new = new or update.standing is not self.standing or update.outcome is not self.outcome
-        was = self.standing
-        if new:
-            self._heard_s = self._clock()
-        if update.anew:
-            self.chronicle = RunHistory(self.live.aims)
-        self.chronicle.take(update.moments)
-        again = was is not None and was.paused and update.standing is not None and not update.standing.paused
-        if again and self.wished is RunWish.PAUSE:
-            self.wished = RunWish.GO_ON  # another client has resumed it
-        self.standing, self.outcome = update.standing, update.outcome
-        stands = update.standing
-        if stands is not None and (not self._stood or stands.at_s - self._stood[-1].at_s >= WRITTEN_S):
-            self._stood.append(stands)
-        return new
+        is_new = bool(update.events) or update.restarted
+        is_new = is_new or update.progress is not self.progress or update.outcome is not self.outcome
+        old_progress = self.progress
+        if is_new:
+            self._last_update_s = self._clock()
+        if update.restarted:
+            self.history = RunHistory(self.live.planned_nodes)
+        self.history.add(update.events)
+        has_resumed = old_progress is not None and old_progress.paused and update.progress is not None and not update.progress.paused
+        if has_resumed and self.request is RunRequest.PAUSE:
+            self.request = RunRequest.RESUME  # another client has resumed it
+        self.progress, self.outcome = update.progress, update.outcome
+        new_progress = update.progress
+        if new_progress is not None and (not self._progress_samples or new_progress.at_s - self._progress_samples[-1].at_s >= RECORD_INTERVAL_S):
+            self._progress_samples.append(new_progress)
+        return is_new
 
     @property
     def recording(self) -> RunReplay:
         """The finished run as a recording."""
         assert self.outcome is not None, "it is over"
-        view = self.outcome.view
+        view = self.outcome.report
         return RunReplay(
             self.live.run,
             ReplaySource.EVENTS,
-            self.live.began_at,
-            max([self.at_s, *(each.at_s for each in self.chronicle.moments[-1:])]),
-            tuple(self.live.aims),
-            tuple(self.chronicle.moments),
-            by=f"{view.who}@{view.host}" if view is not None else "",
-            ended=self.outcome.said,
-            whole=not self.outcome.bad,
-            said=self.outcome.more,
-            standings=tuple(self._stood),
+            self.live.started_at,
+            max([self.at_s, *(each.at_s for each in self.history.events[-1:])]),
+            tuple(self.live.planned_nodes),
+            tuple(self.history.events),
+            started_by=f"{view.who}@{view.host}" if view is not None else "",
+            outcome=self.outcome.summary,
+            is_complete=not self.outcome.has_failed,
+            details_text=self.outcome.details,
+            progress_records=tuple(self._progress_samples),
         )
 
-    def may_wish(self, wish: RunWish) -> bool:
+    def may_request(self, request: RunRequest) -> bool:
         """Whether a request is allowed: a run that is stopping cannot be held or resumed; it can only be left."""
-        return wish is RunWish.LEAVE or self.wished not in (RunWish.STOP, RunWish.LEAVE)
+        return request is RunRequest.LEAVE or self.request not in (RunRequest.STOP, RunRequest.LEAVE)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self.outcome is not None
 
     @property
-    def drains(self) -> bool:
-        return self.live.kind is not RunKind.GIVE_BACK
+    def is_drain(self) -> bool:
+        return self.live.kind is not RunKind.ROLLBACK
 
     @property
     def stage(self) -> ScreenStage:
         if self.outcome is not None:
-            if not self.outcome.bad:
+            if not self.outcome.has_failed:
                 return ScreenStage.DONE
-            return ScreenStage.STOPPED if self.chronicle.stopped or self.outcome.view is None else ScreenStage.FAILED
-        if self.wished in (RunWish.STOP, RunWish.LEAVE) or self.chronicle.stopped:
+            return ScreenStage.STOPPED if self.history.stop_reason or self.outcome.report is None else ScreenStage.FAILED
+        if self.request in (RunRequest.STOP, RunRequest.LEAVE) or self.history.stop_reason:
             return ScreenStage.STOPPING
-        if self.standing is not None and self.standing.paused:
+        if self.progress is not None and self.progress.paused:
             return ScreenStage.PAUSED
-        if self.wished is RunWish.PAUSE:
+        if self.request is RunRequest.PAUSE:
             return ScreenStage.PAUSING
-        if self.chronicle.held:
+        if self.history.hold_reason:
             return ScreenStage.HELD
-        if self.wished is RunWish.FINISH_WAVE:
+        if self.request is RunRequest.FINISH_WAVE:
             return ScreenStage.FINISHING
-        return ScreenStage.RUNNING if self.standing is not None else ScreenStage.BEGINNING
+        return ScreenStage.RUNNING if self.progress is not None else ScreenStage.BEGINNING
 
     @property
     def is_paused(self) -> bool:
@@ -128,29 +128,29 @@ class RunState:
     @property
     def silent_s(self) -> float:
         """Seconds since the last update of a run, which reports its progress every second."""
-        return 0.0 if self.over or self.standing is None else self._clock() - self._heard_s
+        return 0.0 if self.is_over or self.progress is None else self._clock() - self._last_update_s
 
     @property
     def is_silent(self) -> bool:
         """Whether the server may not respond: the displayed state may be outdated."""
-        return self.silent_s >= SILENT_S
+        return self.silent_s >= SILENT_AFTER_S
 
     @property
     def at_s(self) -> float:
         """Seconds since the start, as far as is known."""
-        view = self.outcome.view if self.outcome is not None else None
+        view = self.outcome.report if self.outcome is not None else None
         if view is not None:
-            return view.record.ended_s
-        return self.standing.at_s if self.standing is not None else 0.0
+            return view.drain.ended_s
+        return self.progress.at_s if self.progress is not None else 0.0
 
     @property
-    def lasted_s(self) -> float:
+    def duration_s(self) -> float:
         """Duration so far; of a finished run until its last node was done, as in its result and estimate."""
-        view = self.outcome.view if self.outcome is not None else None
-        return self.at_s if view is None else view.record.record.drain_s
+        view = self.outcome.report if self.outcome is not None else None
+        return self.at_s if view is None else view.drain.drain_result.drain_s
 
     @property
-    def unknown(self) -> str:
+    def unknown_text(self) -> str:
         """What is not known of the run, in sentences: "" for a run of this process, more for a recorded one."""
         return ""
 
@@ -160,22 +160,22 @@ class RunState:
         return True
 
     @property
-    def knows_leaving(self) -> bool:
+    def knows_terminating(self) -> bool:
         """Whether a pod with an accepted eviction that is not known to be gone is known to exist."""
         return True
 
     @property
-    def pods_gone(self) -> str:
+    def pods_gone_text(self) -> str:
         """``51 of 116 pods gone``; for a plan without evictions, a text."""
-        pods = self.chronicle.pods
-        return f"{self.chronicle.gone} of {counted(pods, 'pod')} gone" if pods else "no pod to evict"
+        pods = self.history.pods
+        return f"{self.history.gone} of {pluralize(pods, 'pod')} gone" if pods else "no pod to evict"
 
-    def details(self, at: int) -> Sequence[tuple[str, str]]:
+    def details(self, index: int) -> Sequence[tuple[str, str]]:
         """Further details of the event at this index, by name."""
         return ()
 
-    def waits_of(self, node: str) -> tuple[PodWaits, ...]:
+    def waits_on_node(self, node: str) -> tuple[WaitingPod, ...]:
         """What the pods of a node wait for; empty once the run is over."""
-        if self.standing is None or self.over:
+        if self.progress is None or self.is_over:
             return ()
-        return tuple(each for each in self.standing.waits if each.node == node)
+        return tuple(each for each in self.progress.waiting_pods if each.node == node)

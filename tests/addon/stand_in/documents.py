@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults
+from kubectl_eksdoc.kubernetes.api.defaults import prepare_for_create, prepare_for_update, with_defaults
 from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.document_diff import NONE, FieldSet
-from kubectl_eksdoc.kubernetes.managed_fields import settled, updated
-from kubectl_eksdoc.kubernetes.server_side_apply import ApplyRefused, Conflicts, apply
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.kubernetes.document_diff import NO_FIELDS, FieldSet
+from kubectl_eksdoc.kubernetes.managed_fields import keep_times_if_unchanged, with_update
+from kubectl_eksdoc.kubernetes.server_side_apply import ApplyRefused, ApplyConflictSet, apply
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 
 Key = tuple[str, str]
 """Kind and name: all of the add-on is in one namespace."""
@@ -67,8 +67,8 @@ class Documents:
         key, schema = _key(config), schema_of(config["apiVersion"], config["kind"])
         live = self._held.get(key)
         result = apply(live, config, manager, force, self._now(), schema, reset=_reset(config["kind"]))
-        if isinstance(result, Conflicts):
-            return tuple(sorted(conflict.field for conflict in result.found))
+        if isinstance(result, ApplyConflictSet):
+            return tuple(sorted(conflict.field for conflict in result.conflicts))
         if isinstance(result, ApplyRefused):
             raise AssertionError(result.message)
         if not dry_run:
@@ -86,11 +86,11 @@ class Documents:
 
     def _write(self, live: Doc, new: Doc, manager: str) -> None:
         schema = schema_of(live["apiVersion"], live["kind"])
-        made = updated(live, with_defaults(_printed(new)), manager, self._now(), schema, reset=_reset(live["kind"]))
+        made = with_update(live, with_defaults(_printed(new)), manager, self._now(), schema, reset=_reset(live["kind"]))
         self._store(_key(live), live, made)
 
     def _store(self, key: Key, live: Doc | None, doc: Doc) -> None:
-        self._held[key] = begun(doc) if live is None else settled(live, carried(live, doc))
+        self._held[key] = prepare_for_create(doc) if live is None else keep_times_if_unchanged(live, prepare_for_update(live, doc))
 
     def _now(self) -> str:
         self._writes += 1
@@ -98,7 +98,7 @@ class Documents:
 
 
 def _key(doc: Doc) -> Key:
-    return doc["kind"], str(at(doc, "metadata", "name"))
+    return doc["kind"], str(nested_field(doc, "metadata", "name"))
 
 
 def _printed(doc: Doc) -> Doc:
@@ -116,4 +116,4 @@ def _without_empty(value: Any) -> Any:
 
 def _reset(kind: str) -> FieldSet:
     """What the strategies of kinds with a status ignore in a write to the object itself."""
-    return _STATUS if kind == "DaemonSet" else NONE
+    return _STATUS if kind == "DaemonSet" else NO_FIELDS

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.document_diff import FieldSet, Tree, fields_of, tree_of, united
-from kubectl_eksdoc.kubernetes.field_paths import shown
-from kubectl_eksdoc.kubernetes.server_side_apply import removed, without_new_nulls
+from kubectl_eksdoc.kubernetes.document_diff import FieldSet, Tree, fields_of, path_tree, union
+from kubectl_eksdoc.kubernetes.field_paths import format_step
+from kubectl_eksdoc.kubernetes.server_side_apply import remove_fields, without_new_nulls
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon.stand_in.documents import Objects
 from tests.addon.stand_in.rendering import Site, rendered
@@ -154,11 +154,11 @@ def _lines(config: Doc, fields: Iterable[str]) -> list[str]:
 def _without(config: Doc, fields: Iterable[str]) -> Doc:
     """`config` without fields in a message's words: they are looked up among its own, as words alone are ambiguous."""
     place = schema_of(config["apiVersion"], config["kind"]).root
-    paths = {"".join(map(shown, path)): path for path in fields_of(config, place)}
+    paths = {"".join(map(format_step, path)): path for path in fields_of(config, place)}
     gone: Tree = {}
     for field in fields:
-        gone = united(gone, tree_of(paths[field]))
-    return dict(without_new_nulls(removed(config, FieldSet(gone), place), {}))
+        gone = union(gone, path_tree(paths[field]))
+    return dict(without_new_nulls(remove_fields(config, FieldSet(gone), place), {}))
 
 
 def _document(values: str) -> Doc:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.model.api_objects import Doc, with_value, without
+from kubectl_eksdoc.model.api_objects import Doc, with_value, without_path
 from tests import raw_facts
 from tests.addon.stand_in import charts, hands
 from tests.addon.stand_in.documents import Documents, Objects
@@ -50,7 +50,7 @@ def comparable(doc: Doc | None) -> Doc:
     kept = {key: meta.get(key) for key in ("name", "namespace", "labels", "annotations")}
     timeless = ({k: v for k, v in entry.items() if k != "time"} for entry in meta["managedFields"])
     entries = sorted(timeless, key=lambda entry: str((entry["manager"], entry["operation"])))
-    return {**without(doc, ("status",)), "metadata": {**kept, "managedFields": entries}}
+    return {**without_path(doc, ("status",)), "metadata": {**kept, "managedFields": entries}}
 
 
 def test_a_server_and_plain_documents_end_alike(served: Served) -> None:

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.after import look_back
-from kubectl_eksdoc.addon_diff.after_facts import PastFacts, State, UpdateReview
+from kubectl_eksdoc.addon_diff.after import review_past_update
+from kubectl_eksdoc.addon_diff.after_facts import PastFacts, FieldState, UpdateReview
 from kubectl_eksdoc.addon_diff.fields import Usage
-from kubectl_eksdoc.addon_diff.outcome import asked_for
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, OfVersion
+from kubectl_eksdoc.addon_diff.outcome import find_requested_update
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonVersionFacts
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, Issue, UpdateHistory
+from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, HealthIssue, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.nodes import Branch, Pod
+from kubectl_eksdoc.model.nodes import BranchInterface, Pod
 from tests.addon_diff.aftermath.revised import at, daemon_set, lived, template, written
 from tests.addon_diff.incident import AWS_NODE
 
@@ -60,13 +60,13 @@ def looked(
     usage: Usage = Usage((), 3),
     **more: Any,
 ) -> UpdateReview:
-    chart = OfVersion(NEW, chart_defaults("vpc-cni", NEW), Unknown("not published"))
+    chart = AddonVersionFacts(NEW, chart_defaults("vpc-cni", NEW), Unknown("not published"))
     addon = Addon("vpc-cni", NEW, "ACTIVE", changed=BEGUN)
     now = AddonFacts(CLUSTER, addon, chart, chart, {}, objects, more.pop("unread", ()), usage, True, (NEW,))
     updates = (update,) if isinstance(update, EksAddonUpdate) else ()
     kept = {"DaemonSet": tuple(lived(STORY))}
     facts = replace(PastFacts(now, update, UpdateHistory(updates), kept), **more)
-    return look_back(facts, lambda version: chart_defaults("vpc-cni", version), lambda values: ())
+    return review_past_update(facts, lambda version: chart_defaults("vpc-cni", version), lambda values: ())
 
 
 def of(found: UpdateReview, code: str) -> list[Finding]:
@@ -74,15 +74,15 @@ def of(found: UpdateReview, code: str) -> list[Finding]:
 
 
 def branched(name: str, address: str, interface: str, age: float = 60) -> Pod:
-    branch = Branch(address, interface)
+    branch = BranchInterface(address, interface)
     return Pod("shop", name, name, {}, "n", "Running", True, created_at=BEGUN + timedelta(seconds=age), branch=branch)
 
 
 def test_pods_that_started_in_the_window_keep_what_they_got() -> None:
     usage = Usage((branched("astray", "10.0.0.1", "10.1.0.1"), branched("well", "10.1.0.2", "10.1.0.2")), 3)
     found = looked(usage=usage)
-    (lost,) = found.lost
-    assert lost.field.variable == "ENABLE_POD_ENI" and lost.state is State.GONE and lost.owners == ("eks",)
+    (lost,) = found.lost_fields
+    assert lost.field.variable == "ENABLE_POD_ENI" and lost.state is FieldState.GONE and lost.owners == ("eks",)
     (said,) = of(found, "addon-pods-to-recreate")
     assert said.status is Status.FAIL and "shop/astray" in said.message and "shop/well" not in said.message
     (critical,) = of(found, "addon-field-lost")
@@ -112,7 +112,7 @@ def test_without_an_update_there_is_nothing_to_look_back_on(update: Any, status:
     found = looked(update=update)
     (said,) = found.findings
     assert (said.code.name, said.status, said.missing) == ("addon-update-untold", status, missing)
-    assert not found.templated and found.keeping is None
+    assert not found.workloads and found.next_update is None
 
 
 def test_an_update_that_goes_on_or_may_not_be_the_latest() -> None:
@@ -126,15 +126,15 @@ def test_an_update_that_goes_on_or_may_not_be_the_latest() -> None:
 
 
 def test_a_failed_update_is_looked_at_all_the_same() -> None:
-    failed = replace(DONE, status="Failed", errors=(Issue("ConfigurationConflict", "no"),))
-    assert looked(update=failed).lost
+    failed = replace(DONE, status="Failed", errors=(HealthIssue("ConfigurationConflict", "no"),))
+    assert looked(update=failed).lost_fields
 
 
 def test_revisions_that_may_not_be_listed_name_the_right() -> None:
     missing = "list controllerrevisions.apps"
     found = looked(kept={"DaemonSet": Unknown("RBAC does not allow it", missing)})
     (said,) = of(found, "addon-change-untold")
-    assert (said.status, said.missing) == (Status.UNKNOWN, missing) and not found.lost
+    assert (said.status, said.missing) == (Status.UNKNOWN, missing) and not found.lost_fields
 
 
 def test_an_object_that_may_not_be_read_is_named() -> None:
@@ -162,14 +162,14 @@ def test_what_is_set_again_is_told_and_that_the_next_update_takes_it() -> None:
     found = looked((again,), kept={"DaemonSet": tuple(lived(story))})
     (said,) = of(found, "addon-loss-repeats")
     assert said.status is Status.FAIL and "it is back, by kubectl-set" in said.message
-    assert all(each.patch is None for each in found.templated)
+    assert all(each.patch is None for each in found.workloads)
 
 
 def test_pods_that_wait_for_somebody() -> None:
     doc = live()
     doc = {**doc, "spec": {**doc["spec"], "updateStrategy": {"type": "OnDelete"}}}
-    (each,) = looked((doc,)).templated
-    assert each.rollout is not None and each.rollout.waits and each.rollout.pods == 3
+    (each,) = looked((doc,)).workloads
+    assert each.rollout is not None and each.rollout.is_on_delete and each.rollout.pods == 3
 
 
 AT = datetime(2026, 11, 22, 9, tzinfo=timezone.utc)
@@ -189,11 +189,11 @@ def test_the_one_that_was_asked_for() -> None:
         an_update("u-3", mode="OVERWRITE"),
         an_update("u-4", type="VersionUpdate"),
     )
-    assert asked_for((*others, Unknown("denied"), an_update()), "v2", "NONE", AT) == an_update()
+    assert find_requested_update((*others, Unknown("denied"), an_update()), "v2", "NONE", AT) == an_update()
 
 
 @pytest.mark.parametrize(
     "listed", [(), (an_update("u-1"), an_update("u-2")), (an_update(begun=None),), (Unknown("denied"),)]
 )
 def test_several_or_none_are_unknown(listed: tuple[Any, ...]) -> None:
-    assert isinstance(asked_for(listed, "v2", "NONE", AT), Unknown)
+    assert isinstance(find_requested_update(listed, "v2", "NONE", AT), Unknown)

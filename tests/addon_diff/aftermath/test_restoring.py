@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.after import rebased, restoring
+from kubectl_eksdoc.addon_diff.after import rebase_list, build_restore_patch
 from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
-from kubectl_eksdoc.addon_diff.prediction import differing
+from kubectl_eksdoc.addon_diff.prediction import changed_paths
 from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.redaction import Digests
+from kubectl_eksdoc.kubernetes.redaction import Digester
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon_diff.aftermath.revised import daemon_set, template
 
@@ -25,30 +25,30 @@ MAIN = ("f:spec", "f:template", "f:spec", "f:containers", 'k:{"name":"aws-node"}
 def test_the_incident_is_one_entry_of_the_init_container() -> None:
     live = daemon_set(template(init={"DISABLE_TCP_EARLY_DEMUX": "false", "ENABLE_IPv6": "false"}))
     path = (*INIT, "f:env", 'k:{"name":"DISABLE_TCP_EARLY_DEMUX"}', "f:value")
-    found = restoring(live, {path: "true"}, SCHEMA)
+    found = build_restore_patch(live, {path: "true"}, SCHEMA)
     entry = {"name": "DISABLE_TCP_EARLY_DEMUX", "value": "true"}
     containers = [{"name": "aws-vpc-cni-init", "env": [entry]}]
     assert found.patch == {"spec": {"template": {"spec": {"initContainers": containers}}}}
-    assert found.fields == (path,) and not found.cannot
+    assert found.fields == (path,) and not found.not_restorable
 
 
 def test_what_is_there_already_needs_no_patch() -> None:
     live = daemon_set(template(X="1"))
-    assert restoring(live, {(*MAIN, "f:env", 'k:{"name":"X"}', "f:value"): "1"}, SCHEMA).patch is None
+    assert build_restore_patch(live, {(*MAIN, "f:env", 'k:{"name":"X"}', "f:value"): "1"}, SCHEMA).patch is None
 
 
 def test_a_digest_is_never_sent() -> None:
     env = (*MAIN, "f:env")
     path, other = ((*env, f'k:{{"name":"{name}"}}', "f:value") for name in "XY")
-    found = restoring(daemon_set(template()), {path: Digests(b"a key").of("hunter2"), other: "1"}, SCHEMA)
-    assert found.cannot == (path,)
+    found = build_restore_patch(daemon_set(template()), {path: Digester(b"a key").digest("hunter2"), other: "1"}, SCHEMA)
+    assert found.not_restorable == (path,)
     assert found.fields == (other,)
 
 
 def test_a_container_that_is_gone_does_not_come_back_in_parts() -> None:
     path = ("f:spec", "f:template", "f:spec", "f:containers", 'k:{"name":"gone"}', "f:env", 'k:{"name":"X"}', "f:value")
-    found = restoring(daemon_set(template()), {path: "1"}, SCHEMA)
-    assert found.patch is None and found.cannot == (path,)
+    found = build_restore_patch(daemon_set(template()), {path: "1"}, SCHEMA)
+    assert found.patch is None and found.not_restorable == (path,)
 
 
 def test_a_variable_has_a_value_or_takes_one_from_somewhere() -> None:
@@ -56,7 +56,7 @@ def test_a_variable_has_a_value_or_takes_one_from_somewhere() -> None:
     entry = {"name": "X", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
     live["spec"]["template"]["spec"]["containers"][0]["env"] = [entry]
     path = (*MAIN, "f:env", 'k:{"name":"X"}', "f:value")
-    found = restoring(live, {path: "1"}, SCHEMA)
+    found = build_restore_patch(live, {path: "1"}, SCHEMA)
     assert found.after["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "X", "value": "1"}]
 
 
@@ -100,25 +100,25 @@ def templates(draw: st.DrawFn) -> Doc:
 @given(before=templates(), live=templates(), data=st.data())
 def test_it_gives_back_what_is_asked_for_and_changes_nothing_else(before: Doc, live: Doc, data: st.DataObject) -> None:
     old, new = daemon_set(before), daemon_set(live, resourceVersion="7")
-    changed = sorted(path for path in differing(old, new, SCHEMA) if path[:2] == ("f:spec", "f:template"))
+    changed = sorted(path for path in changed_paths(old, new, SCHEMA) if path[:2] == ("f:spec", "f:template"))
     lost = [path for path in changed if data.draw(st.booleans())]
     wanted: dict[Any, Any] = {path: value_at(old, path, SCHEMA.root) for path in lost}
-    found = restoring(new, wanted, SCHEMA)
+    found = build_restore_patch(new, wanted, SCHEMA)
     after = new if found.patch is None else apply_strategic(new, found.patch, SCHEMA.root)
     assert after == found.after
-    assert set(found.fields) | set(found.cannot) == set(lost) and not set(found.fields) & set(found.cannot)
+    assert set(found.fields) | set(found.not_restorable) == set(lost) and not set(found.fields) & set(found.not_restorable)
     for path in found.fields:
         assert value_at(after, path, SCHEMA.root) == wanted[path], path
-    others = differing(new, after, SCHEMA) - set(found.fields)
+    others = changed_paths(new, after, SCHEMA) - set(found.fields)
     assert not others, others
-    rest = [path for path in found.cannot if "f:ports" not in path]
+    rest = [path for path in found.not_restorable if "f:ports" not in path]
     assert not rest, "all but half a port comes back"
 
 
 def test_all_of_a_variable_goes_where_it_was_not() -> None:
     live = daemon_set(template(X="1", Y="2"))
     path = (*MAIN, "f:env", 'k:{"name":"X"}', "f:value")
-    found = restoring(live, {path: MISSING}, SCHEMA)
+    found = build_restore_patch(live, {path: MISSING}, SCHEMA)
     assert found.after["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "Y", "value": "2"}]
 
 
@@ -133,7 +133,7 @@ def test_any_path_is_patched_or_not(value: Any) -> None:
         (*MAIN, "f:env", 'k:{"name":"X"}'),
         ("f:a", "f:b"),
     ):
-        restoring(live, {path: value}, SCHEMA)
+        build_restore_patch(live, {path: value}, SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -149,4 +149,4 @@ def test_any_path_is_patched_or_not(value: Any) -> None:
     ],
 )
 def test_a_list_is_merged_three_ways(base: Any, theirs: Any, ours: Any, merged: Any) -> None:
-    assert rebased(base, theirs, ours) == merged
+    assert rebase_list(base, theirs, ours) == merged

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.revisions import (
-    AT_ONCE,
+    WRITE_WINDOW,
     TemplateUpdateStep,
     UnknownRevision,
-    Untouched,
-    slots,
-    step_at,
-    template_in,
-    templates_of,
+    UnchangedTemplate,
+    template_periods,
+    template_step,
+    live_template,
+    read_revisions,
 )
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Confidence
@@ -29,10 +29,10 @@ NEW = "v1.19.5-eksbuild.1"
 
 def told(
     docs: list[Doc], now: Doc, begun: float, version: str = ""
-) -> TemplateUpdateStep | Untouched | UnknownRevision:
+) -> TemplateUpdateStep | UnchangedTemplate | UnknownRevision:
     live = daemon_set(now)
-    found = templates_of(live, docs)
-    return step_at(slots(found), at(begun), version, found.kept[-1].doc == template_in(live))
+    found = read_revisions(live, docs)
+    return template_step(template_periods(found), at(begun), version, found.templates[-1].doc == live_template(live))
 
 
 def pair(step: object) -> Any:
@@ -42,15 +42,15 @@ def pair(step: object) -> Any:
 
 def test_the_incident() -> None:
     step = told(lived([(0, A), (100, B), (5000, C)]), C, 4990, NEW)
-    assert pair(step) == (2, 3) and isinstance(step, TemplateUpdateStep) and step.sure is Confidence.HIGH
+    assert pair(step) == (2, 3) and isinstance(step, TemplateUpdateStep) and step.confidence is Confidence.HIGH
     assert pair(told(lived([(0, A), (100, B), (5000, C)]), C, 5000.9)) == (2, 3), "objects have whole seconds"
 
 
 def test_what_came_later_is_not_the_updates() -> None:
-    late = AT_ONCE.total_seconds() + 1
+    late = WRITE_WINDOW.total_seconds() + 1
     step = told(lived([(0, A), (5000 + late, B)]), B, 5000)
-    assert isinstance(step, Untouched) and step.template is not None and step.template.number == 1
-    assert isinstance(told(lived([(0, A)]), A, 5000), Untouched)
+    assert isinstance(step, UnchangedTemplate) and step.template is not None and step.template.number == 1
+    assert isinstance(told(lived([(0, A)]), A, 5000), UnchangedTemplate)
 
 
 def test_a_template_that_comes_again_hides_when_it_came() -> None:
@@ -58,7 +58,7 @@ def test_a_template_that_comes_again_hides_when_it_came() -> None:
     story = [(0.0, A), (100.0, B), (5000.0, A)]
     assert isinstance(told(lived(story, notes_times=False), A, 4990), UnknownRevision)
     noted = told(lived(story), A, 4990)
-    assert pair(noted) == (2, 3) and isinstance(noted, TemplateUpdateStep) and noted.sure is Confidence.LOW
+    assert pair(noted) == (2, 3) and isinstance(noted, TemplateUpdateStep) and noted.confidence is Confidence.LOW
 
 
 def test_what_was_deleted_or_not_yet_seen_is_not_told() -> None:
@@ -75,21 +75,21 @@ def test_what_was_deleted_or_not_yet_seen_is_not_told() -> None:
 def test_what_the_update_made_was_not_there_before() -> None:
     """Or it was, and somebody had deleted it: nothing tells."""
     step = told(lived([(5000, A)]), A, 4990)
-    assert isinstance(step, UnknownRevision) and "made by this update or after it" in step.why
+    assert isinstance(step, UnknownRevision) and "made by this update or after it" in step.reason
 
 
 def test_images_of_the_version_that_come_late_are_the_updates_all_the_same() -> None:
-    late = AT_ONCE.total_seconds() + 60
+    late = WRITE_WINDOW.total_seconds() + 60
     step = told(lived([(0, A), (100, B), (5000 + late, C)]), C, 5000, NEW)
-    assert pair(step) == (2, 3) and isinstance(step, TemplateUpdateStep) and step.sure is Confidence.MEDIUM
+    assert pair(step) == (2, 3) and isinstance(step, TemplateUpdateStep) and step.confidence is Confidence.MEDIUM
 
 
 def test_what_the_next_update_wrote_is_not_of_the_one_before() -> None:
     """The first failed over a conflict, and was asked for again with force some minutes later."""
     docs = lived([(0, A), (100, B), (5200, C)])
-    found = slots(templates_of(daemon_set(C), docs))
-    assert isinstance(step_at(found, at(5000), NEW, True, at(5190)), Untouched)
-    assert pair(step_at(found, at(5190), NEW, True)) == (2, 3)
+    found = template_periods(read_revisions(daemon_set(C), docs))
+    assert isinstance(template_step(found, at(5000), NEW, True, at(5190)), UnchangedTemplate)
+    assert pair(template_step(found, at(5190), NEW, True)) == (2, 3)
 
 
 def test_two_changes_in_one_second_are_told_apart_by_their_images_or_not_at_all() -> None:
@@ -117,14 +117,14 @@ def deployment(now: Doc) -> Doc:
 def test_replica_sets_note_their_earlier_numbers() -> None:
     docs = [replica_set(4, A, 0, "1"), replica_set(2, B, 100), replica_set(3, C, 5000)]
     live = deployment(A)
-    found = templates_of(live, docs)
-    step = step_at(slots(found), at(4990), "", found.kept[-1].doc == template_in(live))
+    found = read_revisions(live, docs)
+    step = template_step(template_periods(found), at(4990), "", found.templates[-1].doc == live_template(live))
     assert pair(step) == (2, 3)
-    assert isinstance(step_at(slots(found), at(9000), "", True), UnknownRevision), (
+    assert isinstance(template_step(template_periods(found), at(9000), "", True), UnknownRevision), (
         "when the first came again is not told"
     )
-    step = step_at(slots(found), at(9000), "v1.19.0-eksbuild.1", True)
-    assert pair(step) == (3, 4) and isinstance(step, TemplateUpdateStep) and step.sure is Confidence.MEDIUM
+    step = template_step(template_periods(found), at(9000), "v1.19.0-eksbuild.1", True)
+    assert pair(step) == (3, 4) and isinstance(step, TemplateUpdateStep) and step.confidence is Confidence.MEDIUM
 
 
 _TEMPLATES = [template("v1", {"X": value}) for value in ("a", "b", "c", "d")]
@@ -143,12 +143,12 @@ def test_it_is_never_told_wrong(story: list[tuple[int, int]], update: int, noted
         if now != changes[-1][1]:
             changes.append((seconds, now))
     before = [now for seconds, now in changes if seconds < update]
-    after = [now for seconds, now in changes if update <= seconds <= update + AT_ONCE.total_seconds()]
+    after = [now for seconds, now in changes if update <= seconds <= update + WRITE_WINDOW.total_seconds()]
     step = told(lived(times, noted), times[-1][1], update)
     if isinstance(step, TemplateUpdateStep):
-        said = [template_in(daemon_set(each)) for each in (before[-1], after[0])]
+        said = [live_template(daemon_set(each)) for each in (before[-1], after[0])]
         assert [step.before.doc, step.after.doc] == said
-    elif isinstance(step, Untouched):
+    elif isinstance(step, UnchangedTemplate):
         assert not before or not after
 
 
@@ -177,12 +177,12 @@ def test_malformed_revisions_are_none(doc: Any, kind: str) -> None:
     whole = {**made, "kind": kind, "metadata": {**(meta or {}), "ownerReferences": [owner]}}
     for each in (made, whole):
         live = daemon_set(A)
-        found = templates_of(live, [each, *lived([(0, A)])])
-        step_at(slots(found), at(10), "v1", True)
+        found = read_revisions(live, [each, *lived([(0, A)])])
+        template_step(template_periods(found), at(10), "v1", True)
 
 
 @pytest.mark.parametrize("number", [0, -1, True, "1", None, 1.5])
 def test_a_revision_without_a_number_is_none(number: object) -> None:
     (doc,) = lived([(0, A)])
-    found = templates_of(daemon_set(A), [{**doc, "revision": number}])
-    assert not found.kept and found.unreadable == ("aws-node-h0",)
+    found = read_revisions(daemon_set(A), [{**doc, "revision": number}])
+    assert not found.templates and found.unreadable == ("aws-node-h0",)

@@ -15,31 +15,31 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.after_facts import UpdateReview
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, ProposedValues
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import (
     HISTORIES,
     NEEDS,
     judge_terraform,
-    look_back_on,
-    past_of,
-    plan_addon,
-    side_of,
+    review_update,
+    read_past_update,
+    plan_addon_update,
+    read_addon,
 )
 from kubectl_eksdoc.addon_diff.report.after import AfterReport
 from kubectl_eksdoc.addon_diff.report.diff import AddonReport, TerraformReport
 from kubectl_eksdoc.addon_diff.report.update import (
     as_json,
-    eksctl,
-    next_update,
-    terraform,
-    update_addon,
+    eksctl_config,
+    next_command,
+    terraform_blocks,
+    proposed_command,
 )
 from kubectl_eksdoc.host.terraform import read_terraform_plan
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
-from kubectl_eksdoc.report.text import Look
-from kubectl_eksdoc.session.session import ClusterSession, Observed
+from kubectl_eksdoc.report.text import Appearance
+from kubectl_eksdoc.session.session import ClusterSession, ObservedSession
 from tests.addon.terraform_of_demo import an_incident, of_everything
 from tests.addon_diff.terraform.worlds import SPELLINGS
 from tests.host.terraform_plans import a_plan, written
@@ -64,7 +64,7 @@ def shown(report: Any, *facts: object, **options: object) -> Any:
 @cache
 def planned(name: str, to: str, mode: Mode) -> AddonPlan:
     demo = world()
-    return plan_addon(demo, side_of(demo, name, to), AddonUpdateRequest(mode))
+    return plan_addon_update(demo, read_addon(demo, name, to), AddonUpdateRequest(mode))
 
 
 def view(name: str = "vpc-cni", to: str = TO, mode: Mode = Mode.OVERWRITE) -> AddonReport:
@@ -78,9 +78,9 @@ ANSWERS = AnswerFormats(
     {"update": view} | {name: partial(view, name, "", mode) for name, mode in zip(NAMES, cycle(Mode), strict=False)},
     TABLES
     | {
-        "table-colour.txt": ("table", Look(120, colour=True)),
-        "diff.json": ("json", Look()),
-        "diff.yaml": ("yaml", Look()),
+        "table-colour.txt": ("table", Appearance(120, colour=True)),
+        "diff.json": ("json", Appearance()),
+        "diff.yaml": ("yaml", Appearance()),
     },
     {"no addons.*.fields.*.live", *(f"no addons.*.fields.*.modes.{mode.value}.value" for mode in Mode)},
     (
@@ -96,27 +96,27 @@ def test_commands_hold_in_a_shell_and_in_terraform() -> None:
     plan = planned("vpc-cni", TO, Mode.OVERWRITE)
     values = {"env": {"ADDITIONAL_ENI_TAGS": '{"it\'s": "${x}"}'}, "n": 1, "list": ["%{y}", True]}
     assert json.loads(as_json(values)) == values
-    way = WayOut(values, (), ())
-    said = shlex.split(update_addon(plan, way))
+    way = ProposedValues(values, (), ())
+    said = shlex.split(proposed_command(plan, way))
     assert json.loads(said[said.index("--configuration-values") + 1]) == values
     assert said[said.index("--resolve-conflicts") + 1] == "NONE", "what was not foreseen is refused, and not taken"
-    newest, *older = dict(terraform(plan, way)).values()
+    newest, *older = dict(terraform_blocks(plan, way)).values()
     assert "$${x}" in newest and "%%{y}" in newest and 'resolve_conflicts_on_update = "NONE"' in newest
     assert ["configuration_values" in each for each in older] == [True, False, False]
     left = replace(way, cannot=plan.changes[:1])
-    assert "--resolve-conflicts PRESERVE" in update_addon(plan, left)
-    assert eksctl(plan, left)["addons"][0]["resolveConflicts"] == "preserve"
+    assert "--resolve-conflicts PRESERVE" in proposed_command(plan, left)
+    assert eksctl_config(plan, left)["addons"][0]["resolveConflicts"] == "preserve"
 
 
 @pytest.mark.parametrize("output", ["table", "wide", "json"])
 def test_no_command_names_a_version_that_eks_does_not_offer(output: str) -> None:
-    text = view("vpc-cni", "v9").render(output, Look(120))
+    text = view("vpc-cni", "v9").render(output, Appearance(120))
     assert "v9 with OVERWRITE: EKS does not offer it for Kubernetes 1.33" in text and "update-addon" not in text
-    assert next_update(planned("vpc-cni", "v9", Mode.NONE)) == ""
+    assert next_command(planned("vpc-cni", "v9", Mode.NONE)) == ""
 
 
 def test_a_ticket_has_the_update_and_the_call_that_keeps_all_as_code() -> None:
-    text = view().render("markdown", Look())
+    text = view().render("markdown", Appearance())
     assert text.startswith(f"## vpc-cni v1.19.5-eksbuild.1 → {TO} with OVERWRITE: ")
     assert "### Fields at risk: what each way" in text and "### Findings with OVERWRITE" in text
     code = text[text.index("### Configuration values") :].split("```")[1]
@@ -126,9 +126,9 @@ def test_a_ticket_has_the_update_and_the_call_that_keeps_all_as_code() -> None:
 def test_the_account_that_was_asked_is_the_one_that_is_changed() -> None:
     """awscli takes its default profile otherwise, and that account may have a cluster of the same name."""
     plan = planned("vpc-cni", TO, Mode.OVERWRITE)
-    assert plan.way_out is not None and "--profile" not in update_addon(plan, plan.way_out)
+    assert plan.way_out is not None and "--profile" not in proposed_command(plan, plan.way_out)
     audited = replace(plan, facts=replace(plan.facts, profile="audit"))
-    assert "--profile audit" in update_addon(audited, plan.way_out)
+    assert "--profile audit" in proposed_command(audited, plan.way_out)
 
 
 # Past updates
@@ -137,8 +137,8 @@ def test_the_account_that_was_asked_is_the_one_that_is_changed() -> None:
 class SixMinutesEarlier(AppliesNothing):
     """The demo's cluster when nobody had set the field again: without that revision. Behaves as the two ports."""
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        doc = world().objects.one(of)
+    def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
+        doc = world().objects.read_object(of)
         if not isinstance(doc, dict) or of.kind != "DaemonSet":
             return doc
         told: Doc = json.loads(json.dumps(doc))
@@ -152,17 +152,17 @@ class SixMinutesEarlier(AppliesNothing):
         assert hand["manager"] == "kubectl-patch"
         return told
 
-    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        found = world().histories.listed(resource, namespace)
+    def list_history(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        found = world().histories.list_history(resource, namespace)
         assert not isinstance(found, Unknown)
         return tuple(doc for doc in found if doc.get("revision") != 4)
 
 
 @cache
 def found(name: str = "vpc-cni", at_night: bool = False) -> UpdateReview:
-    demo, past = world(), past_of(world(), name, "")
-    night = Observed(demo.cluster, demo.aws, SixMinutesEarlier())  # type: ignore[arg-type]
-    return look_back_on(night if at_night else demo, past)
+    demo, past = world(), read_past_update(world(), name, "")
+    night = ObservedSession(demo.cluster, demo.aws, SixMinutesEarlier())  # type: ignore[arg-type]
+    return review_update(night if at_night else demo, past)
 
 
 def after(review: UpdateReview) -> AfterReport:
@@ -174,7 +174,7 @@ def after(review: UpdateReview) -> AfterReport:
 
 def bare(name: str) -> AfterReport:
     past = found(name)
-    return after(replace(past, facts=replace(past.facts, update=Unknown("no")), templated=(), keeping=None))
+    return after(replace(past, facts=replace(past.facts, update=Unknown("no")), workloads=(), next_update=None))
 
 
 _FIELD = "addons.*.templates.*.fields.*"
@@ -185,14 +185,14 @@ AFTER = AnswerFormats(
     | {name: (lambda name=name: after(found(name))) for name in NAMES}
     | {f"bare {name}": partial(bare, name) for name in NAMES[:2]},
     {
-        "table-120.txt": ("table", Look(120), "vpc-cni"),
-        "table-80.txt": ("table", Look(80), "vpc-cni"),
-        "night-120.txt": ("table", Look(120)),
-        "night-ascii.txt": ("table", Look(100, ascii=True)),
-        "night-colour.txt": ("table", Look(120, colour=True)),
-        "night-wide.txt": ("wide", Look(120)),
-        "night.json": ("json", Look()),
-        "night.yaml": ("yaml", Look()),
+        "table-120.txt": ("table", Appearance(120), "vpc-cni"),
+        "table-80.txt": ("table", Appearance(80), "vpc-cni"),
+        "night-120.txt": ("table", Appearance(120)),
+        "night-ascii.txt": ("table", Appearance(100, ascii=True)),
+        "night-colour.txt": ("table", Appearance(120, colour=True)),
+        "night-wide.txt": ("wide", Appearance(120)),
+        "night.json": ("json", Appearance()),
+        "night.yaml": ("yaml", Appearance()),
     },
     {f"no {each}" for each in _VALUES},
     (
@@ -205,7 +205,7 @@ AFTER = AnswerFormats(
 
 
 def test_at_night_one_command_gives_it_back() -> None:
-    lines = after(found(at_night=True)).render("table", Look(120)).splitlines()
+    lines = after(found(at_night=True)).render("table", Appearance(120)).splitlines()
     (command,) = (line.strip() for line in lines if line.startswith("  kubectl "))
     *words, patch = shlex.split(command)
     assert " ".join(words) == "kubectl --context demo -n kube-system patch daemonset aws-node --type strategic -p"
@@ -220,7 +220,7 @@ def planned_by_terraform(document: Any) -> TerraformReport:
     with TemporaryDirectory() as folder:
         plan = replace(read_terraform_plan(written(Path(folder), document)), file="plan.json")
     judgement = judge_terraform(plan, world())
-    cluster: Any = (world().believed.cluster.name, world().cluster)
+    cluster: Any = (world().verified_aws.cluster.name, world().cluster)
     report: TerraformReport = shown(TerraformReport, judgement, *cluster, **{"tf-plan": "plan.json"})
     return report
 
@@ -229,11 +229,11 @@ TERRAFORM = AnswerFormats(
     HERE / "terraform" / "golden",
     {"everything": lambda: planned_by_terraform(of_everything()), "nothing": lambda: planned_by_terraform(a_plan())},
     {
-        "table-100.txt": ("table", Look(100)),
-        "table-80.txt": ("table", Look(80)),
-        "table-ascii.txt": ("table", Look(100, ascii=True)),
-        "wide.txt": ("wide", Look(120)),
-        "plan.json": ("json", Look()),
+        "table-100.txt": ("table", Appearance(100)),
+        "table-80.txt": ("table", Appearance(80)),
+        "table-ascii.txt": ("table", Appearance(100, ascii=True)),
+        "wide.txt": ("wide", Appearance(120)),
+        "plan.json": ("json", Appearance()),
     },
     {"no terraform"},
     ("addons",),
@@ -253,7 +253,7 @@ TERRAFORM = AnswerFormats(
 def test_what_is_to_be_written_is_what_that_provider_takes(spelling: str, lines: list[str]) -> None:
     document = an_incident(spelling)
     document["configuration"]["provider_config"]["aws"]["version_constraint"] = SPELLINGS[spelling][0]
-    text = planned_by_terraform(document).render("table", Look(120))
+    text = planned_by_terraform(document).render("table", Appearance(120))
     assert f"Terraform, AWS provider {spelling}:" in text and all(line in text for line in lines)
     assert ("aws eks update-addon" in text) is ("# this provider" in text)
 
@@ -261,8 +261,8 @@ def test_what_is_to_be_written_is_what_that_provider_takes(spelling: str, lines:
 @pytest.mark.parametrize("document", [of_everything(), *map(an_incident, list(SPELLINGS)[:2])])
 def test_findings_name_their_addresses_and_a_ticket_has_each_change_under_its_own(document: Any) -> None:
     report = planned_by_terraform(document)
-    said = json.loads(report.render("json", Look()))
-    text = report.render("markdown", Look()).replace("\\", "")
+    said = json.loads(report.render("json", Appearance()))
+    text = report.render("markdown", Appearance()).replace("\\", "")
     addresses = [each["address"] for each in said["terraform"]["changes"]]
     assert all(f"### {address}\n" in text for address in addresses)
     for finding in said["findings"]:

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 
-from kubectl_eksdoc.addon_diff.schema import GOES_ON, SchemaChanges, changes, paths
+from kubectl_eksdoc.addon_diff.schema import TRUNCATED, SchemaChanges, schema_changes, read_schema
 from tests.addon_diff.schema.any_schemas import PAIRS, PUBLISHED, nonsense, schemas
 from tests.examples import examples
 
-V1_12, V1_15 = (paths(PUBLISHED[f"vpc-cni_v1.{version}-eksbuild.1"]) for version in ("12.0", "15.1"))
-COREDNS = paths(PUBLISHED["coredns_v1.10.1-eksbuild.11"])
+V1_12, V1_15 = (read_schema(PUBLISHED[f"vpc-cni_v1.{version}-eksbuild.1"]) for version in ("12.0", "15.1"))
+COREDNS = read_schema(PUBLISHED["coredns_v1.10.1-eksbuild.11"])
 
 
 def between(old: dict[str, Any], new: dict[str, Any]) -> SchemaChanges:
-    return changes(paths(old), paths(new))
+    return schema_changes(read_schema(old), read_schema(new))
 
 
 def of(**properties: Any) -> dict[str, Any]:
@@ -38,36 +38,36 @@ def mirrored(old: dict[str, Any], new: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids=[f"{a}-{b}" for a, b in PAIRS])
 def test_every_published_schema_against_every_other_of_its_addon(old: str, new: str) -> None:
-    assert mirrored(PUBLISHED[old], PUBLISHED[new]) and paths(PUBLISHED[old]).unclear == ()
+    assert mirrored(PUBLISHED[old], PUBLISHED[new]) and read_schema(PUBLISHED[old]).unclear == ()
 
 
 def test_the_incident_is_a_path_of_the_later_schemas_only() -> None:
     path = ("init", "env", "DISABLE_TCP_EARLY_DEMUX")
-    assert path not in V1_12 and V1_12.refuses(path)
-    assert V1_15.refuses(("env", path[-1])) and not V1_15.refuses(path)
-    found = changes(V1_12, V1_15)
+    assert path not in V1_12 and V1_12.is_refused(path)
+    assert V1_15.is_refused(("env", path[-1])) and not V1_15.is_refused(path)
+    found = schema_changes(V1_12, V1_15)
     assert "added init.env.DISABLE_TCP_EARLY_DEMUX: string, format boolean" in found.lines
     assert {("cri",), ("env", "AWS_VPC_K8S_CNI_CONFIGURE_RPFILTER")} <= {each.path for each in found.removed}
     assert found.renamed == () == found.unclear
 
 
 def test_coredns_lost_autoscaling() -> None:
-    found = changes(COREDNS, paths(PUBLISHED["coredns_v1.11.1-eksbuild.8"]))
+    found = schema_changes(COREDNS, read_schema(PUBLISHED["coredns_v1.11.1-eksbuild.8"]))
     assert ("autoScaling",) in {each.path for each in found.removed}
 
 
 def test_lists_maps_alternatives_and_bounds() -> None:
     groups = ("eniConfig", "subnets", "*", "securityGroups", "[]")
-    assert V1_15.of(("eniConfig", "subnets", "us-west-2a", "securityGroups", "[1]")) == V1_15.at[groups]
-    assert [str(V1_15.at[path]) for path in (groups, ("eniConfig", "region"))] == [
+    assert V1_15.allowed_at(("eniConfig", "subnets", "us-west-2a", "securityGroups", "[1]")) == V1_15.by_path[groups]
+    assert [str(V1_15.by_path[path]) for path in (groups, ("eniConfig", "region"))] == [
         "eniConfig.subnets.*.securityGroups[]: string",
         "eniConfig.region: string, required",
     ]
-    assert str(COREDNS.at["podDisruptionBudget", "maxUnavailable"]) == (
+    assert str(COREDNS.by_path["podDisruptionBudget", "maxUnavailable"]) == (
         "podDisruptionBudget.maxUnavailable: integer or string, anyOf integer or string, pattern .*%$"
     )
-    replicas = COREDNS.at["autoScaling", "minReplicas"]
-    assert (replicas.default, replicas.words) == (2, "integer, minimum 2, maximum 1000")
+    replicas = COREDNS.by_path["autoScaling", "minReplicas"]
+    assert (replicas.default, replicas.description) == (2, "integer, minimum 2, maximum 1000")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_references_all_of_and_any_of() -> None:
         "properties": {"t": {"$ref": "#/definitions/Tree"}, "x": both, "y": either},
         "definitions": {"Tree": tree},
     }
-    found = paths(schema)
+    found = read_schema(schema)
     assert [str(each) for each in found] == [
         "(the whole configuration): anything",
         "t: anything",
@@ -145,7 +145,7 @@ def test_references_all_of_and_any_of() -> None:
         "y: null or object, anyOf null or object, with a",
         "y.a: string",
     ]
-    assert (found.at["x",].has_default, found.at["x",].default) == (True, 2)
+    assert (found.by_path["x",].has_default, found.by_path["x",].default) == (True, 2)
 
 
 @pytest.mark.parametrize(
@@ -165,30 +165,30 @@ def test_references_all_of_and_any_of() -> None:
 def test_what_is_not_understood_is_said_and_refuses_nothing(
     schema: dict[str, Any], path: tuple[str, ...], text: str
 ) -> None:
-    found = paths(schema)
-    assert found.unclear == ((path, text),) and not found.refuses((*path, "x"))
+    found = read_schema(schema)
+    assert found.unclear == ((path, text),) and not found.is_refused((*path, "x"))
 
 
 def test_a_schema_that_would_make_millions_of_paths_is_cut_and_says_so() -> None:
     level = {f"L{n}": {"properties": {k: {"$ref": f"#/definitions/L{n + 1}"} for k in "ab"}} for n in range(30)}
-    assert ((), GOES_ON) in paths({"$ref": "#/definitions/L0", "definitions": level}).unclear
+    assert ((), TRUNCATED) in read_schema({"$ref": "#/definitions/L0", "definitions": level}).unclear
     doubled = {f"L{n}": {"anyOf": [{"$ref": f"#/definitions/L{n + 1}"}] * 2} for n in range(60)}
-    assert ((), GOES_ON) in paths({"$ref": "#/definitions/L0", "definitions": doubled}).unclear
+    assert ((), TRUNCATED) in read_schema({"$ref": "#/definitions/L0", "definitions": doubled}).unclear
 
 
 def test_two_schemas_that_are_deeper_than_is_read_are_not_the_same() -> None:
     deep: dict[str, Any] = {"type": "object"}
     for _ in range(50):
         deep = of(a=deep)
-    assert between(deep, deep).lines == (f"unclear (the whole configuration): {GOES_ON}",)
+    assert between(deep, deep).lines == (f"unclear (the whole configuration): {TRUNCATED}",)
 
 
 @given(schemas(), schemas())
 def test_schemas_of_this_kind_are_understood(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert mirrored(old, new)
-    found = paths(old)
+    found = read_schema(old)
     assert [text for _, text in found.unclear if "no type fits" not in text and "anyOf" not in text] == []
-    assert all(path[:-1] in found for path in found.at if path)
+    assert all(path[:-1] in found for path in found.by_path if path)
 
 
 @settings(max_examples=examples(50))

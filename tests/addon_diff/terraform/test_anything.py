@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.terraform_requests import Kind, generations
+from kubectl_eksdoc.addon_diff.terraform_requests import RequestKind, provider_generations
 from kubectl_eksdoc.model.addons import AddonResource, ProviderConstraint, TerraformPlan
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Unknown
@@ -46,10 +46,10 @@ def test_anything(wanted: list[tuple[tuple[str, ...], dict[str, Any]]], managed:
         assert all(request.address in "".join((f.subject.name, *f.evidence)) for f in each.findings)
         assert all(f.missing for f in each.findings if f.status is Status.UNKNOWN)
         open_ones = (request.cluster, request.addon, *((request.after,) if request.sends_version else ()))
-        if any(isinstance(value, Unknown) for value in open_ones) or request.kind is not Kind.UPDATE:
+        if any(isinstance(value, Unknown) for value in open_ones) or request.kind is not RequestKind.UPDATE:
             statuses = {f.status for f in each.findings}
-            assert statuses & {Status.FAIL, Status.UNKNOWN} or (request.kind is Kind.CREATE and not statuses)
-    json.dumps([each.message for each in judgement.every])
+            assert statuses & {Status.FAIL, Status.UNKNOWN} or (request.kind is RequestKind.CREATE and not statuses)
+    json.dumps([each.message for each in judgement.all_findings])
 
 
 def _change(address: str, actions: tuple[str, ...], given: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ EVERY = ["6", "5", *FROM_4]
 def known(arguments: tuple[str, ...], *constraints: str, module: str = "", of: str = "") -> list[str]:
     asked = tuple(ProviderConstraint(of, "hashicorp/aws", each) for each in constraints)
     resource = AddonResource("a", module, ("update",), None, None, arguments=arguments)
-    return [each.value for each in generations(TerraformPlan("f", "1.9", (resource,), asked), resource)]
+    return [each.value for each in provider_generations(TerraformPlan("f", "1.9", (resource,), asked), resource)]
 
 
 @pytest.mark.parametrize(

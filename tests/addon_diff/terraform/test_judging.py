@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.report.diff import blocks
+from kubectl_eksdoc.addon_diff.report.diff import terraform_blocks
 from kubectl_eksdoc.addon_diff.terraform_result import TerraformJudgement
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
@@ -33,11 +33,11 @@ KEPT = {"env": {"ENABLE_POD_ENI": "true"}, "init": {"env": {"DISABLE_TCP_EARLY_D
 
 
 def found(judgement: TerraformJudgement, code: str) -> list[Finding]:
-    return [each for each in judgement.every if each.code.name == code]
+    return [each for each in judgement.all_findings if each.code.name == code]
 
 
 def statuses(judgement: TerraformJudgement) -> set[Status]:
-    return {each.status for each in judgement.every}
+    return {each.status for each in judgement.all_findings}
 
 
 def remedies(findings: list[Finding]) -> str:
@@ -52,7 +52,7 @@ def test_the_incident_is_refused_in_each_spelling(spelling: str, address: str) -
     assert [(each.severity, each.status) for each in resets] == [(Severity.CRITICAL, Status.FAIL)] * 2
     assert any("DISABLE_TCP_EARLY_DEMUX" in each.message for each in resets)
     argument = "resolve_conflicts_on_update" if spelling in ("5", "6") else "resolve_conflicts"
-    for each in judgement.every:
+    for each in judgement.all_findings:
         assert each.evidence[-1].startswith(f'Terraform: {address}, {argument} = "OVERWRITE"')
     (change,) = judgement.changes
     assert [each.value for each in change.change.generations] == [spelling]
@@ -112,7 +112,7 @@ def test_what_an_old_provider_cannot_do_is_said(spelling: str) -> None:
     given = values(spelling, addon_version=TARGET)
     document = a_plan(a_change(None, given, "create"), configuration=configuration(SPELLINGS[spelling][0]))
     created = judged(document, World(managed={}, live=(a_persons(),)))
-    assert "or create it with the values proposed here by the AWS CLI, and import it" in remedies(list(created.every))
+    assert "or create it with the values proposed here by the AWS CLI, and import it" in remedies(list(created.all_findings))
 
 
 def test_the_values_that_are_proposed_end_it() -> None:
@@ -120,7 +120,7 @@ def test_the_values_that_are_proposed_end_it() -> None:
     way = judged(the_incident("5", addon_version=TARGET)).changes[0].plan
     assert way is not None and way.way_out is not None and way.way_out.values == KEPT
     after = judged(the_incident("5", addon_version=TARGET, configuration_values=json.dumps(KEPT)))
-    assert after.changes[0].worst is None and statuses(after) <= {Status.PASS}
+    assert after.changes[0].worst_severity is None and statuses(after) <= {Status.PASS}
 
 
 def test_an_update_of_anything_else_resets_as_well() -> None:
@@ -147,7 +147,7 @@ def test_what_is_known_after_apply_never_passes(argument: str) -> None:
     assert statuses(judgement) == {Status.UNKNOWN}
     told = found(judgement, "addon-terraform-unknown")
     assert [each.missing for each in told] == [f"{argument} of {PLAIN}"]
-    assert "DISABLE_TCP_EARLY_DEMUX" in "".join(each.message for each in judgement.every)
+    assert "DISABLE_TCP_EARLY_DEMUX" in "".join(each.message for each in judgement.all_findings)
     if argument == "resolve_conflicts_on_update":
         assert statuses(later(configuration_values=json.dumps(KEPT))) <= {Status.PASS}
 
@@ -157,7 +157,7 @@ def test_a_plan_that_is_not_whole_never_passes() -> None:
     deferred = [{"reason": "provider_config_unknown", "resource_change": change}]
     judgement = judged(a_plan(errored=True, deferred_changes=deferred))
     assert statuses(judgement) == {Status.UNKNOWN}
-    assert any("aws_eks_addon.later is left to a later plan" in each.message for each in judgement.every)
+    assert any("aws_eks_addon.later is left to a later plan" in each.message for each in judgement.all_findings)
 
 
 ELSEWHERE: list[dict[str, Any]] = [
@@ -172,8 +172,8 @@ def test_other_clusters_are_left_out_and_none_of_this_one_is_unknown(given: dict
     """Of another name, or of the same in another region, which may have the add-on beside it."""
     other = a_change(an_addon(**given), an_addon(**given, addon_version=NEW), "update", address="aws_eks_addon.other")
     judgement = judged(a_plan(other))
-    assert judgement.changes == () and len(judgement.elsewhere) == 1
-    (told,) = judgement.every
+    assert judgement.changes == () and len(judgement.other_requests) == 1
+    (told,) = judgement.all_findings
     assert told.status is Status.UNKNOWN and f"it is of {given.get('cluster_name', 'shop')}" in told.message
     both = the_incident("5")
     both["resource_changes"].append(other)
@@ -181,7 +181,7 @@ def test_other_clusters_are_left_out_and_none_of_this_one_is_unknown(given: dict
     if "arn" not in given:
         moved = judged(a_plan(a_change(an_addon(region="eu-west-1"), an_addon(**given), "delete", "create")))
         assert [each.change.request.kind.value for each in moved.changes] == ["delete"]
-        assert [each.kind.value for each in moved.elsewhere] == ["create"] and Status.FAIL in statuses(moved)
+        assert [each.kind.value for each in moved.other_requests] == ["create"] and Status.FAIL in statuses(moved)
 
 
 def test_a_cluster_that_is_known_after_apply_is_unknown() -> None:
@@ -196,7 +196,7 @@ def test_only_the_addon_that_is_named_is_looked_at() -> None:
     assert without.changes == () and statuses(without) == {Status.UNKNOWN}, "a name that the plan has not"
     idle = an_addon(addon_name="coredns")
     both = a_plan(a_change(idle, idle, "no-op", address="aws_eks_addon.dns"))
-    assert judged(both, addon="coredns").every == ()
+    assert judged(both, addon="coredns").all_findings == ()
     assert len(judged(the_incident("5"), addon="vpc-cni").changes) == 1
 
 
@@ -210,12 +210,12 @@ def test_only_the_addon_that_is_named_is_looked_at() -> None:
 )
 def test_what_the_cluster_says_otherwise_never_passes(world: World, said: str) -> None:
     judgement = judged(the_incident("5", resolve_conflicts_on_update="PRESERVE"), world)
-    (told,) = [each for each in judgement.every if said in each.message]
+    (told,) = [each for each in judgement.all_findings if said in each.message]
     assert told.status is not Status.PASS and told.subject.name == PLAIN
 
 
 def test_values_that_are_none_are_refused_and_emptied_ones_take_todays_away() -> None:
-    (told,) = judged(the_incident("5", configuration_values="- 1")).every
+    (told,) = judged(the_incident("5", configuration_values="- 1")).all_findings
     assert told.status is Status.FAIL and "EKS refuses configuration_values" in told.message
     addon = Addon("vpc-cni", TARGET, "ACTIVE", configuration='{"env": {"WARM_ENI_TARGET": "3"}}')
     before = values("5", addon_version=TARGET, configuration_values=addon.configuration)
@@ -241,7 +241,7 @@ def test_a_self_managed_addon_that_is_taken_over_never_passes() -> None:
         (told,) = found(judgement, "addon-terraform-takes-over")
         assert told.status is Status.FAIL and "DaemonSet.apps aws-node" in told.evidence[0]
         assert ("EKS takes every field" in told.message) is (mode == "OVERWRITE")
-    assert judged(a_plan(a_change(None, given, "create")), World(managed={}, live=())).every == (), "it is nowhere yet"
+    assert judged(a_plan(a_change(None, given, "create")), World(managed={}, live=())).all_findings == (), "it is nowhere yet"
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_self_managed_addon_that_is_taken_over_never_passes() -> None:
 )
 def test_what_cannot_be_created_or_is_not_known(addon: str, world: World, said: str, status: Status) -> None:
     change = a_change(None, an_addon(addon_name=addon), "create")
-    (told,) = [each for each in judged(a_plan(change), world).every if said in each.message]
+    (told,) = [each for each in judged(a_plan(change), world).all_findings if said in each.message]
     assert told.status is status
 
 
@@ -271,12 +271,12 @@ def test_deletion_and_replacement_fail_and_what_is_preserved_or_forgotten_is_sai
 ) -> None:
     was = an_addon(addon_name=addon)
     for change in (a_change(was, None, "delete"), a_change(was, was, "delete", "create")):
-        (told,) = judged(a_plan(change)).every
+        (told,) = judged(a_plan(change)).all_findings
         assert (told.severity, told.status) == (severity, Status.FAIL) and said in told.message
         assert told.subject.name == PLAIN
     kept = an_addon(addon_name=addon, preserve=True)
     for action, low in (("delete", Severity.MEDIUM), ("forget", Severity.LOW)):
-        (told,) = judged(a_plan(a_change(kept, None, action))).every
+        (told,) = judged(a_plan(a_change(kept, None, action))).all_findings
         assert (told.severity, told.status) == (low, Status.FAIL)
 
 
@@ -298,11 +298,11 @@ def test_resolve_conflicts_is_what_to_change_where_it_is_set(spelling: str, addr
     change = a_change(before, {**before, "addon_version": TARGET}, "update", address=address)
     document = a_plan(change, configuration=configuration(SPELLINGS[spelling][0], version="~> 19.21"))
     judgement = judged(document)
-    argument = judgement.changes[0].change.where.argument("resolve_conflicts")
+    argument = judgement.changes[0].change.declaration.argument("resolve_conflicts")
     assert f'Set {argument} to "NONE"' in remedies(found(judgement, "addon-field-reset"))
     (change_,) = judgement.changes
     assert change_.plan is not None and change_.plan.way_out is not None
-    ((_, text),) = blocks(change_.change, change_.plan, change_.plan.way_out)
+    ((_, text),) = terraform_blocks(change_.change, change_.plan, change_.plan.way_out)
     assert 'resolve_conflicts = "NONE"' in text and "on_update" not in text
 
 
@@ -313,7 +313,7 @@ def test_a_module_that_hands_on_no_values_is_told_so() -> None:
     text = remedies(found(judgement, "addon-field-reset"))
     assert "hands on no configuration values before 19.1" in text and "Write the values" not in text
     assert change.plan is not None and change.plan.way_out is not None
-    ((_, written),) = blocks(change.change, change.plan, change.plan.way_out)
+    ((_, written),) = terraform_blocks(change.change, change.plan, change.plan.way_out)
     assert "# this module gives no configuration values" in written and "jsonencode" not in written
 
 
@@ -327,7 +327,7 @@ def test_another_role_is_not_known_to_do_as_well(role: str | None, said: str) ->
     judgement = judged(a_plan(a_change(before, after, "update", unknown=unknown)))
     assert any(said in each.message for each in found(judgement, "addon-terraform-unknown"))
     same = a_change(before, {**before, "addon_version": NEW}, "update")
-    assert not any("role" in each.message for each in judged(a_plan(same)).every)
+    assert not any("role" in each.message for each in judged(a_plan(same)).all_findings)
 
 
 def test_an_upgrade_of_the_cluster_in_the_same_plan_is_unknown() -> None:
@@ -346,7 +346,7 @@ def test_an_addon_of_another_resource_never_passes() -> None:
     """What a deletion by Cloud Control leaves in the cluster is not known here."""
     kind = "awscc_eks_addon"
     change = a_change(an_addon(), None, "delete", address=f"{kind}.a", type=kind)
-    (told,) = judged(a_plan(change)).every
+    (told,) = judged(a_plan(change)).all_findings
     assert told.status is Status.UNKNOWN and f"{kind}.a changes an add-on" in told.message
 
 
@@ -373,7 +373,7 @@ def test_an_addon_by_cloud_control_is_judged(before: dict[str, Any], after: dict
     open_questions = [each for each in change.findings if each.code.name == "addon-terraform-unknown"]
     assert bool(open_questions) is (mode is None or after.get("configuration_values", "") is None)
     if not open_questions and "tags" not in after:
-        told = [[(each.code, each.status) for each in each.every] for each in by_both]
+        told = [[(each.code, each.status) for each in each.all_findings] for each in by_both]
         assert told[0] == told[1]
 
 
@@ -384,6 +384,6 @@ def test_a_mode_that_overwrites_at_the_next_update_is_told(argument: str, old: s
     change = a_change(an_addon(**{argument: old}), an_addon(**{argument: new}), "update")
     judgement = judged(a_plan(change))
     assert judgement.changes == () and statuses(judgement) == ({Status.PASS} if told else set())
-    assert sum("the next update of the add-on resets" in each.message for each in judgement.every) == told
+    assert sum("the next update of the add-on resets" in each.message for each in judgement.all_findings) == told
     with_version = a_change(an_addon(**{argument: old}), an_addon(**{argument: new}, addon_version=NEW), "update")
-    assert not [each for each in judged(a_plan(with_version)).every if "the next update" in each.message]
+    assert not [each for each in judged(a_plan(with_version)).all_findings if "the next update" in each.message]

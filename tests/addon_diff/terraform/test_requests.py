@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.terraform_requests import AddonRequest, Kind, requests
+from kubectl_eksdoc.addon_diff.terraform_requests import AddonRequest, RequestKind, read_requests
 from kubectl_eksdoc.host.terraform import read_terraform_plan
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.host.terraform_plans import a_change, a_plan, an_addon, written
@@ -18,7 +18,7 @@ _IDENTITY = "pod_identity_association"
 
 
 def asked(folder: Path, *changes: dict[str, Any]) -> tuple[AddonRequest, ...]:
-    return requests(read_terraform_plan(written(folder, a_plan(*changes))))
+    return read_requests(read_terraform_plan(written(folder, a_plan(*changes))))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_incident_in_each_spelling(
 ) -> None:
     change = a_change(an_addon(**arguments), an_addon(addon_version=NEW, **arguments), "update", address=address)
     (found,) = asked(tmp_path, change)
-    assert (found.address, found.kind, found.mode, found.set_by) == (address, Kind.UPDATE, mode, set_by)
+    assert (found.address, found.kind, found.mode, found.set_by) == (address, RequestKind.UPDATE, mode, set_by)
     assert (found.before, found.after, found.sends_values) == ("v1.11.0-eksbuild.1", NEW, False)
     assert str(found) == (
         f"{address}: update vpc-cni from v1.11.0-eksbuild.1 to {NEW}, {mode} by {set_by or 'default'}"
@@ -59,7 +59,7 @@ def test_what_asks_eks_for_nothing_is_left_out(tmp_path: Path) -> None:
         {"pod_identity_association": [{}]},
     ):
         (found,) = asked(tmp_path, a_change(an_addon(), an_addon(**given), "update"))
-        assert found.kind is Kind.UPDATE and found.sends_values == ("configuration_values" in given)
+        assert found.kind is RequestKind.UPDATE and found.sends_values == ("configuration_values" in given)
 
 
 def test_what_is_known_after_apply_stays_unknown(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_creation_replacement_deletion(tmp_path: Path) -> None:
         a_change(an_addon(), None, "delete", address="c"),
         a_change(an_addon(), None, "forget", address="d"),
     )
-    assert (made.kind, made.mode, made.sends_values, made.before) == (Kind.CREATE, "OVERWRITE", True, None)
-    assert (replaced.kind, replaced.mode, replaced.keeps) == (Kind.REPLACE, "OVERWRITE", True)
-    assert (removed.kind, removed.after, removed.keeps) == (Kind.DELETE, None, False)
-    assert str(removed) == "c: delete vpc-cni" and forgotten.kind is Kind.FORGET
+    assert (made.kind, made.mode, made.sends_values, made.before) == (RequestKind.CREATE, "OVERWRITE", True, None)
+    assert (replaced.kind, replaced.mode, replaced.preserves_objects) == (RequestKind.REPLACE, "OVERWRITE", True)
+    assert (removed.kind, removed.after, removed.preserves_objects) == (RequestKind.DELETE, None, False)
+    assert str(removed) == "c: delete vpc-cni" and forgotten.kind is RequestKind.FORGET

@@ -12,15 +12,15 @@ from typing import Any
 from kubectl_eksdoc.addon_diff.read import judge_terraform
 from kubectl_eksdoc.addon_diff.terraform_result import TerraformJudgement
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.aws.eks import values_of
+from kubectl_eksdoc.aws.eks import parse_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.host.terraform import read_terraform_plan
-from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
+from kubectl_eksdoc.model.addons import Addon, AddonUpdateFacts, AddonVersionDetails
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, object_name
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
+from kubectl_eksdoc.model.nodes import ProbeKind, BranchInterface, Probe
 from tests.addon_diff.incident import beside, rich
 from tests.builders import a_cluster, a_pod
 from tests.host.terraform_plans import AWS, Json, a_change, a_plan, an_addon, written
@@ -37,14 +37,14 @@ class Held(AppliesNothing):
 
     docs: Mapping[ObjectName, Doc]
 
-    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
+    def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
         return self.docs.get(of, Absent(f"there is no {of}"))
 
 
-def _side(version: str) -> VersionSide:
+def _side(version: str) -> AddonVersionDetails:
     path = DATA / "aws" / "eks" / "schemas" / f"vpc-cni_{version}.json"
     schema: Doc | Unknown = json.loads(path.read_text()) if path.exists() else Unknown(f"no schema of {version}")
-    return VersionSide(version, chart_defaults("vpc-cni", version), schema)
+    return AddonVersionDetails(version, chart_defaults("vpc-cni", version), schema)
 
 
 @dataclass
@@ -60,28 +60,28 @@ class World:
     @property
     def cluster(self) -> Cluster:
         """With one pod that has security groups of its own, and that the kubelet asks over the network."""
-        branch = Branch(probes=(Probe("web", Asks.READINESS, "httpGet"),))
+        branch = BranchInterface(probes=(Probe("web", ProbeKind.READINESS, "httpGet"),))
         return a_cluster(pods=[a_pod("cart-0", "shop", branch=branch)])
 
     @property
     def objects(self) -> Held:
-        return Held({named(each): each for each in self.live})
+        return Held({object_name(each): each for each in self.live})
 
-    def side(self, name: str, wish: str | None) -> AddonSide:
+    def side(self, name: str, wish: str | None) -> AddonUpdateFacts:
         if self.denied:
             raise AwsDenied(f"IAM does not allow {self.denied}", "", self.denied)
         addon = self.managed.get(name)
         if addon is None:
             raise AwsMissing(f"{name} is no EKS add-on of cluster shop")
         target = addon.version if wish is None else wish or NEW
-        values = values_of(addon.configuration) if addon.configuration else {}
-        return AddonSide(addon, _side(addon.version), _side(target), values, True, (target,))
+        values = parse_values(addon.configuration) if addon.configuration else {}
+        return AddonUpdateFacts(addon, _side(addon.version), _side(target), values, True, (target,))
 
-    def creation_side(self, name: str, wish: str) -> AddonSide:
+    def creation_side(self, name: str, wish: str) -> AddonUpdateFacts:
         if name not in self.offers:
             raise AwsMissing(f"EKS offers no add-on {name} for Kubernetes 1.24")
         none = Unknown("it is no add-on of EKS yet")
-        return AddonSide(Addon(name, "", ""), VersionSide("", none, none), _side(wish or NEW), {}, True, (wish or NEW,))
+        return AddonUpdateFacts(Addon(name, "", ""), AddonVersionDetails("", none, none), _side(wish or NEW), {}, True, (wish or NEW,))
 
     def session(self) -> Answered:
         asked = {"addon_side": self.side, "creation_side": self.creation_side, "addon_names": lambda: ()}

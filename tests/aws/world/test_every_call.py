@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.client import BaseClient
 
-from kubectl_eksdoc.aws.asking import believed
+from kubectl_eksdoc.aws.asking import verify_cluster
 from tests.aws.test_live import everything, live, prod, whole
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def test_every_call_is_answered_in_the_shape_of_the_model(whole: World, monkeypa
 
     monkeypatch.setattr(BaseClient, "_make_api_call", kept)
     aws = live(whole)
-    everything(believed(aws, aws.access))
+    everything(verify_cluster(aws, aws.access))
     for model, operation, answer in answered:
         assert answer.pop("ResponseMetadata")["HTTPStatusCode"] == 200
         assert_fits(answer, model.output_shape, operation)

@@ -14,14 +14,14 @@ import kubectl_eksdoc.report.schemas as schemas
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison, outline_of
 from kubectl_eksdoc.baseline.report import SinceResult
-from kubectl_eksdoc.baseline.side import Side, findings_since
+from kubectl_eksdoc.baseline.side import ResultSide, compare_findings
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.report.encode import to_json
-from kubectl_eksdoc.report.report import Screen
-from kubectl_eksdoc.report.result import plain
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.report import TerminalBackend
+from kubectl_eksdoc.report.result import to_json_types
+from kubectl_eksdoc.report.text import Appearance
 from tests.broken import accepted
 from tests.builders import NOW
 from tests.check.report.checked import LOOK, SKEW, STUCK, usual, view
@@ -42,7 +42,7 @@ WORSE = said("worse"), said("worse", severity=Severity.CRITICAL)
 BETTER = said("better"), said("better", severity=Severity.LOW)
 OPEN = replace(said("hidden", Status.UNKNOWN), subject=Subject("Cluster", "shop"), message="pods may not be listed")
 LOOKED_FOR = frozenset({"worse", "better", "was-unknown", "same", "accepted", "mended", "known", "new"})
-BEFORE = Side(
+BEFORE = ResultSide(
     (
         WORSE[0],
         BETTER[0],
@@ -59,7 +59,7 @@ BEFORE = Side(
     (said("counts-again"),),
     LOOKED_FOR,
 )
-AFTER = Side(
+AFTER = ResultSide(
     (
         WORSE[1],
         BETTER[1],
@@ -79,7 +79,7 @@ AFTER = Side(
 
 
 def a_since(**more: Any) -> ResultComparison:
-    changes, unchanged = findings_since(BEFORE, AFTER)
+    changes, unchanged = compare_findings(BEFORE, AFTER)
     asked = (ChangedOption("gate", "after", None), ChangedOption("only", None, ["a", "b"]))
     earlier = SavedResult("monday.json", WHO, Source.LIVE, THEN, "0.0.1")
     return replace(ResultComparison(earlier, "", asked, changes, unchanged, ("The way is another one.",)), **more)
@@ -91,40 +91,40 @@ SINCE = a_since()
 @pytest.mark.parametrize(
     ("file", "look", "full"),
     [
-        ("table-120.txt", Look(120), False),
-        ("table-80.txt", Look(80), False),
-        ("table-ascii.txt", Look(100, ascii=True), False),
-        ("table-colour.txt", Look(120, colour=True), False),
-        ("wide.txt", Look(120), True),
+        ("table-120.txt", Appearance(120), False),
+        ("table-80.txt", Appearance(80), False),
+        ("table-ascii.txt", Appearance(100, ascii=True), False),
+        ("table-colour.txt", Appearance(120, colour=True), False),
+        ("wide.txt", Appearance(120), True),
     ],
 )
-def test_a_screen(file: str, look: Look, full: bool) -> None:
+def test_a_screen(file: str, look: Appearance, full: bool) -> None:
     section = screen.section(SINCE, NOW, full, "0.0.2")
     assert section is not None
-    lines = Screen(full).lines(section, look)
+    lines = TerminalBackend(full).section_lines(section, look)
     check_golden(GOLDEN / file, "\n".join(lines) + "\n")
     assert look.colour or max(map(len, lines)) <= look.columns
     assert not look.ascii or "\n".join(lines).isascii()
 
 
 def test_markdown() -> None:
-    check_golden(GOLDEN / "section.md", "\n".join(screen.lines(SINCE, 5, "0.0.2")) + "\n")
+    check_golden(GOLDEN / "section.md", "\n".join(screen.markdown_lines(SINCE, 5, "0.0.2")) + "\n")
 
 
 def test_json() -> None:
-    check_golden(GOLDEN / "since.json", to_json({"since": plain(SinceResult.of(SINCE))}))
+    check_golden(GOLDEN / "since.json", to_json({"since": to_json_types(SinceResult.of(SINCE))}))
 
 
 def test_its_schema_refuses_what_is_broken() -> None:
-    defs = schemas.load("UpgradeCheck")["$defs"]
+    defs = schemas.load_schema("UpgradeCheck")["$defs"]
     judge = jsonschema.Draft202012Validator({"$defs": defs, "$ref": "#/$defs/SinceResult"})
     loose = accepted(judge, printed(SinceResult.of(SINCE)), ("asked.*.earlier", "asked.*.now"))
     assert {each for each in loose if not each.endswith(".subject.namespace")} == set()
 
 
 def test_without_an_earlier_answer_nothing_is_said() -> None:
-    assert screen.section(None, NOW, True) is None and screen.lines(None, 5) == []
-    assert screen.marking(None)(SKEW) == ""
+    assert screen.section(None, NOW, True) is None and screen.markdown_lines(None, 5) == []
+    assert screen.change_marks(None)(SKEW) == ""
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_many_options_are_cut() -> None:
 def test_rows_of_a_check_are_marked_on_both_pages() -> None:
     earlier = SavedResult("monday.json", WHO, Source.LIVE, THEN, "0.0.0")
     seen = view(usual(SKEW, STUCK))
-    then = Side(tuple(outline_of(each) for each in seen.plan.findings if each.code is not SKEW.code))
-    changes, unchanged = findings_since(then, Side(tuple(map(outline_of, seen.plan.findings))))
+    then = ResultSide(tuple(outline_of(each) for each in seen.plan.findings if each.code is not SKEW.code))
+    changes, unchanged = compare_findings(then, ResultSide(tuple(map(outline_of, seen.plan.findings))))
     told = replace(seen, since=ResultComparison(earlier, changes=changes, unchanged=unchanged))
     for output in ("table", "wide"):
         text = told.render(output, LOOK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.manifests import all_known
+from kubectl_eksdoc.addon_diff.manifests import known_manifests
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.document_diff import fields_of
 from kubectl_eksdoc.model.api_objects import Doc
@@ -22,8 +22,8 @@ _SERVERS_OWN = ("apiVersion", "kind", "status")
 
 def applied(addon: str, version: str, registry: str) -> list[Doc]:
     """Of the manifest of that version, or of the latest that is known; images are those of `version`."""
-    known = all_known(addon)
-    manifest = next((each for each in known if version.startswith(each.version)), known[-1]).named(version)
+    known = known_manifests(addon)
+    manifest = next((each for each in known if version.startswith(each.version)), known[-1]).with_version(version)
     docs = []
     for of, values in manifest.objects.items():
         kind, _, name = of.partition(" ")
@@ -41,7 +41,7 @@ def owned_by_eks(doc: Doc) -> Doc:
     said = {**{key: value for key, value in doc.items() if key not in _SERVERS_OWN}, "metadata": meta}
     fields = fields_of(said, schema_of(doc["apiVersion"], doc["kind"]).root)
     entry = {"manager": "eks", "operation": "Apply", "apiVersion": doc["apiVersion"], "time": "2026-02-01T08:00:00Z"}
-    owned = [{**entry, "fieldsType": "FieldsV1", "fieldsV1": fields.printed()}]
+    owned = [{**entry, "fieldsType": "FieldsV1", "fieldsV1": fields.to_json()}]
     return {**doc, "metadata": {**doc["metadata"], "managedFields": owned}}
 
 

@@ -9,10 +9,10 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.drain.duration.generations import pace_of
+from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.stages import Serving, served
+from kubectl_eksdoc.wiring.stages import ServeSettings, served
 from tests.aws.world.catalogue import Offer
 from tests.check.command.clusters import (
     ACCOUNT,
@@ -55,7 +55,7 @@ def somebody_at(of: KeptCluster, aws: World, folder: Path) -> Iterator[Somebody]
     dump.mkdir()
     a_dump(dump, of, an_account(aws, of))
     choice = SourceChoice(snapshot=str(dump))
-    told = Serving(1.0, str(folder / "config"), lambda path, url: None, lambda text: None, pace_of)
+    told = ServeSettings(1.0, str(folder / "config"), lambda path, url: None, lambda text: None, learned_kubelet_times)
     with served(choice, Connection(), None, told) as (path, url):
         aws.put_endpoint("prod", url)
         yield Somebody(path, aws, "check")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.written_kinds import going
-from kubectl_eksdoc.cli.rights.commands import OF_NEED
+from kubectl_eksdoc.amazon.written_kinds import kinds_with_removed_versions
+from kubectl_eksdoc.cli.rights.commands import RIGHTS_BY_NEED
 from kubectl_eksdoc.model.kinds import CheckNeed
 from kubectl_eksdoc.model.quantities import Version
 from tests.cli.running import run_cli
@@ -65,5 +65,5 @@ def test_findings_that_no_step_of_that_gate_waits_for_do_not_pass() -> None:
 
 @pytest.mark.parametrize(("now", "target"), [(21, 22), (24, 25), (28, 29), (31, 32), (33, 34), (34, 36)])
 def test_every_list_that_is_asked_for_has_its_right(now: int, target: int) -> None:
-    written = {right.resource for right in OF_NEED[CheckNeed.API_WRITTEN]}
-    assert set(going(Version(1, now), Version(1, target))) <= written
+    written = {right.resource for right in RIGHTS_BY_NEED[CheckNeed.API_WRITTEN]}
+    assert set(kinds_with_removed_versions(Version(1, now), Version(1, target))) <= written

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.check.registry import codes_of
+from kubectl_eksdoc.check.registry import codes_of_areas
 from tests.cli.running import run_cli
 
 WORKLOADS = ("check", "--demo", "--area", "workloads")
@@ -17,7 +17,7 @@ def test_the_answer_has_it_as_it_was_given(tmp_path: Path) -> None:
     ran = run_cli(*WORKLOADS, "-o", "json")
     told = json.loads(ran.out)
     assert told["metadata"]["options"] == {"area": ["workloads"]}
-    assert {code for each in told["checks"] for code in each["codes"]} == set(codes_of(("workloads",)))
+    assert {code for each in told["checks"] for code in each["codes"]} == set(codes_of_areas(("workloads",)))
     assert "(--area workloads):" in run_cli(*WORKLOADS, "-o", "html").out
     (saved := tmp_path / "before.json").write_text(ran.out, encoding="utf-8")
     again = json.loads(run_cli(*WORKLOADS, "--since", str(saved), "-o", "json").out)["since"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.embedded.serving.requests import RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.kube.api_signs import LiveChanges
@@ -22,7 +22,7 @@ LISTS = (kinds.NODES, kinds.PODS, kinds.REPLICA_SETS)
 def changes(folder: Path, *lists: Resource) -> dict[str, Any]:
     """As somebody with the right to list these, and nobody's keys of AWS."""
     user = restricted("x", [RbacRule(("list",), (each.plural,), (each.group,)) for each in lists])
-    api = Api(worlds.plane_of("rich", None), Setup(TokenUsers({"x": user})), ManualTime())
+    api = Api(worlds.plane_of("rich", None), ApiSetup(TokenUsers({"x": user})), ManualTime())
     with serving(api) as server:
         config = kubeconfigs.one(folder / "config", server.url("x"), name="lab")
         asked = ("check", "--only", "kubelet-skew", "--changed-since", "300d", "-o", "json")
@@ -39,9 +39,9 @@ def test_what_may_be_listed_is_told_and_what_may_not_is_named_with_its_right(tmp
 
 
 def test_the_past_of_a_cluster_that_forbids_all_is_unknown(tmp_path: Path) -> None:
-    api = Api(worlds.plane_of("rich", None), Setup(TokenUsers({"x": restricted("x", [])})), ManualTime())
+    api = Api(worlds.plane_of("rich", None), ApiSetup(TokenUsers({"x": restricted("x", [])})), ManualTime())
     with serving(api) as server:
         past = LiveChanges(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url("x"), name="lab")))
-        told = past.told()
+        told = past.reported_changes()
         past.close()
     assert all(isinstance(each, Unknown) for each in (*told.revisions.values(), told.events))

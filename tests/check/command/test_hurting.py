@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.checking import Gate
-from kubectl_eksdoc.check.command.request import GATES, SEVERITIES, SYMPTOMS, Since, moment, since
+from kubectl_eksdoc.check.command.request import GATES, SEVERITIES, SYMPTOMS, ChangedSince, resolve_since, parse_since
 from kubectl_eksdoc.check.symptoms import Symptom
 from kubectl_eksdoc.model.findings import Severity
 from tests.check.command import asked
@@ -96,13 +96,13 @@ def suppressions(tmp_path: Path, *entries: dict[str, str]) -> str:
     ],
 )
 def test_a_time_is_before_the_observation_or_a_moment(text: str, then: datetime) -> None:
-    assert moment(since(text), NOW) == then
+    assert resolve_since(parse_since(text), NOW) == then
 
 
 @pytest.mark.parametrize("text", ["", "0", "-2h", "400d", "2026-11-20", "2026-11-20T08:00:00"])
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
-        since(text)
+        parse_since(text)
 
 
 @given(
@@ -113,6 +113,6 @@ def test_anything_else_is_refused(text: str) -> None:
 )
 def test_any_text_is_a_time_or_refused(text: str) -> None:
     try:
-        assert isinstance(since(text), Since)
+        assert isinstance(parse_since(text), ChangedSince)
     except argparse.ArgumentTypeError as error:
         assert str(error)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.amazon.removed_apis import removed_api
-from kubectl_eksdoc.amazon.versions import in_words
+from kubectl_eksdoc.amazon.removed_apis import find_removed_api
+from kubectl_eksdoc.amazon.versions import format_version
 from tests.cli.running import run_cli
 
 GONE = {
@@ -96,8 +96,8 @@ def test_what_goes_is_found_at_the_version_that_ends_it(target: str, tmp_path: P
 
 
 def judged_by_table(api: str, kind: str) -> str | None:
-    row = removed_api(api, kind)
-    return None if row is None else in_words(row.removed)
+    row = find_removed_api(api, kind)
+    return None if row is None else format_version(row.removed)
 
 
 def test_custom_resources_are_not_known_without_a_cluster(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.checking import Area, UpgradeCheck
-from kubectl_eksdoc.check.registry import ALL
+from kubectl_eksdoc.check.registry import ALL_CHECKS
 from kubectl_eksdoc.cli.rights import commands
 from tests.check.command.asked import RICH, document
 
@@ -59,7 +59,7 @@ def test_every_row_is_named(told: dict[str, Any], code: str) -> None:
 
 def of_aws_alone(check: UpgradeCheck) -> bool:
     """What has a table of its own (support) can be judged without."""
-    asks = any(need in commands.ASKED_OF_NEED for need in check.needs)
+    asks = any(need in commands.OPERATIONS_BY_NEED for need in check.needs)
     return asks and not check.kinds and check.area is not Area.SUPPORT and len(check.codes) == 1
 
 
@@ -74,7 +74,7 @@ def test_what_the_dump_does_not_hold_is_one_cause(told: dict[str, Any]) -> None:
 
 def test_of_aws_nothing_is_known(told: dict[str, Any]) -> None:
     status = {each["codes"][0]: each["status"] for each in told["checks"] if len(each["codes"]) == 1}
-    wanted = [check.codes[0].name for check in ALL if of_aws_alone(check)]
+    wanted = [check.codes[0].name for check in ALL_CHECKS if of_aws_alone(check)]
     assert len(wanted) >= 8
     assert {code: status[code] for code in wanted} == dict.fromkeys(wanted, "unknown")
     assert told["aws"] and told["recognised"] is None

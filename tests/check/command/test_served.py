@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kubectl_eksdoc.check.checking import UpgradeCheck
-from kubectl_eksdoc.check.registry import ALL
+from kubectl_eksdoc.check.registry import ALL_CHECKS
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.rights import Right, commands
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import RbacRule, ServedUser, TokenUsers, restricted
 from kubectl_eksdoc.model import aws_operations as questions
@@ -35,15 +35,15 @@ def own_rights(check: UpgradeCheck) -> tuple[Right, ...]:
     listed = {*check.kinds, *(right.resource for right in rights.BY_COMMAND["check"] if right.required)}
     return (
         *(Right("list", each) for each in listed),
-        *(r for need in check.needs for r in commands.OF_NEED.get(need, ())),
+        *(r for need in check.needs for r in commands.RIGHTS_BY_NEED.get(need, ())),
     )
 
 
 def user(name: str, held: tuple[Right, ...]) -> ServedUser:
-    listed = [each for each in held if not each.at("").is_url]
+    listed = [each for each in held if not each.permission_in("").is_url]
     rules = [RbacRule((each.verb,), (resource(each),), (each.resource.group,)) for each in listed]
     return restricted(
-        name, [*rules, *(RbacRule((each.verb,), (), paths=(each.of,)) for each in held if each.at("").is_url)]
+        name, [*rules, *(RbacRule((each.verb,), (), paths=(each.resource_name,)) for each in held if each.permission_in("").is_url)]
     )
 
 
@@ -58,12 +58,12 @@ def token(check: UpgradeCheck) -> str:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SimulatedApiServer]:
     """Each check has a user with its own rights only."""
-    users = {token(check): user(token(check), own_rights(check)) for check in ALL}
+    users = {token(check): user(token(check), own_rights(check)) for check in ALL_CHECKS}
     whole = user("whole", rights.BY_COMMAND["check"])
-    api = Api(worlds.plane_of("rich", None), Setup(TokenUsers({"whole": whole, **users})), ManualTime())
+    api = Api(worlds.plane_of("rich", None), ApiSetup(TokenUsers({"whole": whole, **users})), ManualTime())
     with serving(api) as server:
         yield server
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []
 
 
 def found_by(cluster: SimulatedApiServer, aws: World, folder: Path, token: str, *argv: str) -> dict[str, Any]:
@@ -84,13 +84,13 @@ ONE_IN = 8
 
 
 @pytest.mark.parametrize(
-    "check", [pytest.param(each, marks=pytest.mark.long if n % ONE_IN else ()) for n, each in enumerate(ALL)], ids=token
+    "check", [pytest.param(each, marks=pytest.mark.long if n % ONE_IN else ()) for n, each in enumerate(ALL_CHECKS)], ids=token
 )
 @pytest.mark.long
 def test_each_check_alone_needs_its_own_rights_only(
     cluster: SimulatedApiServer, prod: World, tmp_path: Path, check: UpgradeCheck
 ) -> None:
-    own = {*commands.WHOSE, *(question for need in check.needs for question in commands.ASKED_OF_NEED.get(need, ()))}
+    own = {*commands.IDENTITY_OPERATIONS, *(question for need in check.needs for question in commands.OPERATIONS_BY_NEED.get(need, ()))}
     allowed = {action for question in own for action in question.actions}
     for question in questions.ALL:
         for action in question.actions:

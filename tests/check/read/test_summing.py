@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.corefile import CONFIG
-from kubectl_eksdoc.amazon.versions import in_words
+from kubectl_eksdoc.addon_diff.corefile import COREDNS_CONFIG_MAP
+from kubectl_eksdoc.amazon.versions import format_version
 from kubectl_eksdoc.check import read
-from kubectl_eksdoc.check.read import PAUSE_S, WAIT_S, refreshed
+from kubectl_eksdoc.check.read import POLL_INTERVAL_S, MAX_WAIT_S, refresh_insights
 from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.model.addons import Addon, AddonSide, AddonVersion, AddonVersions, CompatibleVersion, VersionSide
+from kubectl_eksdoc.model.addons import Addon, AddonUpdateFacts, AddonVersion, AddonVersions, CompatibleVersion, AddonVersionDetails
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.eks import Refresh
+from kubectl_eksdoc.model.eks import InsightsRefresh
 from kubectl_eksdoc.model.findings import Code, Finding
 from kubectl_eksdoc.model.kinds import Absent, CheckNeed, Unknown
 from tests.builders import NOW
@@ -34,7 +34,7 @@ def of(addons: Any, sides: dict[str, Any], eks: Any = EKS) -> tuple[Finding, ...
     facts = healthy()
     told = replace(facts.aws, addons=addons)
     session = Answered(facts.cluster, lambda name, _: sides[name], eks=eks)
-    summed = read.summed(session, facts.way, told, frozenset([CheckNeed.PLAN_ADDONS]), ())
+    summed = read.read_command_findings(session, facts.path, told, frozenset([CheckNeed.PLAN_ADDONS]), ())
     assert summed.drain is None, "nobody asked for it"
     return summed.findings[CheckNeed.PLAN_ADDONS]
 
@@ -46,8 +46,8 @@ def test_addons_that_eks_does_not_manage_are_not_spoken_of() -> None:
 class _Objects(AppliesNothing):
     """A Corefile that CoreDNS refuses since 1.5.0, and nothing else."""
 
-    def one(self, of: ObjectName) -> Any:
-        if of != CONFIG:
+    def read_object(self, of: ObjectName) -> Any:
+        if of != COREDNS_CONFIG_MAP:
             return Absent("it is not there")
         entry = {"f:data": {"f:Corefile": {}}}
         owner = {"manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
@@ -59,14 +59,14 @@ class _Objects(AppliesNothing):
 def test_the_corefile_is_judged_by_the_version_that_only_the_target_has() -> None:
     """EKS offers it for the target alone: the update that can be had now stays at the version of today."""
     facts = healthy()
-    new, now = "v1.13.1-eksbuild.1", VersionSide("v1.11.4-eksbuild.2", ODD, ODD)
-    fits = (CompatibleVersion(in_words(facts.way.target), default=True),)
+    new, now = "v1.13.1-eksbuild.1", AddonVersionDetails("v1.11.4-eksbuild.2", ODD, ODD)
+    fits = (CompatibleVersion(format_version(facts.path.target), default=True),)
     offered = AddonVersions("coredns", "networking", "eks", (AddonVersion(new, fits),))
     listed = (Addon("coredns", now.version, "ACTIVE"),)
-    side = AddonSide(listed[0], now, now, {}, True, ())
+    side = AddonUpdateFacts(listed[0], now, now, {}, True, ())
     session = Answered(facts.cluster, lambda *_: side, _Objects(), EKS)
     told = replace(facts.aws, addons=listed, addon_versions={"coredns": offered})
-    summed = read.summed(session, facts.way, told, frozenset([CheckNeed.PLAN_ADDONS]), ())
+    summed = read.read_command_findings(session, facts.path, told, frozenset([CheckNeed.PLAN_ADDONS]), ())
     found = summed.findings[CheckNeed.PLAN_ADDONS]
     assert not isinstance(found, Unknown)
     (refused,) = (each for each in found if each.code is Code.of("addon-corefile-refused"))
@@ -100,7 +100,7 @@ def test_without_the_list_or_the_cluster_nothing_is_known(addons: Any, eks: Any)
 def test_the_plan_of_the_drain_is_kept_with_its_findings() -> None:
     facts = healthy()
     session = Answered(facts.cluster, nobody)
-    summed = read.summed(session, facts.way, facts.aws, frozenset([CheckNeed.PLAN_DRAIN]), ())
+    summed = read.read_command_findings(session, facts.path, facts.aws, frozenset([CheckNeed.PLAN_DRAIN]), ())
     assert summed.drain is not None
     assert {target.node.name for target in summed.drain.targets} == {node.name for node in facts.cluster.nodes}
     told = summed.findings[CheckNeed.PLAN_DRAIN]
@@ -111,30 +111,30 @@ def test_the_plan_of_the_drain_is_kept_with_its_findings() -> None:
 def test_where_no_node_is_behind_there_is_no_plan_and_nothing_is_found() -> None:
     facts = healthy(target="1.33")
     session = Answered(facts.cluster, nobody)
-    summed = read.summed(session, facts.way, facts.aws, frozenset([CheckNeed.PLAN_DRAIN]), ())
+    summed = read.read_command_findings(session, facts.path, facts.aws, frozenset([CheckNeed.PLAN_DRAIN]), ())
     assert (summed.drain, summed.findings) == (None, {CheckNeed.PLAN_DRAIN: ()})
 
 
-GOES_ON, DONE = Refresh("IN_PROGRESS"), Refresh("COMPLETED")
+GOES_ON, DONE = InsightsRefresh("IN_PROGRESS"), InsightsRefresh("COMPLETED")
 
 
 @dataclass
 class Eks:
     """Answers in turn, the last one for ever; time passes while somebody sleeps."""
 
-    states: list[Refresh | Unknown]
-    begins: Refresh | AwsDenied = GOES_ON
+    states: list[InsightsRefresh | Unknown]
+    begins: InsightsRefresh | AwsDenied = GOES_ON
     time: datetime = NOW
     slept: list[float] = field(default_factory=list)
     begun: int = 0
 
-    def begin(self) -> Refresh:
+    def begin(self) -> InsightsRefresh:
         self.begun += 1
         if isinstance(self.begins, AwsDenied):
             raise self.begins
         return self.begins
 
-    def state(self) -> Refresh | Unknown:
+    def state(self) -> InsightsRefresh | Unknown:
         return self.states.pop(0) if len(self.states) > 1 else self.states[0]
 
     def now(self) -> datetime:
@@ -146,13 +146,13 @@ class Eks:
 
 
 def run(eks: Eks) -> str:
-    return refreshed(eks, eks.now, eks.sleep)  # type: ignore[arg-type]
+    return refresh_insights(eks, eks.now, eks.sleep)  # type: ignore[arg-type]
 
 
 def test_it_is_waited_for() -> None:
     eks = Eks([GOES_ON, GOES_ON, DONE])
     assert run(eks) == "EKS has refreshed its insights."
-    assert eks.begun == 1 and eks.slept == [PAUSE_S] * 3
+    assert eks.begun == 1 and eks.slept == [POLL_INTERVAL_S] * 3
     at_once = Eks([GOES_ON], DONE)
     assert run(at_once) == "EKS has refreshed its insights." and not at_once.slept
 
@@ -160,16 +160,16 @@ def test_it_is_waited_for() -> None:
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        (Refresh("FAILED", "no access"), "EKS could not refresh its insights: no access. What follows is older."),
+        (InsightsRefresh("FAILED", "no access"), "EKS could not refresh its insights: no access. What follows is older."),
         (Unknown("IAM does not allow it"), "is unknown: IAM does not allow it. What follows may be older."),
         (GOES_ON, "has not refreshed its insights within 10 minutes"),
-        (Refresh("A_NEW_WORD"), "has not refreshed its insights within 10 minutes"),
+        (InsightsRefresh("A_NEW_WORD"), "has not refreshed its insights within 10 minutes"),
     ],
 )
-def test_however_it_ends_it_is_told(state: Refresh | Unknown, said: str) -> None:
+def test_however_it_ends_it_is_told(state: InsightsRefresh | Unknown, said: str) -> None:
     eks = Eks([state])
     assert said in run(eks)
-    assert sum(eks.slept) <= WAIT_S
+    assert sum(eks.slept) <= MAX_WAIT_S
 
 
 def test_what_is_not_allowed_is_an_error() -> None:

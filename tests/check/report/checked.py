@@ -7,17 +7,17 @@ from dataclasses import replace
 from datetime import date
 
 from kubectl_eksdoc.check.checking import Area, CheckFacts, Gate, UpgradeCheck
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.plan import CheckScope, plan_check
+from kubectl_eksdoc.check.registry import choose_checks
 from kubectl_eksdoc.check.report.formats import CheckReport
-from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+from kubectl_eksdoc.check.symptoms import Symptom, codes_of_symptom
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, Suppression, When
 from kubectl_eksdoc.model.kinds import CheckNeed
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.check.healthy import healthy
 
-LOOK = Look(width=120)
-NARROW = Look(width=80)
+LOOK = Appearance(width=120)
+NARROW = Appearance(width=80)
 
 SKEW = Finding(
     Code.of("kubelet-skew"),
@@ -68,13 +68,13 @@ def accepted(of: Finding, reason: str = "agreed") -> Suppression:
 
 
 def view(
-    checks: Sequence[UpgradeCheck] = (), wish: CheckWish = CheckWish(), facts: CheckFacts | None = None
+    checks: Sequence[UpgradeCheck] = (), wish: CheckScope = CheckScope(), facts: CheckFacts | None = None
 ) -> CheckReport:
     plan = plan_check(facts or healthy(), checks or usual(), wish)
     return replace(CheckReport(plan, options={}), tool_version="0.0.0")
 
 
 def stuck(*found: Finding) -> CheckReport:
-    only = codes_of(Symptom.DRAIN_STUCK)
-    facts = replace(healthy(), summed=dict.fromkeys(CheckNeed, ()) | {CheckNeed.PLAN_DRAIN: found})  # type: ignore[arg-type]
-    return view(list(chosen(["check-drain"])), CheckWish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    only = codes_of_symptom(Symptom.DRAIN_STUCK)
+    facts = replace(healthy(), command_findings=dict.fromkeys(CheckNeed, ()) | {CheckNeed.PLAN_DRAIN: found})  # type: ignore[arg-type]
+    return view(list(choose_checks(["check-drain"])), CheckScope(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)

@@ -12,7 +12,7 @@ import kubectl_eksdoc.report.schemas as schemas
 from tests.broken import accepted
 from tests.check.command.asked import document
 
-JUDGE = jsonschema.Draft202012Validator(schemas.load("UpgradeCheck"))
+JUDGE = jsonschema.Draft202012Validator(schemas.load_schema("UpgradeCheck"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.check.checking import Area, Gate
-from kubectl_eksdoc.check.plan import CheckWish
+from kubectl_eksdoc.check.plan import CheckScope
 from kubectl_eksdoc.model.findings import Status
 from tests.check.report.checked import LOOK, UNFIT, accepted, check, view
 
@@ -26,5 +26,5 @@ def test_two_checks_of_one_code_are_told_apart_in_the_document() -> None:
 
 @pytest.mark.parametrize("output", ["json", "sarif"])
 def test_what_is_suppressed_has_a_gate_by_its_code(output: str) -> None:
-    told = view(CHECKS[:1], CheckWish(suppressions=(accepted(UNFIT),))).render(output, LOOK)
+    told = view(CHECKS[:1], CheckScope(suppressions=(accepted(UNFIT),))).render(output, LOOK)
     assert '"gate": "before-control-plane"' in told

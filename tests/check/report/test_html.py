@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.checking import Area, Gate
-from kubectl_eksdoc.check.plan import CheckWish
-from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.plan import CheckScope
+from kubectl_eksdoc.check.registry import choose_checks
 from kubectl_eksdoc.check.report.formats import CheckReport
-from kubectl_eksdoc.check.report.shown import MOST_ALIKE
-from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.check.report.shown import MAX_SIMILAR_FINDINGS
+from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.model.kinds import NoAws, Unknown
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.model.kinds import AwsUnavailable, Unknown
+from kubectl_eksdoc.report.text import Appearance
 from tests.check.command import asked
 from tests.check.healthy import healthy
 from tests.check.report.checked import (
@@ -41,7 +41,7 @@ from tests.examples import examples, one_in
 from tests.report.golden import AnswerFormats
 from tests.report.test_safety import NASTY, unsafe_signs
 
-SPANS = (Span("old-1", 0, 10, 20), Span("old-0", 20, 90, 160), Span("spot-0", 0, 10, 20))
+SPANS = (NodeSpan("old-1", 0, 10, 20), NodeSpan("old-0", 20, 90, 160), NodeSpan("spot-0", 0, 10, 20))
 NEVER = replace(STUCK, code=Code.of("budget-never-allows"), subject=Subject("PodDisruptionBudget", "sale", "shop"))
 
 
@@ -49,11 +49,11 @@ def with_a_drain() -> CheckReport:
     """Of the plan by hand, which leaves four of seven nodes as they are."""
     plan = replace(plans.a_view().plan, estimate=Estimate(160, 300, SPANS, 2, ("all goes well",)))
     of_drain = check(Area.DISRUPTION, Gate.BEFORE_NODES, NEVER)
-    wish = CheckWish(suppressions=(accepted(UNFIT, "the vendor mends it"),))
+    wish = CheckScope(suppressions=(accepted(UNFIT, "the vendor mends it"),))
     return view([*usual(), of_drain], wish, replace(healthy(), drain=plan))
 
 
-def html(of: CheckReport, look: Look = LOOK) -> str:
+def html(of: CheckReport, look: Appearance = LOOK) -> str:
     return of.render("html", look)
 
 
@@ -148,7 +148,7 @@ def hostile(text: str) -> CheckReport:
     )
     lacking = replace(found, status=Status.UNKNOWN, missing=text)
     facts = replace(healthy(), eks=Unknown(text, text), drain=plans.a_view().plan)
-    return view([check(Area.NODES, Gate.BEFORE_NODES, found, lacking)], CheckWish(), facts)
+    return view([check(Area.NODES, Gate.BEFORE_NODES, found, lacking)], CheckScope(), facts)
 
 
 @cache
@@ -162,7 +162,7 @@ TRICKS = [*NASTY, "</style><script>alert(1)</script>", "'\"><img src=x onerror=a
 @settings(max_examples=examples(40))
 @given(st.one_of(st.sampled_from(TRICKS), st.text(max_size=40)), st.booleans())
 def test_no_text_of_a_cluster_becomes_markup(text: str, ascii_only: bool) -> None:
-    out = html(hostile(f"a{text}b"), Look(ascii=ascii_only))
+    out = html(hostile(f"a{text}b"), Appearance(ascii=ascii_only))
     page = read(out)
     assert page.broken == [] and not unsafe_signs(out)
     assert {tag for tag, _ in page.tags} == plain_tags()
@@ -170,9 +170,9 @@ def test_no_text_of_a_cluster_becomes_markup(text: str, ascii_only: bool) -> Non
 
 
 def test_what_is_unknown_for_want_of_aws_is_said_once() -> None:
-    why = NoAws("nobody is signed in to AWS")
+    why = AwsUnavailable("nobody is signed in to AWS")
     lost = tuple(
-        replace(UNFIT, subject=Subject("Addon", f"a-{i}"), message=f"whether it fits is not known: {why}", lacks=(why,))
+        replace(UNFIT, subject=Subject("Addon", f"a-{i}"), message=f"whether it fits is not known: {why}", unknowns=(why,))
         for i in range(40)
     )
     said = read(html(view([check(Area.ADDONS, Gate.BEFORE_NODES, *lost)], facts=replace(healthy(), eks=why)))).text
@@ -193,10 +193,10 @@ def test_unknowns_that_lack_the_same_for_the_same_reason_are_one_row() -> None:
 
 
 def test_who_reads_a_part_is_told_that_it_is_one() -> None:
-    only = html(view(list(chosen([SKEW.code.name])), CheckWish(only=frozenset({SKEW.code.name}))))
+    only = html(view(list(choose_checks([SKEW.code.name])), CheckScope(only=frozenset({SKEW.code.name}))))
     said = f"Only a part was checked (--only {SKEW.code.name}): the rest of the upgrade may have obstacles."
     assert f'<p class="part"><b>{said}</b></p>' in only
-    assert "(--gate before-nodes)" in html(view(wish=CheckWish(gate=Gate.BEFORE_NODES)))
+    assert "(--gate before-nodes)" in html(view(wish=CheckScope(gate=Gate.BEFORE_NODES)))
     assert "Only a part" not in html(view())
 
 
@@ -209,7 +209,7 @@ def test_an_area_is_not_green_for_what_does_not_count_alone() -> None:
         check(Area.SUPPORT, None, STUCK),
     ]
     rules = (accepted(STUCK, "agreed"),)
-    of = view(checks, CheckWish(fail_on=Severity.HIGH, suppressions=rules))
+    of = view(checks, CheckScope(fail_on=Severity.HIGH, suppressions=rules))
     lights = lights_of(html(of))
     assert lights["Nodes"] == ("unseen", "○", "1 less severe")
     assert lights["Add-ons and controllers"] == ("unseen", "○", "1 less severe")
@@ -225,12 +225,12 @@ def test_of_very_many_findings_the_page_says_how_many_it_leaves_out() -> None:
         replace(SKEW, subject=Subject("Node", f"n-{i}"), evidence=tuple(f"line {n}" for n in range(90)))
         for i in range(1000)
     )
-    alike = html(view([check(Area.NODES, Gate.BEFORE_NODES, *many[: MOST_ALIKE + 1])]))
+    alike = html(view([check(Area.NODES, Gate.BEFORE_NODES, *many[: MAX_SIMILAR_FINDINGS + 1])]))
     assert "more of kubelet-skew" not in alike, "one more is shown rather than counted"
     unknown = tuple(replace(UNFIT, subject=Subject("Addon", f"a-{i}")) for i in range(1000))
     text = html(view([check(Area.NODES, Gate.BEFORE_NODES, *many), check(Area.ADDONS, Gate.BEFORE_NODES, *unknown)]))
     said = read(text).text
-    assert f"… and {1000 - MOST_ALIKE} more of kubelet-skew that fail; all of them are in -o json." in said
-    assert f"… and {1000 - MOST_ALIKE} more of check-addon-unfit that are not known" in said
+    assert f"… and {1000 - MAX_SIMILAR_FINDINGS} more of kubelet-skew that fail; all of them are in -o json." in said
+    assert f"… and {1000 - MAX_SIMILAR_FINDINGS} more of check-addon-unfit that are not known" in said
     assert "Addon a-0 and 999 more" in said and "and 65 more (in -o json)" in said
     assert "1000 causes" in said and len(text) < 500_000

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.checking import Area, Gate
-from kubectl_eksdoc.check.plan import CheckWish
+from kubectl_eksdoc.check.plan import CheckScope
 from kubectl_eksdoc.check.report.formats import CheckReport
 from kubectl_eksdoc.model.findings import Code, Severity, Subject
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.check.report.checked import GONE, LOOK, SKEW, SLIGHT, accepted, check, usual, view
 
 _CASE = {"failure", "skipped", "error", "system-out", "system-err"}
@@ -32,7 +32,7 @@ _ATTRIBUTES: dict[str, set[str]] = {
 """All that Jenkins' schema allows (xunit-plugin src/main/resources/…/model/xsd/junit-10.xsd, 031e285)."""
 
 
-def parsed(of: CheckReport, look: Look = LOOK) -> ElementTree.Element:
+def parsed(of: CheckReport, look: Appearance = LOOK) -> ElementTree.Element:
     """Held to the shape of junit-10.xsd: names, figures, one outcome a case."""
     root = ElementTree.fromstring(of.render("junit", look))
     assert root.tag == "testsuites"
@@ -81,13 +81,13 @@ DRAIN = check(Area.DISRUPTION, Gate.BEFORE_NODES, GONE, of=(Code.of("check-drain
         # As the exit code is not 0: servers that read the file alone count failures and errors.
         (view(), "check-addon-unfit", "error", LACKED),
         (
-            view(wish=CheckWish(accepted=frozenset({"check-addon-unfit"}))),
+            view(wish=CheckScope(accepted=frozenset({"check-addon-unfit"}))),
             "check-addon-unfit",
             "skipped",
             f"accepted: {LACKED}",
         ),
         (
-            view(wish=CheckWish(suppressions=(accepted(SKEW),))),
+            view(wish=CheckScope(suppressions=(accepted(SKEW),))),
             "kubelet-skew",
             "skipped",
             "suppressed until 2027-01-31: agreed",
@@ -105,7 +105,7 @@ def test_what_becomes_of_a_code(of: CheckReport, name: str, tag: str, said: str)
 
 def test_what_does_not_count_is_told_and_passes() -> None:
     slight = replace(SKEW, severity=Severity.LOW)
-    case = the_case(view(usual(slight), CheckWish(fail_on=Severity.HIGH)), "kubelet-skew")
+    case = the_case(view(usual(slight), CheckScope(fail_on=Severity.HIGH)), "kubelet-skew")
     assert [each.tag for each in case] == ["system-out"]
     assert case[0].text is not None
     assert case[0].text.startswith("does not count")
@@ -116,7 +116,7 @@ def test_what_does_not_count_is_told_and_passes() -> None:
 def test_hostile_names_leave_it_well_formed(name: str, message: str, reason: str) -> None:
     hostile = replace(SKEW, subject=Subject("Pod", name, name), message=message, evidence=(message, name))
     parsed(view(usual(hostile)))
-    parsed(view(usual(hostile), CheckWish(suppressions=(accepted(hostile, reason),))))
+    parsed(view(usual(hostile), CheckScope(suppressions=(accepted(hostile, reason),))))
 
 
 def test_markup_and_control_characters_stay_text() -> None:

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.checking import Area, Gate
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.plan import CheckScope, plan_check
+from kubectl_eksdoc.check.registry import choose_checks
 from kubectl_eksdoc.check.report import verdict
-from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+from kubectl_eksdoc.check.symptoms import Symptom, codes_of_symptom
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges, Revision
 from kubectl_eksdoc.model.kinds import CheckNeed, Unknown
-from kubectl_eksdoc.report.text import unsafe
+from kubectl_eksdoc.report.text import is_unsafe
 from tests.builders import a_node, ago
 from tests.check.healthy import a_healthy_cluster, healthy
 from tests.check.report.checked import (
@@ -60,17 +60,17 @@ def test_a_symptom_has_five_lines_that_begin_with_what_is_likeliest() -> None:
 
 
 def test_what_is_not_known_of_a_symptom_is_said() -> None:
-    only = codes_of(Symptom.DRAIN_STUCK)
-    facts = replace(healthy(), summed={CheckNeed.PLAN_DRAIN: Unknown("it is forbidden", "list pods")})
-    of = view(list(chosen(["check-drain"])), CheckWish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    only = codes_of_symptom(Symptom.DRAIN_STUCK)
+    facts = replace(healthy(), command_findings={CheckNeed.PLAN_DRAIN: Unknown("it is forbidden", "list pods")})
+    of = view(list(choose_checks(["check-drain"])), CheckScope(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
     assert "NOT KNOWN: 1 ANSWER" in of.render("table", LOOK)
     assert "missing: list pods" in of.render("table", LOOK)
 
 
 def test_changes_stand_above_the_findings_and_name_what_nobody_read() -> None:
     past = ReportedChanges({"Deployment": (Revision(Subject("Deployment", "web", "shop"), ago(60), "7"),)}, (), {})
-    facts = replace(healthy(), past=past)
-    text = view(wish=CheckWish(since=ago(timedelta(hours=2).total_seconds())), facts=facts).render("table", LOOK)
+    facts = replace(healthy(), recent_changes=past)
+    text = view(wish=CheckScope(since=ago(timedelta(hours=2).total_seconds())), facts=facts).render("table", LOOK)
     assert "CHANGED since 2026-11-20T10:00:00Z" in text
     assert "2026-11-20T11:59:00Z  60s  Deployment shop/web: it was given another pod template (revision 7)" in text
     assert text.index("CHANGED") < text.index("AREAS")
@@ -78,11 +78,11 @@ def test_changes_stand_above_the_findings_and_name_what_nobody_read() -> None:
 
 
 def test_what_is_suppressed_is_counted_and_in_wide_listed() -> None:
-    of = view(wish=CheckWish(suppressions=(accepted(SKEW, "agreed"),)))
+    of = view(wish=CheckScope(suppressions=(accepted(SKEW, "agreed"),)))
     assert "1 finding suppressed: -o wide lists them" in of.render("table", LOOK)
     assert "until 2027-01-31: agreed (accepted.yaml, entry 1)" in of.render("wide", LOOK)
     rule = replace(accepted(SKEW), name="red")
-    assert "matches nothing" in view(wish=CheckWish(suppressions=(rule,))).render("table", LOOK)
+    assert "matches nothing" in view(wish=CheckScope(suppressions=(rule,))).render("table", LOOK)
 
 
 @given(st.text(max_size=30).map(lambda text: f"x{text}\x1b[2J\u202e\u2028\r\nrm -rf /"))
@@ -91,12 +91,12 @@ def test_nothing_that_a_cluster_holds_reaches_the_terminal_as_a_command(text: st
     bad = replace(STUCK, subject=subject, message=text, evidence=(text,), remedy=(Remedy(text, text),))
     past = ReportedChanges({"Deployment": (Revision(subject, ago(60), text),)}, Unknown(text, text), {})
     rules = (accepted(SKEW, text), replace(accepted(SKEW), name=text, where=text))
-    wish = CheckWish(since=ago(6000), suppressions=rules)
+    wish = CheckScope(since=ago(6000), suppressions=rules)
     nodes = [a_node(text, group=text, version="v1.32.0-eks-1")]
-    whole = view(wish=wish, facts=replace(healthy(cluster=a_healthy_cluster(nodes=nodes)), past=past))
+    whole = view(wish=wish, facts=replace(healthy(cluster=a_healthy_cluster(nodes=nodes)), recent_changes=past))
     for of in (whole, stuck(bad, replace(bad, status=Status.UNKNOWN, missing=text))):
         for page in (of.render("table", LOOK), of.render("wide", NARROW)):
-            assert [char for char in page if unsafe(char) and char != "\n"] == []
+            assert [char for char in page if is_unsafe(char) and char != "\n"] == []
             assert "\nrm -rf" not in page
 
 
@@ -111,7 +111,7 @@ def test_an_area_has_no_more_causes_than_there_are() -> None:
 
 def test_what_is_too_slight_to_count_is_not_said_to_be_well() -> None:
     slight = [check(Area.NODES, Gate.BEFORE_NODES, replace(SKEW, severity=Severity.LOW))]
-    short = view(slight, CheckWish(fail_on=Severity.HIGH)).render("table", LOOK)
+    short = view(slight, CheckScope(fail_on=Severity.HIGH)).render("table", LOOK)
     assert "Nothing counts at --fail-on high: 1 finding is less severe." in short
     assert "Nothing to do" not in short
 
@@ -120,7 +120,7 @@ def test_what_the_steps_themselves_do_is_no_finding_before_them() -> None:
     behind = [check(Area.NODES, Gate.AFTER, replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW))]
     short = view(behind).render("table", LOOK)
     assert "Nothing blocks a step" in short and "nodes-behind" not in short
-    assert "Not yet: 1 cause before the end" in view(behind, CheckWish(gate=Gate.AFTER)).render("table", LOOK)
+    assert "Not yet: 1 cause before the end" in view(behind, CheckScope(gate=Gate.AFTER)).render("table", LOOK)
     there = view(behind, facts=healthy("1.33")).render("table", LOOK)
     assert "Not yet: 1 cause before the end" in there, "the control plane has it, and they have not followed"
 
@@ -139,25 +139,25 @@ _FOUND = st.builds(
     missing=st.just("it"),
 )
 _WISHES = st.builds(
-    CheckWish, fail_on=st.sampled_from(Severity), accepted=st.sampled_from([frozenset(), frozenset({UNFIT.code.name})])
+    CheckScope, fail_on=st.sampled_from(Severity), accepted=st.sampled_from([frozenset(), frozenset({UNFIT.code.name})])
 )
 
 
 @given(
     st.lists(st.tuples(st.sampled_from([*Gate, None]), _FOUND), max_size=4), _WISHES, st.sampled_from(["1.33", "1.34"])
 )
-def test_the_sentence_says_what_the_exit_code_does(found: list, wish: CheckWish, target: str) -> None:  # type: ignore[type-arg]
+def test_the_sentence_says_what_the_exit_code_does(found: list, wish: CheckScope, target: str) -> None:  # type: ignore[type-arg]
     checks = [check(Area.NODES, gate, each) for gate, each in found]
     plan = plan_check(healthy(target=target), checks, wish)
-    said, status = verdict.verdict(plan), plan.outcome.status
-    assert status is not Status.PASS or not said.against
-    assert status is Status.PASS or said.head in ("Not yet", "Nothing blocks a step")
+    said, status = verdict.build_verdict(plan), plan.outcome.status
+    assert status is not Status.PASS or not said.is_blocked
+    assert status is Status.PASS or said.headline in ("Not yet", "Nothing blocks a step")
     assert ("accepted by" in said.text) is bool(plan.outcome.accepted)
 
 
 def test_what_is_unknown_before_no_step_is_not_all_as_it_should_be() -> None:
     name = "support-ends"
-    plan = plan_check(blind(), chosen([name]), CheckWish(frozenset({name})))
-    assert plan.outcome.unknown and verdict.verdict(plan).text == (
+    plan = plan_check(blind(), choose_checks([name]), CheckScope(frozenset({name})))
+    assert plan.outcome.unknown and verdict.build_verdict(plan).text == (
         "Nothing blocks a step, but not all is as it should be: 1 unknown."
     )

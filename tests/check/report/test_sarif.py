@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.plan import CheckWish
+from kubectl_eksdoc.check.plan import CheckScope
 from kubectl_eksdoc.check.report.formats import CheckReport
 from kubectl_eksdoc.model.findings import Severity, Subject
-from kubectl_eksdoc.report.text import unsafe
+from kubectl_eksdoc.report.text import is_unsafe
 from tests.check.report.checked import LOOK, SKEW, accepted, usual, view
 
 _LEVELS = {"error", "warning", "note", "none"}
@@ -105,7 +105,7 @@ def test_the_same_finding_of_another_day_has_the_same_fingerprint() -> None:
 
 
 def test_what_is_suppressed_says_so_and_why() -> None:
-    found = results(view(wish=CheckWish(suppressions=(accepted(SKEW),))))["kubelet-skew"]
+    found = results(view(wish=CheckScope(suppressions=(accepted(SKEW),))))["kubelet-skew"]
     assert found["suppressions"] == [
         {"kind": "external", "status": "accepted", "justification": "agreed (until 2027-01-31)"}
     ]
@@ -115,5 +115,5 @@ def test_what_is_suppressed_says_so_and_why() -> None:
 def test_hostile_names_leave_it_well_formed(name: str, message: str) -> None:
     hostile = replace(SKEW, subject=Subject("File", name, name), message=message, evidence=(message, f"{name}:1 x"))
     text = view(usual(hostile)).render("sarif", LOOK)
-    assert not any(unsafe(char) for char in text if char != "\n")
+    assert not any(is_unsafe(char) for char in text if char != "\n")
     the_run(view(usual(hostile)))

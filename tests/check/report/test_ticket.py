@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.check.plan import CheckWish
+from kubectl_eksdoc.check.plan import CheckScope
 from kubectl_eksdoc.check.symptoms import Symptom
 from kubectl_eksdoc.model.findings import Severity, Subject
 from tests.builders import ago
@@ -24,13 +24,13 @@ def test_it_has_the_verdict_the_areas_the_findings_and_the_way() -> None:
 
 
 def test_what_is_suppressed_is_told_with_its_end() -> None:
-    text = view(wish=CheckWish(suppressions=(accepted(SKEW, "agreed"),))).render("markdown", LOOK)
+    text = view(wish=CheckScope(suppressions=(accepted(SKEW, "agreed"),))).render("markdown", LOOK)
     assert "### Suppressed" in text
     assert "until 2027-01-31, agreed" in text
 
 
 def test_a_symptom_and_changes_come_first() -> None:
-    text = view(wish=CheckWish(symptom=Symptom.DRAIN_STUCK, since=ago(60))).render("markdown", LOOK)
+    text = view(wish=CheckScope(symptom=Symptom.DRAIN_STUCK, since=ago(60))).render("markdown", LOOK)
     assert "Nothing was found that explains drain-stuck." in text
     assert "### Changed" in text and "### Areas" not in text
     assert "- [ ]" not in text

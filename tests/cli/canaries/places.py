@@ -18,11 +18,11 @@ from urllib.request import Request, urlopen
 import pytest
 
 from kubectl_eksdoc.cli.context import DrainRunEdges
-from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.loading import load_documents
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.requests import ADMIN
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests.cli.canaries.canaries import Canaries, canaries_below, canaries_in
 from tests.cli.running import Ran, called
 from tests.embedded.clients import worlds
@@ -57,14 +57,14 @@ def _planted(doc: Doc) -> Doc:
 
 
 def plane(name: str) -> ControlPlane:
-    return load(documents(name), worlds.START).plane
+    return load_documents(documents(name), worlds.START).plane
 
 
 def running(name: str) -> ControlPlane:
     """With its controllers and kubelets at work; no template is another one than that of the pods made of it."""
     docs = [doc if "template" in doc.get("spec", {}) else _planted(doc) for doc in worlds.documents(name)]
-    made = load(docs, worlds.START).plane
-    made.start(worlds.QUICK, every_controller)
+    made = load_documents(docs, worlds.START).plane
+    made.start(worlds.QUICK, workload_controllers)
     return made
 
 
@@ -205,7 +205,7 @@ class Place:
     more: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, words: str, config: str, edges: DrainRunEdges | None = None) -> Ran:
-        edges = edges or DrainRunEdges(told_to_stop=_told_after(1.0), open_watch=_soon_sure)
+        edges = edges or DrainRunEdges(stop_requests=_told_after(1.0), open_watch=_soon_sure)
         os.environ["KUBECONFIG"] = config
         environ = {**self.environ, "KUBECONFIG": config}
         return called(*words.split(), "--debug", environ=environ, stdin=io.StringIO(), run_edges=edges)
@@ -246,11 +246,11 @@ def written_in(api: Api, before: Mapping[tuple[str, tuple[str, str]], int], more
             for name in sorted(canaries_in(text.encode(), more))
         ]
 
-    return api.now(found)
+    return api.run_locked(found)
 
 
 def counted(api: Api) -> dict[tuple[str, tuple[str, str]], int]:
-    return api.now(lambda plane: {at: text.count("canary7q") for at, text in _texts(plane).items()})
+    return api.run_locked(lambda plane: {at: text.count("canary7q") for at, text in _texts(plane).items()})
 
 
 _MADE_BY_CONTROLLERS = ("pods", "replicasets.apps", "controllerrevisions.apps")

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from kubectl_eksdoc.cli.commands import COMMANDS, Command
-from kubectl_eksdoc.cli.completion_sources import FORMATS
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.faults import EVICTIONS, BrokenConnection, Fault, FaultMoment, Faulty
-from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
+from kubectl_eksdoc.cli.completion_sources import FORMATS_BY_COMMAND
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.faults import EVICTIONS, BrokenConnection, Fault, FaultMoment, FaultyHandler
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, serving
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, TokenUsers
 from tests.aws.test_live import prod
 from tests.cli.canaries import places
@@ -101,11 +101,11 @@ def commands(among: Sequence[Command] = COMMANDS, path: str = "") -> Iterator[st
     """All that there are, without those that only have others below."""
     for each in among:
         name = f"{path} {each.name}".strip()
-        yield from commands(each.under, name) if each.under else (name,)
+        yield from commands(each.subcommands, name) if each.subcommands else (name,)
 
 
 def formats(command: str) -> Sequence[str]:
-    module, _, name = FORMATS[command].rpartition(".") if command in FORMATS else ("", "", "")
+    module, _, name = FORMATS_BY_COMMAND[command].rpartition(".") if command in FORMATS_BY_COMMAND else ("", "", "")
     found = getattr(importlib.import_module(f"kubectl_eksdoc.{module}"), name) if module else ()
     return tuple(getattr(found, "formats", found))
 
@@ -114,7 +114,7 @@ def lines(source: str = "", among: Sequence[str] = ()) -> Iterator[str]:
     """Each command in each format: live, in the wide table and JSON, and of a file, where it reads one, in the others.
     With more flags, and where `IN_JSON` says so, in JSON alone. A table is part of the wide one, and YAML is the same
     document as JSON."""
-    for command in among or [each for each in dict.fromkeys((*FORMATS, *commands())) if each not in AS_ANOTHER]:
+    for command in among or [each for each in dict.fromkeys((*FORMATS_BY_COMMAND, *commands())) if each not in AS_ANOTHER]:
         for number, words in enumerate(MORE.get(command, (command,))):
             of_a_file = not words.startswith(OF_AWS) and not any(each in words for each in LIVE)
             of_a_file = of_a_file and "--snapshot" in helped(command.partition(" --")[0])
@@ -193,9 +193,9 @@ def test_a_run_that_is_cut_off_writes_none(goes_on: str, tmp_path: Path, monkeyp
     """Connections break under its evictions, it is ended in the middle, and another machine goes on with it or takes
     it back."""
     api = Api(
-        places.running("small-traps"), Setup(TokenUsers({places.TOKEN: ADMIN})), Scaled(time.monotonic, worlds.SPEED)
+        places.running("small-traps"), ApiSetup(TokenUsers({places.TOKEN: ADMIN})), ScaledTime(time.monotonic, worlds.SPEED)
     )
-    with serving(Faulty(api, LOST, time.sleep)) as server:
+    with serving(FaultyHandler(api, LOST, time.sleep)) as server:
         place, configs = places.planted_cluster(server.url(places.TOKEN), tmp_path, monkeypatch)
         config, before, ran = configs.of_plugin(), places.counted(api), []
         ann, ben = (Machine(place.home / name, config) for name in ("ann", "ben"))

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kubectl_eksdoc.cli.completion_command import answered
-from kubectl_eksdoc.cli.completion_names import OFFLINE
+from kubectl_eksdoc.cli.completion_command import complete
+from kubectl_eksdoc.cli.completion_names import OFFLINE_VARIABLE
 from tests import needed
 from tests.contracts.source import ROOT
 
@@ -46,7 +46,7 @@ def read(text: str, seconds: float = 0.0) -> Answered:
 
 def at(*words: str, **environ: str) -> Answered:
     """No cluster is asked, and there is no home."""
-    return read(answered(words, {OFFLINE: "1", "HOME": "/nowhere", **environ}))
+    return read(complete(words, {OFFLINE_VARIABLE: "1", "HOME": "/nowhere", **environ}))
 
 
 def process(*words: str, home: Path, environ: Mapping[str, str] | None = None) -> Answered:

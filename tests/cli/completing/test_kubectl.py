@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.completion_names import LONGEST_NAMES_S
+from kubectl_eksdoc.cli.completion_names import LOOKUP_TIMEOUT_S
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer
 from kubectl_eksdoc.model import kinds
 from tests import needed
@@ -134,7 +134,7 @@ def test_a_server_that_never_answers_holds_nobody(home: Path) -> None:
     # A second is for the cluster, the rest is Python's own, which a busy machine makes longer; nobody waits until the
     # look-up is ended.
     for each in (found, again):
-        assert (each.values, each.directive) == ([], 4) and each.seconds < LONGEST_NAMES_S - 1
+        assert (each.values, each.directive) == ([], 4) and each.seconds < LOOKUP_TIMEOUT_S - 1
     assert len(server.asked(kinds.NODES.path)) <= 1, "who presses again waits for the same answer"
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from kubectl_eksdoc.cli import completion_sources as sources
-from kubectl_eksdoc.cli.commands import COMMANDS, Command, listed, tree
-from kubectl_eksdoc.cli.completion_candidates import follows, long_name, takes_value, words_of
+from kubectl_eksdoc.cli.commands import COMMANDS, Command, listed_commands, command_parser
+from kubectl_eksdoc.cli.completion_candidates import completion_source, long_flag_name, takes_value, allowed_words
 from kubectl_eksdoc.cli.flags import OUTPUTS
 from kubectl_eksdoc.cli.parser import Parser, RefusedFlag
 from tests.cli.completing.asked import at
@@ -18,40 +18,40 @@ from tests.cli.completing.asked import at
 
 def commands(parser: Parser, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Parser]]:
     yield " ".join(path), parser
-    for name, under in (parser.under() or {}).items():
+    for name, under in (parser.command_parsers() or {}).items():
         yield from commands(under, (*path, name))
 
 
-EVERY = dict(commands(tree()))
-LEAVES = {path: parser for path, parser in EVERY.items() if parser.under() is None}
+EVERY = dict(commands(command_parser()))
+LEAVES = {path: parser for path, parser in EVERY.items() if parser.command_parsers() is None}
 FLAGS = [(path, flag) for path, parser in EVERY.items() for flag in parser.flags()]
 
 
 def test_what_follows_each_flag_is_decided() -> None:
     """A new flag has a type that tells its words, or a line in the table of sources."""
     undecided = [
-        f"{path} {long_name(flag)}"
+        f"{path} {long_flag_name(flag)}"
         for path, flag in FLAGS
         if takes_value(flag) and not isinstance(flag, RefusedFlag)
-        if words_of(flag) is None and follows(path, flag) is None
+        if allowed_words(flag) is None and completion_source(path, flag) is None
     ]
     assert undecided == []
 
 
 def test_the_table_has_no_flag_that_is_gone() -> None:
-    there = {long_name(flag) for _, flag in FLAGS} | {f"{path} {long_name(flag)}" for path, flag in FLAGS}
-    assert set(sources.FLAGS) - there == set()
-    for table in (sources.NAMES, sources.FORMATS):
-        known = {*EVERY, *(f"{path} {long_name(flag)}" for path, flag in FLAGS)}
+    there = {long_flag_name(flag) for _, flag in FLAGS} | {f"{path} {long_flag_name(flag)}" for path, flag in FLAGS}
+    assert set(sources.SOURCE_BY_FLAG) - there == set()
+    for table in (sources.WORDS_BY_COMMAND, sources.FORMATS_BY_COMMAND):
+        known = {*EVERY, *(f"{path} {long_flag_name(flag)}" for path, flag in FLAGS)}
         assert set(table) - known == set()
-    told_by_parser = {long_name(flag) for _, flag in FLAGS if words_of(flag) is not None}
-    assert set(sources.FLAGS) & told_by_parser == set()
+    told_by_parser = {long_flag_name(flag) for _, flag in FLAGS if allowed_words(flag) is not None}
+    assert set(sources.SOURCE_BY_FLAG) & told_by_parser == set()
 
 
 def test_files_are_those_whose_help_says_so() -> None:
     for path, flag in FLAGS:
         if flag.metavar in ("FILE", "MANIFESTS", "PATH") and takes_value(flag):
-            assert follows(path, flag) == sources.CompletedName(sources.OwnNames.FILES), f"{path} {long_name(flag)}"
+            assert completion_source(path, flag) == sources.CompletedName(sources.OwnNames.FILES), f"{path} {long_flag_name(flag)}"
 
 
 def test_every_command_that_names_something_says_what() -> None:
@@ -59,10 +59,10 @@ def test_every_command_that_names_something_says_what() -> None:
         path: (parser.usage or "").split("[flags]")[0].replace("%(prog)s", "").strip()
         for path, parser in LEAVES.items()
     }
-    assert {path for path, names in usages.items() if names} == {path for path in sources.NAMES if path in LEAVES}
+    assert {path for path, names in usages.items() if names} == {path for path in sources.WORDS_BY_COMMAND if path in LEAVES}
 
 
-@pytest.mark.parametrize("place", sorted(set(sources.FORMATS.values())))
+@pytest.mark.parametrize("place", sorted(set(sources.FORMATS_BY_COMMAND.values())))
 def test_formats_are_those_of_the_command(place: str) -> None:
     module, _, name = place.rpartition(".")
     found = getattr(importlib.import_module(f"kubectl_eksdoc.{module}"), name)
@@ -71,14 +71,14 @@ def test_formats_are_those_of_the_command(place: str) -> None:
 
 def test_the_list_of_commands_is_what_their_parsers_say() -> None:
     def check(them: tuple[Command, ...], parser: Parser) -> None:
-        assert [(each.name, each.about) for each in them if each.about] == parser.listed()
-        assert [each.name for each in them] == list(parser.under() or {})
+        assert [(each.name, each.about) for each in them if each.about] == parser.listed_commands()
+        assert [each.name for each in them] == list(parser.command_parsers() or {})
         for each in them:
-            if each.under:
-                check(each.under, (parser.under() or {})[each.name])
+            if each.subcommands:
+                check(each.subcommands, (parser.command_parsers() or {})[each.name])
 
-    check(COMMANDS, tree())
-    assert listed(("drain", "plan")) is None and listed(("nonsense",)) is None
+    check(COMMANDS, command_parser())
+    assert listed_commands(("drain", "plan")) is None and listed_commands(("nonsense",)) is None
 
 
 NO_WORK = ("completion", "plugins")
@@ -87,7 +87,7 @@ NO_WORK = ("completion", "plugins")
 @pytest.mark.parametrize("path", sorted(LEAVES))
 def test_one_command_alone_is_as_in_the_whole_tree(path: str) -> None:
     words = path.split()
-    alone = dict(commands(tree(only=tuple(words))))
+    alone = dict(commands(command_parser(only_path=tuple(words))))
     beside = {each for each in alone if not path.startswith(each) and words[0] not in NO_WORK}
     assert beside == set()
     assert alone[path].format_help() == LEAVES[path].format_help()

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.cli.completion_command import answered
-from kubectl_eksdoc.cli.completion_names import OFFLINE
-from kubectl_eksdoc.cli.completion_offers import NO_FILES, NO_SPACE, Offer, Offers, written
+from kubectl_eksdoc.cli.completion_command import complete
+from kubectl_eksdoc.cli.completion_names import OFFLINE_VARIABLE
+from kubectl_eksdoc.cli.completion_offers import NO_FILES, NO_SPACE, Completion, Completions, format_completions
 from kubectl_eksdoc.model.findings import Code
 from tests.cli.completing.asked import at, read
 from tests.examples import examples
@@ -86,8 +86,8 @@ def test_values_of_given_words() -> None:
 
 def test_codes_behind_commas() -> None:
     found = at(*PLAN, "--accept-unknown", "")
-    assert set(found.values) == {code.name for code in Code.of_area("drain")} and found.directive == NO_FILES | NO_SPACE
-    first, second = sorted(code.name for code in Code.of_area("drain"))[:2]
+    assert set(found.values) == {code.name for code in Code.of_areas("drain")} and found.directive == NO_FILES | NO_SPACE
+    first, second = sorted(code.name for code in Code.of_areas("drain"))[:2]
     more = at(*PLAN, "--accept-unknown", f"{first},")
     assert f"{first},{second}" in more.offers and f"{first},{first}" not in more.offers
     assert all(
@@ -152,8 +152,8 @@ def test_words_of_commands_that_have_rights() -> None:
 
 
 def test_a_value_that_no_line_can_hold_is_left_out() -> None:
-    offers = (Offer("a\nb"), Offer("\x1b[31m"), Offer("\udcff"), Offer(""), Offer("fine", "two\nlines\tand more"))
-    assert written(Offers(offers)) == "fine\ttwo lines and more\n:4\n"
+    offers = (Completion("a\nb"), Completion("\x1b[31m"), Completion("\udcff"), Completion(""), Completion("fine", "two\nlines\tand more"))
+    assert format_completions(Completions(offers)) == "fine\ttwo lines and more\n:4\n"
 
 
 WORDS = st.lists(
@@ -172,7 +172,7 @@ WORDS = st.lists(
 @given(WORDS)
 @example(["--kubeconfig", "\0", ""])
 def test_any_words_are_answered(words: list[str]) -> None:
-    found = read(answered(words, {OFFLINE: "1", "HOME": "/nowhere"}))
+    found = read(complete(words, {OFFLINE_VARIABLE: "1", "HOME": "/nowhere"}))
     assert found.directive in (0, 4, 6)
     partial = words[-1] if words else ""
     typed = partial.partition("=")[2] if partial.startswith("-") and "=" in partial else partial

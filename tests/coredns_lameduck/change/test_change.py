@@ -12,25 +12,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.coredns_lameduck.change import CorednsChange, changed, few
-from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL
+from kubectl_eksdoc.aws.validating import find_violations
+from kubectl_eksdoc.coredns_lameduck.change import CorednsChange, plan_change, replica_findings
+from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL_AUTOSCALERS
 from kubectl_eksdoc.coredns_lameduck.lameduck import (
     AutoscalerRange,
-    ChangeRefused,
-    Wishes,
-    lameduck_wished,
-    scale_wished,
+    ChangeRefusal,
+    DnsChangeRequest,
+    parse_lameduck,
+    parse_autoscale,
 )
-from kubectl_eksdoc.coredns_lameduck.placement_values import of_schema, without_spot
-from kubectl_eksdoc.kubernetes.redaction import MARK
+from kubectl_eksdoc.coredns_lameduck.placement_values import default_affinity, without_spot
+from kubectl_eksdoc.kubernetes.redaction import DIGEST_PREFIX
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
+from kubectl_eksdoc.model.addons import Addon, AddonUpdateFacts, AddonVersionDetails
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Taint, Toleration
-from kubectl_eksdoc.model.placing import NodeDemand, node_terms
+from kubectl_eksdoc.model.placing import NodeRequirements, required_node_terms
 from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.addon.stand_in.coredns import AFFINITY
 from tests.builders import ROOM, a_cluster, a_node
@@ -40,8 +40,8 @@ from tests.examples import examples
 SCHEMAS = Path(__file__).parents[2] / "data" / "aws" / "eks" / "schemas"
 SCALES, SCALES_NOT, OLD = "v1.10.1-eksbuild.11", "v1.11.1-eksbuild.8", "v1.8.7-eksbuild.4"
 SHORT = made.lameduck("5s")
-ON_DEMAND = Wishes(on_demand=True)
-MORE = Wishes(scale=AutoscalerRange(3, 10))
+ON_DEMAND = DnsChangeRequest(on_demand=True)
+MORE = DnsChangeRequest(scale=AutoscalerRange(3, 10))
 LINUX = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}
 MANY = [
     made.a_zoned(f"n-{zone}", zone, **LINUX, **{"eks.amazonaws.com/capacityType": kind})
@@ -54,20 +54,20 @@ def schema(version: str) -> Doc:
     return found
 
 
-def side(values: Doc | Unknown, version: str = SCALES) -> AddonSide:
-    of = VersionSide(version, Unknown("no chart here"), schema(version))
-    return AddonSide(Addon("coredns", version, "ACTIVE"), of, of, values, True, (version,))
+def side(values: Doc | Unknown, version: str = SCALES) -> AddonUpdateFacts:
+    of = AddonVersionDetails(version, Unknown("no chart here"), schema(version))
+    return AddonUpdateFacts(Addon("coredns", version, "ACTIVE"), of, of, values, True, (version,))
 
 
 def change(
-    wishes: Wishes, values: Doc | None = None, version: str = SCALES, kubernetes: str = "1.28", **more: Any
+    wishes: DnsChangeRequest, values: Doc | None = None, version: str = SCALES, kubernetes: str = "1.28", **more: Any
 ) -> CorednsChange:
     nodes = [replace(node, allocatable=ROOM) for node in more.pop("nodes", MANY)]
     unread = more.pop("unread", ())
     given = {"text": SHORT, "doc": made.deployment(affinity=AFFINITY), **more}
     facts = made.facts(addon=side(values or {}, version), nodes=nodes, **given)
     reads = tuple(a_cluster(unread=unread).reads)
-    return changed(replace(facts, cluster=replace(facts.cluster, reads=reads)), wishes, kubernetes)
+    return plan_change(replace(facts, cluster=replace(facts.cluster, reads=reads)), wishes, kubernetes)
 
 
 def why(found: CorednsChange) -> str:
@@ -87,7 +87,7 @@ _OTHERS = st.fixed_dictionaries(
     },
 )
 _WISHES = st.builds(
-    Wishes,
+    DnsChangeRequest,
     st.none() | st.integers(10, 20),
     st.booleans(),
     st.none() | st.builds(AutoscalerRange, st.integers(2, 5), st.integers(5, 1000)),
@@ -97,10 +97,10 @@ _SET = {"corefile", "affinity", "topologySpreadConstraints", "autoScaling", "pod
 
 @settings(max_examples=examples(60))
 @given(_OTHERS, _WISHES)
-def test_what_is_made_fits_the_schema_and_changes_nothing_else(values: Doc, wishes: Wishes) -> None:
+def test_what_is_made_fits_the_schema_and_changes_nothing_else(values: Doc, wishes: DnsChangeRequest) -> None:
     found = change(wishes, values)
     assert found.refusals == () and found.values is not None
-    assert broken(schema(SCALES), found.values) == ()
+    assert find_violations(schema(SCALES), found.values) == ()
     for key in {*values, *found.values} - _SET:
         assert found.values.get(key) == values.get(key)
     if "podDisruptionBudget" in values:
@@ -117,45 +117,45 @@ def test_what_is_made_fits_the_schema_and_changes_nothing_else(values: Doc, wish
 
 
 def test_what_coredns_reads_is_what_is_wished() -> None:
-    assert lameduck_wished("20s") == 20 == lameduck_wished("20000ms") and lameduck_wished("1m") == 60
-    no_unit = lameduck_wished("20")
-    assert isinstance(no_unit, ChangeRefused) and no_unit.why == "20 has no unit: CoreDNS would refuse it"
+    assert parse_lameduck("20s") == 20 == parse_lameduck("20000ms") and parse_lameduck("1m") == 60
+    no_unit = parse_lameduck("20")
+    assert isinstance(no_unit, ChangeRefusal) and no_unit.why == "20 has no unit: CoreDNS would refuse it"
     for text in ("", "-5s", "1.5s", "soon"):
-        assert isinstance(lameduck_wished(text), ChangeRefused)
-    assert scale_wished("3:10") == AutoscalerRange(3, 10)
+        assert isinstance(parse_lameduck(text), ChangeRefusal)
+    assert parse_autoscale("3:10") == AutoscalerRange(3, 10)
     for text in ("1:4", "3", "10:3", "3:1001", "a:b", "²:9"):
-        assert isinstance(scale_wished(text), ChangeRefused), text
+        assert isinstance(parse_autoscale(text), ChangeRefusal), text
 
 
 def test_a_lameduck_that_does_not_fit_is_refused_with_the_arithmetic() -> None:
-    found = why(change(Wishes(30)))
+    found = why(change(DnsChangeRequest(30)))
     assert "lameduck 30 s + closing 5 s + margin 5 s = 40 s of a grace period of 30 s" in found
     assert "The largest that is safe is 20s" in found and "terminationGracePeriodSeconds 40" in found
     hook = made.deployment(container={"lifecycle": {"preStop": {"sleep": {"seconds": 10}}}})
-    assert "preStop 10 s + lameduck 20 s" in why(change(Wishes(20), doc=hook))
+    assert "preStop 10 s + lameduck 20 s" in why(change(DnsChangeRequest(20), doc=hook))
     unknown = made.deployment(container={"lifecycle": {"preStop": {"exec": {"command": ["/bin/x"]}}}})
-    (refused,) = change(Wishes(20), doc=unknown).refusals
+    (refused,) = change(DnsChangeRequest(20), doc=unknown).refusals
     assert refused.missing == "the length of the preStop hook"
 
 
 def test_a_lameduck_that_is_too_short_is_refused_unless_it_is_better_than_today() -> None:
-    assert "may be too short" in why(change(Wishes(4))) and ", with a margin 7 s" in why(change(Wishes(4)))
-    better = change(Wishes(5), text=made.lameduck("2s"))
+    assert "may be too short" in why(change(DnsChangeRequest(4))) and ", with a margin 7 s" in why(change(DnsChangeRequest(4)))
+    better = change(DnsChangeRequest(5), text=made.lameduck("2s"))
     assert better.refusals == () and [each.code.name for each in better.findings] == ["dns-lameduck-short"]
-    assert change(Wishes(15)).findings == ()
+    assert change(DnsChangeRequest(15)).findings == ()
 
 
 def test_only_the_margin_is_broken_from_21_to_25_s_and_that_can_be_accepted() -> None:
-    found = change(Wishes(22))
+    found = change(DnsChangeRequest(22))
     assert found.refusals == () and [each.code.name for each in found.findings] == ["dns-lameduck-long"]
-    assert "may be killed" in why(change(Wishes(26)))
+    assert "may be killed" in why(change(DnsChangeRequest(26)))
 
 
 def test_a_grace_period_that_eks_may_put_back_is_told() -> None:
     long = made.deployment(terminationGracePeriodSeconds=60)
-    found = change(Wishes(40), doc=long)
+    found = change(DnsChangeRequest(40), doc=long)
     assert found.refusals == () and [each.code.name for each in found.findings] == ["dns-grace-not-kept"]
-    assert change(Wishes(25), doc=long).findings == (), "it fits the add-on's own"
+    assert change(DnsChangeRequest(25), doc=long).findings == (), "it fits the add-on's own"
 
 
 @pytest.mark.parametrize(
@@ -172,22 +172,22 @@ def test_a_grace_period_that_eks_may_put_back_is_told() -> None:
     ],
 )
 def test_a_bad_corefile_is_never_made(text: str, said: str) -> None:
-    found = change(Wishes(20), text=text)
+    found = change(DnsChangeRequest(20), text=text)
     assert said in why(found) and "corefile" not in (found.values or {})
 
 
 def test_what_is_known_as_a_digest_is_never_made_a_corefile() -> None:
     found = change(
-        Wishes(20),
-        text=f"{SHORT}\nexample.org {{\n    route53 a.:Z {{\n        aws_access_key {MARK}1 {MARK}2\n    }}\n}}\n",
+        DnsChangeRequest(20),
+        text=f"{SHORT}\nexample.org {{\n    route53 a.:Z {{\n        aws_access_key {DIGEST_PREFIX}1 {DIGEST_PREFIX}2\n    }}\n}}\n",
     )
-    assert MARK not in str(found.values)
+    assert DIGEST_PREFIX not in str(found.values)
     assert "digests" in why(found)
 
 
 @pytest.mark.parametrize("blocks", [3, 7])
 def test_shares_that_are_no_whole_seconds_are_no_reason_to_refuse(blocks: int) -> None:
-    found = change(Wishes(20), text="".join(SHORT.replace(".:53 {", f"z{at}:53 {{") for at in range(blocks)))
+    found = change(DnsChangeRequest(20), text="".join(SHORT.replace(".:53 {", f"z{at}:53 {{") for at in range(blocks)))
     assert found.refusals == () and "ms" in str((found.values or {})["corefile"])
 
 
@@ -200,9 +200,9 @@ def test_no_rollout_begins_while_none_of_its_pods_would_come_up(text: str | None
 
 def test_a_hand_edit_is_made_to_last_as_it_is() -> None:
     edited = made.lameduck("20s").replace("cache 30", "cache 77")
-    found = change(Wishes(20), text=edited, values={})
+    found = change(DnsChangeRequest(20), text=edited, values={})
     assert found.values == {"corefile": edited} and not found.nothing and found.corefile and found.corefile.same
-    assert change(Wishes(20), {"corefile": edited}, text=edited).nothing
+    assert change(DnsChangeRequest(20), {"corefile": edited}, text=edited).nothing
 
 
 def test_two_nodes_in_two_zones_must_take_it() -> None:
@@ -231,7 +231,7 @@ def test_what_was_not_read_places_nothing() -> None:
 
 def test_what_holds_in_the_values_alone_is_sent_again() -> None:
     twenty = made.lameduck("20s")
-    assert not change(Wishes(20), {"corefile": twenty}, text=SHORT).nothing, "somebody has changed it live"
+    assert not change(DnsChangeRequest(20), {"corefile": twenty}, text=SHORT).nothing, "somebody has changed it live"
     values = change(ON_DEMAND).values
     assert values is not None and not change(ON_DEMAND, values).nothing, "the Deployment has it not"
     there = made.deployment(affinity=values["affinity"])
@@ -264,32 +264,32 @@ def test_who_else_scales_it_is_named_and_how_to_take_them_away() -> None:
     assert change(MORE, autoscalers=(replace(hpa, target_name="web"),)).refusals == ()
     assert change(MORE, unread=(kinds.AUTOSCALERS,)).refusals[0].missing.startswith("list horizontalpodautoscalers")
     facts = made.facts(addon=side({}), nodes=MANY)
-    there = replace(facts, objects={**facts.objects, PROPORTIONAL[0]: {"kind": "Deployment"}})
-    assert f"Deployment {PROPORTIONAL[0].name}" in why(changed(there, MORE, "1.28"))
+    there = replace(facts, objects={**facts.objects, PROPORTIONAL_AUTOSCALERS[0]: {"kind": "Deployment"}})
+    assert f"Deployment {PROPORTIONAL_AUTOSCALERS[0].name}" in why(plan_change(there, MORE, "1.28"))
 
 
 def test_a_version_or_cluster_that_cannot_scale_is_refused() -> None:
     assert "has no autoScaling" in why(change(MORE, version=SCALES_NOT, kubernetes="1.30"))
     assert "Kubernetes 1.24 has no autoscaler" in why(change(MORE, kubernetes="1.24"))
     assert "has no affinity" in why(change(ON_DEMAND, version=OLD))
-    assert change(Wishes(20), version=OLD).refusals == ()
+    assert change(DnsChangeRequest(20), version=OLD).refusals == ()
 
 
 def test_a_rollout_with_an_unread_lameduck_is_advised_in_two_steps() -> None:
-    found = change(Wishes(20, True))
+    found = change(DnsChangeRequest(20, True))
     assert [each.code.name for each in found.findings] == ["dns-change-two-steps"]
     assert "--set lameduck=20s --apply" in found.findings[0].remedy[0].command
-    assert change(Wishes(20)).findings == () == change(ON_DEMAND).findings
+    assert change(DnsChangeRequest(20)).findings == () == change(ON_DEMAND).findings
 
 
 def test_whose_it_is_must_be_known() -> None:
     facts = made.facts(addon=Unknown("IAM does not allow it", "eks:DescribeAddon"))
-    (refused,) = changed(facts, Wishes(20), "1.28").refusals
+    (refused,) = plan_change(facts, DnsChangeRequest(20), "1.28").refusals
     assert refused.missing == "eks:DescribeAddon"
-    values = change(Wishes(20), values=None)
+    values = change(DnsChangeRequest(20), values=None)
     assert values.refusals == ()
     unknown = replace(made.facts(), addon=side(Unknown("they are no YAML")))
-    refusing = changed(unknown, Wishes(20), "1.28")
+    refusing = plan_change(unknown, DnsChangeRequest(20), "1.28")
     assert "not known" in why(refusing) and refusing.managed and not refusing.nothing
 
 
@@ -302,16 +302,16 @@ def test_whose_it_is_must_be_known() -> None:
 )
 def test_fewer_than_the_formula_wants(scale: AutoscalerRange, status: Status, said: str) -> None:
     nodes = [a_node(f"n-{number}") for number in range(42)]
-    (found,) = few(a_cluster(nodes=nodes), scale)
+    (found,) = replica_findings(a_cluster(nodes=nodes), scale)
     assert found.status is status and found.message == f"EKS' formula wants 3 replicas for 42 nodes, {said}"
-    shown = change(Wishes(scale=scale), nodes=nodes).findings
+    shown = change(DnsChangeRequest(scale=scale), nodes=nodes).findings
     assert [each.code for each in shown] == [found.code], "it is part of the change"
 
 
 def test_of_one_that_eks_does_not_manage_the_deployment_is_left_alone() -> None:
     nodes = [replace(node, allocatable=ROOM) for node in MANY]
     facts = made.facts(addon=Absent("no add-on coredns"), text=SHORT, nodes=nodes)
-    found = changed(facts, Wishes(20, True, AutoscalerRange(3, 10)), "1.28")
+    found = plan_change(facts, DnsChangeRequest(20, True, AutoscalerRange(3, 10)), "1.28")
     assert not found.managed and found.values is None and found.corefile and found.corefile.after != SHORT
     assert [words[3] for words in found.not_done] == ["patch", "autoscale"] and found.refusals == ()
 
@@ -343,7 +343,7 @@ OTHERS = (
 
 
 def accepts(affinity: Doc, labels: dict[str, str]) -> bool:
-    return NodeDemand((), node_terms(affinity)).accepts("n", labels)
+    return NodeRequirements((), required_node_terms(affinity)).accepts("n", labels)
 
 
 @given(AFFINITIES, LABELS)
@@ -368,8 +368,8 @@ def test_a_term_that_matches_nothing_is_not_made_to_match() -> None:
 
 
 def test_a_default_that_is_wrapped_once_too_often_is_unwrapped() -> None:
-    assert of_schema({"affinity": AFFINITY}) == AFFINITY == of_schema(AFFINITY)
-    assert of_schema(None) == {} and of_schema({"affinity": None}) == {}
+    assert default_affinity({"affinity": AFFINITY}) == AFFINITY == default_affinity(AFFINITY)
+    assert default_affinity(None) == {} and default_affinity({"affinity": None}) == {}
 
 
 def _terms(key: str, value: str) -> list[Doc]:

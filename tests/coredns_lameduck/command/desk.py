@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.embedded.probed import Resolvers
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.probed import CoreDnsPods
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc
@@ -37,7 +37,7 @@ PATIENT = ("--verify-for", "1h", "--watch-for", "2h")
 @dataclass
 class Desk(somebody.Desk):
     objects: Served = field(kw_only=True)
-    resolvers: Resolvers = field(kw_only=True)
+    resolvers: CoreDnsPods = field(kw_only=True)
     api: Api = field(kw_only=True)
     service: AddonService | None = None
     listens: bool = False
@@ -82,7 +82,7 @@ class Desk(somebody.Desk):
                     found.append(str(item.key[1]))
             return sorted(found)
 
-        return self.api.now(named)
+        return self.api.run_locked(named)
 
     @contextmanager
     def hears(self) -> Iterator[Callable[[], int]]:
@@ -95,20 +95,20 @@ class Desk(somebody.Desk):
 
 
 @contextmanager
-def served(users: dict[str, ServedUser] | None = None) -> Iterator[tuple[SimulatedApiServer, Api, Resolvers]]:
+def served(users: dict[str, ServedUser] | None = None) -> Iterator[tuple[SimulatedApiServer, Api, CoreDnsPods]]:
     """The recorded cluster with its controllers, in which CoreDNS's pods look at their Corefile."""
     plane = worlds.plane_of("rich")
-    resolvers = Resolvers(plane)
+    resolvers = CoreDnsPods(plane)
     access = TokenUsers({TOKEN: ADMIN, **(users or {})})
-    setup = Setup(access, logs=PodLogs(aged=resolvers.lines), ports=resolvers.answer)
-    api = Api(plane, setup, Scaled(time.monotonic, SPEED))
+    setup = ApiSetup(access, logs=PodLogs(aged=resolvers.lines), ports=resolvers.answer)
+    api = Api(plane, setup, ScaledTime(time.monotonic, SPEED))
     with serving(api) as server:
         yield server, api, resolvers
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []
 
 
 def desk(
-    at: tuple[SimulatedApiServer, Api, Resolvers],
+    at: tuple[SimulatedApiServer, Api, CoreDnsPods],
     home: Path,
     aws: World,
     managed: bool = True,

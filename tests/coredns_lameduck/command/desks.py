@@ -42,9 +42,9 @@ class Desk:
 
         edges = DrainRunEdges(
             clock=SimpleNamespace(monotonic=world.monotonic, now=lambda: world.at(world.now)),
-            told_to_stop=told,
-            denied=lambda connection, asked: self.lacks(asked),
-            open_ground=lambda connection, namespace, marks=None: Ground(world),  # type: ignore[arg-type]
+            stop_requests=told,
+            denied_permissions=lambda connection, asked: self.lacks(asked),
+            open_probe_namespace=lambda connection, namespace, marks=None: Ground(world),  # type: ignore[arg-type]
             open_dns=lambda connection: world,
             new_probe_id=lambda: "cafe",
             packed_dns_load=lambda: b"program",

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.fields import AddonField
-from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, FieldCheck, Health, Verdict
-from kubectl_eksdoc.amazon.group_updates import Stage
-from kubectl_eksdoc.coredns_lameduck.command.change_options import DnsApply
-from kubectl_eksdoc.coredns_lameduck.command.changing import ended_code
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, FieldCheck, ServiceHealth, Verdict
+from kubectl_eksdoc.amazon.group_updates import UpdateStage
+from kubectl_eksdoc.coredns_lameduck.command.change_options import DnsApplyOptions
+from kubectl_eksdoc.coredns_lameduck.command.changing import final_exit_code
 from kubectl_eksdoc.coredns_lameduck.report.change import DnsChangeReport
 from kubectl_eksdoc.model.api_objects import ObjectName
 from tests.builders import a_cluster
@@ -114,11 +114,11 @@ def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None
 @pytest.mark.long
 def test_a_pod_that_does_not_look_is_not_yet_there_and_is_looked_at_again(ann: Desk) -> None:
     pod = ann.pods[0]
-    ann.resolvers.stubborn[pod] = ""
+    ann.resolvers.refusing_pods[pod] = ""
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT, "--verify-for", "200s", "--watch-for", "2h")
     assert ran.code == 6 and "not yet" in ran.out and "--resume" in ran.err, ran.err + ran.out
     (journal,) = ann.journals
-    ann.resolvers.stubborn.clear()
+    ann.resolvers.refusing_pods.clear()
     again = ann.apply("--resume", journal.stem, *UNKNOWN, "-o", "json")
     told = document(again.out, "DnsChange")
     assert again.code == 0 and told["verified"]["all"], again.err
@@ -134,7 +134,7 @@ def test_eks_may_not_be_asked(ann: Desk) -> None:
 @pytest.mark.long
 def test_a_pod_that_refuses_is_told_and_the_way_back_with_it(ann: Desk) -> None:
     pod = ann.pods[0]
-    ann.resolvers.stubborn[pod] = "plugin/health: address already in use"
+    ann.resolvers.refusing_pods[pod] = "plugin/health: address already in use"
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT, "-o", "json")
     told = document(ran.out, "DnsChange")
     assert ran.code == 1, ran.err
@@ -167,16 +167,16 @@ NOT_READ, NOT_FORETOLD = (
         ({"checks": (NOT_READ,)}, 5, 5),
         ({"unread": ((FIELD.of, "denied"),)}, 5, 5),
         ({"unwatched": "its targets were not listed"}, 5, 5),
-        ({"health": (Health("shop/web", 3, 3, 3, 3, unread="denied"),)}, 5, 5),
-        ({"health": (Health("shop/web", 3, 1, 1, 3),)}, 1, 1),
-        ({"stage": Stage.FAILED}, 6, 6),
+        ({"health": (ServiceHealth("shop/web", 3, 3, 3, 3, unread="denied"),)}, 5, 5),
+        ({"health": (ServiceHealth("shop/web", 3, 1, 1, 3),)}, 1, 1),
+        ({"stage": UpdateStage.FAILED}, 6, 6),
     ],
 )
 def test_what_the_update_left_unread_is_unknown_whatever_of_its_fields_is_accepted(
     came: dict[str, Any], code: int, accepted: int
 ) -> None:
     """Accepted is what nobody foretold of a field, and no more."""
-    update = AddonUpdateResult(**{"id": "u-1", "stage": Stage.SUCCESSFUL, "seconds": 1.0, **came})
+    update = AddonUpdateResult(**{"id": "u-1", "stage": UpdateStage.SUCCESSFUL, "seconds": 1.0, **came})
     view = DnsChangeReport(a_cluster(), ended=update, options={})
-    assert ended_code(view, DnsApply()) == code
-    assert ended_code(view, DnsApply(accepted=("addon-field-unknown",))) == accepted
+    assert final_exit_code(view, DnsApplyOptions()) == code
+    assert final_exit_code(view, DnsApplyOptions(accepted=("addon-field-unknown",))) == accepted

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.measurement_plan import OLD_S
+from kubectl_eksdoc.coredns_lameduck.measurement_plan import STALE_AFTER_S
 from kubectl_eksdoc.embedded.probed import PROPAGATION_S
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
@@ -43,7 +43,7 @@ def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
         labs = {code: DnsLab(objects=a_dns(lameduck)).served() for code, lameduck in ((0, "8s"), (1, "0s"))}
         served = {code: open_.enter_context(lab) for code, lab in labs.items()}
         for _, api in served.values():
-            until(partial(api.now, _first_pods_serve))
+            until(partial(api.run_locked, _first_pods_serve))
         its = {code: open_.enter_context(measuring(at[0], tmp_path / str(code), *words)) for code, at in served.items()}
         told = {code: it.communicate(timeout=LONGEST_S) for code, it in its.items()}
         assert {it.returncode for it in its.values()} == {0, 1}, [err for _, err in told.values()]
@@ -69,7 +69,7 @@ def _page(home: Path) -> str:
 
 
 def _first_pods_serve(plane: ControlPlane) -> bool:
-    return plane.agenda.seconds > 2 * PROPAGATION_S
+    return plane.virtual_time.seconds > 2 * PROPAGATION_S
 
 
 def test_killed_the_next_one_removes_what_is_old(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_killed_the_next_one_removes_what_is_old(tmp_path: Path) -> None:
             it.kill()
             it.communicate(timeout=LONGEST_S)
         owner = next(name for name in left_of_measures(api) if name.count("-") == 3)
-        long_ago = datetime.now(timezone.utc) - timedelta(seconds=OLD_S + 60)
-        api.now(lambda plane: _made(plane, owner, long_ago))
+        long_ago = datetime.now(timezone.utc) - timedelta(seconds=STALE_AFTER_S + 60)
+        api.run_locked(lambda plane: _made(plane, owner, long_ago))
         with measuring(server, tmp_path / "b", *words, "-o", "json") as it:
             out, err = it.communicate(timeout=LONGEST_S)
         assert owner in err and json.loads(out)["cleanup"]["left"] == []

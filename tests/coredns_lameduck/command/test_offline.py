@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices
-from kubectl_eksdoc.coredns_lameduck.read import NEEDS, dns_facts, notices, whole_facts
+from kubectl_eksdoc.coredns_lameduck.read import NEEDS, dns_facts, read_notices, complete_facts
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.coredns import Propagation
+from kubectl_eksdoc.model.coredns import EndpointPropagation
 from tests.aws.test_live import prod
 from tests.cli.running import run_cli
 from tests.cli.somebody import Somebody
@@ -50,18 +50,18 @@ def test_the_demo_is_the_incident() -> None:
 def test_what_makes_the_queue_goes_to_the_account_that_was_asked() -> None:
     session = of_the_demo(NEEDS)
     words = ("--context", "lab", "--profile", "ops")
-    facts = whole_facts(session, lambda: notices(session, words, True)).notices
-    assert isinstance(facts, InterruptionNotices) and not facts.heard
-    assert facts.mend is not None
-    ours, _, aws = facts.mend.command.partition(" && ")
+    facts = complete_facts(session, lambda: read_notices(session, words, True)).notices
+    assert isinstance(facts, InterruptionNotices) and not facts.received
+    assert facts.remedy is not None
+    ours, _, aws = facts.remedy.command.partition(" && ")
     assert "--profile ops" in ours and "aws cloudformation create-stack" in aws and "--profile ops" in aws
-    assert CommandTarget(words, words, words).of(facts.mend.command) == facts.mend.command, "no word is said twice"
+    assert CommandTarget(words, words, words).add_to(facts.remedy.command) == facts.remedy.command, "no word is said twice"
 
 
 def test_what_was_measured_from_this_machine_changes_nothing_in_the_demo() -> None:
     """A measurement of its rehearsal has the same Deployment; the demo and snapshots answer the same everywhere."""
     session = of_the_demo(NEEDS)
-    kept = Propagation(1, 15, session.cluster.observed_at)
+    kept = EndpointPropagation(1, 15, session.cluster.observed_at)
     assert dns_facts(session, lambda uid, context: kept).measured is None
 
 

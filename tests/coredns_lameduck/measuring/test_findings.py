@@ -12,21 +12,21 @@ from kubectl_eksdoc.coredns_lameduck.measurement_findings import (
     MeasuredZone,
     MeasurementEvent,
     What,
-    findings_of,
-    moments,
+    measurement_findings,
+    measurement_events,
     propagation,
-    said,
-    settled,
-    until,
+    budget_sentences,
+    has_settled,
+    truncate_report,
 )
 from kubectl_eksdoc.model.coredns import (
-    Counts,
-    DnsPod,
-    DnsStand,
+    QueryCounts,
+    CoreDnsPod,
+    CoreDnsState,
     LoadReport,
     MeasuredSecond,
-    MeasuredStream,
-    Propagation,
+    QueryStream,
+    EndpointPropagation,
 )
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Unknown
@@ -34,12 +34,12 @@ from tests.coredns_lameduck.measuring.test_planning import planned
 from tests.coredns_lameduck.worlds import PODS, START
 
 PLAN = planned()
-SERVICE, ENDPOINT_OF = MeasuredStream("service-v4", "udp"), MeasuredStream("coredns-1-v4", "udp")
-GOOD = MeasuredSecond(Counts(10, 10), (0.4, 0.8, 1.2))
+SERVICE, ENDPOINT_OF = QueryStream("service-v4", "udp"), QueryStream("coredns-1-v4", "udp")
+GOOD = MeasuredSecond(QueryCounts(10, 10), (0.4, 0.8, 1.2))
 END = START + timedelta(seconds=20)
 
 
-def report(**odd: dict[int, Counts]) -> LoadReport:
+def report(**odd: dict[int, QueryCounts]) -> LoadReport:
     """20 s in which all was answered, but for some seconds of the service (`service`) and of an endpoint (`own` over
     UDP, `gone` over both)."""
     seconds = {stream: dict.fromkeys(range(20), GOOD) for stream in PLAN.streams}
@@ -56,7 +56,7 @@ def report(**odd: dict[int, Counts]) -> LoadReport:
 def judged(what: LoadReport | Unknown, *moments: MeasurementEvent, unseen: str = "") -> list[Finding]:
     zone = PLAN.zones[0]
     measured = DnsMeasurement((MeasuredZone(zone, what),), moments=moments, ended=END, unseen=unseen)
-    return list(findings_of(PLAN, measured))
+    return list(measurement_findings(PLAN, measured))
 
 
 def short(found: list[Finding]) -> list[tuple[str, Status]]:
@@ -73,7 +73,7 @@ def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
         "dns-answers-lost",
         Status.PASS,
     ) and "no CoreDNS pod ended meanwhile" in alone.evidence[0]
-    (gone,) = judged(report(gone=dict.fromkeys(range(12, 20), Counts(10, 0, lost=10))), left(5))
+    (gone,) = judged(report(gone=dict.fromkeys(range(12, 20), QueryCounts(10, 0, lost=10))), left(5))
     assert gone.evidence == (
         "while coredns-1 ended",
         "coredns-1 answered for 7 s after it began to terminate",
@@ -85,15 +85,15 @@ def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
 
 def test_it_says_what_it_learned_about_the_budget() -> None:
     """Told at second 5, it answers until second 9; the service loses answers until second 12."""
-    gone = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))
-    found = judged(report(service={11: Counts(10, 9, lost=1), 12: Counts(10, 8, lost=2)}, gone=gone), left(5))
+    gone = dict.fromkeys(range(10, 20), QueryCounts(10, 0, lost=10))
+    found = judged(report(service={11: QueryCounts(10, 9, lost=1), 12: QueryCounts(10, 8, lost=2)}, gone=gone), left(5))
     (lost,) = (each for each in found if each.code.name == "dns-answers-lost")
     assert "coredns-1 answered for 5 s after it began to terminate" in lost.evidence
     assert "the service lost answers until 8 s after a pod began to terminate" in lost.evidence
 
 
-@pytest.mark.parametrize("counts", [Counts(10, 9, lost=1), Counts(10, 9, refused=1), Counts(10, 9, failed=1)])
-def test_one_answer_that_clients_did_not_get_fails(counts: Counts) -> None:
+@pytest.mark.parametrize("counts", [QueryCounts(10, 9, lost=1), QueryCounts(10, 9, refused=1), QueryCounts(10, 9, failed=1)])
+def test_one_answer_that_clients_did_not_get_fails(counts: QueryCounts) -> None:
     (found,) = judged(report(service={7: counts}), left(5))
     assert (found.code.name, found.status, found.severity) == ("dns-answers-lost", Status.FAIL, Severity.HIGH)
     assert found.message.startswith("1 of 600 questions") and "(1 over UDP)" in found.message
@@ -101,17 +101,17 @@ def test_one_answer_that_clients_did_not_get_fails(counts: Counts) -> None:
 
 
 def test_late_answers_fail_less() -> None:
-    (found,) = judged(report(service={7: Counts(10, 8, late=2)}))
+    (found,) = judged(report(service={7: QueryCounts(10, 8, late=2)}))
     assert (found.code.name, found.status, found.severity) == ("dns-answers-late", Status.FAIL, Severity.MEDIUM)
 
 
-@pytest.mark.parametrize("counts", [Counts(10, 9, unsure=1), Counts(4, 4, unsent=6)])
-def test_what_was_not_asked_on_time_is_unknown_and_no_pass(counts: Counts) -> None:
+@pytest.mark.parametrize("counts", [QueryCounts(10, 9, unsure=1), QueryCounts(4, 4, unsent=6)])
+def test_what_was_not_asked_on_time_is_unknown_and_no_pass(counts: QueryCounts) -> None:
     assert short(judged(report(service={7: counts}))) == [("dns-not-measured", Status.UNKNOWN)]
 
 
 def test_what_was_not_asked_on_time_hides_no_loss() -> None:
-    found = judged(report(service={7: Counts(10, 8, lost=1, unsure=1)}))
+    found = judged(report(service={7: QueryCounts(10, 8, lost=1, unsure=1)}))
     assert short(found) == [
         ("dns-answers-lost", Status.FAIL),
         ("dns-not-measured", Status.UNKNOWN),
@@ -119,12 +119,12 @@ def test_what_was_not_asked_on_time_hides_no_loss() -> None:
 
 
 def test_an_endpoint_that_has_left_is_expected_to_be_silent() -> None:
-    silent = {t: Counts(10, 0, lost=10) for t in range(9, 20)}
+    silent = {t: QueryCounts(10, 0, lost=10) for t in range(9, 20)}
     assert short(judged(report(own=silent), left(8))) == [("dns-answers-lost", Status.PASS)]
 
 
 def test_an_endpoint_that_was_silent_before_is_not() -> None:
-    found = judged(report(own={2: Counts(10, 0, lost=10)}), left(8))
+    found = judged(report(own={2: QueryCounts(10, 0, lost=10)}), left(8))
     assert short(found) == [
         ("dns-endpoint-silent", Status.FAIL),
         ("dns-answers-lost", Status.PASS),
@@ -133,7 +133,7 @@ def test_an_endpoint_that_was_silent_before_is_not() -> None:
 
 
 def test_where_it_is_not_known_who_left_no_endpoint_is_blamed() -> None:
-    found = judged(report(own={2: Counts(10, 0, lost=10)}), unseen="the cluster refuses list pods")
+    found = judged(report(own={2: QueryCounts(10, 0, lost=10)}), unseen="the cluster refuses list pods")
     assert short(found) == [("dns-answers-lost", Status.PASS)]
 
 
@@ -152,20 +152,20 @@ def test_nothing_measured_is_unknown(what: LoadReport | Unknown) -> None:
 
 
 def test_without_nodes_nothing_is_measured_and_that_is_no_pass() -> None:
-    (found,) = findings_of(replace(PLAN, zones=(), pods=()), DnsMeasurement(()))
+    (found,) = measurement_findings(replace(PLAN, zones=(), pods=()), DnsMeasurement(()))
     assert (found.code.name, found.status) == ("dns-not-measured", Status.UNKNOWN) and found.missing
 
 
 def test_a_clock_that_is_ahead_is_unknown_and_no_second_is_dropped_for_it() -> None:
-    lost = report(service={15: Counts(10, 0, lost=10)})
-    assert until(lost, END, 7) == lost
+    lost = report(service={15: QueryCounts(10, 0, lost=10)})
+    assert truncate_report(lost, END, 7) == lost
     ahead = replace(lost, began=START + timedelta(seconds=14))
-    found = until(ahead, END, 7)
+    found = truncate_report(ahead, END, 7)
     assert isinstance(found, Unknown) and "ahead of the API server's, by 7 s at least" in found.why
-    assert isinstance(until(ahead, None, 0), LoadReport), "nobody knows when it was over, so nothing is cut"
+    assert isinstance(truncate_report(ahead, None, 0), LoadReport), "nobody knows when it was over, so nothing is cut"
 
 
-STOPPED = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))
+STOPPED = dict.fromkeys(range(10, 20), QueryCounts(10, 0, lost=10))
 """Of a pod that was told to end at second 5."""
 
 
@@ -175,7 +175,7 @@ def measured(what: LoadReport, told_s: int = 5) -> DnsMeasurement:
 
 
 def test_all_that_was_seen_to_its_end_is_kept() -> None:
-    assert propagation(PLAN, measured(report(gone=STOPPED)), 15) == Propagation(5, 15, END)
+    assert propagation(PLAN, measured(report(gone=STOPPED)), 15) == EndpointPropagation(5, 15, END)
 
 
 def cut(what: LoadReport, seconds: int) -> LoadReport:
@@ -189,10 +189,10 @@ def cut(what: LoadReport, seconds: int) -> LoadReport:
     "what",
     [
         report(),  # it answers to the end: whether the service sends to it after that was not seen
-        report(gone=dict.fromkeys(range(17, 20), Counts(10, 0, lost=10))),
-        report(gone=STOPPED, service={11: Counts(10, 8, unsure=2)}),
-        report(gone=STOPPED, service={11: Counts(8, 8, unsent=2)}),
-        report(gone=STOPPED, service={11: Counts()}),
+        report(gone=dict.fromkeys(range(17, 20), QueryCounts(10, 0, lost=10))),
+        report(gone=STOPPED, service={11: QueryCounts(10, 8, unsure=2)}),
+        report(gone=STOPPED, service={11: QueryCounts(8, 8, unsent=2)}),
+        report(gone=STOPPED, service={11: QueryCounts()}),
         cut(report(gone=STOPPED), 4),
         cut(report(gone=STOPPED), 15),
     ],
@@ -209,38 +209,38 @@ def test_a_zone_that_nothing_is_asked_from_is_not_known() -> None:
 
 def test_a_loss_counts_to_the_end_of_its_second_and_makes_the_lameduck_of_then_too_short() -> None:
     """It answers for 5 s; a question of the sixth second is lost: 5 s were not enough."""
-    lost = propagation(PLAN, measured(report(gone=STOPPED, service={10: Counts(10, 9, lost=1)})), 15)
-    assert lost == Propagation(6, 15, END, lost=True)
-    at_once = propagation(PLAN, measured(report(gone=STOPPED, service={5: Counts(10, 9, lost=1)})), 15)
-    assert at_once == Propagation(1, 15, END, lost=True)
+    lost = propagation(PLAN, measured(report(gone=STOPPED, service={10: QueryCounts(10, 9, lost=1)})), 15)
+    assert lost == EndpointPropagation(6, 15, END, lost=True)
+    at_once = propagation(PLAN, measured(report(gone=STOPPED, service={5: QueryCounts(10, 9, lost=1)})), 15)
+    assert at_once == EndpointPropagation(1, 15, END, lost=True)
 
 
 def test_what_a_socket_that_is_kept_loses_is_not_propagation() -> None:
     """In IPVS mode that is up to 300 s, whatever lameduck is."""
     made = report(gone=STOPPED)
-    kept = MeasuredStream("service-v4", "udp-kept")
-    seconds = {**made.seconds, kept: {t: MeasuredSecond(Counts(10, 0, lost=10)) for t in range(20)}}
-    assert propagation(PLAN, measured(replace(made, seconds=seconds)), 15) == Propagation(5, 15, END)
+    kept = QueryStream("service-v4", "udp-kept")
+    seconds = {**made.seconds, kept: {t: MeasuredSecond(QueryCounts(10, 0, lost=10)) for t in range(20)}}
+    assert propagation(PLAN, measured(replace(made, seconds=seconds)), 15) == EndpointPropagation(5, 15, END)
 
 
 def test_a_pod_that_still_answers_is_said_to() -> None:
-    (line,) = said(PLAN, measured(report()))
+    (line,) = budget_sentences(PLAN, measured(report()))
     assert line == "coredns-1 answered for at least 15 s after it began to terminate"
     assert END - timedelta(seconds=15) == left(5).at
 
 
 ONE, TWO = PODS
-NEW = DnsPod("coredns-3", "u3", "n1", ("10.0.0.3",))
-TOLD = replace(ONE, told_at=START, ready=False)
+NEW = CoreDnsPod("coredns-3", "u3", "n1", ("10.0.0.3",))
+TOLD = replace(ONE, deletion_requested_at=START, ready=False)
 
 
-def look(seconds: int, *pods: DnsPod, serving: tuple[DnsPod, ...] | None = None) -> DnsStand:
-    there = (pod for pod in pods if pod.told_at is None) if serving is None else serving
-    return DnsStand(START + timedelta(seconds=seconds), pods, frozenset(a for pod in there for a in pod.addresses))
+def look(seconds: int, *pods: CoreDnsPod, serving: tuple[CoreDnsPod, ...] | None = None) -> CoreDnsState:
+    there = (pod for pod in pods if pod.deletion_requested_at is None) if serving is None else serving
+    return CoreDnsState(START + timedelta(seconds=seconds), pods, frozenset(a for pod in there for a in pod.addresses))
 
 
-def told(*stands: DnsStand) -> list[tuple[int, What, str]]:
-    return [(round((each.at - START).total_seconds()), each.what, each.pod) for each in moments(stands)]
+def told(*stands: CoreDnsState) -> list[tuple[int, What, str]]:
+    return [(round((each.at - START).total_seconds()), each.what, each.pod) for each in measurement_events(stands)]
 
 
 def test_a_pod_is_told_leaves_and_is_gone() -> None:
@@ -269,6 +269,6 @@ def test_what_had_happened_before_is_no_part_of_it() -> None:
 
 
 def test_it_is_over_once_those_have_gone_and_others_serve() -> None:
-    assert not settled((ONE,), look(1, TOLD, TWO, NEW), 2)
-    assert not settled((ONE,), look(1, TWO, replace(NEW, ready=False)), 2)
-    assert settled((ONE,), look(1, TWO, NEW), 2) and settled((ONE,), look(1, replace(TOLD, ended=True), TWO, NEW), 2)
+    assert not has_settled((ONE,), look(1, TOLD, TWO, NEW), 2)
+    assert not has_settled((ONE,), look(1, TWO, replace(NEW, ready=False)), 2)
+    assert has_settled((ONE,), look(1, TWO, NEW), 2) and has_settled((ONE,), look(1, replace(TOLD, ended=True), TWO, NEW), 2)

@@ -12,23 +12,23 @@ from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
     LONGEST_FOR_S,
     LONGEST_TIMEOUT_S,
     LONGEST_WAIT_S,
-    MOST_A_SECOND,
-    MOST_ENDPOINTS,
-    OLD_S,
+    MAX_QUERIES_PER_SECOND,
+    MAX_ENDPOINTS,
+    STALE_AFTER_S,
     OS,
     Happening,
     MeasurementFacts,
     MeasurementSettings,
     MeasurementZone,
-    MeasurePlan,
+    MeasurementPlan,
     manifests,
-    plan_measure,
+    plan_measurement,
     zones,
 )
 from kubectl_eksdoc.dns_load import exchanges
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.kubernetes.guards import violations
-from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.kubernetes.guards import pod_security_violations
+from kubectl_eksdoc.model.coredns import CoreDnsPod, DnsService, CoreDnsState, CoreDnsDeployment
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from tests.builders import NOW
 from tests.coredns_lameduck.worlds import BOTH, NODES, PODS, START, V4, in_zone
@@ -64,12 +64,12 @@ def test_a_node_on_which_the_pod_cannot_run(label: str, value: str) -> None:
 
 def planned(
     service: DnsService = DnsService(V4),
-    pods: tuple[DnsPod, ...] = PODS,
+    pods: tuple[CoreDnsPod, ...] = PODS,
     manner: MeasurementSettings = MeasurementSettings(),
-) -> MeasurePlan:
+) -> MeasurementPlan:
     serving = frozenset(address for pod in pods for address in pod.addresses)
-    facts = MeasurementFacts(service, DnsStand(START, pods, serving), DnsWorkload("d", 2))
-    return plan_measure(NODES, facts, "cafe", manner)
+    facts = MeasurementFacts(service, CoreDnsState(START, pods, serving), CoreDnsDeployment("d", 2))
+    return plan_measurement(NODES, facts, "cafe", manner)
 
 
 def test_the_service_and_each_endpoint_are_asked() -> None:
@@ -79,11 +79,11 @@ def test_the_service_and_each_endpoint_are_asked() -> None:
         ("coredns-1-v4", "10.0.0.1", "coredns-1"),
         ("coredns-2-v4", "10.0.0.2", "coredns-2"),
     ]
-    assert plan.absent == {"v6": "the service has no IPv6 address"} and len(plan.streams) == 7
+    assert plan.absent_families == {"v6": "the service has no IPv6 address"} and len(plan.streams) == 7
 
 
 def test_over_both_families_where_the_service_has_both() -> None:
-    pods = tuple(DnsPod(f"p{n}", f"u{n}", "n0", (f"10.0.0.{n}", f"fd00::{n}")) for n in range(2))
+    pods = tuple(CoreDnsPod(f"p{n}", f"u{n}", "n0", (f"10.0.0.{n}", f"fd00::{n}")) for n in range(2))
     plan = planned(DnsService(BOTH), pods)
     assert [each.name for each in plan.targets] == [
         "service-v4",
@@ -93,30 +93,30 @@ def test_over_both_families_where_the_service_has_both() -> None:
         "p1-v4",
         "p1-v6",
     ]
-    assert plan.absent == {}
+    assert plan.absent_families == {}
     only = planned(DnsService(("fd00::a",)), pods)
-    assert {each.family for each in only.targets} == {"v6"} and set(only.absent) == {"v4"}
+    assert {each.family for each in only.targets} == {"v6"} and set(only.absent_families) == {"v4"}
 
 
 def test_pods_that_do_not_serve_are_not_asked_and_many_are_bounded() -> None:
-    gone = DnsPod("p-gone", "u", "n0", ("10.0.9.1",), ready=False)
-    many = tuple(DnsPod(f"p{n:02}", f"u{n}", "n0", (f"10.0.0.{n}",)) for n in range(20))
+    gone = CoreDnsPod("p-gone", "u", "n0", ("10.0.9.1",), ready=False)
+    many = tuple(CoreDnsPod(f"p{n:02}", f"u{n}", "n0", (f"10.0.0.{n}",)) for n in range(20))
     assert [each.pod for each in planned(pods=(*PODS, gone)).targets] == ["", "coredns-1", "coredns-2"]
-    assert len(planned(pods=many).targets) == 1 + MOST_ENDPOINTS
+    assert len(planned(pods=many).targets) == 1 + MAX_ENDPOINTS
 
 
 def test_a_flood_is_no_measurement() -> None:
-    many = tuple(DnsPod(f"p{n:02}", f"u{n}", "n0", (f"10.0.0.{n}",)) for n in range(20))
+    many = tuple(CoreDnsPod(f"p{n:02}", f"u{n}", "n0", (f"10.0.0.{n}",)) for n in range(20))
     with pytest.raises(UsageError, match="2700 questions a second from each pod are too many"):
         planned(pods=many, manner=MeasurementSettings(rate=100))
-    assert MOST_A_SECOND == exchanges.MOST_A_SECOND
+    assert MAX_QUERIES_PER_SECOND == exchanges.MAX_QUERIES_PER_SECOND
 
 
 def test_no_measurement_is_as_old_as_what_is_swept() -> None:
     longest = MeasurementSettings(
         Happening.ROLLOUT, for_s=LONGEST_FOR_S, wait_s=LONGEST_WAIT_S, timeout_s=LONGEST_TIMEOUT_S
     )
-    assert longest.deadline_s <= OLD_S
+    assert longest.deadline_s <= STALE_AFTER_S
 
 
 def test_what_is_typed_back_counts_what_is_made_and_what_goes() -> None:
@@ -130,9 +130,9 @@ def test_its_pods_are_restricted_and_owned_and_end_by_themselves() -> None:
     assert base64.b64decode(owner["binaryData"][FILE]) == b"program"
     assert "it changes nothing" in owner["data"]["about"]
     for pod in pods:
-        assert violations("restricted", pod["spec"]) == ()
+        assert pod_security_violations("restricted", pod["spec"]) == ()
         spec = pod["spec"]
-        assert spec["activeDeadlineSeconds"] == MeasurementSettings().deadline_s > MeasurementSettings().asking_s
+        assert spec["activeDeadlineSeconds"] == MeasurementSettings().deadline_s > MeasurementSettings().query_s
         assert spec["automountServiceAccountToken"] is False and spec["tolerations"] == [{"operator": "Exists"}]
         assert spec["containers"][0]["command"][-1] == '{"targets":[]}'
         assert pod["metadata"]["labels"] == owner["metadata"]["labels"]

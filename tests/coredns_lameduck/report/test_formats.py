@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
-from kubectl_eksdoc.coredns_lameduck.report.plan import LameduckReport, bar, legend
-from kubectl_eksdoc.coredns_lameduck.shutdown import Shutdown, budget
-from kubectl_eksdoc.model.coredns import Propagation
+from kubectl_eksdoc.coredns_lameduck.report.plan import LameduckReport, budget_bar, budget_legend
+from kubectl_eksdoc.coredns_lameduck.shutdown import Shutdown, shutdown_budget
+from kubectl_eksdoc.model.coredns import EndpointPropagation
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.builders import NOW
 from tests.coredns_lameduck.made import NODES, PODS, a_zoned, facts, lameduck, without
 from tests.report.golden import AnswerFormats
@@ -61,12 +61,12 @@ ANSWERS = AnswerFormats(
     Path(__file__).parent / "golden",
     {name: partial(view, name) for name in MADE},
     {
-        "incident-120.txt": ("table", Look(120)),
-        "incident-80.txt": ("table", Look(80)),
-        "incident-ascii.txt": ("table", Look(100, ascii=True)),
-        "incident-wide.txt": ("wide", Look(120)),
-        "incident.json": ("json", Look(120)),
-        **{f"{name}.txt": ("table", Look(100), name) for name in ("healthy", "nothing", "auto", "no-value")},
+        "incident-120.txt": ("table", Appearance(120)),
+        "incident-80.txt": ("table", Appearance(80)),
+        "incident-ascii.txt": ("table", Appearance(100, ascii=True)),
+        "incident-wide.txt": ("wide", Appearance(120)),
+        "incident.json": ("json", Appearance(120)),
+        **{f"{name}.txt": ("table", Appearance(100), name) for name in ("healthy", "nothing", "auto", "no-value")},
     },
     {f"no shutdown.{each}" for each in UNKNOWN},
     whole=("kubectl",),
@@ -81,7 +81,7 @@ ANSWERS = AnswerFormats(
 def test_the_bar_fits_and_says_where_lameduck_is(
     grace: int, hook: int, now: float | None, nodes: int, room: int
 ) -> None:
-    lines = bar(budget(Shutdown(grace, hook, now or 0.0), nodes), now, Look(120), room)
+    lines = budget_bar(shutdown_budget(Shutdown(grace, hook, now or 0.0), nodes), now, Appearance(120), room)
     assert len(lines) == (2 if now is None else 3)
     assert all(len(line) <= room for line in lines)
 
@@ -89,8 +89,8 @@ def test_the_bar_fits_and_says_where_lameduck_is(
 def test_the_chart_calls_too_short_what_the_finding_does() -> None:
     """An estimate makes 5 s unknown; only answers that were seen to be lost make it too short."""
     eks = Shutdown(30, lameduck_s=5)
-    assert "may be too short" in legend(budget(eks, 20)) and not budget(eks, 20).too_short
-    lost, enough = Propagation(8, 20, NOW, lost=True), Propagation(8, 20, NOW)
-    assert "too short as measured on 2026-11-20" in legend(budget(eks, 20, lost)) and budget(eks, 20, lost).too_short
-    assert "shorter than what was enough as measured" in legend(budget(eks, 20, enough))
-    assert not budget(eks, 20, enough).too_short
+    assert "may be too short" in budget_legend(shutdown_budget(eks, 20)) and not shutdown_budget(eks, 20).is_too_short
+    lost, enough = EndpointPropagation(8, 20, NOW, lost=True), EndpointPropagation(8, 20, NOW)
+    assert "too short as measured on 2026-11-20" in budget_legend(shutdown_budget(eks, 20, lost)) and shutdown_budget(eks, 20, lost).is_too_short
+    assert "shorter than what was enough as measured" in budget_legend(shutdown_budget(eks, 20, enough))
+    assert not shutdown_budget(eks, 20, enough).is_too_short

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.coredns_lameduck.measurement import MeasurementEdges, measured, prepared
+from kubectl_eksdoc.coredns_lameduck.measurement import MeasurementEdges, run_measurement, prepare_measurement
 from kubectl_eksdoc.coredns_lameduck.measurement_plan import Happening, MeasurementSettings
-from kubectl_eksdoc.coredns_lameduck.report.measuring import MeasureReport, dry_run
+from kubectl_eksdoc.coredns_lameduck.report.measuring import MeasurementReport, dry_run
 from kubectl_eksdoc.model.coredns import DnsService
-from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.model.placing import ProbeFailure, ProbeOwner
+from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_cluster
 from tests.coredns_lameduck.worlds import BOTH, LATER, NODES, Ground, World, in_zone
 from tests.reading import yaml_documents
@@ -37,23 +37,23 @@ WORLDS: dict[str, Any] = {
 }
 
 
-def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True, **more: Any) -> MeasureReport:
+def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True, **more: Any) -> MeasurementReport:
     world: World = WORLDS[of]()
     nodes, given = (*NODES, CORDONED), {"measure": how.value}
-    plan = prepared(nodes, Ground(world), world, "cafe", MeasurementSettings(how, for_s=60))
+    plan = prepare_measurement(nodes, Ground(world), world, "cafe", MeasurementSettings(how, for_s=60))
     if not made:
-        refused = {plan.pods[0].name: NotMade("to create pods, the server answered 403: a webhook said no")}
-        return MeasureReport(
+        refused = {plan.pods[0].name: ProbeFailure("to create pods, the server answered 403: a webhook said no")}
+        return MeasurementReport(
             a_cluster(nodes=nodes), plan, None, refused, b"program", "{}", options=given, tool_version="0.0.0"
         )
-    done = measured(plan, b"program", MeasurementEdges(Ground(world), world, world, lambda: 0, str))
-    return MeasureReport(
+    done = run_measurement(plan, b"program", MeasurementEdges(Ground(world), world, world, lambda: 0, str))
+    return MeasurementReport(
         a_cluster(nodes=nodes), plan, replace(done, **more), {}, b"program", "{}", options=given, tool_version="0.0.0"
     )
 
 
 WAYS = itertools.cycle((Happening.ROLLOUT, Happening.WATCH, Happening.EVICTION, Happening.EVICTION, Happening.ROLLOUT))
-QUICK: dict[str, Callable[[], MeasureReport]] = {
+QUICK: dict[str, Callable[[], MeasurementReport]] = {
     "lost": view,
     "not removed": lambda: view(not_removed="the cluster refuses delete configmaps"),
     "left": lambda: view(left=("a", "b")),
@@ -70,15 +70,15 @@ ANSWERS = AnswerFormats(
     Path(__file__).parent / "golden",
     QUICK | LONG,
     {
-        "lost-120.txt": ("table", Look(120)),
-        "lost-80.txt": ("table", Look(80)),
-        "lost-ascii.txt": ("table", Look(100, ascii=True), "not removed"),
-        "lost-wide.txt": ("wide", Look(80)),
-        "clean-120.txt": ("table", Look(120), "clean rollout"),
-        "never-80.txt": ("table", Look(80), "never"),
-        "busy-80.txt": ("table", Look(80), "busy"),
-        "before-80.txt": ("table", Look(80), "before"),
-        "before-120.txt": ("table", Look(120), "before both"),
+        "lost-120.txt": ("table", Appearance(120)),
+        "lost-80.txt": ("table", Appearance(80)),
+        "lost-ascii.txt": ("table", Appearance(100, ascii=True), "not removed"),
+        "lost-wide.txt": ("wide", Appearance(80)),
+        "clean-120.txt": ("table", Appearance(120), "clean rollout"),
+        "never-80.txt": ("table", Appearance(80), "never"),
+        "busy-80.txt": ("table", Appearance(80), "busy"),
+        "before-80.txt": ("table", Appearance(80), "before"),
+        "before-120.txt": ("table", Appearance(120), "before both"),
     },
     whole=("kubectl ",),
 )
@@ -86,6 +86,6 @@ ANSWERS = AnswerFormats(
 
 def test_a_dry_run_prints_objects_in_every_format() -> None:
     shown = view(made=False)
-    docs = list(yaml_documents(dry_run(shown).render("table", Look(80))))
-    assert json.loads(dry_run(shown).render("json", Look(80)))["items"] == docs
+    docs = list(yaml_documents(dry_run(shown).render("table", Appearance(80))))
+    assert json.loads(dry_run(shown).render("json", Appearance(80)))["items"] == docs
     assert [doc["kind"] for doc in docs] == ["ConfigMap", "Pod", "Pod"]

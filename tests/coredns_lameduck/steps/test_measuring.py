@@ -10,24 +10,24 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.measurement import (
     MeasurementEdges,
-    measured,
-    prepared,
-    report_in,
-    tried,
+    run_measurement,
+    prepare_measurement,
+    parse_report,
+    dry_run_refusals,
 )
-from kubectl_eksdoc.coredns_lameduck.measurement_findings import DnsMeasurement, What, findings_of
+from kubectl_eksdoc.coredns_lameduck.measurement_findings import DnsMeasurement, What, measurement_findings
 from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
     BEFORE_S,
-    OLD_S,
+    STALE_AFTER_S,
     Happening,
     MeasurementSettings,
-    MeasurePlan,
+    MeasurementPlan,
 )
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
-from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
+from kubectl_eksdoc.model.coredns import QueryCounts, LoadReport, MeasuredSecond, QueryStream
 from kubectl_eksdoc.model.findings import Code, Finding, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
+from kubectl_eksdoc.model.placing import ProbeFailure, ProbeOwner
 from tests.coredns_lameduck.worlds import LATER, NODES, Ground, World
 
 WATCH = MeasurementSettings(for_s=20)
@@ -37,21 +37,21 @@ ROLLOUT, EVICTION = (
 )
 
 
-def planned(world: World, manner: MeasurementSettings) -> MeasurePlan:
-    return prepared(NODES, Ground(world), world, "cafe", manner)
+def planned(world: World, manner: MeasurementSettings) -> MeasurementPlan:
+    return prepare_measurement(NODES, Ground(world), world, "cafe", manner)
 
 
 def run(
     world: World, manner: MeasurementSettings, told: Callable[[], int] = lambda: 0, tell: Callable[[str], object] = str
-) -> tuple[MeasurePlan, DnsMeasurement]:
+) -> tuple[MeasurementPlan, DnsMeasurement]:
     plan = planned(world, manner)
-    return plan, measured(plan, b"program", MeasurementEdges(Ground(world), world, world, told, tell))
+    return plan, run_measurement(plan, b"program", MeasurementEdges(Ground(world), world, world, told, tell))
 
 
 def found(world: World, manner: MeasurementSettings, **more: Any) -> dict[tuple[str, Status], list[Finding]]:
     plan, done = run(world, manner, **more)
     by: dict[tuple[str, Status], list[Finding]] = {}
-    for each in findings_of(plan, done):
+    for each in measurement_findings(plan, done):
         by.setdefault((each.code.name, each.status), []).append(each)
     return by
 
@@ -67,7 +67,7 @@ def test_a_rollout_with_enough_lameduck_loses_nothing() -> None:
     assert {(each.what, each.pod) for each in done.moments} >= {
         (what, pod) for what in (What.TOLD, What.OUT, What.GONE) for pod in ("coredns-1", "coredns-2")
     }
-    assert [(each.code, each.status) for each in findings_of(plan, done)] == [
+    assert [(each.code, each.status) for each in measurement_findings(plan, done)] == [
         (Code.of("dns-answers-lost"), Status.PASS)
     ] * 2
     nothing_left(world)
@@ -76,7 +76,7 @@ def test_a_rollout_with_enough_lameduck_loses_nothing() -> None:
 def test_a_rollout_without_lameduck_loses_answers_through_the_service() -> None:
     world = World(lame_s=0, away_s=2)
     plan, done = run(world, ROLLOUT)
-    failed = [each for each in findings_of(plan, done) if each.status is Status.FAIL]
+    failed = [each for each in measurement_findings(plan, done) if each.status is Status.FAIL]
     assert [each.code for each in failed] == [Code.of("dns-answers-lost"), Code.of("dns-answers-lost")], (
         "one for each zone; the endpoints' own loss is as it should be"
     )
@@ -91,7 +91,7 @@ def test_watching_changes_nothing_and_ends_in_time() -> None:
     assert world.done == ["remove eksdoc-dns-measure-cafe"] and done.moments == ()
     assert world.now <= 1 + BEFORE_S + 20 + WATCH.settle_s + 5
     for zone in done.zones:
-        assert isinstance(zone.report, LoadReport) and 20 <= zone.report.length <= 20 + BEFORE_S + 2
+        assert isinstance(zone.report, LoadReport) and 20 <= zone.report.duration_s <= 20 + BEFORE_S + 2
 
 
 def test_a_budget_is_asked_again_while_there_is_time() -> None:
@@ -103,19 +103,19 @@ def test_a_budget_is_asked_again_while_there_is_time() -> None:
 
 def test_a_budget_that_never_allows_it_is_unknown() -> None:
     world = World(says=[LATER] * 1000)
-    (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
+    (unknown,) = found(world, EVICTION)["dns-not-run_measurement", Status.UNKNOWN]
     assert "no pod was evicted" in unknown.message and "429" in unknown.message
     nothing_left(world)
 
 
 def test_an_eviction_without_an_answer_is_seen_by_what_happens() -> None:
-    _, done = run(World(says=[NotMade("no answer", maybe=True)]), EVICTION)
+    _, done = run(World(says=[ProbeFailure("no answer", is_uncertain=True)]), EVICTION)
     assert done.deed.done_at is not None and done.deed.finished
 
 
 def test_a_rollout_that_hangs_is_unknown() -> None:
     world = World(stuck=True)
-    (unknown,) = found(world, ROLLOUT)["dns-not-measured", Status.UNKNOWN]
+    (unknown,) = found(world, ROLLOUT)["dns-not-run_measurement", Status.UNKNOWN]
     assert "not over when the time was" in unknown.message
     nothing_left(world)
 
@@ -123,7 +123,7 @@ def test_a_rollout_that_hangs_is_unknown() -> None:
 def test_a_zone_whose_pod_cannot_run_is_unknown_and_the_others_are_measured() -> None:
     world = World(stands={"-1": "no image"})
     by = found(world, ROLLOUT)
-    (unknown,) = by["dns-not-measured", Status.UNKNOWN]
+    (unknown,) = by["dns-not-run_measurement", Status.UNKNOWN]
     assert "from zone b" in unknown.message and "cannot be pulled" in unknown.message
     assert len(by["dns-answers-lost", Status.PASS]) == 1
     nothing_left(world)
@@ -157,33 +157,33 @@ def test_told_to_end_at_any_time_nothing_is_left(manner: MeasurementSettings, at
 
 
 def test_what_cannot_be_removed_is_said() -> None:
-    world = World(refuses={"remove": NotMade("the cluster refuses delete configmaps", "delete configmaps")})
+    world = World(refuses={"remove": ProbeFailure("the cluster refuses delete configmaps", "delete configmaps")})
     plan, done = run(world, WATCH)
-    left = [each for each in findings_of(plan, done) if each.code.name == "dns-measure-left"]
+    left = [each for each in measurement_findings(plan, done) if each.code.name == "dns-measure-left"]
     assert left[0].remedy[0].command == "kubectl delete configmap eksdoc-dns-measure-cafe -n default"
 
 
 def test_what_was_left_by_one_that_was_killed_is_removed_first() -> None:
-    old, young = ProbeOwner("dead", "eksdoc-dns-measure-dead", "u", OLD_S + 1), ProbeOwner("beef", "x", "v", 5)
+    old, young = ProbeOwner("dead", "eksdoc-dns-measure-dead", "u", STALE_AFTER_S + 1), ProbeOwner("beef", "x", "v", 5)
     world = World(owners_are=(old, young))
     plan, _ = run(world, WATCH)
     assert world.done == ["remove eksdoc-dns-measure-dead", "remove eksdoc-dns-measure-cafe"]
-    assert plan.others == (young,)
+    assert plan.other_owners == (young,)
 
 
 def test_without_the_right_to_make_anything_nothing_is_done() -> None:
-    world = World(refuses={"owner": NotMade("the cluster refuses create configmaps", "create configmaps")})
+    world = World(refuses={"owner": ProbeFailure("the cluster refuses create configmaps", "create configmaps")})
     with pytest.raises(Forbidden):
         run(world, ROLLOUT)
     assert "restart" not in world.done
 
 
 def test_a_dry_run_of_the_server_asks_for_everything_and_makes_nothing() -> None:
-    no = NotMade("a webhook said no")
+    no = ProbeFailure("a webhook said no")
     world = World(refuses={"pod": no, "restart": no, "evict": no})
-    refused = tried(planned(world, ROLLOUT), b"", Ground(world), world)
+    refused = dry_run_refusals(planned(world, ROLLOUT), b"", Ground(world), world)
     assert set(refused) == {"eksdoc-dns-measure-cafe-0", "eksdoc-dns-measure-cafe-1", "deployment/coredns"}
-    assert set(tried(planned(world, EVICTION), b"", Ground(world), world)) - set(refused) == {"pod/coredns-1"}
+    assert set(dry_run_refusals(planned(world, EVICTION), b"", Ground(world), world)) - set(refused) == {"pod/coredns-1"}
     assert world.made == {} and world.done == []
 
 
@@ -214,14 +214,14 @@ LINE = (
 
 
 def test_a_second_of_a_stream() -> None:
-    found = report_in(HEAD + LINE)
+    found = parse_report(HEAD + LINE)
     assert isinstance(found, LoadReport)
-    second = MeasuredSecond(Counts(10, 7, 1, 1, 0, 1, 0, 2), (0.4, 0.9, 1200.5), ("SERVFAIL",))
-    assert found.seconds == {MeasuredStream("service-v4", "udp"): {3: second}} and found.length == 4
+    second = MeasuredSecond(QueryCounts(10, 7, 1, 1, 0, 1, 0, 2), (0.4, 0.9, 1200.5), ("SERVFAIL",))
+    assert found.seconds == {QueryStream("service-v4", "udp"): {3: second}} and found.duration_s == 4
 
 
 def test_what_others_say_and_a_line_that_is_being_written_are_passed_over() -> None:
-    found = report_in(f"istio: ready\n{HEAD}[1]\nnull\n{LINE}{LINE[:40]}")
+    found = parse_report(f"istio: ready\n{HEAD}[1]\nnull\n{LINE}{LINE[:40]}")
     assert isinstance(found, LoadReport) and len(found.seconds) == 1
 
 
@@ -238,14 +238,14 @@ def test_what_others_say_and_a_line_that_is_being_written_are_passed_over() -> N
     ],
 )
 def test_what_is_no_report(log: str, said: str) -> None:
-    found = report_in(log)
+    found = parse_report(log)
     assert isinstance(found, Unknown) and said in found.why
 
 
 def test_each_cut_of_a_log_is_read_or_unknown() -> None:
     whole = HEAD + LINE + json.dumps({"end": "deadline", "sum": []}) + "\n"
     for end in range(len(whole)):
-        found = report_in(whole[:end])
+        found = parse_report(whole[:end])
         assert isinstance(found, Unknown) == (end < len(HEAD)), end
 
 
@@ -263,6 +263,6 @@ def test_whoever_insists_leaves_nothing_either() -> None:
 
 
 def test_a_right_that_is_missing_is_named() -> None:
-    world = World(says=[NotMade("the cluster refuses create pods/eviction", "create pods/eviction")])
-    (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
+    world = World(says=[ProbeFailure("the cluster refuses create pods/eviction", "create pods/eviction")])
+    (unknown,) = found(world, EVICTION)["dns-not-run_measurement", Status.UNKNOWN]
     assert unknown.missing == "create pods/eviction"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer, serving
 from tests.drain.command.served import Machine, machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
@@ -18,12 +18,12 @@ from tests.kube.field.test_whole_drain import Evictions
 @pytest.fixture
 def api() -> Api:
     """Slow enough for others to have a say."""
-    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
+    return worlds.api_of("small-traps", ScaledTime(time.monotonic, 10.0))
 
 
 @pytest.fixture
 def seen(api: Api) -> Evictions:
-    return api.now(Evictions)
+    return api.run_locked(Evictions)
 
 
 @pytest.fixture

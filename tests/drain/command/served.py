@@ -19,15 +19,15 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.kube.lease import micro_time
 from kubectl_eksdoc.kube.requests import real_clock
-from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener
-from kubectl_eksdoc.kubernetes.news import News
-from kubectl_eksdoc.kubernetes.schedules import parsed
+from kubectl_eksdoc.kube.runs import ConfigMaps, RunRequestListener
+from kubectl_eksdoc.kubernetes.news import RunUpdate
+from kubectl_eksdoc.kubernetes.schedules import parse_time
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.ports import Field
+from kubectl_eksdoc.ports import RunBackend
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, sender_of
+from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, api_writer
 from tests.cli.running import Fast, Ran, Typist
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -39,19 +39,19 @@ EVICTED = "Z  evicted"
 class Hasty:
     """A field whose news are waited for as fast as time passes."""
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: RunBackend) -> None:
         self._field = field
-        self.do, self.renew, self.close = field.do, field.renew, field.close
+        self.do, self.restart_watches, self.close = field.do, field.restart_watches, field.close
 
-    def news(self, wait_s: float) -> Sequence[News]:
-        return self._field.news(wait_s / worlds.SPEED)
+    def updates(self, wait_s: float) -> Sequence[RunUpdate]:
+        return self._field.updates(wait_s / worlds.SPEED)
 
 
 @contextmanager
 def opened_fast(connection: Connection, keeping: JournalLocation, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
-    maps = ConfigMaps(sender_of(connection), keeping.namespace, real_clock())
-    with open_run(connection, keeping, wait_s, hooks) as world, WishListener(maps, keeping.run, look_s=0.05) as asked:
-        yield replace(world, clock=Fast(worlds.SPEED), field=Hasty(world.field), wanted=lambda: asked.wanted)
+    maps = ConfigMaps(api_writer(connection), keeping.namespace, real_clock())
+    with open_run(connection, keeping, wait_s, hooks) as world, RunRequestListener(maps, keeping.run, poll_interval_s=0.05) as asked:
+        yield replace(world, clock=Fast(worlds.SPEED), backend=Hasty(world.backend), requested_phase=lambda: asked.requested)
 
 
 class Said(io.StringIO):
@@ -83,7 +83,7 @@ class Machine:
     def run(self, *argv: str, **environ: str) -> Ran:
         """The exit code and what was said, of this command alone."""
         self.out, self.err = self.opens_out(), self.opens_err()
-        self.code = run([*argv, "--kubeconfig", self.config], self.out, self.err, around=self._around(environ))
+        self.code = run([*argv, "--kubeconfig", self.config], self.out, self.err, context=self._around(environ))
         return Ran(self.code, self.out.getvalue(), self.err.getvalue())
 
     def goes_on(self, *argv: str, longest_s: float = 30.0, **environ: str) -> Ran:
@@ -116,7 +116,7 @@ class Machine:
             self.err,
             {"HOME": str(self.home), "USER": self.home.name, **environ},
             stdin=stdin,
-            run_edges=DrainRunEdges(open_run=self.opens_run, told_to_stop=told),
+            run_edges=DrainRunEdges(open_run=self.opens_run, stop_requests=told),
             sleep=lambda seconds: time.sleep(seconds / 20),
         )
 
@@ -131,7 +131,7 @@ def cordoned(api: Api) -> set[str]:
         nodes = plane.store.list("nodes")
         return {item.key[1] for item in nodes if item.doc["spec"].get("unschedulable")}
 
-    return api.now(names)
+    return api.run_locked(names)
 
 
 def aged(api: Api, seconds: float = 52.0) -> None:
@@ -140,12 +140,12 @@ def aged(api: Api, seconds: float = 52.0) -> None:
     def older(plane: ControlPlane) -> None:
         item = plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain"))
         assert item is not None
-        renewed = parsed(item.doc["spec"]["renewTime"])
+        renewed = parse_time(item.doc["spec"]["renewTime"])
         assert renewed is not None
         then = micro_time(renewed - timedelta(seconds=seconds))
         plane.registry.update(item, with_value(item.doc, ("spec", "renewTime"), then))
 
-    api.now(older)
+    api.run_locked(older)
 
 
 def docs(text: str) -> list[Doc]:

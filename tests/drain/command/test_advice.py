@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, FaultyAnswer, WatchCut, forbidding
+from kubectl_eksdoc.embedded.serving.faults import Fault, FaultyHandler, FaultyAnswer, WatchCut, forbidden_for
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.requests import ServedRequest
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
@@ -49,13 +49,13 @@ def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> No
 RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
 Refusing = FaultyAnswer | Callable[[ServedRequest], FaultyAnswer | None]
 WHO = FaultyAnswer(ApiStatus(401, "Unauthorized", "Unauthorized"))
-MAY = pytest.param(forbidding(), id="403", marks=pytest.mark.long)
+MAY = pytest.param(forbidden_for(), id="403", marks=pytest.mark.long)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("effect", [pytest.param(WHO, id="401"), MAY])
 def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
-    with serving(Faulty(api, [Fault(effect, "/configmaps/", "PATCH", skip=4, times=1)], time.sleep)) as server:
+    with serving(FaultyHandler(api, [Fault(effect, "/configmaps/", "PATCH", skip=4, times=1)], time.sleep)) as server:
         ran = machine(server, tmp_path / "ann").run(*RUN)
     assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err
 
@@ -66,8 +66,8 @@ def test_who_may_not_go_on_is_told_how_to_once_it_is_mended(
 ) -> None:
     """It stopped in the middle of a run."""
     monkeypatch.setattr(runs, "REFUSED_S", 0.0)
-    gone = Fault(forbidding("configmaps"), method="PATCH", skip=4)
-    with serving(Faulty(api, [gone], time.sleep)) as server:
+    gone = Fault(forbidden_for("configmaps"), method="PATCH", skip=4)
+    with serving(FaultyHandler(api, [gone], time.sleep)) as server:
         ran = machine(server, tmp_path / "ben").run(
             "drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1"
         )
@@ -89,6 +89,6 @@ def test_a_watch_that_is_refused_for_a_while_does_not_end_a_run(effect: Refusing
 
     cut = Fault(WatchCut(1), watches=True)
     refused = Fault(for_a_while, r"/(pods|nodes|poddisruptionbudgets)$", "GET")
-    with serving(Faulty(api, [refused, cut], time.sleep)) as server:
+    with serving(FaultyHandler(api, [refused, cut], time.sleep)) as server:
         ran = machine(server, tmp_path / "ann").run(*RUN)
     assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err

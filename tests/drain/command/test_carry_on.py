@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.drain.command.run_controller import started_again
+from kubectl_eksdoc.drain.command.run_controller import restartable
 from kubectl_eksdoc.errors import JournalError, JournalGone, LocalJournalError, LockInDoubt, LockLost, Unreachable
-from kubectl_eksdoc.model.journal import TOLD_TO_END
+from kubectl_eksdoc.model.journal import TERMINATED
 from tests.drain.command.served import Machine
 from tests.kube.field.test_whole_drain import Evictions
 
@@ -21,7 +21,7 @@ def test_told_to_end_it_is_to_be_started_again_until_it_is_over(seen: Evictions,
     with one.running(*RUN):
         one.out.until("Z  evicted")
         times[0] = 1
-    assert one.code == 130 and TOLD_TO_END in one.out.getvalue()
+    assert one.code == 130 and TERMINATED in one.out.getvalue()
     assert "run now, journal in namespace kube-system" in one.err.getvalue()
     second = other.run(*RUN)
     assert second.code in (0, 1), second.err
@@ -33,11 +33,11 @@ def test_told_to_end_it_is_to_be_started_again_until_it_is_over(seen: Evictions,
 
 
 def test_an_outage_ends_no_run() -> None:
-    with pytest.raises(Unreachable, match="cannot be read") as caught, started_again():
+    with pytest.raises(Unreachable, match="cannot be read") as caught, restartable():
         raise JournalError("the journal cannot be read", "Look.")
     assert caught.value.hint == "Look."
-    with pytest.raises(KeyboardInterrupt), started_again():
-        raise LockLost(f"{TOLD_TO_END}; nobody answered")
+    with pytest.raises(KeyboardInterrupt), restartable():
+        raise LockLost(f"{TERMINATED}; nobody answered")
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,6 @@ def test_an_outage_ends_no_run() -> None:
     ],
 )
 def test_what_somebody_did_or_a_guard_decided_does(error: Exception) -> None:
-    with pytest.raises(type(error)) as caught, started_again():
+    with pytest.raises(type(error)) as caught, restartable():
         raise error
     assert caught.value is error

@@ -22,16 +22,16 @@ from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.drain.run.history import NodeState, RunHistory
-from kubectl_eksdoc.drain.run.loop import RunWish
-from kubectl_eksdoc.drain.run.replay import of_events
+from kubectl_eksdoc.drain.run.loop import RunRequest
+from kubectl_eksdoc.drain.run.replay import from_events
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.requests import ServedRequest
 from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
-from kubectl_eksdoc.host.journals import read_recorded
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.host.journals import read_recording
+from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import HeldLock, RunEvents, RunSummary, phase_by
+from kubectl_eksdoc.model.journal import LockState, RunEvents, RunSummary, effective_phase
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import faults as mishaps
 from tests.cli.processes import until
@@ -62,12 +62,12 @@ def over(live: ActiveRun, seen: RunHistory | None = None) -> RunSummaryView:
     """What came of it, once all was told."""
     ends_s = time.monotonic() + LONGEST_S
     while True:
-        update = live.look()
+        update = live.take_update()
         if seen is not None:
-            seen.take(update.moments)
+            seen.add(update.events)
         if update.outcome is not None:
             return update.outcome
-        assert time.monotonic() < ends_s, update.standing
+        assert time.monotonic() < ends_s, update.progress
         time.sleep(0.02)
 
 
@@ -76,7 +76,7 @@ def over(live: ActiveRun, seen: RunHistory | None = None) -> RunSummaryView:
 
 def test_a_plan_of_a_cluster_that_has_changed_is_not_prepared(api: Api, one: Machine, seen: Evictions) -> None:
     shown = shown_to(one)
-    api.now(lambda plane: mishaps.disappear(plane, "old-1"))
+    api.run_locked(lambda plane: mishaps.delete_node(plane, "old-1"))
     before = dict(seen.of)
     with pytest.raises(Drifted) as refused:
         desk_of(one).prepare(BLUE, DrainPolicy(), shown)
@@ -101,10 +101,10 @@ def test_a_lock_that_another_process_holds_is_said_before_anything_is_typed(api:
 
 def test_a_run_whose_leader_is_gone_is_interrupted_whatever_it_told_last() -> None:
     run = RunSummary("r1", None, "running", "ann@laptop/1", None)
-    assert phase_by(run, HeldLock("ann@laptop/1")) == phase_by(run, None) == "running"
-    for held in (HeldLock(), HeldLock("ann@laptop/1", over=True), HeldLock("ben@desk/2")):
-        assert phase_by(run, held) == "interrupted"
-        assert phase_by(replace(run, phase="ended"), held) == "ended"
+    assert effective_phase(run, LockState("ann@laptop/1")) == effective_phase(run, None) == "running"
+    for held in (LockState(), LockState("ann@laptop/1", expired=True), LockState("ben@desk/2")):
+        assert effective_phase(run, held) == "interrupted"
+        assert effective_phase(replace(run, phase="ended"), held) == "ended"
 
 
 @pytest.mark.parametrize("what", ["prepare", "go on", "give back"])
@@ -112,8 +112,8 @@ def test_read_only_refuses_all(what: str, one: Machine, seen: Evictions) -> None
     desk = desk_of(one, EKSDOC_READ_ONLY="1")
     doing = {
         "prepare": lambda: prepared(one, desk),
-        "go on": lambda: desk.prepare_going_on("r1"),
-        "give back": lambda: desk.prepare_giving_back("r1"),
+        "go on": lambda: desk.prepare_resume("r1"),
+        "give back": lambda: desk.prepare_rollback("r1"),
     }
     with pytest.raises(UsageError, match="EKSDOC_READ_ONLY is set"):
         doing[what]()
@@ -127,7 +127,7 @@ def test_a_plan_that_drains_nothing_or_supposes_something_is_none(one: Machine) 
     assert not [target for target in shown.targets if target.order], "it is blocked"
     with pytest.raises(UsageError, match="no node of the plan can be drained"):
         desk.prepare(nothing, DrainPolicy(), shown)
-    supposes = DrainPolicy(assume_budgets=(("default/web", Amount(1)),))
+    supposes = DrainPolicy(assume_budgets=(("default/web", IntOrPercent(1)),))
     with pytest.raises(UsageError, match="assumes fixes that are not made"):
         desk.prepare(BLUE, supposes, shown)
 
@@ -140,44 +140,44 @@ def test_a_run_is_prepared_begun_told_and_given_back(
 ) -> None:
     before, desk = cordoned(api), desk_of(one)
     ready = prepared(one, desk)
-    assert (ready.kind, ready.name, ready.nodes, ready.typed) == (RunKind.DRAIN, "lab", ("old-1",), ("lab 1",))
+    assert (ready.kind, ready.cluster_name, ready.nodes, ready.confirmations) == (RunKind.DRAIN, "lab", ("old-1",), ("lab 1",))
     assert (cordoned(api), seen.of, desk.live) == (before, {}, None), "nothing was done yet"
-    live = ready.begin()
-    assert desk.live is live and live.view is not None and [aim.node for aim in live.aims] == ["old-1"]
-    known = RunHistory(live.aims)
+    live = ready.start()
+    assert desk.live is live and live.view is not None and [aim.node for aim in live.planned_nodes] == ["old-1"]
+    known = RunHistory(live.planned_nodes)
     outcome = over(live, known)
-    assert not outcome.bad and outcome.said.startswith("Drained: 1 of 1 node emptied by 16 evictions")
-    check_it_is_shown_again_with_reasons_and_budgets(outcome.events, known)
+    assert not outcome.has_failed and outcome.summary.startswith("Drained: 1 of 1 node emptied by 16 evictions")
+    check_it_is_shown_again_with_reasons_and_budgets(outcome.events_file, known)
     assert known.nodes["old-1"].state is NodeState.DONE and known.gone == known.pods == 16
     assert len(seen.of) == 16 and max(seen.of.values()) == 1 and "old-1" in cordoned(api)
-    until(lambda: desk.live is not None and desk.live.over)
+    until(lambda: desk.live is not None and desk.live.has_ended)
     check_missing_rights_to_give_back_are_named(live.run, machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN))
     assert "old-1" in cordoned(api)
-    back = desk.prepare_giving_back(live.run)
+    back = desk.prepare_rollback(live.run)
     # The targets that were skipped were cordoned too.
-    assert (back.kind, back.nodes, back.run) == (RunKind.GIVE_BACK, tuple(f"old-{i}" for i in range(6)), live.run)
-    assert back.typed == ("lab 1",), "what the plan of the run counted"
+    assert (back.kind, back.nodes, back.run) == (RunKind.ROLLBACK, tuple(f"old-{i}" for i in range(6)), live.run)
+    assert back.confirmations == ("lab 1",), "what the plan of the run counted"
     assert f"the plan of run {live.run} drains 1 node: this is the number to type" in back.notes
-    given = over(back.begin())
-    assert given.said == "6 of 6 nodes are as they were before" and not given.bad
-    assert "old-1 is as it was before" in given.more and cordoned(api) == before
-    until(lambda: desk.live is not None and desk.live.over)
+    given = over(back.start())
+    assert given.summary == "6 of 6 nodes are as they were before" and not given.has_failed
+    assert "old-1 is as it was before" in given.details and cordoned(api) == before
+    until(lambda: desk.live is not None and desk.live.has_ended)
     with pytest.raises(UsageError, match="no node that is not given back"):
-        desk.prepare_giving_back(live.run)
+        desk.prepare_rollback(live.run)
 
 
 def check_it_is_shown_again_with_reasons_and_budgets(events: str, known: RunHistory) -> None:
-    recorded = read_recorded(events)
+    recorded = read_recording(events)
     assert isinstance(recorded, RunEvents) and not recorded.dropped
-    again = of_events(recorded)
-    assert again is not None and again.whole and len(again.moments) == len(known.moments)
-    assert any(each.budgets for each in again.standings) and any(each.why for each in again.standings)
+    again = from_events(recorded)
+    assert again is not None and again.is_complete and len(again.events) == len(known.events)
+    assert any(each.budgets for each in again.progress_records) and any(each.reasons for each in again.progress_records)
 
 
 def check_missing_rights_to_give_back_are_named(run: str, eve: Machine) -> None:
     """Before anything is typed."""
     with pytest.raises(Forbidden, match="does not let you: patch nodes"):
-        desk_of(eve).prepare_giving_back(run)
+        desk_of(eve).prepare_rollback(run)
     asked = eve.run("drain", "rollback", run, "--yes", "--expect-nodes", "1")
     assert asked.code == 3 and "patch nodes" in asked.err
 
@@ -186,18 +186,18 @@ def check_missing_rights_to_give_back_are_named(run: str, eve: Machine) -> None:
 def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: Machine) -> None:
     desk = desk_of(one)
     ready = prepared(one, desk)
-    live = ready.begin()
+    live = ready.start()
     for again in (
         lambda: prepared(one, desk),
-        lambda: desk.prepare_going_on(live.run),
-        lambda: desk.prepare_giving_back(live.run),
-        ready.begin,
+        lambda: desk.prepare_resume(live.run),
+        lambda: desk.prepare_rollback(live.run),
+        ready.start,
     ):
         with pytest.raises(UsageError, match=f"run {live.run} is under way here"):
             again()
     until(lambda: seen.of)
-    live.wish(RunWish.PAUSE)
-    until(lambda: (update := live.look()).standing is not None and update.standing.paused)
+    live.submit(RunRequest.PAUSE)
+    until(lambda: (update := live.take_update()).progress is not None and update.progress.paused)
     elsewhere = desk_of(other)
 
     def is_locked() -> bool:
@@ -207,10 +207,10 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
 
     until(is_locked)
     with pytest.raises(Locked, match="leads a run of this cluster") as refused:
-        elsewhere.prepare_going_on(live.run)
+        elsewhere.prepare_resume(live.run)
     assert re.search(r"a minute after its last renewal \(at \d\d:\d\d:\d\d UTC\): try again then", refused.value.hint)
-    live.wish(RunWish.STOP)
-    assert over(live).bad and max(seen.of.values(), default=1) == 1
+    live.submit(RunRequest.STOP)
+    assert over(live).has_failed and max(seen.of.values(), default=1) == 1
 
 
 @pytest.mark.parametrize("what", ["prepare_going_on", "prepare_giving_back"])

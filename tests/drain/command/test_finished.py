@@ -16,14 +16,14 @@ import pytest
 
 from kubectl_eksdoc.drain.run.apply import RunEdges
 from kubectl_eksdoc.drain.run.journals import RunJournal
-from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.loading import load_documents
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, serving
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import Entry, JournalIntent, JournalNote, Note, Result, RunPhase, RunStarted, Verb
-from kubectl_eksdoc.model.nodes import PROTECTIONS
-from kubectl_eksdoc.simulator.plane import every_controller
+from kubectl_eksdoc.model.journal import JournalEntry, IntentEntry, NoteKind, NoteEntry, ResultEntry, RunPhase, RunStarted, Verb
+from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS
+from kubectl_eksdoc.simulator.plane import workload_controllers
 from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation
 from tests.drain.command.served import Machine, machine, opened_fast
 from tests.drain.command.test_desk import desk_of
@@ -37,22 +37,22 @@ from tests.simulator.planes import a_node_doc
 RUN = re.compile(r"run (\d{8}-\d{6}-[0-9a-f]{4})")
 
 
-def done(entry: Entry) -> bool:
-    return isinstance(entry, Note) and entry.what is JournalNote.NODE_DONE
+def done(entry: JournalEntry) -> bool:
+    return isinstance(entry, NoteEntry) and entry.what is NoteKind.NODE_DONE
 
 
-def releases(entry: Entry) -> bool:
-    return isinstance(entry, JournalIntent) and entry.verb is Verb.RELEASE
+def releases(entry: JournalEntry) -> bool:
+    return isinstance(entry, IntentEntry) and entry.verb is Verb.RELEASE
 
 
-def ended(entry: Entry) -> bool:
-    return isinstance(entry, Note) and entry.what is JournalNote.ENDED
+def ended(entry: JournalEntry) -> bool:
+    return isinstance(entry, NoteEntry) and entry.what is NoteKind.ENDED
 
 
-WRITINGS: Mapping[str, Callable[[Entry], bool]] = {
+WRITINGS: Mapping[str, Callable[[JournalEntry], bool]] = {
     "done": done,
     "release": releases,
-    "released": lambda entry: isinstance(entry, Result),
+    "released": lambda entry: isinstance(entry, ResultEntry),
     "ended": ended,
 }
 """Everything that is written once the last node is empty for good. The head of the run comes last."""
@@ -69,21 +69,21 @@ class Dying:
         self.seen: list[str] = []
 
     @property
-    def stands(self) -> bool:
-        return self._inner.stands
+    def is_started(self) -> bool:
+        return self._inner.is_started
 
-    def begin(self, begun: RunStarted) -> None:
-        self._inner.begin(begun)
+    def start(self, begun: RunStarted) -> None:
+        self._inner.start(begun)
 
-    def write(self, entries: Sequence[Entry]) -> None:
+    def write(self, entries: Sequence[JournalEntry]) -> None:
         if self.seen or any(done(each) or releases(each) for each in entries):
             found = [name for name, is_it in WRITINGS.items() if any(map(is_it, entries))]
             self._step(found, lambda: self._inner.write(entries))
         else:
             self._inner.write(entries)
 
-    def tell(self, phase: RunPhase, said: str = "") -> None:
-        self._step(["head"] if phase is RunPhase.ENDED else [], lambda: self._inner.tell(phase, said))
+    def report_progress(self, phase: RunPhase, message: str = "") -> None:
+        self._step(["head"] if phase is RunPhase.ENDED else [], lambda: self._inner.report_progress(phase, message))
 
     def _step(self, writes: list[str], does: Callable[[], None]) -> None:
         self.seen += writes
@@ -113,11 +113,11 @@ def protected(api: Api) -> set[str]:
     """The nodes that carry a protection, or the notes of a run while nobody cordoned them."""
 
     def found(plane) -> set[str]:  # type: ignore[no-untyped-def]
-        carried = {*PROTECTIONS, "eksdoc.io/run"}
+        carried = {*SCALE_DOWN_PROTECTIONS, "eksdoc.io/run"}
         nodes = [item for item in plane.store.list("nodes") if not item.doc["spec"].get("unschedulable")]
         return {item.key[1] for item in nodes if carried & set(item.doc["metadata"].get("annotations") or ())}
 
-    return api.now(found)
+    return api.run_locked(found)
 
 
 def killed(one: Machine, at: str, kept: bool) -> list[str]:
@@ -136,9 +136,9 @@ def killed(one: Machine, at: str, kept: bool) -> list[str]:
 
 @contextmanager
 def two(folder: Path) -> Iterator[tuple[Api, Machine, Machine]]:
-    plane = load([*web(1, 1), a_node_doc("new-0"), *map(namespace, ("default", "kube-system"))], worlds.START, 7).plane
-    plane.start(worlds.QUICK, every_controller)
-    api = Api(plane, worlds.SETUP, Scaled(time.monotonic, worlds.SPEED))
+    plane = load_documents([*web(1, 1), a_node_doc("new-0"), *map(namespace, ("default", "kube-system"))], worlds.START, 7).plane
+    plane.start(worlds.QUICK, workload_controllers)
+    api = Api(plane, worlds.SETUP, ScaledTime(time.monotonic, worlds.SPEED))
     with serving(api) as server:
         yield api, machine(server, folder / "ann"), machine(server, folder / "ben")
 
@@ -186,7 +186,7 @@ def test_killed_at_any_writing_after_that_it_is_finished_by_resume(tmp_path: Pat
         again = other.run("drain", "resume", run)
         assert again.code == 0 and again.out == f"nothing is left of run {run}: every node of it is done or gone\n"
         with pytest.raises(UsageError, match=f"nothing is left of run {run}"):
-            desk_of(other).prepare_going_on(run)
+            desk_of(other).prepare_resume(run)
         status = other.run("drain", "status", run, "-o", "json")
         doc = json.loads(status.out)
         assert valid(doc) == "DrainRunStatus" and doc["run"]["ended"] == "done"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.loading import load_documents
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
-from kubectl_eksdoc.model.actions import RESTARTED_AT
-from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer
+from kubectl_eksdoc.model.actions import RESTARTED_AT_ANNOTATION
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
+from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests.drain.command.served import Machine, docs, machine
 from tests.drain.command.test_runs import valid
 from tests.drain.singles import nodes, single
@@ -46,28 +46,28 @@ def a_namespace(name: str) -> Doc:
 
 def plane_of(*made: Doc) -> ControlPlane:
     """Of these pods, and nodes for them."""
-    plane = load([*map(a_namespace, ("default", "kube-system")), *nodes(), *made], worlds.START).plane
-    plane.start(worlds.QUICK, every_controller)
+    plane = load_documents([*map(a_namespace, ("default", "kube-system")), *nodes(), *made], worlds.START).plane
+    plane.start(worlds.QUICK, workload_controllers)
     return plane
 
 
 @pytest.fixture
 def api() -> Api:
-    return Api(plane_of(*single(), *db()), worlds.SETUP, Scaled(time.monotonic, SPEED))
+    return Api(plane_of(*single(), *db()), worlds.SETUP, ScaledTime(time.monotonic, SPEED))
 
 
 def pods(api: Api) -> dict[str, str]:
     """The node of each, by name."""
-    return api.now(lambda plane: {i.key[1]: str(i.doc["spec"].get("nodeName", "")) for i in plane.store.list("pods")})
+    return api.run_locked(lambda plane: {i.key[1]: str(i.doc["spec"].get("nodeName", "")) for i in plane.store.list("pods")})
 
 
 def restarted_by(api: Api) -> str:
     def noted(plane: ControlPlane) -> Any:
         item = plane.store.get("deployments.apps", ("default", "web"))
         assert item is not None
-        return (at(item.doc, "spec", "template", "metadata", "annotations") or {}).get(RESTARTED_AT, "")
+        return (nested_field(item.doc, "spec", "template", "metadata", "annotations") or {}).get(RESTARTED_AT_ANNOTATION, "")
 
-    return str(api.now(noted))
+    return str(api.run_locked(noted))
 
 
 def test_a_single_is_restarted_and_a_named_pod_deleted_when_its_name_is_typed_back(api: Api, one: Machine) -> None:

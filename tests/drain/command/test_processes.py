@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer, serving
 from tests.drain.command.served import EVICTED, aged, cordoned
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -57,7 +57,7 @@ class Process:
 
 @pytest.fixture
 def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
+    return worlds.api_of("small-traps", ScaledTime(time.monotonic, SPEED))
 
 
 RUN = ("run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
@@ -97,7 +97,7 @@ def test_told_to_end_it_settles_and_another_goes_on(
 
 def test_told_twice_it_leaves_at_once(tmp_path: Path) -> None:
     """Pods take five seconds to stop here, so that there is something to wait for."""
-    slow = worlds.api_of("small-traps", Scaled(time.monotonic, 0.2))
+    slow = worlds.api_of("small-traps", ScaledTime(time.monotonic, 0.2))
     with serving(slow) as server:
         first = Process(server, tmp_path / "ann", *RUN)
         first.until(EVICTED)

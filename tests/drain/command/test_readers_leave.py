@@ -13,7 +13,7 @@ import pytest
 
 from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer
 from tests.drain.command.served import EVICTED, Said, machine
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -40,7 +40,7 @@ class Broken(Said):
 
 @pytest.fixture
 def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, 6.0))
+    return worlds.api_of("small-traps", ScaledTime(time.monotonic, 6.0))
 
 
 @pytest.mark.long
@@ -87,17 +87,17 @@ def test_a_watch_ends_quietly(server: SimulatedApiServer, tmp_path: Path) -> Non
 def test_a_reader_that_leaves_is_noticed_before_anything_is_written() -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "w") as stream:
-        assert not streams.is_left(stream)
+        assert not streams.is_broken(stream)
         os.close(reading)
-        assert streams.is_left(stream)
-        streams.say(stream, "to nobody\n")
-        assert streams.is_left(stream), "it is remembered"
+        assert streams.is_broken(stream)
+        streams.write_note(stream, "to nobody\n")
+        assert streams.is_broken(stream), "it is remembered"
 
 
 def test_files_and_texts_have_no_reader_to_leave(tmp_path: Path) -> None:
     with open(tmp_path / "log", "w") as file, open(os.devnull, "w") as nothing:
-        assert not any(map(streams.is_left, (file, nothing, Said())))
-    assert not streams.is_left(file), "it is closed"
+        assert not any(map(streams.is_broken, (file, nothing, Said())))
+    assert not streams.is_broken(file), "it is closed"
 
 
 @pytest.mark.long

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.drain.command.rollback import ToGiveBack, would_be
-from kubectl_eksdoc.drain.run.journal import Cordoned, Protected
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
+from kubectl_eksdoc.drain.command.rollback import RollbackPlan, preview_messages
+from kubectl_eksdoc.drain.run.journal import CordonedNode, ProtectedNode
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, RunNote
+from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS, Node, RunNote
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.builders import a_node
 from tests.drain.command.served import EVICTED, Machine, cordoned, machine
@@ -31,7 +31,7 @@ JOURNALS = restricted("keeper", (RbacRule(("get", "list"), (MAPS, "leases"), (""
 @pytest.fixture
 def api() -> Api:
     access = TokenUsers({worlds.ADMIN_TOKEN: ADMIN, KEEPER: JOURNALS})
-    return Api(worlds.plane_of("small-traps", worlds.QUICK), Setup(access), Scaled(time.monotonic, 10.0))
+    return Api(worlds.plane_of("small-traps", worlds.QUICK), ApiSetup(access), ScaledTime(time.monotonic, 10.0))
 
 
 def removed(api: Api, *parts: str) -> str:
@@ -44,11 +44,11 @@ def removed(api: Api, *parts: str) -> str:
                 plane.registry.delete(item)
         return str(maps[0].doc["metadata"]["labels"]["eksdoc.io/run"])
 
-    return api.now(remove)
+    return api.run_locked(remove)
 
 
 def nodes(api: Api) -> dict[str, object]:
-    return api.now(lambda plane: {item.key[1]: _kept(item.doc) for item in plane.store.list("nodes")})
+    return api.run_locked(lambda plane: {item.key[1]: _kept(item.doc) for item in plane.store.list("nodes")})
 
 
 def _kept(doc: dict[str, object]) -> object:
@@ -96,18 +96,18 @@ def test_a_run_whose_journal_goes_while_it_is_under_way_ends_and_says_what_helps
     count = asked.rpartition("give back ")[2].split()[0]
     assert other.run("drain", "rollback", run, "--yes", "--expect-nodes", count).code == 0
     assert cordoned(api) == before
-    for item in api.now(lambda plane: plane.store.list("nodes")):
-        assert not set(PROTECTIONS) & set(item.doc["metadata"].get("annotations") or ())
+    for item in api.run_locked(lambda plane: plane.store.list("nodes")):
+        assert not set(SCALE_DOWN_PROTECTIONS) & set(item.doc["metadata"].get("annotations") or ())
 
 
 @pytest.mark.long
 def test_the_advice_after_its_namespace_is_gone_works(api: Api, one: Machine, other: Machine) -> None:
     before = nodes(api)
-    api.now(lambda plane: plane.registry.create("namespaces", {"metadata": {"name": "jj"}}))
+    api.run_locked(lambda plane: plane.registry.create("namespaces", {"metadata": {"name": "jj"}}))
     with one.running("drain", "run", *agreed(one), "--journal-namespace", "jj"):
         one.out.until(EVICTED)
         run = removed(api)
-        api.now(lambda plane: plane.registry.delete(plane.registry.get("namespaces", ("", "jj"))))
+        api.run_locked(lambda plane: plane.registry.delete(plane.registry.get("namespaces", ("", "jj"))))
     (advice,) = re.findall(rf"by the notes on its nodes: kubectl eksdoc (drain rollback {run}.*)", one.err.getvalue())
     words = advice.replace(one.config, other.config).partition(" --kubeconfig")[0].split()
     refused = other.run("drain", "resume", run, "--journal-namespace", "jj")
@@ -151,8 +151,8 @@ def test_which_of_two_is_meant_must_be_said(api: Api, one: Machine) -> None:
         notes = {"eksdoc.io/run": run, "eksdoc.io/prior": '{"unschedulable":false}'}
         plane.registry.update(item, with_value(item.doc, ("metadata", "annotations"), notes))
 
-    api.now(lambda plane: annotate(plane, "old-1", "lost-a"))
-    api.now(lambda plane: annotate(plane, "old-2", "lost-b"))
+    api.run_locked(lambda plane: annotate(plane, "old-1", "lost-a"))
+    api.run_locked(lambda plane: annotate(plane, "old-2", "lost-b"))
     refused = one.run("drain", "rollback")
     assert refused.code == 2 and "lost-a, lost-b" in refused.err
     before = nodes(api)
@@ -168,9 +168,9 @@ def test_what_a_rollback_would_do_is_said_by_nodes_as_they_are_now() -> None:
         return a_node(name, note=RunNote(run, "kube-system"))
 
     there = (noted("old-0"), noted("old-1"), noted("old-2", "r2"), a_node("old-3"))
-    changed = [Cordoned(node.name, node.uid, True, theirs=node.name == "old-1") for node in there]
-    which = ToGiveBack("r1", (*changed, Cordoned("old-0", "of-before", True)), (Protected("old-3", "x", True),), 2)
-    assert would_be(which, there) == [
+    changed = [CordonedNode(node.name, node.uid, True, uncordoned_by_others=node.name == "old-1") for node in there]
+    which = RollbackPlan("r1", (*changed, CordonedNode("old-0", "of-before", True)), (ProtectedNode("old-3", "x", True),), 2)
+    assert preview_messages(which, there) == [
         "old-0 would be as it was before",
         "old-1 would be as it was before, but for its cordon: another client has uncordoned it since",
         "old-2 would stay as it is: it has no note of this run any more",

@@ -8,17 +8,17 @@ import pytest
 
 from kubectl_eksdoc.drain.run.history import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import ReplaySource, RunReplay
-from kubectl_eksdoc.tui.replay import ShownRun
+from kubectl_eksdoc.tui.replay import ReplayOptions
 from tests.cli.running import Ran, Terminal, called
 from tests.drain.command.served import Machine
 from tests.drain.command.test_runs import BLUE, agreed
 
 
-def opened(*argv: str, terminal: bool = True) -> tuple[Ran, list[ShownRun]]:
+def opened(*argv: str, terminal: bool = True) -> tuple[Ran, list[ReplayOptions]]:
     """By a process on a terminal; what its screens were given."""
-    shown: list[ShownRun] = []
+    shown: list[ReplayOptions] = []
 
-    def show(again: ShownRun) -> int:
+    def show(again: ReplayOptions) -> int:
         shown.append(again)
         return 0
 
@@ -28,8 +28,8 @@ def opened(*argv: str, terminal: bool = True) -> tuple[Ran, list[ShownRun]]:
 
 
 def drained(recording: RunReplay) -> tuple[dict[str, NodeState], int]:
-    chronicle = RunHistory(recording.aims)
-    chronicle.take(recording.moments)
+    chronicle = RunHistory(recording.planned_nodes)
+    chronicle.add(recording.events)
     return {node.node: node.state for node in chronicle.nodes.values()}, chronicle.gone
 
 
@@ -40,16 +40,16 @@ def test_a_real_run_is_shown_again_by_its_journal_and_by_its_events(one: Machine
     kept, journal = sorted((one.home / ".local" / "state" / "eksdoc" / "runs").iterdir())
     _, (fuller,) = opened("--replay", str(journal))
     assert (fuller.path, fuller.recording.source) == (str(kept), ReplaySource.EVENTS), "what lies beside it knows more"
-    assert any(each.budgets for each in fuller.recording.standings)
+    assert any(each.budgets for each in fuller.recording.progress_records)
     kept.unlink()
     for argv in (["--replay", str(journal), "--ascii"], ["drain", "--replay", str(events)]):
         ran, (again,) = opened(*argv)
         assert ran == Ran(0, "", "") and again.path == argv[argv.index("--replay") + 1]
         recording = again.recording
         assert recording.source is (ReplaySource.JOURNAL if again.ascii else ReplaySource.EVENTS)
-        assert (recording.run, recording.ended, recording.whole) == (journal.stem, "done", True)
+        assert (recording.run, recording.outcome, recording.is_complete) == (journal.stem, "done", True)
         assert drained(recording) == ({"old-1": NodeState.DONE}, 16) and not recording.dropped
-    planned = recording.planned
+    planned = recording.plan_figures
     assert planned is not None and planned.pods == 16 and planned.p50_s
     lines = one.run("drain", "status", "--replay", str(events))
     assert lines.code == 0 and lines.out.count("Z  evicted") == lines.out.count("Z  gone") == 16

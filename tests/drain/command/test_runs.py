@@ -282,9 +282,9 @@ def test_whatever_somebody_did_to_a_run_since_it_was_shown_stops_who_goes_on(
 def test_what_somebody_uncordoned_and_cordoned_again_stays_theirs(api: Api, one: Machine, other: Machine) -> None:
     with one.running("drain", "run", *agreed(one)):
         one.out.until("begun")
-        api.now(lambda plane: mishaps.uncordon(plane, "old-1"))
+        api.run_locked(lambda plane: mishaps.uncordon(plane, "old-1"))
         one.out.until("it was uncordoned")
-        api.now(lambda plane: mishaps.cordon(plane, "old-1"))
+        api.run_locked(lambda plane: mishaps.set_cordon(plane, "old-1"))
     assert one.code == 6
     rolled_back(other)
     assert "old-1" in cordoned(api)

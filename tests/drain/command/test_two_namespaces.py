@@ -87,7 +87,7 @@ def test_who_begins_while_the_second_reads_its_plan_is_seen_under_the_lock(
         notes = {"eksdoc.io/run": "another", "eksdoc.io/prior": prior}
         plane.registry.update(item, with_value(item.doc, ("metadata", "annotations"), notes))
 
-    other.types, other.before_typing = "lab 1\n", lambda: api.now(noted)
+    other.types, other.before_typing = "lab 1\n", lambda: api.run_locked(noted)
     second = other.run("drain", "run", *agreed(one)[:2])
     assert second.code == 3 and "node old-1 carries the notes of run another" in second.err, second.err
     assert "its journal is not in namespace default any more" in second.err and not seen.of

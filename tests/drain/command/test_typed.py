@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.drain.command.new_run import PlannedRead, _check_typed, asked_again, digest
+from kubectl_eksdoc.drain.command.new_run import PlannedCluster, _check_typed, parse_recorded_options, digest
 from kubectl_eksdoc.drain.command.options import (
     add_between_waves,
     add_limits,
     limits_given,
-    words_of,
+    limit_arguments,
 )
 from kubectl_eksdoc.drain.command.run_controller import RemainingPlan
 from kubectl_eksdoc.drain.policy import DrainPolicy
@@ -31,7 +31,7 @@ from tests.embedded.clients import worlds
 NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
 
 
-def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> PlannedRead:
+def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> PlannedCluster:
     found = [replace(pod, uid=uid or pod.uid) for pod in pods(1)]
     cluster = a_cluster(
         nodes=[a_node("old-0")],
@@ -39,7 +39,7 @@ def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> Planne
         workloads=[a_workload(replicas=1)],
         budgets=[a_budget(min_available=1 - allowed, allowed=allowed, expected=1)],
     )
-    return PlannedRead(cluster, plan_of(cluster, policy=policy))
+    return PlannedCluster(cluster, plan_of(cluster, policy=policy))
 
 
 def test_another_pod_of_its_name_was_not_typed() -> None:
@@ -74,7 +74,7 @@ def test_a_reader_is_told_all_that_is_missing_and_nothing_is_done(tmp_path: Path
     )
     assert "Nothing was done." in ran.err and "It cannot do without these rights" in ran.err
     assert cordoned(api) == set()
-    assert api.now(lambda plane: [*plane.store.list("configmaps"), *plane.store.list(kinds.LEASES.full_name)]) == []
+    assert api.run_locked(lambda plane: [*plane.store.list("configmaps"), *plane.store.list(kinds.LEASES.full_name)]) == []
 
 
 @pytest.mark.parametrize("words", [("run", "--nodegroup", "blue"), ("resume", "r1"), ("rollback", "r1")])
@@ -109,7 +109,7 @@ def test_what_changes_nothing_needs_no_terminal(more: tuple[str, ...]) -> None:
 )
 @pytest.mark.parametrize("hooks", [Hooks(), Hooks({"before-wave": "-x 'a b'", "after-wave": "exit 0"})])
 def test_guards_and_hooks_are_read_back_from_their_words(limits: RunLimits, hooks: Hooks) -> None:
-    asked = asked_again(("old-1", *words_of(limits, hooks)), "run r1")
+    asked = parse_recorded_options(("old-1", *limit_arguments(limits, hooks)), "run r1")
     assert (asked.limits, asked.hooks, asked.targeting.names) == (limits, hooks, ("old-1",))
 
 
@@ -124,7 +124,7 @@ def test_what_is_said_now_goes_before_what_was_also_a_default() -> None:
 
 def test_words_of_another_version_are_said_to_be_so() -> None:
     with pytest.raises(UsageError, match="what run r1 was asked for is not understood"):
-        asked_again(("--from-the-future",), "run r1")
+        parse_recorded_options(("--from-the-future",), "run r1")
 
 
 AFTER = "after-wave"
@@ -138,7 +138,7 @@ def test_hooks_are_given_again_or_waived_and_never_taken_from_the_journal(
     given: tuple[str, ...], without: bool, lacks: str
 ) -> None:
     begun = Hooks({"after-wave": "exit 0"})
-    asked = asked_again(("old-1", *words_of(RunLimits(), begun)), "run r1")
+    asked = parse_recorded_options(("old-1", *limit_arguments(RunLimits(), begun)), "run r1")
     rest = RemainingPlan(read().cluster, read().plan, asked, 1, False)
     now = Hooks(dict.fromkeys(given, "true"))
     if not lacks:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.comparison import compare, findings_since_then, outline, sight
-from kubectl_eksdoc.drain.plan import make_plan
-from kubectl_eksdoc.drain.plan_changes import Comparison, Measure, PlanFigure, drift, promise_of
+from kubectl_eksdoc.drain.comparison import compare_plans, compare_plan_findings, plan_outline, judgeable_scope
+from kubectl_eksdoc.drain.plan import build_plan
+from kubectl_eksdoc.drain.plan_changes import PlanComparison, Measure, PlanFigure, drift, read_plan_of
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
@@ -35,25 +35,25 @@ def a_plan(*names: str, bare: bool = False, allowed: int = 1, **policy: object) 
         budgets=[a_budget("web", max_unavailable=allowed, expected=4, allowed=allowed)],
     )
     targets = [node for node in cluster.nodes if node.name in (names or ("old-0", "old-1"))]
-    return make_plan(cluster, targets, DrainPolicy(**policy))  # type: ignore[arg-type]
+    return build_plan(cluster, targets, DrainPolicy(**policy))  # type: ignore[arg-type]
 
 
 def saved(plan: DrainPlan | PlanOutline, **options: object) -> Baseline:
-    made = plan if isinstance(plan, PlanOutline) else outline(plan)
+    made = plan if isinstance(plan, PlanOutline) else plan_outline(plan)
     return Baseline("old.json", WHO, Source.LIVE, NOW, "1.2.3", options, made, ALL)
 
 
-def compared(before: DrainPlan, now: DrainPlan) -> Comparison:
-    return compare(saved(before), HERE, now, {})
+def compared(before: DrainPlan, now: DrainPlan) -> PlanComparison:
+    return compare_plans(saved(before), HERE, now, {})
 
 
-def differing(comparison: Comparison) -> dict[Measure, tuple[object, object]]:
+def differing(comparison: PlanComparison) -> dict[Measure, tuple[object, object]]:
     return {figure.what: (figure.before, figure.now) for figure in comparison.figures if figure.differs}
 
 
 def test_a_plan_does_not_differ_from_itself() -> None:
     comparison = compared(a_plan(bare=True), a_plan(bare=True))
-    assert comparison.nothing_differs
+    assert comparison.is_equal
     assert [figure.what for figure in comparison.figures] == list(Measure)
     assert comparison.since.unchanged == len(a_plan(bare=True).blockers) > 0
 
@@ -70,7 +70,7 @@ def test_a_node_that_is_skipped_now_says_why() -> None:
     assert figures[Measure.EVICTIONS] == (4, 2)
     assert figures[Measure.BLOCKERS] == (0, 1)
     assert Measure.NODES not in figures
-    assert comparison.like_with_like
+    assert comparison.is_comparable
 
 
 def test_a_what_if_shows_what_it_gains() -> None:
@@ -106,41 +106,41 @@ def test_another_cluster_is_refused() -> None:
     with pytest.raises(
         BaselineError, match=r"the baseline old\.json is of another cluster: it has cluster shop"
     ) as caught:
-        compare(saved(a_plan()), replace(HERE, identity=replace(WHO, uid="uid-2")), a_plan(), {})
+        compare_plans(saved(a_plan()), replace(HERE, identity=replace(WHO, uid="uid-2")), a_plan(), {})
     assert caught.value.exit_code == 2
 
 
 def test_a_cluster_that_may_be_another_is_doubted() -> None:
-    doubt = compare(saved(a_plan()), replace(HERE, identity=Identity()), a_plan(), {}).since.doubt
+    doubt = compare_plans(saved(a_plan()), replace(HERE, identity=Identity()), a_plan(), {}).since.cluster_doubt
     assert doubt.startswith("the baseline has cluster shop")
-    assert compare(saved(a_plan()), HERE, a_plan(), {}).since.doubt == ""
+    assert compare_plans(saved(a_plan()), HERE, a_plan(), {}).since.cluster_doubt == ""
 
 
 @pytest.mark.parametrize("what", ["targets", "budgets"])
 def test_a_verdict_of_another_version_is_refused(what: str) -> None:
-    made = outline(a_plan())
+    made = plan_outline(a_plan())
     strange = replace(made, **{what: tuple(replace(each, verdict="wobbles") for each in getattr(made, what))})
     with pytest.raises(BaselineError, match="a verdict that is not known here: 'wobbles'"):
-        compare(saved(strange), HERE, a_plan(), {})
+        compare_plans(saved(strange), HERE, a_plan(), {})
 
 
 def test_what_was_read_only_once_is_said_and_nothing_is_better_for_it() -> None:
     blind = replace(HERE, reads=tuple(read for read in HERE.reads if read.resource is not kinds.BUDGETS))
-    comparison = compare(saved(a_plan(bare=True)), blind, a_plan(bare=True), {})
+    comparison = compare_plans(saved(a_plan(bare=True)), blind, a_plan(bare=True), {})
     assert (comparison.read_before, comparison.read_now) == (("poddisruptionbudgets.policy",), ())
-    assert not comparison.like_with_like and not comparison.nothing_differs
-    assert compared(a_plan(), a_plan(bare=True)).like_with_like
+    assert not comparison.is_comparable and not comparison.is_equal
+    assert compared(a_plan(), a_plan(bare=True)).is_comparable
 
 
 def test_nodes_that_are_judged_only_once_are_not_like_the_others() -> None:
-    made = outline(a_plan())
+    made = plan_outline(a_plan())
     opened = replace(made, targets=(replace(made.targets[0], verdict="unknown"), *made.targets[1:]))
-    comparison = compare(saved(opened), HERE, a_plan(), {})
-    assert not comparison.like_with_like and comparison.since.notes == ()
+    comparison = compare_plans(saved(opened), HERE, a_plan(), {})
+    assert not comparison.is_comparable and comparison.since.notes == ()
 
 
-def told(comparison: Comparison) -> list[tuple[str, str]]:
-    return [(each.became.value, each.either.code) for each in comparison.since.changes]
+def told(comparison: PlanComparison) -> list[tuple[str, str]]:
+    return [(each.kind.value, each.either.code) for each in comparison.since.changes]
 
 
 def test_what_blocks_now_is_new_and_what_blocked_then_is_fixed() -> None:
@@ -151,22 +151,22 @@ def test_what_blocks_now_is_new_and_what_blocked_then_is_fixed() -> None:
 
 
 def test_what_went_with_a_node_of_the_same_choice_is_gone() -> None:
-    now = compare(saved(a_plan(bare=True), nodegroup=["blue"]), HERE, a_plan("old-0"), {"nodegroup": ["blue"]})
+    now = compare_plans(saved(a_plan(bare=True), nodegroup=["blue"]), HERE, a_plan("old-0"), {"nodegroup": ["blue"]})
     assert told(now) == [("fixed", "pod-unmanaged")]
 
 
 def test_another_choice_of_nodes_has_not_judged_what_only_the_other_one_has() -> None:
-    now = compare(saved(a_plan(bare=True), nodes=["old-0", "old-1"]), HERE, a_plan("old-0"), {"nodes": ["old-0"]})
+    now = compare_plans(saved(a_plan(bare=True), nodes=["old-0", "old-1"]), HERE, a_plan("old-0"), {"nodes": ["old-0"]})
     assert told(now) == [("not-judged-this-time", "pod-unmanaged")]
     assert now.since.changes[0].why == "other objects were checked"
-    back = compare(saved(a_plan("old-0"), nodes=["old-0"]), HERE, a_plan(bare=True), {"nodes": ["old-0", "old-1"]})
+    back = compare_plans(saved(a_plan("old-0"), nodes=["old-0"]), HERE, a_plan(bare=True), {"nodes": ["old-0", "old-1"]})
     assert told(back) == [("new", "pod-unmanaged")] and back.since.changes[0].why
 
 
 def test_a_node_that_cannot_be_judged_fixes_nothing_on_it() -> None:
-    now = outline(a_plan(bare=True))
+    now = plan_outline(a_plan(bare=True))
     open_one = replace(now, findings=(), targets=(TargetOutline("old-0", "drains"), TargetOutline("old-1", "unknown")))
-    back = compare(saved(open_one), HERE, a_plan(bare=True), {})
+    back = compare_plans(saved(open_one), HERE, a_plan(bare=True), {})
     assert told(back) == [("new", "pod-unmanaged")] and back.since.changes[0].why == "what it rests on was not read"
 
 
@@ -174,7 +174,7 @@ def test_a_kind_that_was_not_read_fixes_nothing() -> None:
     """Without the budgets nobody knows which of them never allows an eviction."""
     then, now = a_plan(allowed=0), a_plan()
     seen = tuple(read for read in HERE.reads if read.resource.plural != "poddisruptionbudgets")
-    comparison = compare(saved(then), replace(HERE, reads=seen), now, {})
+    comparison = compare_plans(saved(then), replace(HERE, reads=seen), now, {})
     assert "fixed" not in {what for what, _ in told(comparison)}
     assert {what for what, code in told(comparison) if code.startswith("budget-")} == {"not-judged-this-time"}
 
@@ -184,8 +184,8 @@ NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
 
 def test_who_was_to_be_evicted_and_would_be_deleted_is_told() -> None:
     facts = {"pods": pods(1), "workloads": [a_workload(replicas=1)]}
-    read = promise_of(plan_of(policy=NAMED, **facts))
-    now = promise_of(plan_of(policy=NAMED, budgets=[a_budget(min_available=1, allowed=0, expected=1)], **facts))
+    read = read_plan_of(plan_of(policy=NAMED, **facts))
+    now = read_plan_of(plan_of(policy=NAMED, budgets=[a_budget(min_available=1, allowed=0, expected=1)], **facts))
     assert "default/web-0 was to go by eviction and goes by deletion now" in drift(read, now)
     assert not drift(read, read)
 
@@ -207,9 +207,9 @@ def outlined(*findings: FindingOutline, on: str = "", **verdicts: str) -> PlanOu
 
 
 def since_then(before: PlanOutline, now: PlanOutline, then: frozenset[str], here: frozenset[str]) -> list[str]:
-    sights = sight(before, then), sight(now, here)
-    found = findings_since_then(replace(saved(before), read=then), now, sights, (), "", ())
-    return [f"{each.became.value}: {each.why}".removesuffix(": ") for each in found.changes]
+    sights = judgeable_scope(before, then), judgeable_scope(now, here)
+    found = compare_plan_findings(replace(saved(before), read=then), now, sights, (), "", ())
+    return [f"{each.kind.value}: {each.why}".removesuffix(": ") for each in found.changes]
 
 
 BUDGET, EMPTY_DIR = outlined(finding("budget-never-allows")), outlined(finding("pod-emptydir"))

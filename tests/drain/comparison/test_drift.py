@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.drain.plan_changes import drift, unchanged
-from kubectl_eksdoc.model.baseline import ReadPlan
+from kubectl_eksdoc.drain.plan_changes import drift, is_unchanged
+from kubectl_eksdoc.model.baseline import AcceptedPlan
 from kubectl_eksdoc.model.cluster import Cluster, Lease
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, ago
 
@@ -27,8 +27,8 @@ def a_promise(
     pods: Mapping[str, tuple[str, str, str]] = PODS,
     budgets: Mapping[str, str] = BUDGETS,
     unknown: frozenset[str] = frozenset(),
-) -> ReadPlan:
-    return ReadPlan(nodes, pods, budgets, unknown)
+) -> AcceptedPlan:
+    return AcceptedPlan(nodes, pods, budgets, unknown)
 
 
 READ = a_promise()
@@ -43,7 +43,7 @@ READ = a_promise()
         a_promise(budgets={}),  # none of its pods is on the targets any more
     ],
 )
-def test_the_same_decision_is_no_drift(now: ReadPlan) -> None:
+def test_the_same_decision_is_no_drift(now: AcceptedPlan) -> None:
     assert drift(READ, now) == ()
 
 
@@ -77,7 +77,7 @@ def test_the_same_decision_is_no_drift(now: ReadPlan) -> None:
         (a_promise(unknown=frozenset(("pod-local-volume",))), "pod-local-volume cannot be judged any more"),
     ],
 )
-def test_another_decision_is_named(now: ReadPlan, said: str) -> None:
+def test_another_decision_is_named(now: AcceptedPlan, said: str) -> None:
     assert drift(READ, now) == (said,)
 
 
@@ -100,7 +100,7 @@ def later(cluster: Cluster, seconds: float = 60) -> Cluster:
 
 def test_time_that_passes_and_locks_that_are_renewed_change_nothing() -> None:
     renewed = replace(later(CLUSTER), leases=(Lease("kube-system", "leader", "web-0", ago(-50)),))
-    assert unchanged(CLUSTER, later(CLUSTER)) and unchanged(CLUSTER, renewed)
+    assert is_unchanged(CLUSTER, later(CLUSTER)) and is_unchanged(CLUSTER, renewed)
 
 
 @pytest.mark.parametrize(
@@ -117,15 +117,15 @@ def test_time_that_passes_and_locks_that_are_renewed_change_nothing() -> None:
     ids=lambda change: str(*change),
 )
 def test_everything_else_does(change: dict[str, object]) -> None:
-    assert not unchanged(CLUSTER, replace(later(CLUSTER), **change))  # type: ignore[arg-type]
+    assert not is_unchanged(CLUSTER, replace(later(CLUSTER), **change))  # type: ignore[arg-type]
 
 
 def test_while_a_pod_is_being_deleted_time_counts() -> None:
     leaving = replace(CLUSTER, pods=(replace(POD, deletion_deadline=ago(-30)),))
-    assert not unchanged(leaving, later(leaving))
+    assert not is_unchanged(leaving, later(leaving))
 
 
 def test_a_pod_that_is_to_be_left_alone_for_an_hour_counts_when_that_has_passed() -> None:
     pod = a_pod("job", annotations={"karpenter.sh/do-not-disrupt": "2h"}, created_at=ago(3600))
     spared = replace(CLUSTER, pods=(pod,))
-    assert unchanged(spared, later(spared)) and not unchanged(spared, later(spared, 3700))
+    assert is_unchanged(spared, later(spared)) and not is_unchanged(spared, later(spared, 3700))

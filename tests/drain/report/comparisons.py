@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.comparison import compare
-from kubectl_eksdoc.drain.course import Span
-from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce
+from kubectl_eksdoc.drain.comparison import compare_plans
+from kubectl_eksdoc.drain.course import NodeSpan
+from kubectl_eksdoc.drain.duration.bounds import Bound, BoundKind
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.report.formats import DrainReport
@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.baseline import (
     FindingOutline,
     PlanOutline,
     TargetOutline,
-    TimesOutline,
+    DurationOutline,
 )
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
@@ -35,11 +35,11 @@ from tests.drain.report.plans import (
 
 OPTIONS = {"nodegroup": ["blue"], "max-unavailable": "1", "partial": True, "baseline": "old.json"}
 
-CHAIN = Bound(Scarce.BUDGET_CHAIN, 240.0, "shop/web lets 1 of its 2 pods be away at a time", "shop/web", "let 2 go")
+CHAIN = Bound(BoundKind.BUDGET_CHAIN, 240.0, "shop/web lets 1 of its 2 pods be away at a time", "shop/web", "let 2 go")
 
-AT_BEST = Bound(Scarce.BUDGET_CHAIN, 200.0, "shop/web lets 1 of its 2 pods be away at a time", "shop/web", "let 2 go")
+AT_BEST = Bound(BoundKind.BUDGET_CHAIN, 200.0, "shop/web lets 1 of its 2 pods be away at a time", "shop/web", "let 2 go")
 
-SPANS = (Span("old-1", 0.0, 140.0, 150.0), Span("old-0", 0.0, 277.0, 287.0))
+SPANS = (NodeSpan("old-1", 0.0, 140.0, 150.0), NodeSpan("old-0", 0.0, 277.0, 287.0))
 
 NOW = an_empty_plan(
     targets=(
@@ -59,7 +59,7 @@ NOW = an_empty_plan(
                   Severity.INFO),
         a_finding(Code.of("single-replica"), Status.PASS, Subject("Deployment", "mailer", "shop"), "one replica"),
     ),
-    estimate=Estimate(294.0, 430.5, SPANS, 4, ("a pod stops within 10 s",), (CHAIN,), 287 / 240 - 1, least=(AT_BEST,)),
+    estimate=Estimate(294.0, 430.5, SPANS, 4, ("a pod stops within 10 s",), (CHAIN,), 287 / 240 - 1, lower_bounds=(AT_BEST,)),
 )  # fmt: skip
 
 
@@ -95,7 +95,7 @@ BEFORE = PlanOutline(
     left=14,
     rounds=3,
     waves=1,
-    times=TimesOutline(318.0, 400.0, 9, 300.0, "node old-1", 310 / 300 - 1),
+    times=DurationOutline(318.0, 400.0, 9, 300.0, "node old-1", 310 / 300 - 1),
 )
 
 BASELINE = Baseline(
@@ -114,6 +114,6 @@ ELSEWHERE = replace(CLUSTER.identity, context="prod-europe", cluster="", region=
 
 
 def a_compared_view(baseline: Baseline = BASELINE, **more: object) -> DrainReport:
-    comparison = compare(baseline, CLUSTER, NOW, OPTIONS)
+    comparison = compare_plans(baseline, CLUSTER, NOW, OPTIONS)
     fields: dict[str, object] = {"options": OPTIONS, "comparison": comparison} | more
     return a_view(NOW, **fields)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.report.findings import grouped, unread
+from kubectl_eksdoc.drain.report.findings import grouped, merged_remedies
 from kubectl_eksdoc.drain.report.formats import DrainReport
-from kubectl_eksdoc.drain.report.verdict import steps
+from kubectl_eksdoc.drain.report.verdict import next_steps
 from kubectl_eksdoc.drain.result import BudgetStatus, DrainPlan, Headroom
-from kubectl_eksdoc.drain.rollover import hand_offs
+from kubectl_eksdoc.drain.rollover import node_group_rollovers
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
@@ -250,7 +250,7 @@ PLAN = DrainPlan(
     LEFT,
     HEADROOM,
     FINDINGS,
-    handoffs=hand_offs(CLUSTER, TARGETS, LEFT, EVICTIONS, POLICY),
+    handoffs=node_group_rollovers(CLUSTER, TARGETS, LEFT, EVICTIONS, POLICY),
 )
 
 
@@ -258,8 +258,8 @@ def commands(view: DrainReport) -> set[str]:
     """All that is to be copied from it, and so stands in one line however long it is."""
     found = {remedy.command for finding in view.plan.findings for remedy in finding.remedy}
     found |= {c for each in view.plan.handoffs for step in (*each.arrive, *each.leave) for c in step.commands}
-    found |= {step.command for step in steps(view)}
-    return found | {c for group in grouped(view.unknowns, view) for _, each in unread(group, view) for c in each}
+    found |= {step.command for step in next_steps(view)}
+    return found | {c for group in grouped(view.unknowns, view) for _, each in merged_remedies(group, view) for c in each}
 
 
 def with_long_names() -> DrainReport:

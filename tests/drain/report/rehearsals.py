@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
+from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
 from kubectl_eksdoc.drain.run.result import PendingPod, Record
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.rehearse.report import RehearsalReport
@@ -17,7 +17,7 @@ from tests.drain.report.plans import CLUSTER, OPTIONS, PLAN, SPOT, WEB
 
 WAVES = {"old-1": 1, "old-0": 1, "spot-0": 2}
 
-SPANS = (Span("old-1", 0.0, 30.0, 40.0), Span("old-0", 0.0, 64.0, 74.0), Span("spot-0", 74.0, 164.0, 174.0))
+SPANS = (NodeSpan("old-1", 0.0, 30.0, 40.0), NodeSpan("old-0", 0.0, 64.0, 74.0), NodeSpan("spot-0", 74.0, 164.0, 174.0))
 
 TIMED = replace(
     PLAN,
@@ -32,30 +32,30 @@ BEFORE = replace(CLUSTER, pods=(*(eviction.pod for eviction in PLAN.evictions), 
 """What was read before the drain: one pod waits already."""
 
 
-def at(at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> RunMoment:
-    return RunMoment(at_s, what, subject, node, why)
+def at(at_s: float, what: DrainEventKind, subject: str, node: str = "", why: str = "") -> DrainEvent:
+    return DrainEvent(at_s, what, subject, node, why)
 
 
-def cordons() -> tuple[RunMoment, ...]:
-    return tuple(at(0.0, Happened.CORDONED, name) for name in WAVES)
+def cordons() -> tuple[DrainEvent, ...]:
+    return tuple(at(0.0, DrainEventKind.CORDONED, name) for name in WAVES)
 
 
-def of_pod(pod: str, node: str, evicted_s: float, gone_s: float) -> tuple[RunMoment, ...]:
-    return at(evicted_s, Happened.EVICTED, pod, node), at(gone_s, Happened.GONE, pod, node)
+def of_pod(pod: str, node: str, evicted_s: float, gone_s: float) -> tuple[DrainEvent, ...]:
+    return at(evicted_s, DrainEventKind.EVICTED, pod, node), at(gone_s, DrainEventKind.GONE, pod, node)
 
 
-def of_node(span: Span) -> tuple[RunMoment, ...]:
-    times = zip((Happened.BEGUN, Happened.EMPTY, Happened.DONE), span[1:], strict=True)
+def of_node(span: NodeSpan) -> tuple[DrainEvent, ...]:
+    times = zip((DrainEventKind.BEGUN, DrainEventKind.EMPTY, DrainEventKind.DONE), span[1:], strict=True)
     return tuple(at(when, what, span.node) for what, when in times)
 
 
-def in_time(*moments: RunMoment) -> tuple[RunMoment, ...]:
+def in_time(*moments: DrainEvent) -> tuple[DrainEvent, ...]:
     """Of one moment, what has to come first."""
-    return tuple(sorted(moments, key=lambda moment: (moment.at_s, list(Happened).index(moment.what))))
+    return tuple(sorted(moments, key=lambda moment: (moment.at_s, list(DrainEventKind).index(moment.what))))
 
 
 def a_rehearsal(
-    moments: tuple[RunMoment, ...],
+    moments: tuple[DrainEvent, ...],
     ended_s: float,
     pending: tuple[PendingPod, ...] = (),
     undone: Mapping[str, tuple[str, ...]] | None = None,
@@ -72,7 +72,7 @@ def a_rehearsal_view(
     return RehearsalReport(rehearsal or WELL, cluster or BEFORE, **fields)  # type: ignore[arg-type]
 
 
-def as_planned(late_s: float = 0.0) -> tuple[RunMoment, ...]:
+def as_planned(late_s: float = 0.0) -> tuple[DrainEvent, ...]:
     """Every node at its time in the plan, the last one done `late_s` later."""
     last = SPANS[-1]._replace(done_s=SPANS[-1].done_s + late_s)
     return in_time(
@@ -90,19 +90,19 @@ WELL = a_rehearsal(
 
 BADLY = a_rehearsal(
     in_time(
-        at(0.0, Happened.JOINED, "old-0-surge-1"),
+        at(0.0, DrainEventKind.JOINED, "old-0-surge-1"),
         *cordons(),
-        *of_node(Span("old-1", 0.0, 51.0, 61.0)),
+        *of_node(NodeSpan("old-1", 0.0, 51.0, 61.0)),
         *of_pod(WEB[1].key, "old-1", 0.0, 51.0),
-        *of_node(Span("old-0", 0.0, 190.5, 200.5)),
-        *(at(when, Happened.REFUSED, WEB[0].key, "old-0", "DisruptionBudget") for when in (60.0, 65.0, 70.0)),
+        *of_node(NodeSpan("old-0", 0.0, 190.5, 200.5)),
+        *(at(when, DrainEventKind.REFUSED, WEB[0].key, "old-0", "DisruptionBudget") for when in (60.0, 65.0, 70.0)),
         *of_pod(WEB[0].key, "old-0", 75.0, 105.0),
-        at(106.0, Happened.REFUSED, WEB[0].key, "old-0", 'admission webhook "guard.example.com" denied the request'),
+        at(106.0, DrainEventKind.REFUSED, WEB[0].key, "old-0", 'admission webhook "guard.example.com" denied the request'),
         *of_pod(WEB[0].key, "old-0", 111.0, 190.5),
-        at(120.0, Happened.BEFALLEN, "spot-0", why="is NotReady: its kubelet is not heard of"),
-        at(130.0, Happened.MISSING, "old-0-new"),
-        at(200.5, Happened.BEGUN, "spot-0"),
-        at(230.5, Happened.JOINED, "old-1-new"),
+        at(120.0, DrainEventKind.BEFALLEN, "spot-0", why="is NotReady: its kubelet is not heard of"),
+        at(130.0, DrainEventKind.MISSING, "old-0-new"),
+        at(200.5, DrainEventKind.BEGUN, "spot-0"),
+        at(230.5, DrainEventKind.JOINED, "old-1-new"),
     ),
     230.5,
     pending=(

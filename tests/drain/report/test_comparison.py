@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.comparison import outline
+from kubectl_eksdoc.drain.comparison import plan_outline
 from kubectl_eksdoc.drain.plan_changes import Measure, PlanFigure
 from kubectl_eksdoc.drain.report.comparison import FIGURES, figure_change
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.drain.report.result import PlanResult
 from kubectl_eksdoc.model.baseline import Baseline, PlanOutline
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.drain.report.comparisons import (
     BASELINE,
     BEFORE,
@@ -40,7 +40,7 @@ def the_same() -> Baseline:
     """The plan of now, saved."""
     return replace(
         BASELINE,
-        outline=outline(NOW),
+        outline=plan_outline(NOW),
         options={key: value for key, value in OPTIONS.items() if key != "baseline"},
         observed_at=CLUSTER.observed_at,
         tool_version="1.2.3",
@@ -75,7 +75,7 @@ BASELINES = {
 
 
 def test_the_page_has_a_section_of_it() -> None:
-    text = render(a_compared_view(), "html", Look())
+    text = render(a_compared_view(), "html", Appearance())
     check_golden(
         Path(__file__).parent / "golden_compared" / "section.html",
         text[text.index('<section id="compared">') : text.index('<section id="block')],
@@ -92,9 +92,9 @@ def squeezed(text: str) -> str:
 
 def test_every_row_of_the_document_is_in_every_text() -> None:
     view = a_compared_view()
-    comparison: Any = json.loads(render(view, "json", Look()))["comparison"]
+    comparison: Any = json.loads(render(view, "json", Appearance()))["comparison"]
     for fmt in ("table", "wide", "markdown", "html"):
-        text = squeezed(render(view, fmt, Look()))
+        text = squeezed(render(view, fmt, Appearance()))
         for row in comparison["figures"]:
             said = FIGURES[Measure(row["what"])]
             assert said in text or (fmt == "table" and row["baseline"] == row["now"]), f"{fmt} lacks {said}"
@@ -106,7 +106,7 @@ def test_every_row_of_the_document_is_in_every_text() -> None:
 
 def test_a_view_without_a_baseline_says_nothing_of_one() -> None:
     assert "comparison" not in document(a_view())
-    assert 'id="compared"' not in render(a_view(), "html", Look())
+    assert 'id="compared"' not in render(a_view(), "html", Appearance())
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_how_a_change_is_said(figure: PlanFigure, said: str) -> None:
 def test_green_and_yellow_only_where_like_is_compared_with_like() -> None:
     """What came of asking for fewer nodes is neither better nor worse."""
     green, yellow = "\x1b[36m", "\x1b[33m"
-    targets = tuple(replace(target, verdict="skipped") for target in outline(NOW).targets)
+    targets = tuple(replace(target, verdict="skipped") for target in plan_outline(NOW).targets)
     same_nodes = replace(BASELINE, outline=replace(BEFORE, targets=targets), read=BASELINE.read - {"services"})
     figures = [line for line in colours(same_nodes) if "nodes that can" in line or "time, p95" in line]
     assert green in figures[0] and yellow in figures[1]
@@ -142,11 +142,11 @@ def test_green_and_yellow_only_where_like_is_compared_with_like() -> None:
 
 
 def colours(baseline: Baseline) -> list[str]:
-    return render(a_compared_view(baseline), "table", Look(colour=True)).splitlines()
+    return render(a_compared_view(baseline), "table", Appearance(colour=True)).splitlines()
 
 
 def test_nothing_differs() -> None:
     view = a_compared_view(the_same())
-    text = render(view, "table", Look())
+    text = render(view, "table", Appearance())
     assert "the same time, old.json)\n  4 unchanged.\n\n  Nothing differs.\n\nTARGETS" in text
-    assert "Nothing differs." not in render(a_compared_view(), "table", Look())
+    assert "Nothing differs." not in render(a_compared_view(), "table", Appearance())

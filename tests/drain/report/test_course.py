@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.choice import GIVEN, RESTARTS, SOONEST, TriedOrder
-from kubectl_eksdoc.drain.course import ReplacedPod, Span
+from kubectl_eksdoc.drain.choice import USER_ORDER, MAX_VARIATIONS, SOONEST_ORDER, TriedOrder
+from kubectl_eksdoc.drain.course import ReplacedPod, NodeSpan
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.orders import BY_NAME
+from kubectl_eksdoc.drain.orders import STRATEGIES
 from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
-from kubectl_eksdoc.drain.policy import AUTO, ORDERS, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import AUTO_ORDER, ORDERS, DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.drain.report.result import PlanResult
-from kubectl_eksdoc.drain.report.verdict import course
+from kubectl_eksdoc.drain.report.verdict import order_summary
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.rollover import hand_offs
+from kubectl_eksdoc.drain.rollover import node_group_rollovers
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.drain.report.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
 from tests.reading import printed
 from tests.report.golden import complaints
@@ -44,7 +44,7 @@ EVICTIONS = (
     Eviction(2, 2, WEB[0], "old-0", "shop/web", "budget shop/web lets 1 go at once: 2 of 2", "old-1 (new)"),
     Eviction(3, 2, SPOT, "spot-0", "", "no budget guards it"),
 )
-SPANS = (Span("old-1", 0, 10, 20), Span("old-0", 140, 150, 160), Span("spot-0", 0, 10, 20))
+SPANS = (NodeSpan("old-1", 0, 10, 20), NodeSpan("old-0", 140, 150, 160), NodeSpan("spot-0", 0, 10, 20))
 PLAN = DrainPlan(
     POLICY,
     TARGETS,
@@ -63,28 +63,28 @@ PLAN = DrainPlan(
             ReplacedPod(WEB[0].uid, "old-0", 140.0, 150.0, 180.5),
         ),
     ),
-    handoffs=hand_offs(CLUSTER, TARGETS, (), EVICTIONS, POLICY),
-    tried=TRIED,
+    handoffs=node_group_rollovers(CLUSTER, TARGETS, (), EVICTIONS, POLICY),
+    tried_orders=TRIED,
 )
 
 
 GOLDENS = {
-    "table-120.txt": ("table", Look()),
-    "table-80.txt": ("table", Look(width=80)),
-    "wide.txt": ("wide", Look()),
-    "wide-80.txt": ("wide", Look(width=80)),
-    "wide-ascii.txt": ("wide", Look(width=80, ascii=True)),
-    "markdown.md": ("markdown", Look()),
-    "page.html": ("html", Look()),
-    "plan.json": ("json", Look()),
-    "plan.yaml": ("yaml", Look()),
-    "name.txt": ("name", Look()),
+    "table-120.txt": ("table", Appearance()),
+    "table-80.txt": ("table", Appearance(width=80)),
+    "wide.txt": ("wide", Appearance()),
+    "wide-80.txt": ("wide", Appearance(width=80)),
+    "wide-ascii.txt": ("wide", Appearance(width=80, ascii=True)),
+    "markdown.md": ("markdown", Appearance()),
+    "page.html": ("html", Appearance()),
+    "plan.json": ("json", Appearance()),
+    "plan.yaml": ("yaml", Appearance()),
+    "name.txt": ("name", Appearance()),
 }
 
 
 POLICIES = (
-    DrainPolicy(surge=1, max_unavailable=((ZONE, Amount(1)),)),
-    DrainPolicy(max_unavailable=((ALL, Amount(50, percent=True)), (NODEGROUP, Amount(1))), soft_budget=1),
+    DrainPolicy(surge=1, max_unavailable=((ZONE, IntOrPercent(1)),)),
+    DrainPolicy(max_unavailable=((ALL, IntOrPercent(50, percent=True)), (NODEGROUP, IntOrPercent(1))), soft_budget=1),
     DrainPolicy(order_nodes=("green-2", "blue-1"), partial=True, surge=0),
 )
 
@@ -122,17 +122,17 @@ REPLACED = "each drained node is replaced by a new one"
         ({"surge": 0}, (), f"No node joins first, but {REPLACED}: 2 generations, a node begins when those its pods "
          "land on have joined."),
         ({"surge": 2, "pins": (("old-0", 1),)}, (), f"2 new nodes join first, and {REPLACED}."),
-        ({"surge": 2, "max_unavailable": ((ALL, Amount(1)),)}, (), f"2 new nodes join first, and {REPLACED}."),
+        ({"surge": 2, "max_unavailable": ((ALL, IntOrPercent(1)),)}, (), f"2 new nodes join first, and {REPLACED}."),
         ({"surge": 1, "order": "name"}, (), "The order is name, as asked: nodes go in the order of their names. 1 new "
          f"node joins first, and {REPLACED}: 2 generations, a node begins when those its pods land on have joined."),
     ],
 )  # fmt: skip
 def test_how_it_goes_in_words(policy: dict[str, Any], tried: tuple[TriedOrder, ...], said: str) -> None:
     view = surging(policy=DrainPolicy(**policy), tried=tried)
-    assert course(view) == said
-    summary, _, _ = render(view, "wide", Look(width=200)).partition("\n\n")
+    assert order_summary(view) == said
+    summary, _, _ = render(view, "wide", Appearance(width=200)).partition("\n\n")
     assert " ".join(summary.splitlines()[1:]) == said
-    brief, _, _ = render(view, "table", Look(width=200)).partition("\n\n")
+    brief, _, _ = render(view, "table", Appearance(width=200)).partition("\n\n")
     joins = " ".join(brief.splitlines()[1:])
     assert said.endswith(joins) and bool(joins) == (policy.get("surge") is not None and bool(said))
 
@@ -142,30 +142,30 @@ def test_targets_stand_in_the_order_of_the_file_where_there_is_one() -> None:
     as DONE then says."""
     given = surging(policy=DrainPolicy(order_nodes=("old-1",)))
     for fmt in ("table", "wide", "markdown", "html"):
-        assert "targets, in the order of --order-file" in render(given, fmt, Look()).lower()
-        assert "targets, in the order of the plan" in render(surging(), fmt, Look()).lower()
+        assert "targets, in the order of --order-file" in render(given, fmt, Appearance()).lower()
+        assert "targets, in the order of the plan" in render(surging(), fmt, Appearance()).lower()
 
 
 def test_one_generation_waits_for_nothing() -> None:
     view = surging(targets=tuple(replace(t, wave=1, needs=()) for t in TARGETS), tried=())
-    assert course(view) == f"1 new node joins first, and {REPLACED}: no drain has to wait for one of those."
-    assert "GENERATION" not in render(view, "wide", Look()) and "WAITS FOR" not in render(view, "wide", Look())
+    assert order_summary(view) == f"1 new node joins first, and {REPLACED}: no drain has to wait for one of those."
+    assert "GENERATION" not in render(view, "wide", Appearance()) and "WAITS FOR" not in render(view, "wide", Appearance())
 
 
 def test_a_plan_that_drains_nothing_says_nothing_of_orders() -> None:
     nothing = an_empty_plan(policy=POLICY, targets=(a_target("old-0", TargetVerdict.SKIPPED),), tried=TRIED)
-    assert course(a_view(nothing)) == ""
+    assert order_summary(a_view(nothing)) == ""
 
 
 def test_every_order_has_words_and_fits_the_schema() -> None:
-    assert set(ORDERS) == {SOONEST, *BY_NAME}
+    assert set(ORDERS) == {SOONEST_ORDER, *STRATEGIES}
     for order in ORDERS:
-        assert course(surging(policy=DrainPolicy(order=order), tried=())).startswith(
+        assert order_summary(surging(policy=DrainPolicy(order=order), tried=())).startswith(
             f"The order is {order}, as asked: "
         )
-        for name in (order, GIVEN, f"{order}~1", f"{order}~{RESTARTS}"):
+        for name in (order, USER_ORDER, f"{order}~1", f"{order}~{MAX_VARIATIONS}"):
             assert (
                 complaints(document(surging(policy=DrainPolicy(order=order), tried=(TriedOrder(name, 1.0, 0),)))) == []
             )
     assert complaints(document(surging(tried=(TriedOrder("guess", 1.0, 0),)))) != []
-    assert course(surging(policy=DrainPolicy(order=AUTO), tried=())) == ""
+    assert order_summary(surging(policy=DrainPolicy(order=AUTO_ORDER), tried=())) == ""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.report.text import Look, unsafe
+from kubectl_eksdoc.report.text import Appearance, is_unsafe
 from tests.addon_diff.report import test_formats as addon
 from tests.addon_diff.report_update import test_formats as addon_update
 from tests.broken import accepted
@@ -36,17 +36,17 @@ from tests.report.golden import AnswerFormats, check_golden, complaints, judge
 
 HERE = Path(__file__).parent
 DRAWN = {
-    "table-120.txt": ("table", Look()),
-    "table-80.txt": ("table", Look(width=80)),
-    "table-colour.txt": ("table", Look(colour=True)),
-    "wide.txt": ("wide", Look()),
-    "markdown.md": ("markdown", Look()),
+    "table-120.txt": ("table", Appearance()),
+    "table-80.txt": ("table", Appearance(width=80)),
+    "table-colour.txt": ("table", Appearance(colour=True)),
+    "wide.txt": ("wide", Appearance()),
+    "markdown.md": ("markdown", Appearance()),
 }
 PLAIN = {
-    "table-ascii.txt": ("table", Look(ascii=True)),
-    "table-no-headers.txt": ("table", Look(headers=False)),
+    "table-ascii.txt": ("table", Appearance(ascii=True)),
+    "table-no-headers.txt": ("table", Appearance(headers=False)),
 }
-PLAN = {"plan.json": ("json", Look()), "plan.yaml": ("yaml", Look()), "name.txt": ("name", Look())}
+PLAN = {"plan.json": ("json", Appearance()), "plan.yaml": ("yaml", Appearance()), "name.txt": ("name", Appearance())}
 UNREAD = {"no metadata.kindsRead.*.detail", "no metadata.notes"}
 drain = partial(AnswerFormats, commands=plans.commands)
 
@@ -57,7 +57,7 @@ ANSWERS = {
         | {"long names": plans.with_long_names}
         | {name: partial(test_recorded.view_of, name) for name in test_recorded.READERS}
         | {str(at): partial(test_course.demo, policy) for at, policy in enumerate(test_course.POLICIES)},
-        {**DRAWN, **PLAIN, **PLAN, "page.html": ("html", Look())},
+        {**DRAWN, **PLAIN, **PLAN, "page.html": ("html", Appearance())},
         {*UNREAD, "no budgets.*.recomputed"},
     ),
     "surge": drain(HERE / "golden_surge", {"": test_course.surging}, test_course.GOLDENS, UNREAD),
@@ -83,8 +83,8 @@ ANSWERS = {
             for file, shown in {
                 **DRAWN,
                 **PLAIN,
-                "rehearsal.json": ("json", Look()),
-                "rehearsal.yaml": ("yaml", Look()),
+                "rehearsal.json": ("json", Appearance()),
+                "rehearsal.yaml": ("yaml", Appearance()),
             }.items()
         },
         UNREAD,
@@ -131,23 +131,23 @@ def test_no_golden_file_is_left_over(of: str) -> None:
 def test_it_is_valid_and_fits_a_screen(of: str, name: str) -> None:
     answers = ANSWERS[of]
     view = answers.views[name]()
-    document = json.loads(view.render("json", Look()))
+    document = json.loads(view.render("json", Appearance()))
     assert complaints(document) == []
-    assert yaml_of(view.render("yaml", Look())) == document
+    assert yaml_of(view.render("yaml", Appearance())) == document
     for width, ascii_only in product(answers.widths, (False, True)):
-        look = Look(width=width, ascii=ascii_only)
+        look = Appearance(width=width, ascii=ascii_only)
         text = view.render("table", look)
         assert list(answers.too_wide(view, text, width)) == []
         assert text.isascii() or not ascii_only
         assert PAINT.sub("", view.render("table", replace(look, colour=True))) == text
     for output in view.formats:
-        assert view.render(output, Look(ascii=True)).isascii()
-        assert not any(unsafe(char) for char in view.render(output, Look()) if char != "\n")
+        assert view.render(output, Appearance(ascii=True)).isascii()
+        assert not any(is_unsafe(char) for char in view.render(output, Appearance()) if char != "\n")
 
 
 @pytest.mark.parametrize("of", ANSWERS)
 def test_its_schema_refuses_what_is_broken(of: str) -> None:
     answers = ANSWERS[of]
-    document = json.loads(answers.first.render("json", Look()))
+    document = json.loads(answers.first.render("json", Appearance()))
     found = accepted(judge(document["kind"]), document, ("metadata.options", *answers.free))
     assert {each for each in found if not each.endswith(OPTIONAL)} == set(answers.loose)

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.report.findings import grouped
 from kubectl_eksdoc.drain.report.formats import DrainReport
-from kubectl_eksdoc.drain.report.timeline import MOST_BARS, gantt, over_time
-from kubectl_eksdoc.report.pages import Html, el, text
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.drain.report.timeline import MAX_BARS, gantt, headroom_over_time
+from kubectl_eksdoc.report.pages import Html, element, html_text
+from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_node
 from tests.drain.report.plans import a_target, a_view, an_empty_plan
 from tests.drain.report.test_recorded import LARGE, view_of
@@ -75,9 +75,9 @@ class Page(HTMLParser):
         return re.sub(r"\s+", " ", "".join(self.words))
 
 
-def read(view: DrainReport, look: Look | None = None) -> Page:
+def read(view: DrainReport, look: Appearance | None = None) -> Page:
     page = Page()
-    page.feed(render(view, "html", look or Look()))
+    page.feed(render(view, "html", look or Appearance()))
     return page.done()
 
 
@@ -90,7 +90,7 @@ VIEWS = {
 
 @pytest.mark.parametrize("name", [*(name for name in VIEWS if name != "medium"), LARGE])
 def test_the_page_is_well_formed_and_asks_nobody_for_anything(name: str) -> None:
-    check_closed(render(VIEWS[name](), "html", Look()))
+    check_closed(render(VIEWS[name](), "html", Appearance()))
 
 
 def check_closed(html: str) -> None:
@@ -136,18 +136,18 @@ def a_view_of_many(nodes: int, waves: int) -> DrainReport:
         replace(a_target("old-0", TargetVerdict.DRAINS, n + 1, wave=n * waves // nodes + 1), node=a_node(name, group=g))
         for n, (name, g) in enumerate(zip(names, itertools.cycle(("blue", "")), strict=False))
     )
-    spans = tuple(Span(t.node.name, 10 * t.wave - 10, 10 * t.wave - 3, 10 * t.wave) for t in targets)
+    spans = tuple(NodeSpan(t.node.name, 10 * t.wave - 10, 10 * t.wave - 3, 10 * t.wave) for t in targets)
     estimate = Estimate(10 * waves, 10 * waves, spans, 1, ())
     return a_view(an_empty_plan(targets=targets, estimate=estimate))
 
 
 def test_of_many_nodes_a_bar_is_a_group_in_a_wave() -> None:
     page = Page()
-    page.feed(gantt(a_view_of_many(4 * MOST_BARS, 2)))
+    page.feed(gantt(a_view_of_many(4 * MAX_BARS, 2)))
     assert page.done().broken == []
     assert [a["class"] for tag, a in page.tags if tag == "rect" and "x" in a].count("bar") == 4
-    assert page.text.count(f"blue: {MOST_BARS} nodes") == page.text.count(f"without a group: {MOST_BARS} nodes") == 4
-    assert f"blue: {MOST_BARS} nodes: 10s to 17s, done after 20s" in page.text
+    assert page.text.count(f"blue: {MAX_BARS} nodes") == page.text.count(f"without a group: {MAX_BARS} nodes") == 4
+    assert f"blue: {MAX_BARS} nodes: 10s to 17s, done after 20s" in page.text
 
 
 @pytest.mark.parametrize(
@@ -157,15 +157,15 @@ def test_of_many_nodes_a_bar_is_a_group_in_a_wave() -> None:
 def test_the_marks_of_the_axis_are_few_and_round(end: float, marks: list[str]) -> None:
     plan = an_empty_plan(
         targets=(a_target("old-0", TargetVerdict.DRAINS, 1),),
-        estimate=Estimate(end, end, (Span("old-0", 0, end - 10, end),), 1, ()),
+        estimate=Estimate(end, end, (NodeSpan("old-0", 0, end - 10, end),), 1, ()),
     )
     assert re.findall(r"<text [^>]*>([^<]*)</text>", gantt(a_view(plan))) == marks
 
 
 def test_headroom_that_never_ends_is_told_so() -> None:
-    some = replace(a_view().budgets[0], over_time=((0.0, 3), (10.0, 1), (20.0, 2)))
-    assert "1 or more, at most 3" in over_time(a_view(an_empty_plan(budgets=(some,))))
-    assert 'points="0.0,15 500.0,15 500.0,61.7 1000.0,61.7 1000.0,38.3 1000,38.3"' in over_time(
+    some = replace(a_view().budgets[0], allowed_over_time=((0.0, 3), (10.0, 1), (20.0, 2)))
+    assert "1 or more, at most 3" in headroom_over_time(a_view(an_empty_plan(budgets=(some,))))
+    assert 'points="0.0,15 500.0,15 500.0,61.7 1000.0,61.7 1000.0,38.3 1000,38.3"' in headroom_over_time(
         a_view(an_empty_plan(budgets=(some,)))
     )
 
@@ -204,7 +204,7 @@ def test_no_text_of_a_cluster_changes_the_page(told: str) -> None:
 @given(st.text())
 def test_any_text_shows_as_itself(told: str) -> None:
     page = Page()
-    page.feed(el("p", told, title=told))
+    page.feed(element("p", told, title=told))
     page.done()
     assert page.broken == [] and len(page.tags) == 1
     clean = "".join(page.words)
@@ -214,11 +214,11 @@ def test_any_text_shows_as_itself(told: str) -> None:
 
 
 def test_only_markup_passes_as_it_is() -> None:
-    assert text(Html("<b>")) == "<b>" and text("<b>") == "&lt;b&gt;"
-    assert el("p", "<b>", Html("<i></i>")) == "<p>&lt;b&gt;<i></i></p>"
+    assert html_text(Html("<b>")) == "<b>" and html_text("<b>") == "&lt;b&gt;"
+    assert element("p", "<b>", Html("<i></i>")) == "<p>&lt;b&gt;<i></i></p>"
 
 
 def test_of_very_many_waves_the_rest_is_counted() -> None:
-    said = gantt(a_view_of_many(4 * MOST_BARS, 2 * MOST_BARS))
-    assert said.count('class="wave"') == MOST_BARS // 2
-    assert f"… and {3 * MOST_BARS} more nodes; all of them are in -o json." in said
+    said = gantt(a_view_of_many(4 * MAX_BARS, 2 * MAX_BARS))
+    assert said.count('class="wave"') == MAX_BARS // 2
+    assert f"… and {3 * MAX_BARS} more nodes; all of them are in -o json." in said

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
-from kubectl_eksdoc.report.report import Findings, Head, Report, Section
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.report import FindingList, Heading, Report, Section
+from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_cluster
 
 FOUND = Finding(
@@ -25,19 +25,19 @@ FOUND = Finding(
 
 @dataclass(frozen=True)
 class OfOne(Report):
-    of: ClassVar[str] = "a finding"
+    noun_phrase: ClassVar[str] = "a finding"
 
     cluster: Cluster
     tool_version: str = "0"
 
     def sections(self, full: bool) -> Iterator[Section]:
-        yield Head("One finding.")
-        yield Findings((FOUND,))
+        yield Heading("One finding.")
+        yield FindingList((FOUND,))
 
 
 def test_a_ticket_has_what_is_missing_and_when() -> None:
     report = OfOne(a_cluster())
     for output in ("wide", "markdown"):
-        text = report.render(output, Look(100))
+        text = report.render(output, Appearance(100))
         assert "missing: the mode of kube-proxy" in text, output
         assert "later: Change it with the next update." in text and "now: Read" not in text, output

@@ -16,12 +16,12 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.report import schemas
 from kubectl_eksdoc.report.result import (
     FindingResult,
-    Moment,
+    Timestamp,
     Printed,
     Text,
     Texts,
     UnsetType,
-    plain,
+    to_json_types,
 )
 from tools.schemas import RESULTS, kind
 
@@ -34,7 +34,7 @@ class Place(Printed):
 class Thing(Printed):
     """A thing."""
 
-    at: Moment | None
+    at: Timestamp | None
     names: Texts
     place: Place | None
     places: tuple[Place, ...]
@@ -58,7 +58,7 @@ def thing(**given: object) -> Any:
         "status": Status.FAIL,
         "size": "small",
     }
-    return plain(Thing.of(SimpleNamespace(**{**facts, **given})))
+    return to_json_types(Thing.of(SimpleNamespace(**{**facts, **given})))
 
 
 def test_it_is_filled_by_name() -> None:
@@ -88,7 +88,7 @@ class Leaf(Printed):
 
 
 def leaf(of: object) -> Any:
-    return plain(Leaf.of(SimpleNamespace(of=of)))
+    return to_json_types(Leaf.of(SimpleNamespace(of=of)))
 
 
 def test_a_field_may_have_another_name_and_be_of_a_part() -> None:
@@ -106,7 +106,7 @@ def test_what_is_not_known_is_not_taken_for_no_items() -> None:
 
 
 def test_a_plain_tuple_has_the_fields_in_their_order() -> None:
-    assert plain(Place.of(("a", ""))) == {"zoneName": "a"}
+    assert to_json_types(Place.of(("a", ""))) == {"zoneName": "a"}
     with pytest.raises(ValueError, match="shorter"):
         Place.of(("a",))
 
@@ -117,7 +117,7 @@ def test_a_field_that_the_facts_lack_is_a_bug() -> None:
 
 
 def judge_of_findings() -> jsonschema.Draft202012Validator:
-    whole = schemas.load("Interruption")
+    whole = schemas.load_schema("Interruption")
     return jsonschema.Draft202012Validator(
         {"$id": whole["$id"], "$defs": whole["$defs"], **whole["properties"]["findings"]}
     )
@@ -125,12 +125,12 @@ def judge_of_findings() -> jsonschema.Draft202012Validator:
 
 def a_finding(code: Code, status: Status = Status.FAIL, missing: str = "") -> Any:
     finding = Finding(code, Severity.LOW, status, Subject("Node", "n"), "It is so.", missing=missing)
-    return [json.loads(json.dumps(plain(FindingResult.of(finding))))]
+    return [json.loads(json.dumps(to_json_types(FindingResult.of(finding))))]
 
 
 def test_a_finding_has_a_code_of_its_command_and_says_what_an_unknown_lacks() -> None:
     valid = judge_of_findings().is_valid
-    assert all(valid(a_finding(code)) for code in Code.of_area("interruption"))
+    assert all(valid(a_finding(code)) for code in Code.of_areas("interruption"))
     assert not valid(a_finding(Code.of("pod-budget")))
     assert valid(a_finding(Code.of("interruption-provider-fails"), Status.UNKNOWN, "get pods"))
     assert not valid(a_finding(Code.of("interruption-provider-fails"), Status.UNKNOWN))
@@ -138,7 +138,7 @@ def test_a_finding_has_a_code_of_its_command_and_says_what_an_unknown_lacks() ->
 
 @pytest.mark.parametrize("result", RESULTS, ids=kind)
 def test_each_schema_is_one_and_says_what_its_kind_is(result: type[Printed]) -> None:
-    schema = schemas.load(kind(result))
+    schema = schemas.load_schema(kind(result))
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["properties"]["kind"] == {"enum": [kind(result)]}
     assert schema["properties"]["apiVersion"] == {"enum": [API_VERSION]}

@@ -8,28 +8,28 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.report.schemas as schemas
-from kubectl_eksdoc.drain.report.events import event
+from kubectl_eksdoc.drain.report.events import event_result
 from kubectl_eksdoc.drain.report.status import (
-    OthersReport,
-    Past,
+    OtherDrainsReport,
+    PastRun,
     StatusReport,
     StatusResult,
-    WithoutJournal,
+    RunWithoutJournal,
 )
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.journal import Journaled, replay
-from kubectl_eksdoc.drain.run.other_drains import OthersNode, PodLeft
+from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.journal import JournalState, replay_journals
+from kubectl_eksdoc.drain.run.other_drains import ForeignDrainedNode, RemainingPod
 from kubectl_eksdoc.model.journal import (
-    Cause,
-    Entries,
-    HeldLock,
+    DelayCause,
+    JournalEntries,
+    LockState,
     JournaledNode,
-    JournalIntent,
-    JournalNote,
-    Note,
+    IntentEntry,
+    NoteKind,
+    NoteEntry,
     RunStarted,
     RunSummary,
-    Timed,
+    TimingEntry,
     Verb,
 )
 from kubectl_eksdoc.model.nodes import RunNote
@@ -39,34 +39,34 @@ from tests.reading import printed
 
 AIMS = (JournaledNode("old-0", "u0", 1), JournaledNode("old-1", "u1"))
 BEGUN = RunStarted(0, NOW, "r1", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r1", AIMS, (), (), 78.0, 103.0, 30.0)
-TIMED = Timed(5, NOW, 38.0004, 78.0, 103.0, 30.0, ((Cause.STOPPING, -32.0), (Cause.BUDGETS, -8.0)))
+TIMED = TimingEntry(5, NOW, 38.0004, 78.0, 103.0, 30.0, ((DelayCause.STOPPING, -32.0), (DelayCause.BUDGETS, -8.0)))
 ENTRIES = (
     BEGUN,
-    JournalIntent(1, NOW, Verb.CORDON, "Node", "old-0", "u0"),
-    JournalIntent(2, NOW, Verb.EVICT, "Pod", "web-1", "p1", "shop", "old-0"),
-    Note(3, NOW, JournalNote.LEFT_ALONE, "old-1", "a budget"),
+    IntentEntry(1, NOW, Verb.CORDON, "Node", "old-0", "u0"),
+    IntentEntry(2, NOW, Verb.EVICT, "Pod", "web-1", "p1", "shop", "old-0"),
+    NoteEntry(3, NOW, NoteKind.LEFT_ALONE, "old-1", "a budget"),
     TIMED,
-    Note(6, NOW, JournalNote.ENDED, why="stopped"),
+    NoteEntry(6, NOW, NoteKind.ENDED, why="stopped"),
 )
-JOURNALED = replay(Entries(ENTRIES))
+JOURNALED = replay_journals(JournalEntries(ENTRIES))
 RUN = RunSummary("r1", NOW, "ended", "ann@laptop/1/r1", NOW, "stopped")
 UNREAD = RunSummary("r0", None, "of a newer version", "", None)
 STATUS = StatusReport(
     "kube-system",
     NOW,
     (RUN, UNREAD),
-    HeldLock("ann@laptop/1/r1"),
+    LockState("ann@laptop/1/r1"),
     RUN,
     JOURNALED,
-    (WithoutJournal("r2", ("old-5",), "ops", True, "kubectl eksdoc drain rollback r2"),),
+    (RunWithoutJournal("r2", ("old-5",), "ops", True, "kubectl eksdoc drain rollback r2"),),
     ("whether another process leads a run is not known",),
-    (Past(RUN, JOURNALED), Past(UNREAD, Journaled())),
+    (PastRun(RUN, JOURNALED), PastRun(UNREAD, JournalState())),
 )
-PODS = (PodLeft("shop/web-1", True, "shop/web", "it is stopping"), PodLeft("shop/web-2", False, "", "nothing keeps it"))
+PODS = (RemainingPod("shop/web-1", True, "shop/web", "it is stopping"), RemainingPod("shop/web-2", False, "", "nothing keeps it"))
 NODES = (
-    OthersNode("old-0", "run r1 of eksdoc", PODS, 12.3456, RunNote("r1", "kube-system")),
-    OthersNode("old-1", "another client", (), None, RunNote("r0")),
-    OthersNode("old-2", "another client", (), 0.0),
+    ForeignDrainedNode("old-0", "run r1 of eksdoc", PODS, 12.3456, RunNote("r1", "kube-system")),
+    ForeignDrainedNode("old-1", "another client", (), None, RunNote("r0")),
+    ForeignDrainedNode("old-2", "another client", (), 0.0),
 )
 
 
@@ -75,14 +75,14 @@ def shown(note: RunNote) -> str:
 
 
 DOCUMENTS: dict[str, Any] = {
-    "event": printed(event(RunMoment(2.5, Happened.EVICTED, "shop/web-1", "old-0", "why"), "r1", NOW)),
+    "event": printed(event_result(DrainEvent(2.5, DrainEventKind.EVICTED, "shop/web-1", "old-0", "why"), "r1", NOW)),
     "status": printed(StatusResult.of(STATUS)),
-    "watch": printed(OthersReport(NODES, NOW, shown).result()),
+    "watch": printed(OtherDrainsReport(NODES, NOW, shown).result()),
 }
 
 
 def judge(document: Any) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(schemas.load(document["kind"]))
+    return jsonschema.Draft202012Validator(schemas.load_schema(document["kind"]))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -91,15 +91,15 @@ def test_its_schema_refuses_what_is_broken(name: str) -> None:
     assert accepted(judge(document), document) == set()
 
 
-@pytest.mark.parametrize("what", Happened)
-def test_every_event_is_valid(what: Happened) -> None:
-    document = printed(event(RunMoment(-0.0, what, "old-0"), "r1", NOW))
+@pytest.mark.parametrize("what", DrainEventKind)
+def test_every_event_is_valid(what: DrainEventKind) -> None:
+    document = printed(event_result(DrainEvent(-0.0, what, "old-0"), "r1", NOW))
     judge(document).validate(document)
     assert (document["seconds"], document["node"], document["why"]) == (0.0, None, None)
 
 
 def test_nobody_leads_where_the_lock_is_free_over_or_unread() -> None:
-    for held in (None, HeldLock(), HeldLock("ann@laptop/1/r1", over=True)):
+    for held in (None, LockState(), LockState("ann@laptop/1/r1", expired=True)):
         document = printed(StatusResult.of(StatusReport("kube-system", NOW, (), held)))
         judge(document).validate(document)
         assert document["holder"] is None and document["run"] is None

@@ -10,9 +10,9 @@ import pytest
 
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.report.formats import DrainReport
-from kubectl_eksdoc.drain.report.verdict import verdict
+from kubectl_eksdoc.drain.report.verdict import plan_summary
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.drain.report.plans import a_target, a_view, an_empty_plan
 
 render = DrainReport.render
@@ -30,9 +30,9 @@ def squeezed(text: str) -> str:
 
 def check_same_rows(view: DrainReport) -> None:
     """Nodes, budgets that block and blockers are in each text."""
-    doc: Any = json.loads(render(view, "json", Look()))
+    doc: Any = json.loads(render(view, "json", Appearance()))
     for fmt in WHOLE:
-        text = squeezed(render(view, fmt, Look()))
+        text = squeezed(render(view, fmt, Appearance()))
         for target in doc["targets"]:
             assert target["name"] in text, f"{fmt} lacks node {target['name']}"
         for budget in doc["budgets"]:
@@ -43,8 +43,8 @@ def check_same_rows(view: DrainReport) -> None:
 
 
 def check_wide_has_all(view: DrainReport) -> None:
-    doc: Any = json.loads(render(view, "json", Look()))
-    wide = render(view, "wide", Look())
+    doc: Any = json.loads(render(view, "json", Appearance()))
+    wide = render(view, "wide", Appearance())
     for row in (*doc["evictions"], *doc["left"], *doc["budgets"]):
         assert f"{row['namespace']}/{row['name']}" in wide
     said = squeezed(wide)
@@ -62,7 +62,7 @@ def check_wide_has_all(view: DrainReport) -> None:
 
 @pytest.mark.parametrize("fmt", DrainReport.formats)
 def test_an_empty_plan_can_be_shown(fmt: str) -> None:
-    text = render(a_view(an_empty_plan()), fmt, Look())
+    text = render(a_view(an_empty_plan()), fmt, Appearance())
     assert fmt == "name" or text.endswith("\n")
     if fmt in TEXTS:
         assert "No node to drain. Nothing to evict. No blockers." in text.replace("*", "")
@@ -71,9 +71,9 @@ def test_an_empty_plan_can_be_shown(fmt: str) -> None:
 
 def test_one_node_that_can_be_drained() -> None:
     plan = an_empty_plan(targets=(a_target("old-0", TargetVerdict.DRAINS, 1),))
-    assert verdict(a_view(plan)) == "1 node to drain: it can be drained. Nothing to evict. No blockers."
+    assert plan_summary(a_view(plan)) == "1 node to drain: it can be drained. Nothing to evict. No blockers."
 
 
 def test_a_format_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match="no output format 'xml'"):
-        render(a_view(), "xml", Look())
+        render(a_view(), "xml", Appearance())

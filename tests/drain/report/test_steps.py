@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.report.findings import evidence, grouped
+from kubectl_eksdoc.drain.report.findings import evidence_lines, grouped
 from kubectl_eksdoc.drain.report.formats import DrainReport
-from kubectl_eksdoc.drain.report.handoffs import briefly
-from kubectl_eksdoc.drain.report.plan import again, dump_folder
+from kubectl_eksdoc.drain.report.handoffs import summary_lines
+from kubectl_eksdoc.drain.report.plan import plan_command, dump_folder
 from kubectl_eksdoc.drain.report.result import PlanResult
-from kubectl_eksdoc.drain.report.verdict import BALANCERS, answer, steps
+from kubectl_eksdoc.drain.report.verdict import LOAD_BALANCER_NOTE, headline, next_steps
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.drain.report.plans import (
     CLUSTER,
     SALE,
@@ -63,20 +63,20 @@ def given_as(options: dict[str, object], **more: object) -> DrainReport:
     ],
 )  # fmt: skip
 def test_the_command_line_is_made_of_the_options_as_given(options: dict[str, object], words: str) -> None:
-    assert again(given_as(options), "-o", "name") == f"kubectl eksdoc drain plan {words} --context prod-eu -o name"
+    assert plan_command(given_as(options), "-o", "name") == f"kubectl eksdoc drain plan {words} --context prod-eu -o name"
 
 
 def test_accepted_codes_are_added_to_those_given() -> None:
-    line = again(given_as({"nodes": ["a"], "accept-unknown": ["z"]}), accept=["b"])
+    line = plan_command(given_as({"nodes": ["a"], "accept-unknown": ["z"]}), accept=["b"])
     assert line == "kubectl eksdoc drain plan a --accept-unknown b,z --context prod-eu"
 
 
 def test_the_source_is_the_same_one() -> None:
     nameless = replace(LIVE, identity=replace(LIVE.identity, context=""))
-    assert again(a_view(cluster=nameless, options={})) == "kubectl eksdoc drain plan"
-    assert again(a_view(cluster=replace(LIVE, source=Source.DEMO), options={})).endswith(" --demo")
-    assert again(a_view(options={})).endswith(" --snapshot DUMP")
-    assert again(a_view(options={}, reached_by=("--snapshot", "my dump/"))).endswith(" --snapshot 'my dump/'")
+    assert plan_command(a_view(cluster=nameless, options={})) == "kubectl eksdoc drain plan"
+    assert plan_command(a_view(cluster=replace(LIVE, source=Source.DEMO), options={})).endswith(" --demo")
+    assert plan_command(a_view(options={})).endswith(" --snapshot DUMP")
+    assert plan_command(a_view(options={}, reached_by=("--snapshot", "my dump/"))).endswith(" --snapshot 'my dump/'")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_folder_of_the_dump(given_words: tuple[str, ...] | None, folder: str
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1), st.lists(st.text(min_size=1), max_size=3))
 def test_a_shell_reads_back_what_was_given(selector: str, nodes: list[str]) -> None:
-    words = shlex.split(again(given_as({"nodes": nodes, "selector": selector})))
+    words = shlex.split(plan_command(given_as({"nodes": nodes, "selector": selector})))
     assert words[4 : 4 + len(nodes)] == nodes
     assert selector in words or f"--selector={selector}" in words
 
@@ -97,7 +97,7 @@ def test_a_shell_reads_back_what_was_given(selector: str, nodes: list[str]) -> N
 def the_answer(*verdicts: TargetVerdict, plan: DrainPlan | None = None) -> str:
     names = ("old-0", "old-1", "old-2", "old-3")
     targets = tuple(a_target(n, v, int(v is TargetVerdict.DRAINS)) for n, v in zip(names, verdicts, strict=False))
-    return answer(a_view(replace(plan or an_empty_plan(), targets=targets)), Look())
+    return headline(a_view(replace(plan or an_empty_plan(), targets=targets)), Appearance())
 
 
 def test_the_answer() -> None:
@@ -116,7 +116,7 @@ def test_the_answer() -> None:
 
 
 def commands(view: DrainReport) -> dict[str, str]:
-    return {step.command.rpartition(" ")[2]: step.text for step in steps(view)}
+    return {step.command.rpartition(" ")[2]: step.text for step in next_steps(view)}
 
 
 def blocked_by(*found: tuple[str, PodVerdict, tuple[str, ...]], flags: dict[str, object] | None = None) -> DrainReport:
@@ -148,12 +148,12 @@ def test_a_flag_is_offered_for_what_it_decides_and_says_whether_it_is_enough() -
 def test_a_plan_of_a_live_cluster_says_how_it_is_done() -> None:
     asked = {"nodes": ["old-1"], "force": True, "baseline": "monday.json"}
     drained = an_empty_plan(targets=(a_target("old-1", order=1),))
-    (done,) = [step.command for step in steps(a_view(drained, LIVE, options=asked)) if step.text.startswith("Do it")]
+    (done,) = [step.command for step in next_steps(a_view(drained, LIVE, options=asked)) if step.text.startswith("Do it")]
     assert done == "kubectl eksdoc drain run old-1 --force --context prod-eu"
     supposed = replace(drained, policy=replace(drained.policy, assume_fixed=frozenset(("pod-emptydir",))))
     nothing = an_empty_plan(targets=(a_target("old-1", TargetVerdict.SKIPPED),))
     for view in (a_view(supposed, LIVE), a_view(nothing, LIVE), a_view(drained)):
-        assert not any(step.text.startswith("Do it") for step in steps(view))
+        assert not any(step.text.startswith("Do it") for step in next_steps(view))
 
 
 def test_partial_is_offered_where_more_pods_would_go() -> None:
@@ -166,11 +166,11 @@ def test_partial_is_offered_where_more_pods_would_go() -> None:
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_last_screen_has_the_answer(name: str, width: int) -> None:
     view = view_of(name)
-    last = render(view, "wide", Look(width=width)).splitlines()[-24:]
+    last = render(view, "wide", Appearance(width=width)).splitlines()[-24:]
     assert "NEXT (nothing was changed)" in last
     text = " ".join(line.strip() for line in last)
-    assert answer(view, Look()) in text
-    assert all(f"        {step.command}" in last for step in steps(view) if step.command)
+    assert headline(view, Appearance()) in text
+    assert all(f"        {step.command}" in last for step in next_steps(view) if step.command)
 
 
 def test_long_evidence_is_counted_with_what_the_finding_left_out() -> None:
@@ -178,7 +178,7 @@ def test_long_evidence_is_counted_with_what_the_finding_left_out() -> None:
     budget = Subject("PodDisruptionBudget", "web", "shop")
     found = a_finding(Code.of("budget-never-allows"), Status.FAIL, budget, "never",
                       Severity.HIGH, evidence=(*seen, "and 21 more"))  # fmt: skip
-    assert "    - … and 21 more\n" in render(a_view(an_empty_plan(findings=(found,))), "wide", Look())
+    assert "    - … and 21 more\n" in render(a_view(an_empty_plan(findings=(found,))), "wide", Appearance())
 
 
 def test_each_unknown_has_its_own_steps_and_they_write_into_the_dump() -> None:
@@ -192,7 +192,7 @@ def test_each_unknown_has_its_own_steps_and_they_write_into_the_dump() -> None:
         ),
         reached_by=("--snapshot", "tonight/dump"),
     )
-    text = render(view, "wide", Look())
+    text = render(view, "wide", Appearance())
     first, second = text.index("? only-backend"), text.index("? pod-returns")
     services = text.index("kubectl get services -A -o json > tonight/dump/services.json")
     assert first < services < second < text.index("kubectl get leases -A -o json > tonight/dump/leases.json")
@@ -202,7 +202,7 @@ def test_each_unknown_has_its_own_steps_and_they_write_into_the_dump() -> None:
 def test_many_groups_of_nodes_are_one_line_each() -> None:
     view = a_view()
     many = tuple(replace(view.handoffs[0], group=f"blue-{n}") for n in range(40))
-    lines = briefly(many, Look())
+    lines = summary_lines(many, Appearance())
     assert len(lines) == 12 and lines[-1] == "  … and 29 more groups of nodes"
 
 
@@ -210,11 +210,11 @@ def test_evidence_names_each_pod_once() -> None:
     """With the words that the planner really uses."""
     view = view_of("demo")
     group = next(g for g in grouped(view.blockers, view) if g.first.code is Code.of("budget-unhealthy"))
-    lines, more = evidence(group)
+    lines, more = evidence_lines(group)
     assert [line.split(" on ")[1] for line in lines] == ["blue-8: CrashLoopBackOff", "blue-6: CrashLoopBackOff"]
     assert more == 0 and len(group.first.evidence) == 4
     for other in grouped(view.findings, view):
-        assert not any(line.startswith(("guards", "pod ")) for line in evidence(other)[0])
+        assert not any(line.startswith(("guards", "pod ")) for line in evidence_lines(other)[0])
 
 
 @pytest.mark.parametrize(
@@ -229,8 +229,8 @@ def test_skipped_targets_are_named_with_what_becomes_of_them(policy: DrainPolicy
     evictions = (Eviction(1, 1, WEB[0], "a", "", ""),)
     plan = an_empty_plan(targets=(a_target("old-0", order=1), skipped), evictions=evictions, policy=policy)
     view = a_view(plan, LIVE, options={}, reached_by=())
-    assert f"TARGETS that are not drained (1){said}\n  old-1  ✗ skipped: x\n" in render(view, "table", Look(width=80))
-    assert (BALANCERS in " ".join(render(view, "wide", Look()).split())) is cordon_only
+    assert f"TARGETS that are not drained (1){said}\n  old-1  ✗ skipped: x\n" in render(view, "table", Appearance(width=80))
+    assert (LOAD_BALANCER_NOTE in " ".join(render(view, "wide", Appearance()).split())) is cordon_only
     document = printed(PlanResult.of(view))
     assert document["options"]["cordonSkipped"] is cordon_only and document["reEvictions"]["count"] == 0
     assert ("--no-cordon-skipped" in document["reEvictions"]["because"]) is not cordon_only

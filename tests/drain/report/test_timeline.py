@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report.formats import DrainReport
-from kubectl_eksdoc.drain.report.timeline import MOST_NODES, timeline
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.drain.report.timeline import MAX_NODES, timeline
+from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_node
 from tests.drain.report.plans import a_target, a_view, an_empty_plan
 
 EC2 = "eu-central-1.compute.internal"
-NARROW = Look(width=80)
+NARROW = Appearance(width=80)
 
 
 def timed(
@@ -32,7 +32,7 @@ def timed(
         for n, (span, wave) in enumerate(zip(spans, waves or [1] * len(spans), strict=True), 1)
     )
     end = max(span[3] for span in spans)
-    run = Estimate(end, end, tuple(Span(*span) for span in spans), 1, ())
+    run = Estimate(end, end, tuple(NodeSpan(*span) for span in spans), 1, ())
     return a_view(an_empty_plan(policy=DrainPolicy(surge=surge), targets=targets, estimate=run))
 
 
@@ -61,11 +61,11 @@ def test_a_node_without_a_pod_to_evict_has_a_bar_all_the_same() -> None:
 
 
 def test_the_rest_is_counted() -> None:
-    view = timed(*((f"node-{n}", float(n), n + 10.0, n + 20.0) for n in range(MOST_NODES + 63)))
+    view = timed(*((f"node-{n}", float(n), n + 10.0, n + 20.0) for n in range(MAX_NODES + 63)))
     lines = timeline(view, NARROW)
-    assert len(lines) == MOST_NODES + 3 and lines[-2] == "… and 63 more nodes (-o html)"
-    assert [line.split()[0] for line in lines[1:-2]] == [f"node-{n}" for n in range(MOST_NODES)]
-    assert "more nodes" not in "".join(timeline(timed(*((f"n{n}", 0.0, 1.0, 2.0) for n in range(MOST_NODES))), NARROW))
+    assert len(lines) == MAX_NODES + 3 and lines[-2] == "… and 63 more nodes (-o html)"
+    assert [line.split()[0] for line in lines[1:-2]] == [f"node-{n}" for n in range(MAX_NODES)]
+    assert "more nodes" not in "".join(timeline(timed(*((f"n{n}", 0.0, 1.0, 2.0) for n in range(MAX_NODES))), NARROW))
 
 
 def test_long_names_lose_their_domain_first_and_then_their_middle() -> None:
@@ -73,7 +73,7 @@ def test_long_names_lose_their_domain_first_and_then_their_middle() -> None:
     lines = timeline(timed(*((f"{host}.{EC2}", 0.0, 30.0, 40.0) for host in hosts)), NARROW)
     assert [line.split()[0] for line in lines[1:4]] == [f"{host}…" for host in hosts]
     assert lines[1].count("█") >= 16
-    whole = timeline(timed(*((f"{host}.{EC2}", 0.0, 30.0, 40.0) for host in hosts)), Look(width=120))
+    whole = timeline(timed(*((f"{host}.{EC2}", 0.0, 30.0, 40.0) for host in hosts)), Appearance(width=120))
     assert [line.split()[0] for line in whole[1:4]] == [f"{host}.{EC2}" for host in hosts]
     alike = timeline(timed(*((f"worker.{zone * 30}.{EC2}", 0.0, 30.0, 40.0) for zone in "ab")), NARROW)
     assert alike[1].split()[0] != "worker…" and "…" in alike[1].split()[0]
@@ -89,7 +89,7 @@ def test_any_run_fits_and_every_bar_is_under_the_axis(
 ) -> None:
     waves = tuple(n % 3 + 1 for n in range(len(runs)))
     view = timed(*((name, *run) for name, run in runs.items()), waves=waves)
-    look = Look(width=width, ascii=ascii_only, headers=headers)
+    look = Appearance(width=width, ascii=ascii_only, headers=headers)
     lines = timeline(view, look, indent=2)
     rows = lines[headers : headers + len(runs)]
     assert all(len(line) <= width for line in lines)

@@ -7,28 +7,28 @@ from dataclasses import replace
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
-from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, NodeIs, PodGone, PodIs, PodsFound, RequestAnswered
+from kubectl_eksdoc.kubernetes.news import AttachedVolumes, RunUpdate, NodeChanged, PodRemoved, PodChanged, PodsFound, RequestAnswered
 from kubectl_eksdoc.model.actions import (
-    Act,
+    ClusterAction,
     Cordon,
     Evict,
     Exclude,
     Hook,
     ListAttachments,
     ListPods,
-    Look,
+    ReadPod,
     Protect,
     Release,
 )
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS
+from kubectl_eksdoc.model.nodes import EXCLUDE_FROM_LOAD_BALANCERS
 from tests.drain.planning import plan_of
 
-Answering = Callable[[Act], News | list[News] | None]
+Answering = Callable[[ClusterAction], RunUpdate | list[RunUpdate] | None]
 """Answers an act; None: nothing comes for now."""
 
 LONGEST_S = 10_000.0
@@ -46,14 +46,14 @@ class Driven:
         **answers: Answering,
     ) -> None:
         self.engine = Engine(plan_of(cluster, policy=policy, roomy=False), ObservedState(cluster), limits, run=run)
-        self.asked: list[tuple[float, Act]] = []
+        self.asked: list[tuple[float, ClusterAction]] = []
         self.answers = answers
         self.now_s = 0.0
         self._version = 0
 
-    def hear(self, *news: News) -> None:
+    def hear(self, *news: RunUpdate) -> None:
         for each in news:
-            self.engine.take(each, self.now_s)
+            self.engine.handle(each, self.now_s)
 
     def until(self, end_s: float) -> None:
         """Everything that is to be done until then."""
@@ -67,36 +67,36 @@ class Driven:
             self.now_s = due_s
 
     def to_the_end(self) -> None:
-        while not (self.engine.over or self.engine.is_settled(self.now_s)):
-            assert self.now_s < LONGEST_S, self.engine.undone
+        while not (self.engine.is_finished or self.engine.is_settled(self.now_s)):
+            assert self.now_s < LONGEST_S, self.engine.not_drained
             self.step()
-            if self.engine.over:
+            if self.engine.is_finished:
                 return
             self.now_s = min(max(self.engine.next_s(self.now_s), self.now_s), self.now_s + 60)
 
     def step(self) -> None:
-        while acts := self.engine.acts(self.now_s):
+        while acts := self.engine.due_actions(self.now_s):
             for act in acts:
                 assert not isinstance(act, Hook)
                 self.asked.append((self.now_s, act))
                 self._answer(act)
 
-    def of(self, kind: type[Act]) -> list[Act]:
+    def of(self, kind: type[ClusterAction]) -> list[ClusterAction]:
         return [act for _, act in self.asked if type(act) is kind]
 
-    def at(self, kind: type[Act]) -> list[float]:
+    def at(self, kind: type[ClusterAction]) -> list[float]:
         return [at_s for at_s, act in self.asked if type(act) is kind]
 
-    def told(self, what: Happened) -> list[tuple[str, str]]:
-        return [(moment.subject, moment.why) for moment in self.engine.moments if moment.what is what]
+    def told(self, what: DrainEventKind) -> list[tuple[str, str]]:
+        return [(moment.subject, moment.why) for moment in self.engine.events if moment.what is what]
 
-    def replaced(self, pod: str, node: str) -> PodIs:
+    def replaced(self, pod: str, node: str) -> PodChanged:
         """The pod that stands for an evicted one (ns/name) is Ready on another node."""
         old = next(each.pod for each in self.engine.plan.evictions if each.pod.key == pod)
         self._version += 1
-        return PodIs(replace(old, name=f"{old.name}-new", uid=f"{old.uid}-new", node=node), self._version)
+        return PodChanged(replace(old, name=f"{old.name}-new", uid=f"{old.uid}-new", node=node), self._version)
 
-    def _answer(self, act: Act) -> None:
+    def _answer(self, act: ClusterAction) -> None:
         own = self.answers.get(type(act).__name__)
         if own is not None:
             if (news := own(act)) is not None:
@@ -104,26 +104,26 @@ class Driven:
             return
         self.hear(*self._done(act))
 
-    def _done(self, act: Act) -> Iterator[News]:
+    def _done(self, act: ClusterAction) -> Iterator[RunUpdate]:
         self._version += 1
         match act:
             case Cordon(name):
                 yield RequestAnswered(act, ApiStatus(200))
-                yield NodeIs(replace(self.engine.seen.nodes[name], unschedulable=True))
+                yield NodeChanged(replace(self.engine.observed.nodes[name], unschedulable=True))
             case Exclude(name, _):
                 yield RequestAnswered(act, ApiStatus(200))
-                node = self.engine.seen.nodes[name]
-                yield NodeIs(replace(node, labels={**node.labels, EXCLUDED_FROM_BALANCERS: "true"}))
+                node = self.engine.observed.nodes[name]
+                yield NodeChanged(replace(node, labels={**node.labels, EXCLUDE_FROM_LOAD_BALANCERS: "true"}))
             case Evict(pod, _):
                 yield RequestAnswered(act, ApiStatus(201))
-                yield PodGone(pod.uid, self._version)
+                yield PodRemoved(pod.uid, self._version)
             case Protect() | Release():
                 yield RequestAnswered(act, ApiStatus(200))
-            case Look(pod):
-                found = self.engine.seen.pod(pod.uid)
+            case ReadPod(pod):
+                found = self.engine.observed.pod(pod.uid)
                 yield PodsFound(act, () if found is None else (found,))
             case ListPods(name):
-                yield PodsFound(act, tuple(pod for pod in self.engine.seen.pods() if pod.node == name))
+                yield PodsFound(act, tuple(pod for pod in self.engine.observed.pods() if pod.node == name))
             case ListAttachments():
                 yield AttachedVolumes(act)
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.drain.run.journal import Cordoned, Journaled, Protected
+from kubectl_eksdoc.drain.run.events import DrainEventKind
+from kubectl_eksdoc.drain.run.journal import CordonedNode, JournalState, ProtectedNode
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.other_drains import drained_by_others
-from kubectl_eksdoc.drain.run.result import NotedRun, noted_of, noted_runs, to_give_back
+from kubectl_eksdoc.drain.run.result import NotedRun, noted_run, noted_runs, nodes_to_restore
 from kubectl_eksdoc.drain.run.state import NodePhase
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
-from kubectl_eksdoc.kubernetes.drain_filters import SIGNS, CordonMark, Mark, as_nobodys, foreign_drain
-from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodGone, PodIs, RequestAnswered
-from kubectl_eksdoc.model.actions import Act, Cordon, Evict
+from kubectl_eksdoc.kubernetes.drain_filters import CORDON_MARKS, CordonMark, MarkKind, without_foreign_marks, foreign_drain
+from kubectl_eksdoc.kubernetes.news import RunUpdate, NodeChanged, PodRemoved, PodChanged, RequestAnswered
+from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, RunNote, Taint
 from kubectl_eksdoc.model.workloads import RebootLock
@@ -25,7 +25,7 @@ from tests.drain.run.driving import Driven
 
 
 def marked(node: Node, sign: CordonMark) -> Node:
-    if sign.mark is Mark.TAINT:
+    if sign.mark is MarkKind.TAINT:
         return replace(node, taints=(*node.taints, Taint(sign.key, "x", "NoSchedule")))
     return replace(node, annotations={sign.key: "2026-11-20T12:00:00Z"})
 
@@ -38,65 +38,65 @@ def a_run() -> Driven:
     return Driven(a_cluster(nodes=nodes, pods=webs, budgets=[budget]), limits=RunLimits(blocked_s=600))
 
 
-@pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
+@pytest.mark.parametrize("sign", CORDON_MARKS, ids=lambda sign: sign.key)
 def test_a_node_that_somebody_else_drains_is_left_to_them_and_waited_for(sign: CordonMark) -> None:
     run = a_run()
     run.until(0.5)
     assert [act.pod.name for act in run.of(Evict) if isinstance(act, Evict)] == ["web-0"]
-    run.hear(NodeIs(marked(run.engine.seen.nodes["old-0"], sign)))
+    run.hear(NodeChanged(marked(run.engine.observed.nodes["old-0"], sign)))
     run.until(400.0)
-    ((node, why),) = run.told(Happened.ADOPTED)
+    ((node, why),) = run.told(DrainEventKind.ADOPTED)
     assert node == "old-0" and why.startswith(f"{sign.who} {sign.does} ({sign.mark.value} {sign.key}")
     assert "web-1" not in [act.pod.name for act in run.of(Evict) if isinstance(act, Evict)]
-    run.hear(PodGone("uid-pod-default-web-1", 99))
+    run.hear(PodRemoved("uid-pod-default-web-1", 99))
     run.to_the_end()
-    assert run.engine.undone == {} and [name for name, _ in run.told(Happened.DONE)] == ["old-1"]
+    assert run.engine.not_drained == {} and [name for name, _ in run.told(DrainEventKind.DONE)] == ["old-1"]
 
 
-@pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
+@pytest.mark.parametrize("sign", CORDON_MARKS, ids=lambda sign: sign.key)
 def test_a_node_that_nobody_empties_after_all_is_left_alone(sign: CordonMark) -> None:
     run = a_run()
     run.until(0.5)
-    run.hear(NodeIs(marked(run.engine.seen.nodes["old-0"], sign)))
+    run.hear(NodeChanged(marked(run.engine.observed.nodes["old-0"], sign)))
     run.to_the_end()
-    ((node, why),) = run.told(Happened.LEFT_ALONE)
+    ((node, why),) = run.told(DrainEventKind.LEFT_ALONE)
     assert node == "old-0" and why.startswith(sign.who) and why.endswith("none of its pods has gone for 10m00s")
-    assert run.engine.undone == {"old-0": ("default/web-1",)} and 600 <= run.now_s <= 700
+    assert run.engine.not_drained == {"old-0": ("default/web-1",)} and 600 <= run.now_s <= 700
 
 
 def test_whose_pods_go_one_by_one_is_waited_for() -> None:
     run = a_run()
     run.until(0.5)
-    run.hear(NodeIs(marked(run.engine.seen.nodes["old-0"], SIGNS[0])))
+    run.hear(NodeChanged(marked(run.engine.observed.nodes["old-0"], CORDON_MARKS[0])))
     run.until(550.0)
     stopping = replace(a_pod("web-1", node="old-0"), deletion_deadline=ago(-4000), grace_seconds=3000)
-    run.hear(PodIs(stopping, 98))
+    run.hear(PodChanged(stopping, 98))
     run.until(3000.0)
-    assert not run.told(Happened.LEFT_ALONE), "it stops, and has the time for that"
-    run.hear(PodGone(stopping.uid, 99))
+    assert not run.told(DrainEventKind.LEFT_ALONE), "it stops, and has the time for that"
+    run.hear(PodRemoved(stopping.uid, 99))
     run.to_the_end()
-    assert run.engine.undone == {}
+    assert run.engine.not_drained == {}
 
 
 def test_a_sign_that_is_taken_away_again_leaves_the_node_to_nobody() -> None:
     run = a_run()
     run.until(0.5)
-    node = run.engine.seen.nodes["old-0"]
-    run.hear(NodeIs(marked(node, SIGNS[0])))
+    node = run.engine.observed.nodes["old-0"]
+    run.hear(NodeChanged(marked(node, CORDON_MARKS[0])))
     run.until(10.0)
-    run.hear(NodeIs(node))
+    run.hear(NodeChanged(node))
     run.to_the_end()
-    ((_, why),) = run.told(Happened.LEFT_ALONE)
+    ((_, why),) = run.told(DrainEventKind.LEFT_ALONE)
     assert why == "the other client no longer drains it, and none of its pods has gone for 10m00s"
 
 
-@pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
+@pytest.mark.parametrize("sign", CORDON_MARKS, ids=lambda sign: sign.key)
 def test_attached_to_it_one_sees_who_it_is_and_what_is_left(sign: CordonMark) -> None:
     old = marked(a_node("old-0"), sign)
     (found,) = drained_by_others(a_cluster(nodes=[old, a_roomy_node()], pods=[a_pod("web-1", node="old-0")]))
     assert (found.node, found.who) == ("old-0", f"{sign.who} ({sign.mark.value} {sign.key})")
     assert found.left_s is not None and found.left_s > 0
-    assert foreign_drain(as_nobodys(old)) is None
+    assert foreign_drain(without_foreign_marks(old)) is None
 
 
 KURED = replace(a_workload("DaemonSet/kured", "kube-system"), reboot_locks=(RebootLock("old-0"),))
@@ -174,31 +174,31 @@ def test_runs_are_told_by_their_nodes() -> None:
     nodes = [a_node("c"), noted("b", "r2", protects=True, drains=False), noted("a", "r2", "ops"), noted("d", "r1")]
     uid = {node.name: node.uid for node in nodes}
     assert noted_runs(nodes) == (
-        NotedRun("r1", "", (Cordoned("d", uid["d"], True),)),
-        NotedRun("r2", "ops", (Cordoned("a", uid["a"], True),), (Protected("b", uid["b"], True),)),
+        NotedRun("r1", "", (CordonedNode("d", uid["d"], True),)),
+        NotedRun("r2", "ops", (CordonedNode("a", uid["a"], True),), (ProtectedNode("b", uid["b"], True),)),
     )
     assert noted_runs(nodes)[1].nodes == ("a", "b")
-    assert noted_of(nodes, "r3") == NotedRun("r3")
+    assert noted_run(nodes, "r3") == NotedRun("r3")
 
 
 def test_nodes_of_a_run_are_counted_as_its_plan_counts_them() -> None:
     """Without those that it cordons and does not drain, and those that it protects."""
     nodes = [noted("a", "r"), noted("b", "r", skipped=True), noted("c", "r", drains=False, protects=True)]
-    found = noted_of(nodes, "r")
-    assert (found.drained, found.nodes, [each.node for each in found.cordoned]) == (1, ("a", "b", "c"), ["a", "b"])
-    assert found.drained_of((*found.cordoned, Cordoned("d", "uid-d", True))) == 2
+    found = noted_run(nodes, "r")
+    assert (found.drained_count, found.nodes, [each.node for each in found.cordoned]) == (1, ("a", "b", "c"), ["a", "b"])
+    assert found.drained_count_of((*found.cordoned, CordonedNode("d", "uid-d", True))) == 2
 
 
 def test_what_a_journal_knows_better_counts_and_what_it_lacks_is_added() -> None:
-    class Some(Journaled):
+    class Some(JournalState):
         __slots__ = ()
-        cordoned = (Cordoned("b", "uid-b", True, theirs=True),)  # type: ignore[assignment]
-        protected = (Protected("x", "uid-x", False),)  # type: ignore[assignment]
+        cordoned = (CordonedNode("b", "uid-b", True, uncordoned_by_others=True),)  # type: ignore[assignment]
+        protected = (ProtectedNode("x", "uid-x", False),)  # type: ignore[assignment]
 
-    noted_too = NotedRun("r", "", (Cordoned("a", "uid-a", True), Cordoned("b", "uid-b", True)))
-    cordoned, protected = to_give_back(Some(), noted_too)
-    assert cordoned == (Cordoned("b", "uid-b", True, theirs=True), Cordoned("a", "uid-a", True))
-    assert protected == (Protected("x", "uid-x", False),)
+    noted_too = NotedRun("r", "", (CordonedNode("a", "uid-a", True), CordonedNode("b", "uid-b", True)))
+    cordoned, protected = nodes_to_restore(Some(), noted_too)
+    assert cordoned == (CordonedNode("b", "uid-b", True, uncordoned_by_others=True), CordonedNode("a", "uid-a", True))
+    assert protected == (ProtectedNode("x", "uid-x", False),)
 
 
 def a_world(*old: Node) -> Cluster:
@@ -216,20 +216,20 @@ def test_a_node_that_another_run_changed_meanwhile_is_left_alone() -> None:
     """The cordon is refused by whoever is told of it first: the server's version of the node, or the watch."""
     refused = []
 
-    def answer(act: Act) -> News | None:
+    def answer(act: ClusterAction) -> RunUpdate | None:
         refused.append(act)
         if isinstance(act, Cordon) and act.node == "old-0":
             return RequestAnswered(act, ApiStatus(409, "Conflict", "run b has changed it meanwhile"))
         assert isinstance(act, Cordon)
-        driven.hear(NodeIs(noted(act.node, OURS)))
+        driven.hear(NodeChanged(noted(act.node, OURS)))
         return RequestAnswered(act, ApiStatus(200))
 
     driven = Driven(a_world(a_node("old-0"), a_node("old-1")), run=OURS, Cordon=answer)
     driven.step()
     theirs = replace(a_node("old-0"), unschedulable=True, note=RunNote(THEIRS, "ops"))
-    driven.hear(NodeIs(theirs))
+    driven.hear(NodeChanged(theirs))
     driven.to_the_end()
-    assert driven.told(Happened.LEFT_ALONE) == [
+    assert driven.told(DrainEventKind.LEFT_ALONE) == [
         ("old-0", f"another run of this tool has it, {THEIRS} (its journal is in namespace ops)")
     ]
     assert [act.pod.node for act in driven.of(Evict) if isinstance(act, Evict)] == ["old-1"]
@@ -239,7 +239,7 @@ def test_what_we_noted_ourselves_and_what_is_over_is_nobody_elses() -> None:
     driven = Driven(a_world(noted("old-0", THEIRS)), run=OURS)
     driven.step()
     assert driven.of(Cordon) == [Cordon("old-0", a_node("old-0").uid, THEIRS)], "it was over when it was planned"
-    driven.hear(NodeIs(noted("old-0", OURS)))
+    driven.hear(NodeChanged(noted("old-0", OURS)))
     driven.to_the_end()
     assert [node.phase for node in driven.engine.nodes] == [NodePhase.DONE]
 
@@ -249,6 +249,6 @@ def test_what_somebody_had_cordoned_is_noted_before_it_is_begun() -> None:
     driven = Driven(a_world(replace(a_node("old-0"), unschedulable=True)), run=OURS)
     driven.step()
     assert len(driven.of(Cordon)) == 1 and not driven.of(Evict)
-    driven.hear(NodeIs(noted("old-0", OURS)))
+    driven.hear(NodeChanged(noted("old-0", OURS)))
     driven.to_the_end()
-    assert len(driven.of(Evict)) == 1 and driven.engine.over
+    assert len(driven.of(Evict)) == 1 and driven.engine.is_finished

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Journaled, JournaledIntent
+from kubectl_eksdoc.drain.run.journal import JournalState, JournaledIntent
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.runner import engine_again
+from kubectl_eksdoc.drain.run.runner import resumed_engine
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import IntentOutcome, JournaledNode, JournalIntent, RunStarted, Verb
+from kubectl_eksdoc.model.journal import IntentOutcome, JournaledNode, IntentEntry, RunStarted, Verb
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, uid_of
 
 
 def evicted(name: str, outcome: IntentOutcome | None = IntentOutcome.DONE) -> JournaledIntent:
     uid = uid_of("Pod", "default", name)
-    return JournaledIntent(JournalIntent(1, NOW, Verb.EVICT, "Pod", name, uid, "default", "old-0"), outcome)
+    return JournaledIntent(IntentEntry(1, NOW, Verb.EVICT, "Pod", name, uid, "default", "old-0"), outcome)
 
 
 def resumed(pods: list[Pod], *changes: JournaledIntent) -> Engine:
@@ -25,7 +25,7 @@ def resumed(pods: list[Pod], *changes: JournaledIntent) -> Engine:
     cluster: Cluster = a_cluster(
         nodes=[node, a_roomy_node("new-0")], workloads=[a_workload("ReplicaSet/web")], pods=pods
     )
-    return engine_again(cluster, Journaled(begun, changes), DrainPolicy(), RunLimits())
+    return resumed_engine(cluster, JournalState(begun, changes), DrainPolicy(), RunLimits())
 
 
 def a_new(name: str, **more: object) -> Pod:
@@ -39,8 +39,8 @@ def names(engine: Engine) -> list[str]:
 def test_it_waits_for_a_replacement_that_is_not_ready() -> None:
     engine = resumed([a_new("web-new")], evicted("web-0"))
     assert names(engine) == ["web-new"]
-    engine.acts(0.0)
-    assert not engine.over
+    engine.due_actions(0.0)
+    assert not engine.is_finished
 
 
 def test_one_in_doubt_that_is_gone_was_evicted() -> None:
@@ -61,6 +61,6 @@ def test_a_pod_that_was_not_ready_before_is_not_waited_for() -> None:
 
 def test_one_without_a_node_holds_it() -> None:
     engine = resumed([a_new("web-new", node="", phase="Pending"), a_pod("web-1")], evicted("web-0"))
-    engine.acts(0.0)
-    engine.acts(11.0)
-    assert engine.held == "default/web-new has no node yet"
+    engine.due_actions(0.0)
+    engine.due_actions(11.0)
+    assert engine.hold_reason == "default/web-new has no node yet"

@@ -7,24 +7,24 @@ from collections.abc import Sequence
 
 import pytest
 
-from kubectl_eksdoc.drain.duration.generations import pace_of
+from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
-from kubectl_eksdoc.drain.run.loop import DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay_journals
+from kubectl_eksdoc.drain.run.loop import DrainRunEnd, RunRequest, RunRequestState
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
-from kubectl_eksdoc.drain.run.runner import engine_again
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.drain.run.runner import resumed_engine
+from kubectl_eksdoc.embedded.stage import SimulatedStage
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.actions import Act, Cordon, Evict
+from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import JournalIntent, JournalNote, Note, Result, RunPhase, Verb
-from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
+from kubectl_eksdoc.model.journal import IntentEntry, NoteKind, NoteEntry, ResultEntry, RunPhase, Verb
+from kubectl_eksdoc.model.nodes import EXCLUDE_FROM_LOAD_BALANCERS, SCALE_DOWN_PROTECTIONS
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.drain.fields import KeptJournal, Killed, OwnLock, StageField, a_drain, begun_journal
 from tests.drain.stages import BLUE, made, web
@@ -34,8 +34,8 @@ from tests.simulator.planes import a_budget_doc, a_node_doc
 class Checked(Engine):
     """When everything is done that can be now, there is nothing to do before some later time."""
 
-    def acts(self, now_s: float) -> list[Act]:
-        found = super().acts(now_s)
+    def due_actions(self, now_s: float) -> list[ClusterAction]:
+        found = super().due_actions(now_s)
         assert self.next_s(now_s) > now_s, "it would be asked again and again, and no time would pass"
         return found
 
@@ -51,47 +51,47 @@ def a_service_doc(policy: str = "Cluster", kind: str = "LoadBalancer") -> Doc:
     return {"kind": "Service", "apiVersion": "v1", "metadata": {"name": "web", "namespace": "default"}, "spec": spec}
 
 
-def begun(stage: EmbeddedStage) -> tuple[Cluster, DrainPlan, Engine]:
+def begun(stage: SimulatedStage) -> tuple[Cluster, DrainPlan, Engine]:
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
-    stage.start(pace_of(cluster))
+    stage.start(learned_kubelet_times(cluster))
     return cluster, plan, Checked(plan, ObservedState(cluster))
 
 
 class Heard:
     """What was told, and what is wished: by the number of evictions so far."""
 
-    def __init__(self, wishes: dict[int, RunWish] | None = None) -> None:
-        self.moments: list[RunMoment] = []
+    def __init__(self, wishes: dict[int, RunRequest] | None = None) -> None:
+        self.moments: list[DrainEvent] = []
         self._wishes = wishes or {}
 
-    def listen(self, moments: Sequence[RunMoment]) -> None:
+    def listen(self, moments: Sequence[DrainEvent]) -> None:
         self.moments += moments
 
-    def wish(self) -> RunWishState:
-        evicted = sum(moment.what is Happened.EVICTED for moment in self.moments)
-        return RunWishState(self._wishes.get(evicted, RunWish.GO_ON))
+    def wish(self) -> RunRequestState:
+        evicted = sum(moment.what is DrainEventKind.EVICTED for moment in self.moments)
+        return RunRequestState(self._wishes.get(evicted, RunRequest.RESUME))
 
-    def subjects(self, what: Happened) -> list[str]:
+    def subjects(self, what: DrainEventKind) -> list[str]:
         return [moment.subject for moment in self.moments if moment.what is what]
 
 
-def run(stage: EmbeddedStage, heard: Heard, journal: KeptJournal, dies_at: int = -1) -> tuple[DrainRunEnd, StageField]:
+def run(stage: SimulatedStage, heard: Heard, journal: KeptJournal, dies_at: int = -1) -> tuple[DrainRunEnd, StageField]:
     """A new run to its end."""
     _, plan, engine = begun(stage)
     field = StageField(stage, journal, dies_at)
-    return a_drain(engine, field, heard.listen, begun_journal(journal, plan), wish=heard.wish).to_the_end(), field
+    return a_drain(engine, field, heard.listen, begun_journal(journal, plan), wish=heard.wish).run(), field
 
 
-def go_on(stage: EmbeddedStage, heard: Heard, journal: KeptJournal) -> tuple[DrainRunEnd, StageField]:
+def go_on(stage: SimulatedStage, heard: Heard, journal: KeptJournal) -> tuple[DrainRunEnd, StageField]:
     """Somebody else goes on with what is in the journal."""
-    journaled = replay(journal.read())
-    engine = engine_again(stage.read(kinds.ALL), journaled, DrainPolicy())
-    stage.news()  # watches begin with what was read
+    journaled = replay_journals(journal.read())
+    engine = resumed_engine(stage.read(kinds.ALL), journaled, DrainPolicy())
+    stage.updates()  # watches begin with what was read
     field, scribe = StageField(stage, journal), JournalWriter(journaled.next_number)
-    return a_drain(engine, field, heard.listen, scribe, wish=heard.wish).to_the_end(), field
+    return a_drain(engine, field, heard.listen, scribe, wish=heard.wish).run(), field
 
 
-def evicted(acts: Sequence[Act]) -> list[str]:
+def evicted(acts: Sequence[ClusterAction]) -> list[str]:
     return [act.pod.uid for act in acts if isinstance(act, Evict)]
 
 
@@ -105,8 +105,8 @@ def state(plane: ControlPlane) -> dict[str, object]:
         "cordoned": nodes,
         "pods on cordoned nodes": places[True],
         "pods": places[False],
-        "protected": having(plane, "annotations", *PROTECTIONS),
-        "without load balancers": having(plane, "labels", EXCLUDED_FROM_BALANCERS),
+        "protected": having(plane, "annotations", *SCALE_DOWN_PROTECTIONS),
+        "without load balancers": having(plane, "labels", EXCLUDE_FROM_LOAD_BALANCERS),
     }
 
 
@@ -119,14 +119,14 @@ def test_a_run_is_written_down() -> None:
     plane, stage = made(*three_nodes())
     heard, journal = Heard(), KeptJournal()
     why, field = run(stage, heard, journal)
-    assert why.whole and sorted(heard.subjects(Happened.DONE)) == ["old-0", "old-1", "old-2"]
-    intents = [entry for entry in journal.entries if isinstance(entry, JournalIntent)]
-    results = {entry.of for entry in journal.entries if isinstance(entry, Result)}
+    assert why.is_complete and sorted(heard.subjects(DrainEventKind.DONE)) == ["old-0", "old-1", "old-2"]
+    intents = [entry for entry in journal.entries if isinstance(entry, IntentEntry)]
+    results = {entry.of for entry in journal.entries if isinstance(entry, ResultEntry)}
     verbs = Counter(entry.verb for entry in intents)
     assert verbs == dict.fromkeys((Verb.CORDON, Verb.EXCLUDE, Verb.EVICT, Verb.PROTECT, Verb.RELEASE), 3)
     assert len(field.done) == len(intents) and results == {entry.number for entry in intents}
     last = journal.entries[-1]
-    assert isinstance(last, Note) and last.what is JournalNote.ENDED and last.why == "done"
+    assert isinstance(last, NoteEntry) and last.what is NoteKind.ENDED and last.why == "done"
     assert state(plane)["pods on cordoned nodes"] == 0
 
 
@@ -134,34 +134,34 @@ def test_a_pause_is_a_pause() -> None:
     _, stage = made(*three_nodes())
 
     class Impatient(Heard):
-        def wish(self) -> RunWishState:
-            paused = self.subjects(Happened.EVICTED) and stage.seconds < 300
-            return RunWishState(RunWish.PAUSE if paused else RunWish.GO_ON)
+        def wish(self) -> RunRequestState:
+            paused = self.subjects(DrainEventKind.EVICTED) and stage.seconds < 300
+            return RunRequestState(RunRequest.PAUSE if paused else RunRequest.RESUME)
 
     heard, journal = Impatient(), KeptJournal()
     why, _ = run(stage, heard, journal)
-    assert why.whole
-    at = [moment.at_s for moment in heard.moments if moment.what is Happened.EVICTED]
+    assert why.is_complete
+    at = [moment.at_s for moment in heard.moments if moment.what is DrainEventKind.EVICTED]
     assert at[0] < 5 and at[1] >= 299
-    noted = [entry.what for entry in journal.entries if isinstance(entry, Note)]
-    assert [each for each in noted if each in (JournalNote.PAUSED, JournalNote.RESUMED)] == [
-        JournalNote.PAUSED,
-        JournalNote.RESUMED,
+    noted = [entry.what for entry in journal.entries if isinstance(entry, NoteEntry)]
+    assert [each for each in noted if each in (NoteKind.PAUSED, NoteKind.RESUMED)] == [
+        NoteKind.PAUSED,
+        NoteKind.RESUMED,
     ]
-    paused = next(entry for entry in journal.entries if isinstance(entry, Note) and entry.what is JournalNote.PAUSED)
+    paused = next(entry for entry in journal.entries if isinstance(entry, NoteEntry) and entry.what is NoteKind.PAUSED)
     assert paused.why == "the user paused it", "a replay says why it was held"
 
 
 def test_who_stops_it_waits_for_what_is_under_way() -> None:
     plane, stage = made(*three_nodes())
-    heard, journal = Heard({1: RunWish.STOP}), KeptJournal()
+    heard, journal = Heard({1: RunRequest.STOP}), KeptJournal()
     why, field = run(stage, heard, journal)
-    assert why.stopped == "the user stopped it" and len(evicted(field.done)) == 1
-    assert heard.subjects(Happened.GONE), "it has gone before the run ends"
-    assert replay(journal.read()).ended == "the user stopped it"
+    assert why.stop_reason == "the user stopped it" and len(evicted(field.done)) == 1
+    assert heard.subjects(DrainEventKind.GONE), "it has gone before the run ends"
+    assert replay_journals(journal.read()).ended == "the user stopped it"
     assert RunPhase.ABORTED in [phase for phase, _ in journal.told], "others see that it is being stopped"
     again, field = go_on(stage, Heard(), journal)
-    assert again.whole and len(evicted(field.done)) == 2 and state(plane)["pods on cordoned nodes"] == 0
+    assert again.is_complete and len(evicted(field.done)) == 2 and state(plane)["pods on cordoned nodes"] == 0
 
 
 def test_nothing_is_done_once_the_lock_is_lost() -> None:
@@ -175,7 +175,7 @@ def test_nothing_is_done_once_the_lock_is_lost() -> None:
     _, plan, engine = begun(stage)
     field = StageField(stage, KeptJournal())
     with pytest.raises(LockLost):
-        a_drain(engine, field, scribe=begun_journal(field.journal, plan), lock=Lost()).to_the_end()
+        a_drain(engine, field, scribe=begun_journal(field.journal, plan), lock=Lost()).run()
     assert len(field.done) == 4
 
 
@@ -209,9 +209,9 @@ def test_killed_after_every_act_and_gone_on_with(point: int) -> None:
     _come_to_the_same_end(plane, stage, journal)
 
 
-def _come_to_the_same_end(plane: ControlPlane, stage: EmbeddedStage, journal: KeptJournal) -> None:
+def _come_to_the_same_end(plane: ControlPlane, stage: SimulatedStage, journal: KeptJournal) -> None:
     why, field = go_on(stage, Heard(), journal)
-    assert why.whole and state(plane) == WANTED
+    assert why.is_complete and state(plane) == WANTED
     assert len(evicted(field.done)) == len(set(evicted(field.done)))
     cordoned = [act.node for act in field.done if isinstance(act, Cordon)]
     assert len(cordoned) == len(set(cordoned))
@@ -221,17 +221,17 @@ def test_what_the_new_plan_does_not_drain_is_not_done() -> None:
     """Somebody made the budget impossible meanwhile."""
     plane, stage = made(*three_nodes())
     journal = KeptJournal()
-    run(stage, Heard({1: RunWish.STOP}), journal)
+    run(stage, Heard({1: RunRequest.STOP}), journal)
     item = plane.registry.get("poddisruptionbudgets.policy", ("default", "web"))
     plane.registry.update(item, with_value(item.doc, ("spec",), {**item.doc["spec"], "minAvailable": 3}))
     stage.pass_time(stage.seconds + 60)
     heard = Heard()
     ended, field = go_on(stage, heard, journal)
-    assert not ended.whole and not ended.stopped and not evicted(field.done)
-    assert {name: list(pods) for name, pods in ended.undone.items()} == {
+    assert not ended.is_complete and not ended.stop_reason and not evicted(field.done)
+    assert {name: list(pods) for name, pods in ended.not_drained.items()} == {
         "old-1": ["default/web-1"],
         "old-2": ["default/web-2"],
     }
-    assert replay(journal.read()).ended == "not emptied: old-1, old-2"
-    noted = [each.subject for each in journal.entries if isinstance(each, Note) and each.what is JournalNote.LEFT_ALONE]
-    assert heard.subjects(Happened.LEFT_ALONE) == noted == ["old-1", "old-2"]
+    assert replay_journals(journal.read()).ended == "not emptied: old-1, old-2"
+    noted = [each.subject for each in journal.entries if isinstance(each, NoteEntry) and each.what is NoteKind.LEFT_ALONE]
+    assert heard.subjects(DrainEventKind.LEFT_ALONE) == noted == ["old-1", "old-2"]

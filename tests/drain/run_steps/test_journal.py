@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.drain.run.apply import open_run_journal
-from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
-from kubectl_eksdoc.drain.run.journals import RunJournal, WishSource, ask_leader
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay_journals
+from kubectl_eksdoc.drain.run.journals import RunJournal, LeaderResponse, request_from_leader
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Delayed, Fault, Faulty
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Delayed, Fault, FaultyHandler
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
 from kubectl_eksdoc.host.journals import JournalFile, read_run, runs_folder
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener, ask_run, list_runs
+from kubectl_eksdoc.kube.runs import ConfigMaps, RunRequestListener, request_phase, list_runs
 from kubectl_eksdoc.kube.runs import read_run as read_stored
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
 from kubectl_eksdoc.model.actions import Cordon, Evict
-from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, JournalIntent, JournalNote, RunPhase, RunSummary
+from kubectl_eksdoc.model.journal import JournalEntries, JournalEntry, LockState, IntentEntry, NoteKind, RunPhase, RunSummary
 from kubectl_eksdoc.wiring.runs import JournalLocation
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds
@@ -52,18 +52,18 @@ class Machine:
 
     def begin(self) -> None:
         self.lock.take()
-        self.journal.begin(
-            self.scribe.begun(
-                self.run, NOW, plan="d", tool="1", who="ada", host=self.name, leader=self.lock.holder, aims=(), asked=()
+        self.journal.start(
+            self.scribe.run_started(
+                self.run, NOW, plan="d", tool="1", user="ada", host=self.name, leader=self.lock.holder, planned_nodes=(), arguments=()
             )
         )
 
-    def intends(self, name: str) -> JournalIntent:
+    def intends(self, name: str) -> IntentEntry:
         intent = self.scribe.intent(Evict(a_pod(name)), NOW)
         self.journal.write([intent])
         return intent
 
-    def here(self) -> tuple[Entry, ...]:
+    def here(self) -> tuple[JournalEntry, ...]:
         return read_run(runs_folder({}, str(self.home / self.name)), self.run).entries
 
 
@@ -115,7 +115,7 @@ def test_a_machine_that_stood_still_sends_nothing_more(
     with pytest.raises(LockLost):
         first.lock.renew()
     with pytest.raises(LockLost):
-        first.journal.tell(RunPhase.ENDED)
+        first.journal.report_progress(RunPhase.ENDED)
     assert len(first.sender.sent) == sent and first.here() == here
 
 
@@ -123,7 +123,7 @@ def cut_off(tmp_path: Path, hands: Hands, last: str) -> Api:
     """A cluster whose first machine intended web-1, and then something that only it has written down."""
     api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
     with serving(
-        Faulty(api, [Fault(BrokenConnection(), "configmaps", "POST|PATCH", skip=2)], lambda seconds: None)
+        FaultyHandler(api, [Fault(BrokenConnection(), "configmaps", "POST|PATCH", skip=2)], lambda seconds: None)
     ) as server:
         first = Machine(server, tmp_path, "one", hands)
         first.begin()
@@ -173,7 +173,7 @@ def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: H
     def slow(seconds: float) -> None:
         hands.seconds += seconds
 
-    with serving(Faulty(api, [Fault(Delayed(55.0), "configmaps", "POST", skip=1)], slow)) as server:
+    with serving(FaultyHandler(api, [Fault(Delayed(55.0), "configmaps", "POST", skip=1)], slow)) as server:
         machine = Machine(server, tmp_path, "one", hands)
         machine.begin()
         with pytest.raises(LockLost):
@@ -183,7 +183,7 @@ def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: H
 def test_what_the_cluster_missed_is_brought_with_the_next_entries(tmp_path: Path, hands: Hands) -> None:
     api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
     with serving(
-        Faulty(api, [Fault(BrokenConnection(), "configmaps", "PATCH", times=20)], lambda seconds: None)
+        FaultyHandler(api, [Fault(BrokenConnection(), "configmaps", "PATCH", times=20)], lambda seconds: None)
     ) as server:
         machine = Machine(server, tmp_path, "one", hands)
         machine.begin()
@@ -194,14 +194,14 @@ def test_what_the_cluster_missed_is_brought_with_the_next_entries(tmp_path: Path
         machine.lock.take()
         machine.intends("web-3")
         maps = ConfigMaps(machine.sender, "kube-system", hands.clock())
-        stands = replay(read_stored(maps, "r1").entries)
+        stands = replay_journals(read_stored(maps, "r1").entries)
     assert [change.intent.name for change in stands.changes] == ["web-1", "web-2", "web-3"] and stands.dropped == ()
 
 
 def test_a_run_that_was_paused_stays_so(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
     first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
     first.begin()
-    first.journal.write([first.scribe.note(JournalNote.PAUSED, NOW)])
+    first.journal.write([first.scribe.note(NoteKind.PAUSED, NOW)])
     first.lock.release()
     second.lock.take()
     assert second.journal.adopt("r1", NOW).phase is RunPhase.PAUSED
@@ -213,12 +213,12 @@ def test_others_ask_and_the_leader_hears_it(server: SimulatedApiServer, tmp_path
     machine = Machine(server, tmp_path, "one", hands)
     machine.begin()
     maps = ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock())
-    ask_run(maps, "r1", RunPhase.ABORTED, "eve@lab")
-    with WishListener(maps, "r1", look_s=0.01) as asked:
+    request_phase(maps, "r1", RunPhase.ABORTED, "eve@lab")
+    with RunRequestListener(maps, "r1", poll_interval_s=0.01) as asked:
         until_s = time.monotonic() + 10
-        while asked.wanted == ("", "") and time.monotonic() < until_s:
+        while asked.requested == ("", "") and time.monotonic() < until_s:
             time.sleep(0.01)
-        assert asked.wanted == ("aborted", "eve@lab")
+        assert asked.requested == ("aborted", "eve@lab")
 
 
 def test_nothing_is_written_before_it_is_begun(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
@@ -239,7 +239,7 @@ class Overtaken:
     inner: ClusterJournal
     then: list[Callable[[], None]]
 
-    def open(self, run: str) -> Entries:
+    def open(self, run: str) -> JournalEntries:
         found = self.inner.open(run)
         if self.then:
             self.then.pop()()
@@ -254,12 +254,12 @@ def test_an_act_of_theirs_that_is_still_under_way_is_waited_out(
 ) -> None:
     """It arrives between our look at the run and our word that we lead it."""
     scribe = JournalWriter()
-    begun = scribe.begun("r1", NOW, plan="d", tool="1", who="a", host="b", leader="one", aims=(), asked=())
+    begun = scribe.run_started("r1", NOW, plan="d", tool="1", user="a", host="b", leader="one", planned_nodes=(), arguments=())
     first, second = (
         ClusterJournal(ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock()), name, list)
         for name in ("one", "two")
     )
-    first.begin(begun)
+    first.start(begun)
     late = scribe.intent(Evict(a_pod("late")), NOW)
     lock = Machine(server, tmp_path, "two", hands).lock
     lock.take()
@@ -282,35 +282,35 @@ class Others:
     def all(self) -> list[RunSummary]:
         return [LEFT, replace(LEFT, run="run-2", leader="ben@desk/2/run-2/b")]
 
-    def lock(self) -> HeldLock:
+    def lock(self) -> LockState:
         self.looks += 1
-        return HeldLock("ben@desk/2/run-2/b", NOW + timedelta(seconds=self.looks))
+        return LockState("ben@desk/2/run-2/b", NOW + timedelta(seconds=self.looks))
 
-    def ask(self, run: str, wanted: RunPhase, who: str) -> None: ...
+    def request_phase(self, run: str, wanted: RunPhase, who: str) -> None: ...
 
 
 @pytest.mark.parametrize("wanted", [RunPhase.RUNNING, RunPhase.PAUSED, RunPhase.ABORTED])
 def test_nobody_leads_a_run_that_was_left(wanted: RunPhase) -> None:
-    assert ask_leader(Others(), LEFT, wanted, "cid@desk", lambda seconds: None) is WishSource.NOBODY  # type: ignore[arg-type]
+    assert request_from_leader(Others(), LEFT, wanted, "cid@desk", lambda seconds: None) is LeaderResponse.NO_LEADER  # type: ignore[arg-type]
 
 
 def test_an_intent_is_here_before_it_is_there(tmp_path: Path, hands: Hands) -> None:
     api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
     with serving(
-        Faulty(api, [Fault(BrokenConnection(), "configmaps", "POST", skip=1)], lambda seconds: None)
+        FaultyHandler(api, [Fault(BrokenConnection(), "configmaps", "POST", skip=1)], lambda seconds: None)
     ) as server:
         machine = Machine(server, tmp_path, "one", hands)
         machine.begin()
         with pytest.raises((JournalError, LockLost)):
             machine.intends("web-1")
-    assert [each.name for each in machine.here() if isinstance(each, JournalIntent)] == ["web-1"]
+    assert [each.name for each in machine.here() if isinstance(each, IntentEntry)] == ["web-1"]
 
 
 def test_notes_are_told_to_all(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
     machine = Machine(server, tmp_path, "one", hands)
     machine.begin()
-    machine.journal.write([machine.scribe.note(JournalNote.PAUSED, NOW, "ada")])
-    machine.journal.tell(RunPhase.PAUSED)
+    machine.journal.write([machine.scribe.note(NoteKind.PAUSED, NOW, "ada")])
+    machine.journal.report_progress(RunPhase.PAUSED)
     machine.lock.release()
     other = Machine(server, tmp_path, "two", hands)
     other.lock.take()

@@ -8,12 +8,12 @@ from itertools import product
 
 import pytest
 
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.drain.run.journal import replay
-from kubectl_eksdoc.drain.run.loop import DrainRunEnd, RunWish, RunWishState
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.drain.run.events import DrainEventKind
+from kubectl_eksdoc.drain.run.journal import replay_journals
+from kubectl_eksdoc.drain.run.loop import DrainRunEnd, RunRequest, RunRequestState
+from kubectl_eksdoc.embedded.stage import SimulatedStage
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
-from kubectl_eksdoc.model.journal import Entry, JournalIntent, Result, RunPhase
+from kubectl_eksdoc.model.journal import JournalEntry, IntentEntry, ResultEntry, RunPhase
 from tests.drain.fields import KeptJournal, OwnLock, StageField, a_drain, begun_journal
 from tests.drain.run_steps.test_draining import (
     ACTS,
@@ -35,7 +35,7 @@ FAILED = "the server gave no answer: it refused the connection"
 class Doubted(OwnLock):
     """In doubt from the moment when it is told so; ours again `AWAY_S` later, or somebody else's."""
 
-    def __init__(self, stage: EmbeddedStage, lost: str = "", for_s: float = AWAY_S) -> None:
+    def __init__(self, stage: SimulatedStage, lost: str = "", for_s: float = AWAY_S) -> None:
         self._stage = stage
         self._lost = lost
         self._for_s = for_s
@@ -56,18 +56,18 @@ class Doubted(OwnLock):
             raise LockInDoubt("it may be somebody else's by now", "Resume the run.", FAILED)
 
     @property
-    def doubted_s(self) -> float:
+    def in_doubt_s(self) -> float:
         return 0.0 if self._since_s is None else self._stage.seconds - self._since_s
 
-    def regained(self, wait_s: float) -> bool:
-        if self._since_s is None or self.doubted_s >= self._for_s:
+    def try_regain(self, wait_s: float) -> bool:
+        if self._since_s is None or self.in_doubt_s >= self._for_s:
             if self._lost:
                 raise LockLost(self._lost)
             return True
         self._stage.pass_time(self._stage.seconds + max(wait_s, 0.1))
         return False
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         assert self.field is not None and len(self.field.done) == self.done_meanwhile, "nothing was done meanwhile"
         self._since_s = None
 
@@ -75,7 +75,7 @@ class Doubted(OwnLock):
 class DoubtingField(StageField):
     """Once so many acts were done the lock is in doubt."""
 
-    def __init__(self, stage: EmbeddedStage, journal: KeptJournal, lock: Doubted, at: int = -1) -> None:
+    def __init__(self, stage: SimulatedStage, journal: KeptJournal, lock: Doubted, at: int = -1) -> None:
         super().__init__(stage, journal)
         lock.field = self
         self._lock = lock
@@ -88,9 +88,9 @@ class DoubtingField(StageField):
             self._at = -1
             self._lock.doubt()
 
-    def renew(self) -> None:
+    def restart_watches(self) -> None:
         self.renewed += 1
-        super().renew()
+        super().restart_watches()
 
 
 class DoubtingJournal(KeptJournal):
@@ -103,7 +103,7 @@ class DoubtingJournal(KeptJournal):
         self._after = kept
         self._error = error
 
-    def write(self, entries: Sequence[Entry]) -> None:
+    def write(self, entries: Sequence[JournalEntry]) -> None:
         self._lock.must_be_held()
         if self.writings + 1 == self._at and self._lock.gaps == 0:
             self._lock.doubt()
@@ -113,29 +113,29 @@ class DoubtingJournal(KeptJournal):
             raise self._error("it may be somebody else's by now")
         super().write([each for each in entries if each not in self.entries])
 
-    def tell(self, phase: RunPhase, said: str) -> None:
+    def report_progress(self, phase: RunPhase, message: str) -> None:
         self._lock.must_be_held()
-        super().tell(phase, said)
+        super().report_progress(phase, message)
 
 
 def drained(
-    stage: EmbeddedStage, lock: Doubted, journal: KeptJournal, at: int = -1, heard: Heard | None = None
+    stage: SimulatedStage, lock: Doubted, journal: KeptJournal, at: int = -1, heard: Heard | None = None
 ) -> tuple[DrainRunEnd, DoubtingField, Heard]:
     _, plan, engine = begun(stage)
     heard, field = heard or Heard(), DoubtingField(stage, journal, lock, at)
     made = a_drain(engine, field, heard.listen, begun_journal(journal, plan), lock, wish=heard.wish, away_s=600.0)
-    return made.to_the_end(), field, heard
+    return made.run(), field, heard
 
 
 def check(
-    stage: EmbeddedStage, plane, ended: DrainRunEnd, field: DoubtingField, journal: KeptJournal, heard: Heard
+    stage: SimulatedStage, plane, ended: DrainRunEnd, field: DoubtingField, journal: KeptJournal, heard: Heard
 ) -> None:  # type: ignore[no-untyped-def]
-    assert ended.whole and state(plane) == WANTED
-    assert sorted(heard.subjects(Happened.EVICTED)) == PODS and field.renewed == 1
-    said = [moment.why for moment in heard.moments if moment.what is Happened.HELD]
+    assert ended.is_complete and state(plane) == WANTED
+    assert sorted(heard.subjects(DrainEventKind.EVICTED)) == PODS and field.renewed == 1
+    said = [moment.why for moment in heard.moments if moment.what is DrainEventKind.HELD]
     assert len(said) == 1 and FAILED in said[0] and "continues automatically" in said[0]
-    assert len(heard.subjects(Happened.RELEASED)) == 1
-    stands = replay(journal.read())
+    assert len(heard.subjects(DrainEventKind.RELEASED)) == 1
+    stands = replay_journals(journal.read())
     assert stands.ended == "done" and not stands.dropped
     told = Counter((moment.what, moment.subject, moment.at_s) for moment in heard.moments)
     assert max(told.values()) == 1, "every moment is told, and once"
@@ -167,12 +167,12 @@ def test_it_goes_on_after_any_writing(at: int, kept: bool, error: type[Exception
     journal = DoubtingJournal(lock, at, kept=kept, error=error)
     ended, field, heard = drained(stage, lock, journal)
     assert lock.gaps == 1 and lock.done_meanwhile >= 0
-    assert ended.whole and state(plane) == WANTED and field.renewed == 1
-    assert sorted(heard.subjects(Happened.EVICTED)) == PODS
-    stands = replay(journal.read())
+    assert ended.is_complete and state(plane) == WANTED and field.renewed == 1
+    assert sorted(heard.subjects(DrainEventKind.EVICTED)) == PODS
+    stands = replay_journals(journal.read())
     assert stands.ended == "done" and not stands.dropped
-    intents = [each.number for each in journal.entries if isinstance(each, JournalIntent)]
-    results = [each.of for each in journal.entries if isinstance(each, Result)]
+    intents = [each.number for each in journal.entries if isinstance(each, IntentEntry)]
+    results = [each.of for each in journal.entries if isinstance(each, ResultEntry)]
     assert sorted(intents) == sorted(results), "every intent has its answer"
 
 
@@ -183,7 +183,7 @@ def test_who_took_it_meanwhile_has_it() -> None:
     with pytest.raises(LockLost, match="eve holds it"):
         drained(stage, lock, journal, 8, heard)
     assert lock.field is not None and len(lock.field.done) == 8
-    assert len(heard.subjects(Happened.HELD)) == 1
+    assert len(heard.subjects(DrainEventKind.HELD)) == 1
 
 
 def test_it_is_not_waited_for_for_ever() -> None:
@@ -202,7 +202,7 @@ def test_who_slept_for_too_long_does_not_go_on_though_it_could() -> None:
 
     class Slept(Doubted):
         @property
-        def doubted_s(self) -> float:
+        def in_doubt_s(self) -> float:
             return 0.0 if self._since_s is None else 30_000.0
 
     lock = Slept(stage, for_s=0.0)
@@ -210,14 +210,14 @@ def test_who_slept_for_too_long_does_not_go_on_though_it_could() -> None:
         drained(stage, lock, KeptJournal(), 8)
 
 
-@pytest.mark.parametrize("wish", [RunWish.STOP, RunWish.LEAVE])
-def test_the_user_need_not_wait_for_it(wish: RunWish) -> None:
+@pytest.mark.parametrize("wish", [RunRequest.STOP, RunRequest.LEAVE])
+def test_the_user_need_not_wait_for_it(wish: RunRequest) -> None:
     _, stage = made(*three_nodes())
     lock = Doubted(stage, for_s=1e9)
 
     class Told(Heard):
-        def wish(self) -> RunWishState:
-            return RunWishState(wish) if lock.refused else RunWishState()
+        def wish(self) -> RunRequestState:
+            return RunRequestState(wish) if lock.refused else RunRequestState()
 
     with pytest.raises(LockLost, match="the user stopped it; it may be somebody else's by now"):
         drained(stage, lock, KeptJournal(), 8, Told())
@@ -241,7 +241,7 @@ class Unwritten(KeptJournal):
         self._lock = lock
         self._at = at
 
-    def write(self, entries: Sequence[Entry]) -> None:
+    def write(self, entries: Sequence[JournalEntry]) -> None:
         if self.writings + 1 == self._at:
             self.writings += 1
             self._lock.late = True
@@ -256,5 +256,5 @@ def test_what_could_not_be_written_in_a_doubt_that_passed_is_written_before_it_i
     journal = Unwritten(lock, at)
     _, plan, engine = begun(stage)
     scribe = begun_journal(journal, plan)
-    ended = a_drain(engine, StageField(stage, journal), scribe=scribe, lock=lock).to_the_end()
-    assert ended.whole and state(plane) == WANTED
+    ended = a_drain(engine, StageField(stage, journal), scribe=scribe, lock=lock).run()
+    assert ended.is_complete and state(plane) == WANTED

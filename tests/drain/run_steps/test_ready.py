@@ -10,19 +10,19 @@ import pytest
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.journal import replay
+from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.journal import replay_journals
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.loop import DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.drain.run.loop import DrainRunEnd, RunRequest, RunRequestState
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.drain.run.progress import Reason
 from kubectl_eksdoc.drain.run.result import Record
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, Details, StatusCause
-from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
-from kubectl_eksdoc.model.actions import Act, Evict
+from kubectl_eksdoc.embedded.stage import SimulatedStage
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, StatusCause
+from kubectl_eksdoc.kubernetes.news import RunUpdate, RequestAnswered
+from kubectl_eksdoc.model.actions import ClusterAction, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.nodes import PROTECTIONS
+from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.drain.fields import KeptJournal, StageField, a_drain, begun_journal
@@ -45,7 +45,7 @@ def ended(
     start_s: float,
     limits: RunLimits = RunLimits(),
     budget: bool = False,
-    wish: Callable[[Said, float], RunWishState] | None = None,
+    wish: Callable[[Said, float], RunRequestState] | None = None,
     docs: Sequence[Doc] = tuple(web(2, 2)),
 ) -> tuple[ControlPlane, DrainRunEnd, Said, KeptJournal]:
     """Two nodes with a pod each are emptied onto two new ones."""
@@ -60,25 +60,25 @@ def ended(
     engine, scribe = Engine(plan, ObservedState(cluster), limits), begun_journal(journal, plan)
     wished = said.wish if wish is None else lambda: wish(said, stage.seconds)
     made_of = a_drain(engine, StageField(stage, journal), said.listen, scribe, wish=wished, explain=explain)
-    return plane, made_of.to_the_end(), said, journal
+    return plane, made_of.run(), said, journal
 
 
-def at(said: Said, what: Happened) -> list[float]:
+def at(said: Said, what: DrainEventKind) -> list[float]:
     return [moment.at_s for moment in said.moments if moment.what is what]
 
 
 def test_it_ends_when_the_last_replacement_is_ready_and_keeps_its_node_until_then() -> None:
     _, run, said, journal = ended(90.0)
     record = run.record
-    assert run.whole and (record.coming, record.pending, record.unready) == ((), (), ())
-    assert record.drain_s == max(at(said, Happened.DONE)) < 30
-    assert 90 < record.ended_s < 110 and min(at(said, Happened.UNPROTECTED)) > 90
-    assert replay(journal.read()).ended == "done"
+    assert run.is_complete and (record.coming, record.pending, record.unready) == ((), (), ())
+    assert record.drain_s == max(at(said, DrainEventKind.DONE)) < 30
+    assert 90 < record.ended_s < 110 and min(at(said, DrainEventKind.UNPROTECTED)) > 90
+    assert replay_journals(journal.read()).ended == "done"
 
 
 def test_it_does_not_wait_where_nobody_wants_it() -> None:
     _, run, said, _ = ended(90.0, RunLimits(ready_s=0.0))
-    assert run.whole and run.record.ended_s == run.record.drain_s == max(at(said, Happened.DONE))
+    assert run.is_complete and run.record.ended_s == run.record.drain_s == max(at(said, DrainEventKind.DONE))
     assert len(run.record.coming) == 2 and run.record.unready == (), "nobody waited for them"
 
 
@@ -87,46 +87,46 @@ def test_what_was_not_ready_before_is_not_waited_for_long() -> None:
     ill = {"conditions": [{"type": "Ready", "status": "False"}]}
     docs = [doc | {"status": doc["status"] | ill} if doc["kind"] == "Pod" else doc for doc in web(2, 2)]
     _, run, _, _ = ended(NEVER, docs=docs)
-    assert run.whole and run.record.ready_s == 60 and len(run.record.unready) == 2
+    assert run.is_complete and run.record.ready_s == 60 and len(run.record.unready) == 2
 
 
 def test_those_that_are_never_ready_are_named() -> None:
     plane, run, said, journal = ended(NEVER)
     record = run.record
-    assert run.whole and 600 <= record.ready_s < 602
+    assert run.is_complete and 600 <= record.ready_s < 602
     assert len(record.unready) == 2 and all(name.startswith("default/web-") for name in record.unready)
-    assert having(plane, "annotations", *PROTECTIONS) == [] and replay(journal.read()).ended == "done"
-    assert not at(said, Happened.STOPPED)
+    assert having(plane, "annotations", *SCALE_DOWN_PROTECTIONS) == [] and replay_journals(journal.read()).ended == "done"
+    assert not at(said, DrainEventKind.STOPPED)
 
 
-@pytest.mark.parametrize("wish", [RunWish.STOP, RunWish.LEAVE])
-def test_the_user_may_end_the_wait(wish: RunWish) -> None:
-    def wished(said: Said, now_s: float) -> RunWishState:
-        return RunWishState(wish if now_s > 60 else RunWish.GO_ON)
+@pytest.mark.parametrize("wish", [RunRequest.STOP, RunRequest.LEAVE])
+def test_the_user_may_end_the_wait(wish: RunRequest) -> None:
+    def wished(said: Said, now_s: float) -> RunRequestState:
+        return RunRequestState(wish if now_s > 60 else RunRequest.RESUME)
 
     plane, run, _, _ = ended(NEVER, wish=wished)
     assert 60 < run.record.ended_s < 63
-    if wish is RunWish.STOP:
-        assert run.whole and having(plane, "annotations", *PROTECTIONS) == []
+    if wish is RunRequest.STOP:
+        assert run.is_complete and having(plane, "annotations", *SCALE_DOWN_PROTECTIONS) == []
     else:
-        assert run.stopped == "the user stopped it", "to be gone on with: its nodes are still kept"
+        assert run.stop_reason == "the user stopped it", "to be gone on with: its nodes are still kept"
 
 
 def test_it_says_every_minute_what_it_waits_for() -> None:
     _, run, said, _ = ended(200.0, budget=True)
-    assert run.whole
+    assert run.is_complete
     times = [at_s for at_s, _, _ in said.why]
     assert len(times) >= 5 and all(60 <= later - sooner < 80 for sooner, later in pairwise(times[:3]))
     _, for_s, (first, *_) = said.why[0]
     assert 60 <= for_s < 63 and first.for_s is not None and for_s < first.for_s < for_s + 20
-    assert first.of == "default/web-1 on old-1"
-    assert first.why.startswith(
+    assert first.subject == "default/web-1 on old-1"
+    assert first.reason.startswith(
         "budget default/web allows no eviction: 1 healthy, 1 needed; replacement default/web-"
-    ), first.why
-    assert " on new-" in first.why and "is not Ready (" in first.why
-    assert first.usual.startswith("usually Ready ") and first.remedy.startswith("kubectl describe pod web-")
+    ), first.reason
+    assert " on new-" in first.reason and "is not Ready (" in first.reason
+    assert first.typical.startswith("usually Ready ") and first.remedy.startswith("kubectl describe pod web-")
     _, _, last = said.why[-1]
-    assert [each.why.partition(" default/")[0] for each in last] == ["replacement"], "of the last pod, at the end"
+    assert [each.reason.partition(" default/")[0] for each in last] == ["replacement"], "of the last pod, at the end"
 
 
 LIMITS = RunLimits(blocked_s=600)
@@ -135,21 +135,21 @@ OVER_BUDGET = ApiStatus(
     429,
     "TooManyRequests",
     "Cannot evict pod as it would violate the pod's disruption budget.",
-    Details(
+    StatusDetails(
         causes=(StatusCause("DisruptionBudget", "The disruption budget web needs 2 healthy pods and has 2 currently"),)
     ),
 )
 DENIED = ApiStatus(403, "Forbidden", 'admission webhook "w" denied the request: not now')
 
 
-class Refusing(EmbeddedStage):
+class Refusing(SimulatedStage):
     """Every eviction of default/web-0 is answered so, until `until_s`."""
 
     answer = OVER_BUDGET
     until_s = float("inf")
     asked_s: tuple[float, ...] = ()
 
-    def do(self, act: Act) -> News:
+    def do(self, act: ClusterAction) -> RunUpdate:
         if isinstance(act, Evict) and act.pod.key == "default/web-0" and self.seconds < self.until_s:
             self.asked_s += (self.seconds,)
             return RequestAnswered(act, self.answer)
@@ -163,7 +163,7 @@ def refusing(answer: ApiStatus, *docs: Doc) -> Refusing:
     return found
 
 
-def first(rehearsal: Record, what: Happened, subject: str) -> RunMoment:
+def first(rehearsal: Record, what: DrainEventKind, subject: str) -> DrainEvent:
     return next(each for each in rehearsal.moments if each.what is what and each.subject == subject)
 
 
@@ -175,11 +175,11 @@ BUDGET = (a_budget_doc(allowed=1, healthy=2),)
 def test_who_is_refused_for_ever_is_given_up(answer: ApiStatus, budgets: tuple[Doc, ...]) -> None:
     stage = refusing(answer, *budgets)
     _, rehearsal = rehearse(stage, BLUE, ONE_BY_ONE, limits=LIMITS)
-    kept = first(rehearsal, Happened.KEPT, "default/web-0")
+    kept = first(rehearsal, DrainEventKind.KEPT, "default/web-0")
     assert 600 <= kept.at_s <= 800 and "for 10m00s" in kept.why
     assert len(stage.asked_s) >= 5, "it was tried again meanwhile"
     assert rehearsal.undone == {"old-0": ("default/web-0",)}
-    assert first(rehearsal, Happened.DONE, "old-1")
+    assert first(rehearsal, DrainEventKind.DONE, "old-1")
 
 
 @pytest.mark.parametrize("budgets", [BUDGET, ()])
@@ -196,14 +196,14 @@ def test_while_it_is_paused_nobodys_patience_ends() -> None:
     steps(stage, engine, 300)
     engine.pause("the user paused it")
     steps(stage, engine, 2300)
-    assert not [each for each in engine.moments if each.what is Happened.KEPT]
+    assert not [each for each in engine.events if each.what is DrainEventKind.KEPT]
     engine.pause("")
     steps(stage, engine, 10_000)
-    (kept,) = (each for each in engine.moments if each.what is Happened.KEPT)
+    (kept,) = (each for each in engine.events if each.what is DrainEventKind.KEPT)
     assert 2550 <= kept.at_s <= 2700, "what had passed before counts"
 
 
-def stuck(finalizers: list[str]) -> EmbeddedStage:
+def stuck(finalizers: list[str]) -> SimulatedStage:
     docs = [*web(2, 2), *(a_node_doc(f"new-{i}") for i in range(2))]
     docs = [
         with_value(doc, ("metadata", "finalizers"), finalizers) if doc["metadata"]["name"] == "web-0" else doc
@@ -214,10 +214,10 @@ def stuck(finalizers: list[str]) -> EmbeddedStage:
 
 def test_after_a_pod_that_never_stops_the_next_wave_begins() -> None:
     _, rehearsal = rehearse(stuck(["example.io/hold"]), BLUE, ONE_BY_ONE, limits=LIMITS)
-    (warned,) = (each for each in rehearsal.moments if each.what is Happened.WARNED)
-    asked = first(rehearsal, Happened.EVICTED, "default/web-0")
-    kept = first(rehearsal, Happened.KEPT, "default/web-0")
-    alone = first(rehearsal, Happened.LEFT_ALONE, "old-0")
+    (warned,) = (each for each in rehearsal.moments if each.what is DrainEventKind.WARNED)
+    asked = first(rehearsal, DrainEventKind.EVICTED, "default/web-0")
+    kept = first(rehearsal, DrainEventKind.KEPT, "default/web-0")
+    alone = first(rehearsal, DrainEventKind.LEFT_ALONE, "old-0")
     assert (warned.subject, warned.node) == ("default/web-0", "old-0")
     assert 90 <= warned.at_s - asked.at_s <= 95 and kept.at_s == alone.at_s == warned.at_s + 600
     assert (
@@ -225,5 +225,5 @@ def test_after_a_pod_that_never_stops_the_next_wave_begins() -> None:
         "example.io/hold holds it"
     )
     assert "has been stopping for 11m" in kept.why and kept.why in alone.why
-    assert first(rehearsal, Happened.BEGUN, "old-1").at_s >= alone.at_s
-    assert first(rehearsal, Happened.DONE, "old-1") and rehearsal.undone == {"old-0": ("default/web-0",)}
+    assert first(rehearsal, DrainEventKind.BEGUN, "old-1").at_s >= alone.at_s
+    assert first(rehearsal, DrainEventKind.DONE, "old-1") and rehearsal.undone == {"old-0": ("default/web-0",)}

@@ -6,14 +6,14 @@ from datetime import datetime
 
 import pytest
 
-from kubectl_eksdoc.drain.run.journal import Journaled, JournalWriter, replay
-from kubectl_eksdoc.drain.run.runner import TRIES, RolledBack, RunEnvironment, roll_back
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
-from kubectl_eksdoc.model.actions import Act, Cordon, Evict, OfNode, Release, Restore
+from kubectl_eksdoc.drain.run.journal import JournalState, JournalWriter, replay_journals
+from kubectl_eksdoc.drain.run.runner import MAX_ATTEMPTS, RollbackResult, RunEnvironment, roll_back
+from kubectl_eksdoc.embedded.stage import SimulatedStage
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
+from kubectl_eksdoc.kubernetes.news import RunUpdate, RequestAnswered
+from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Evict, NodeChange, Release, Restore
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.journal import IntentOutcome, JournalNote, Result, Verb
+from kubectl_eksdoc.model.journal import IntentOutcome, NoteKind, ResultEntry, Verb
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.drain.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.drain.run_steps.test_draining import (
@@ -32,20 +32,20 @@ from tests.simulator.planes import a_node_doc, a_pod_doc, doc_of
 class AdoptedJournal(KeptJournal):
     """One that somebody else can go on with."""
 
-    def adopt(self, run: str, at: datetime) -> Journaled:
-        self.entries.append(JournalWriter(replay(self.read()).next_number).note(JournalNote.ADOPTED, at, "there"))
-        return replay(self.read())
+    def adopt(self, run: str, at: datetime) -> JournalState:
+        self.entries.append(JournalWriter(replay_journals(self.read()).next_number).note(NoteKind.ADOPTED, at, "there"))
+        return replay_journals(self.read())
 
 
-def rolled_back(stage: EmbeddedStage, journal: AdoptedJournal, field: StageField | None = None) -> RolledBack:
+def rolled_back(stage: SimulatedStage, journal: AdoptedJournal, field: StageField | None = None) -> RollbackResult:
     made = field or StageField(stage, journal)
     running = RunEnvironment(made, journal, OwnLock(), StageClock(stage), Heard().listen)  # type: ignore[arg-type]
     return roll_back("r1", running, stage)
 
 
-def check(result: RolledBack, stage: EmbeddedStage, before: dict[str, object], after: dict[str, object]) -> None:
+def check(result: RollbackResult, stage: SimulatedStage, before: dict[str, object], after: dict[str, object]) -> None:
     same = ("cordoned", "protected", "without load balancers")
-    assert not result.left and {key: after[key] for key in same} == {key: before[key] for key in same}
+    assert not result.not_restored and {key: after[key] for key in same} == {key: before[key] for key in same}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_killed_after_every_act(point: int) -> None:
     with pytest.raises(Killed):
         run(stage, Heard(), journal, dies_at=point)
     check(rolled_back(stage, journal), stage, before, state(plane))
-    stands = replay(journal.read())
+    stands = replay_journals(journal.read())
     assert not stands.cordoned and not stands.protected and stands.ended == "rolled back"
 
 
@@ -80,19 +80,19 @@ def test_what_is_rolled_back_is_told() -> None:
     journal = AdoptedJournal()
     with pytest.raises(Killed):
         run(stage, Heard(), journal, dies_at=8)
-    assert rolled_back(stage, journal) == RolledBack(("old-0", "old-1", "old-2"), ("new-0", "new-1", "new-2"), {})
-    assert rolled_back(stage, journal) == RolledBack(), "once is enough"
+    assert rolled_back(stage, journal) == RollbackResult(("old-0", "old-1", "old-2"), ("new-0", "new-1", "new-2"), {})
+    assert rolled_back(stage, journal) == RollbackResult(), "once is enough"
 
 
 class Refusing(StageField):
     """Answers every release with this, and does nothing."""
 
-    def __init__(self, stage: EmbeddedStage, journal: KeptJournal, answer: ApiStatus | LostAnswer) -> None:
+    def __init__(self, stage: SimulatedStage, journal: KeptJournal, answer: ApiStatus | LostResponse) -> None:
         super().__init__(stage, journal)
         self._answer = answer
-        self.asked: list[OfNode] = []
+        self.asked: list[NodeChange] = []
 
-    def do(self, act: Act) -> None:
+    def do(self, act: ClusterAction) -> None:
         if isinstance(act, (Restore, Release)):
             self.asked.append(act)
         if isinstance(act, Release):
@@ -100,7 +100,7 @@ class Refusing(StageField):
         else:
             super().do(act)
 
-    def _refused(self, act: Release) -> News:
+    def _refused(self, act: Release) -> RunUpdate:
         return RequestAnswered(act, self._answer)
 
 
@@ -108,13 +108,13 @@ class Refusing(StageField):
     ("answer", "times", "left"),
     [
         (ApiStatus(403, message="no"), 1, True),
-        (LostAnswer("reset"), TRIES, True),
+        (LostResponse("reset"), MAX_ATTEMPTS, True),
         (ApiStatus(404), 1, False),
         (ApiStatus(409, message="Precondition failed: UID in the precondition: a, UID in object meta: b"), 1, False),
     ],
 )
 def test_what_cannot_be_released_is_told_and_the_rest_is_given_back(
-    answer: ApiStatus | LostAnswer, times: int, left: bool
+    answer: ApiStatus | LostResponse, times: int, left: bool
 ) -> None:
     plane, stage = made(*three_nodes())
     journal = AdoptedJournal()
@@ -123,10 +123,10 @@ def test_what_cannot_be_released_is_told_and_the_rest_is_given_back(
     field = Refusing(stage, journal, answer)
     result = rolled_back(stage, journal, field)
     assert result.restored == ("old-0", "old-1", "old-2") and not any(state(plane)["cordoned"].values())  # type: ignore[attr-defined]
-    assert set(result.left) == ({"new-0", "new-1", "new-2"} if left else set())
+    assert set(result.not_restored) == ({"new-0", "new-1", "new-2"} if left else set())
     assert len([act for act in field.asked if isinstance(act, Release)]) == 3 * times
-    assert bool(replay(journal.read()).protected) is left
-    results = [each.outcome for each in journal.entries if isinstance(each, Result)][-times:]
+    assert bool(replay_journals(journal.read()).protected) is left
+    results = [each.outcome for each in journal.entries if isinstance(each, ResultEntry)][-times:]
     assert results[-1] in ((IntentOutcome.REFUSED, IntentOutcome.UNKNOWN) if left else (IntentOutcome.GONE,))
 
 
@@ -137,7 +137,7 @@ def test_it_can_be_gone_on_with_after_it_was_rolled_back() -> None:
         run(stage, Heard(), journal, dies_at=8)
     rolled_back(stage, journal)
     ended, _ = go_on(stage, Heard(), journal)
-    assert ended.whole and state(plane)["protected"] == []
+    assert ended.is_complete and state(plane)["protected"] == []
 
 
 WRITES = 4
@@ -162,12 +162,12 @@ def test_it_is_cordoned_before_the_first_eviction_and_no_pod_comes_to_it() -> No
     plane, stage = made(*one_more())
     journal = AdoptedJournal()
     ended, field = run(stage, Heard(), journal)
-    assert ended.whole and is_cordoned(plane) and on(plane) == ["bare"]
+    assert ended.is_complete and is_cordoned(plane) and on(plane) == ["bare"]
     cordoned = [at for at, act in enumerate(field.done) if isinstance(act, Cordon)]
     assert len(cordoned) == 4 and max(cordoned) < min(at for at, act in enumerate(field.done) if isinstance(act, Evict))
-    stands = replay(journal.read())
+    stands = replay_journals(journal.read())
     assert [each.node for each in stands.cordoned] == ["old-0", "old-1", "old-2", "old-3"]
-    assert stands.begun is not None and [aim.node for aim in stands.begun.skipped] == ["old-3"]
+    assert stands.started is not None and [aim.node for aim in stands.started.skipped] == ["old-3"]
     assert ended.record.cordoned_only == ("old-3",) and ended.record.on_targets == 0
     assert set(ended.record.placed or ()) <= {"new-0", "new-1", "new-2"}
     assert [change.intent.name for change in stands.changes if change.intent.verb is Verb.CORDON][-1] == "old-3"
@@ -182,7 +182,7 @@ def test_killed_early_it_is_cordoned_by_whoever_goes_on(point: int, kept: bool) 
     with pytest.raises(Killed):
         run(stage, Heard(), journal)
     ended, _ = go_on(stage, Heard(), journal)
-    assert ended.whole and is_cordoned(plane) and on(plane) == ["bare"]
+    assert ended.is_complete and is_cordoned(plane) and on(plane) == ["bare"]
 
 
 @pytest.mark.parametrize("point", range(1, 6))

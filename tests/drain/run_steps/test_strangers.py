@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.duration.generations import pace_of
+from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.journal import JournalWriter
-from kubectl_eksdoc.drain.run.loop import Draining
-from kubectl_eksdoc.drain.run.other_drains import Replanning
+from kubectl_eksdoc.drain.run.loop import DrainRunLoop
+from kubectl_eksdoc.drain.run.other_drains import Replanner
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.drain.run.result import Record
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.api.resources import LostAnswer
-from kubectl_eksdoc.kubernetes.news import News, PodIs
+from kubectl_eksdoc.embedded.stage import SimulatedStage
+from kubectl_eksdoc.kubernetes.api.resources import LostResponse
+from kubectl_eksdoc.kubernetes.news import RunUpdate, PodChanged
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Cordon, Delete, Evict, Protect
 from kubectl_eksdoc.model.api_objects import Doc, with_value
@@ -73,14 +73,14 @@ def comes(plane: ControlPlane, name: str, at_s: float, node: str = "old-0", **sp
         plane.registry.update(workload, with_value(workload.doc, ("spec", "replicas"), replicas))
         plane.registry.create("pods", doc, "default")
 
-    plane.agenda.after(at_s, make)
+    plane.virtual_time.schedule(at_s, make)
 
 
-def tried(stage: EmbeddedStage, policy: DrainPolicy = DrainPolicy()) -> Record:
+def tried(stage: SimulatedStage, policy: DrainPolicy = DrainPolicy()) -> Record:
     return rehearse(stage, BLUE, policy)[1]
 
 
-def told(rehearsal: Record, what: Happened) -> list[tuple[str, str]]:
+def told(rehearsal: Record, what: DrainEventKind) -> list[tuple[str, str]]:
     return [(moment.subject, moment.why) for moment in rehearsal.moments if moment.what is what]
 
 
@@ -93,7 +93,7 @@ def test_a_pod_past_the_scheduler_goes_too() -> None:
     comes(plane, "api-new", 3.0)
     rehearsal = tried(stage)
     assert not rehearsal.undone and not on_old(plane)
-    assert told(rehearsal, Happened.REPLANNED) == [("old-0", "came to it after the plan was made: default/api-new")]
+    assert told(rehearsal, DrainEventKind.REPLANNED) == [("old-0", "came to it after the plan was made: default/api-new")]
     assert set(stage.granted.values()) == {1} and stage.granted.total() == 4
     assert rehearsal.ended_s < 120, "nobody waits half an hour"
 
@@ -105,7 +105,7 @@ def test_it_keeps_to_its_budget_as_all_others() -> None:
     lowest = [1]
 
     def note(change: StoreChange) -> None:
-        if change.item.resource == BUDGETS and change.what is not StoreChangeKind.DELETED:
+        if change.item.resource == BUDGETS and change.change_kind is not StoreChangeKind.DELETED:
             lowest.append(change.item.doc["status"]["disruptionsAllowed"])
 
     plane.store.listen(note)
@@ -118,9 +118,9 @@ def test_it_keeps_to_its_budget_as_all_others() -> None:
 class Late(Granting):
     """What somebody made is not watched: only a list shows it."""
 
-    def news(self) -> Sequence[News]:
+    def updates(self) -> Sequence[RunUpdate]:
         hidden = "api-new"
-        return [each for each in super().news() if not (isinstance(each, PodIs) and each.pod.name == hidden)]
+        return [each for each in super().updates() if not (isinstance(each, PodChanged) and each.pod.name == hidden)]
 
 
 def test_what_only_a_list_shows_goes_too() -> None:
@@ -129,7 +129,7 @@ def test_what_only_a_list_shows_goes_too() -> None:
     comes(plane, "api-new", 3.0)
     rehearsal = tried(late)
     assert not rehearsal.undone and not on_old(plane) and late.granted.total() == 4
-    assert len(told(rehearsal, Happened.REPLANNED)) == 1
+    assert len(told(rehearsal, DrainEventKind.REPLANNED)) == 1
 
 
 def test_what_belongs_on_the_node_is_left() -> None:
@@ -141,25 +141,25 @@ def test_what_belongs_on_the_node_is_left() -> None:
     static = a_pod_doc("static", "old-0", cpu="100m", app="static")
     static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
     for doc in (agent, static):
-        plane.agenda.after(2.0, lambda doc=doc: plane.registry.create("pods", doc, "default"))
+        plane.virtual_time.schedule(2.0, lambda doc=doc: plane.registry.create("pods", doc, "default"))
     rehearsal = tried(stage)
-    assert not rehearsal.undone and not told(rehearsal, Happened.REPLANNED) and stage.granted.total() == 3
+    assert not rehearsal.undone and not told(rehearsal, DrainEventKind.REPLANNED) and stage.granted.total() == 3
 
 
 @pytest.mark.parametrize("partial", [False, True])
 def test_what_cannot_go_keeps_its_node_or_stays_alone(partial: bool) -> None:
     plane, stage = a_cluster()
     bare = a_pod_doc("bare", "old-2", cpu="100m", app="bare")
-    plane.agenda.after(2.0, lambda: plane.registry.create("pods", bare, "default"))
+    plane.virtual_time.schedule(2.0, lambda: plane.registry.create("pods", bare, "default"))
     rehearsal = tried(stage, DrainPolicy(partial=partial))
-    ((pod, why),) = told(rehearsal, Happened.KEPT)
+    ((pod, why),) = told(rehearsal, DrainEventKind.KEPT)
     assert pod == "default/bare" and "no controller" in why
-    alone = dict(told(rehearsal, Happened.LEFT_ALONE))
+    alone = dict(told(rehearsal, DrainEventKind.LEFT_ALONE))
     if partial:
         assert not alone and not rehearsal.undone and on_old(plane) == ["bare"]
     else:
         assert alone == {"old-2": f"default/bare: {why}"}
-        assert "default/bare" in rehearsal.undone["old-2"] and len(told(rehearsal, Happened.DONE)) == 2
+        assert "default/bare" in rehearsal.undone["old-2"] and len(told(rehearsal, DrainEventKind.DONE)) == 2
 
 
 def test_who_comes_back_again_and_again_is_not_fought() -> None:
@@ -170,7 +170,7 @@ def test_who_comes_back_again_and_again_is_not_fought() -> None:
         """Somebody's controller puts a pod back on the node whenever one of its pods is gone from it."""
         doc = change.item.doc
         ours = doc["kind"] == "Pod" and doc["metadata"]["labels"].get("app") == "api"
-        if change.what is StoreChangeKind.DELETED and ours and doc["spec"].get("nodeName") == "old-0":
+        if change.change_kind is StoreChangeKind.DELETED and ours and doc["spec"].get("nodeName") == "old-0":
             sent.append(change.item.key[1])
             comes(plane, f"api-again-{len(sent)}", 1.0)
 
@@ -178,14 +178,14 @@ def test_who_comes_back_again_and_again_is_not_fought() -> None:
     comes(plane, "api-new", 2.0)
     rehearsal = tried(stage)
     assert sent == ["api-new", "api-again-1"], "the third is left"
-    assert len(told(rehearsal, Happened.REPLANNED)) == 2
-    assert dict(told(rehearsal, Happened.KEPT)) == {
+    assert len(told(rehearsal, DrainEventKind.REPLANNED)) == 2
+    assert dict(told(rehearsal, DrainEventKind.KEPT)) == {
         "default/api-again-2": "ReplicaSet default/api puts pods on this node again and again"
     }
     assert list(rehearsal.undone) == ["old-0"] and "default/api-again-2" in rehearsal.undone["old-0"]
 
 
-LOST, LOST_AFTER = ({f"lost {when}": LostAnswer("reset by peer")} for when in ("before", "after"))
+LOST, LOST_AFTER = ({f"lost {when}": LostResponse("reset by peer")} for when in ("before", "after"))
 ARRIVALS = st.lists(
     st.tuples(st.floats(0, 100), st.sampled_from(["old-0", "old-1", "old-2"]), st.booleans()), max_size=6
 )
@@ -203,10 +203,10 @@ def whoever_comes_goes(arrivals: list[tuple[float, str, bool]], gated: bool, see
     policy = ONE_BY_ONE if gated else DrainPolicy()
     rehearsal = tried(stage, policy)
     assert max(stage.granted.values()) == 1
-    assert set(rehearsal.undone) <= {node for node, _ in told(rehearsal, Happened.LEFT_ALONE)}
-    ended = {m.subject: m.at_s for m in rehearsal.moments if m.what in (Happened.DONE, Happened.LEFT_ALONE)}
+    assert set(rehearsal.undone) <= {node for node, _ in told(rehearsal, DrainEventKind.LEFT_ALONE)}
+    ended = {m.subject: m.at_s for m in rehearsal.moments if m.what in (DrainEventKind.DONE, DrainEventKind.LEFT_ALONE)}
     assert set(ended) == {"old-0", "old-1", "old-2"}
-    for subject, why in told(rehearsal, Happened.LEFT_ALONE):
+    for subject, why in told(rehearsal, DrainEventKind.LEFT_ALONE):
         assert "again and again" in why, subject
 
 
@@ -218,7 +218,7 @@ def test_whoever_comes_whenever(arrivals: list[tuple[float, str, bool]], gated: 
 
 def arrives(plane: ControlPlane, doc: Doc, at_s: float) -> None:
     del doc["metadata"]["uid"]
-    plane.agenda.after(at_s, lambda: plane.registry.create("pods", doc, "default"))
+    plane.virtual_time.schedule(at_s, lambda: plane.registry.create("pods", doc, "default"))
 
 
 def of(kind: str, name: str, uid: str, pod: Doc) -> Doc:
@@ -234,8 +234,8 @@ def test_the_name_of_a_pod_that_was_deleted_deletes_no_other() -> None:
     ended = run.to_the_end()
     assert {intent.uid for intent in run.intents(Verb.DELETE)} == {"uid-web-0"}
     assert [act.pod.uid for act in run.field.done if isinstance(act, Delete)] == ["uid-web-0"]
-    assert dict(ended.undone) == {"old-0": ("default/web-0",)} and not run.intents(Verb.EVICT)
-    assert subjects(run.moments, Happened.LEFT_ALONE) == ["old-0"]
+    assert dict(ended.not_drained) == {"old-0": ("default/web-0",)} and not run.intents(Verb.EVICT)
+    assert subjects(run.moments, DrainEventKind.LEFT_ALONE) == ["old-0"]
 
 
 def a_newer_job(plane: ControlPlane, at_s: float) -> None:
@@ -257,17 +257,17 @@ def a_newer_job(plane: ControlPlane, at_s: float) -> None:
         uid = plane.registry.create("jobs.batch", job, "default").uid
         plane.registry.create("pods", of("Job", "newer", uid, pod), "default")
 
-    plane.agenda.after(at_s, make)
+    plane.virtual_time.schedule(at_s, make)
 
 
 def test_a_pod_of_a_job_that_comes_later_has_its_time_from_then_on() -> None:
     plane, stage = made(*nodes(), *a_job())
     a_newer_job(plane, 500.0)
     run = Run(stage, WAITS, Steady(run=1500.0))
-    assert run.to_the_end().whole and not run.intents(Verb.EVICT)
-    finished = [moment.at_s for moment in run.moments if moment.what is Happened.FINISHED]
+    assert run.to_the_end().is_complete and not run.intents(Verb.EVICT)
+    finished = [moment.at_s for moment in run.moments if moment.what is DrainEventKind.FINISHED]
     assert len(finished) == 2 and finished[0] <= 1510 and 2000 <= finished[1] <= 2100
-    assert subjects(run.moments, Happened.REPLANNED) == ["old-0"]
+    assert subjects(run.moments, DrainEventKind.REPLANNED) == ["old-0"]
 
 
 def test_what_a_restart_of_this_run_made_is_not_evicted_from_a_drained_node() -> None:
@@ -277,15 +277,15 @@ def test_what_a_restart_of_this_run_made_is_not_evicted_from_a_drained_node() ->
     run = Run(stage, DrainPolicy(surge_singles=True, wait_jobs=1800), Steady(run=600.0))
     ended = run.to_the_end()
     assert len(run.intents(Verb.RESTART)) == 1 and not run.intents(Verb.EVICT)
-    assert dict(ended.undone)["old-0"][-1] == "default/web-77-x"
-    (kept,) = [moment for moment in run.moments if moment.what is Happened.KEPT]
+    assert dict(ended.not_drained)["old-0"][-1] == "default/web-77-x"
+    (kept,) = [moment for moment in run.moments if moment.what is DrainEventKind.KEPT]
     assert "this run has restarted its workload already" in kept.why
 
 
 def test_it_is_shown_what_they_wait_for() -> None:
     _, stage = made(*nodes(), *single(), *a_job())
     run = Run(stage, DrainPolicy(surge_singles=True, wait_jobs=1800), Steady(run=600.0))
-    assert run.to_the_end().whole
+    assert run.to_the_end().is_complete
     assert run.waits["default/web-5f7-0"] == "its workload was restarted: it goes when the new pod is Ready"
     assert run.waits["default/etl-x"].startswith("it may finish by itself for 20m")
     assert run.waits["default/etl-x"].endswith("more (--wait-jobs), and goes then")
@@ -298,18 +298,18 @@ def test_it_is_shown_what_they_wait_for() -> None:
 def test_a_rehearsal_waits_as_long_as_the_user_does() -> None:
     _, stage = made(*nodes(), *a_job())
     _, rehearsal = rehearse(stage, BLUE, DrainPolicy(wait_jobs=10_800))
-    assert not rehearsal.undone and subjects(rehearsal.moments, Happened.EVICTED) == ["default/etl-x"]
+    assert not rehearsal.undone and subjects(rehearsal.moments, DrainEventKind.EVICTED) == ["default/etl-x"]
 
 
 def test_what_came_between_plan_and_cordon() -> None:
     plane, stage = a_cluster()
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
-    stage.start(pace_of(cluster))
+    stage.start(learned_kubelet_times(cluster))
     comes(plane, "api-new", 0.0)
     stage.pass_time(stage.seconds)
     engine, journal = Engine(plan, ObservedState(cluster)), KeptJournal()
     field = StageField(stage, journal)
-    ended = Draining(
+    ended = DrainRunLoop(
         engine,
         field,
         journal,
@@ -317,7 +317,7 @@ def test_what_came_between_plan_and_cordon() -> None:
         StageClock(stage),
         JournalWriter(),
         lambda new: None,
-        replanning=Replanning(engine, cluster),
-    ).to_the_end()
-    assert ended.whole and not on_old(plane) and stage.granted.total() == 4
+        replanning=Replanner(engine, cluster),
+    ).run()
+    assert ended.is_complete and not on_old(plane) and stage.granted.total() == 4
     assert isinstance(next(act for act in field.done if not isinstance(act, Protect)), Cordon)

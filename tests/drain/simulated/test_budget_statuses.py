@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.course import (
-    BudgetCourse,
+    WatchedBudget,
     DrainTerms,
-    Move,
+    PodMove,
     ReplacedPod,
     StatusWrite,
-    headroom,
+    headroom_over_time,
     status_writes,
 )
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.kubernetes.budgets import Computed, full_health_allowed, recompute
-from kubectl_eksdoc.kubernetes.replacement import Scales, replacement
+from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, allowed_at_full_health, recompute
+from kubectl_eksdoc.kubernetes.replacement import ScaleIndex, replacement
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
@@ -28,14 +28,14 @@ from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
 Row = tuple[float, int, int, int, int]
 
 
-def watched(members: Sequence[Pod], replicas: int | None = None, **rule: object) -> BudgetCourse:
+def watched(members: Sequence[Pod], replicas: int | None = None, **rule: object) -> WatchedBudget:
     """A budget over `members`, in sync with them; `rule` is as `a_budget` takes it."""
     kind = members[0].owner.kind if members and members[0].owner else "ReplicaSet"
-    scales = Scales.of([a_workload(f"{kind}/web", replicas=len(members) if replicas is None else replicas)])
+    scales = ScaleIndex.of([a_workload(f"{kind}/web", replicas=len(members) if replicas is None else replicas)])
     budget = a_budget(**rule)  # type: ignore[arg-type]
     start = recompute(budget, members, scales, NOW)
-    assert isinstance(start, Computed)
-    return BudgetCourse(budget, tuple(members), start)
+    assert isinstance(start, ComputedStatus)
+    return WatchedBudget(budget, tuple(members), start)
 
 
 def rows(written: Sequence[StatusWrite]) -> list[Row]:
@@ -43,7 +43,7 @@ def rows(written: Sequence[StatusWrite]) -> list[Row]:
     return [(at, s.allowed, s.current, s.expected, disrupted) for at, s, disrupted in written]
 
 
-def only(of: BudgetCourse, *moves: ReplacedPod, lag_s: float = 0.0) -> tuple[StatusWrite, ...]:
+def only(of: WatchedBudget, *moves: ReplacedPod, lag_s: float = 0.0) -> tuple[StatusWrite, ...]:
     return status_writes([of], moves, lag_s)[of.budget.key]
 
 
@@ -104,51 +104,51 @@ def test_headroom_is_a_line_with_one_value_at_each_moment() -> None:
     """Given back and taken again at the same second, it does not rise between."""
     web = pods(3)
     written = only(watched(web, max_unavailable=1), moved(web[0], 0, 5, 20), moved(web[1], 20, 25, 40))
-    assert headroom(written) == ((0, 0), (40, 1))
-    assert headroom(written[:1]) == ((0, 1),)
+    assert headroom_over_time(written) == ((0, 0), (40, 1))
+    assert headroom_over_time(written[:1]) == ((0, 1),)
 
 
 @st.composite
-def drains(draw: st.DrawFn) -> tuple[list[BudgetCourse], list[tuple[str, list[Move]]], DrainTerms]:
+def drains(draw: st.DrawFn) -> tuple[list[WatchedBudget], list[tuple[str, list[PodMove]]], DrainTerms]:
     """Budgets at full health with room for one at least, over pods that are spread over a few nodes."""
     seconds = st.integers(0, 20).map(float)
-    budgets, by_node = [], {f"n{i}": list[Move]() for i in range(draw(st.integers(1, 4)))}
+    budgets, by_node = [], {f"n{i}": list[PodMove]() for i in range(draw(st.integers(1, 4)))}
     for app in ("web", "api")[: draw(st.integers(1, 2))]:
         owner = draw(st.sampled_from(("ReplicaSet", "StatefulSet"))) + f"/{app}"
         members = pods(draw(st.integers(1, 8)), app, owner=owner)
         rule = draw(st.sampled_from(("max_unavailable", "min_available")))
         amount = draw(st.integers(0, 7) | st.integers(0, 99).map("{}%".format))
-        scales = Scales.of([a_workload(owner, replicas=len(members))])
+        scales = ScaleIndex.of([a_workload(owner, replicas=len(members))])
         budget = a_budget(app, **{rule: amount})
         start = recompute(budget, members, scales, NOW)
-        assert isinstance(start, Computed)
-        assert start.status.allowed == max(0, full_health_allowed(budget, members, scales) or 0)
-        budgets.append(BudgetCourse(budget, members, start))
+        assert isinstance(start, ComputedStatus)
+        assert start.status.allowed == max(0, allowed_at_full_health(budget, members, scales) or 0)
+        budgets.append(WatchedBudget(budget, members, start))
         for pod in members if start.status.allowed else ():
-            move = Move(pod.uid, (budget.key,), draw(seconds), draw(seconds), replacement(pod), draw(st.booleans()))
+            move = PodMove(pod.uid, (budget.key,), draw(seconds), draw(seconds), replacement(pod), draw(st.booleans()))
             by_node[draw(st.sampled_from(sorted(by_node)))].append(move)
     terms = DrainTerms(
-        slots={w.budget.key: max(1, w.start.status.allowed) for w in budgets},
-        at_once={"": draw(st.integers(1, 4))},
-        between_s=draw(st.sampled_from((0.0, 1.0))),
-        lag_s=draw(st.sampled_from((0.0, 0.3, 2.0))),
-        settle_s=draw(st.sampled_from((0.0, 5.0))),
+        slots={w.budget.key: max(1, w.computed.status.allowed) for w in budgets},
+        nodes_at_once={"": draw(st.integers(1, 4))},
+        eviction_interval_s=draw(st.sampled_from((0.0, 1.0))),
+        budget_lag_s=draw(st.sampled_from((0.0, 0.3, 2.0))),
+        node_settle_s=draw(st.sampled_from((0.0, 5.0))),
     )
     return budgets, list(by_node.items()), terms
 
 
 @given(drains())
 def test_no_simulated_drain_takes_more_than_a_budget_allows(
-    made: tuple[list[BudgetCourse], list[tuple[str, list[Move]]], DrainTerms],
+    made: tuple[list[WatchedBudget], list[tuple[str, list[PodMove]]], DrainTerms],
 ) -> None:
     budgets, nodes, terms = made
     timeline = simulate(nodes, terms)
     for of in budgets:
-        written = status_writes(budgets, timeline.moves, terms.lag_s)[of.budget.key]
-        assert written[0] == StatusWrite(0, of.start.status, 0)
+        written = status_writes(budgets, timeline.moves, terms.budget_lag_s)[of.budget.key]
+        assert written[0] == StatusWrite(0, of.computed.status, 0)
         for write in written:
             assert write.status.allowed >= 0
-            assert write.status.current >= min(write.status.desired, of.start.status.current)
+            assert write.status.current >= min(write.status.desired, of.computed.status.current)
             assert 0 <= write.disrupted <= 1
         # All pods are replaced in the end, so it ends as it began; nothing is written twice.
         assert written[-1][1:] == written[0][1:]

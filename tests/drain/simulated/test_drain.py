@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import FEW, PATIENCE, DrainTerms, Move, Reserved, Timeline
+from kubectl_eksdoc.drain.course import THOROUGH_NODE_COUNT, MAX_REFUSED_NODES, DrainTerms, PodMove, ReservedPlacement, Timeline
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
@@ -19,37 +19,37 @@ def at(timeline: Timeline) -> dict[str, float]:
 
 
 def test_a_budget_of_one_is_given_back_when_the_replacement_is_ready() -> None:
-    pods = [Move(name, ("web",), stop_s=5, start_s=20) for name in "abc"]
+    pods = [PodMove(name, ("web",), stop_s=5, start_s=20) for name in "abc"]
     timeline = simulate([("n", pods)], DrainTerms({"web": 1}))
     assert at(timeline) == {"a": 0, "b": 20, "c": 40}
     assert timeline.makespan_s == 45
 
 
 def test_a_statefulset_starts_after_the_old_pod_is_gone() -> None:
-    pods = [Move(name, ("db",), stop_s=30, start_s=20, after=Replacement.AFTER_GONE) for name in "ab"]
+    pods = [PodMove(name, ("db",), stop_s=30, start_s=20, replacement=Replacement.AFTER_GONE) for name in "ab"]
     assert at(simulate([("n", pods)], DrainTerms({"db": 1}))) == {"a": 0, "b": 50}
 
 
 def test_a_pod_that_nothing_replaces_keeps_its_slot_for_good() -> None:
-    pods = [Move("a", ("web",), after=Replacement.NEVER), Move("b", ("web",))]
+    pods = [PodMove("a", ("web",), replacement=Replacement.NEVER), PodMove("b", ("web",))]
     timeline = simulate([("n", pods)], DrainTerms({"web": 1}))
-    assert timeline.stuck == ("b",)
+    assert timeline.never_evicted == ("b",)
     assert timeline.nodes == ()
 
 
 def test_late_ones_go_last_of_those_that_wait() -> None:
-    nodes = [("n1", [Move("first", ("k",), start_s=9), Move("leader", ("k",), late=True)]), ("n2", [Move("b", ("k",))])]
+    nodes = [("n1", [PodMove("first", ("k",), start_s=9), PodMove("leader", ("k",), late=True)]), ("n2", [PodMove("b", ("k",))])]
     assert list(at(simulate(nodes, DrainTerms({"k": 1})))) == ["first", "b", "leader"]
 
 
 def test_critical_pods_wait_for_the_others_of_their_node_to_be_gone() -> None:
-    timeline = simulate([("n", [Move("dns", critical=True), Move("a", stop_s=30)])], DrainTerms())
+    timeline = simulate([("n", [PodMove("dns", critical=True), PodMove("a", stop_s=30)])], DrainTerms())
     assert at(timeline) == {"a": 0, "dns": 30}
 
 
 def test_so_many_nodes_at_once() -> None:
-    nodes = [(f"n{i}", [Move(f"p{i}", stop_s=10)]) for i in range(3)]
-    timeline = simulate(nodes, DrainTerms(at_once={"": 1}, settle_s=5))
+    nodes = [(f"n{i}", [PodMove(f"p{i}", stop_s=10)]) for i in range(3)]
+    timeline = simulate(nodes, DrainTerms(nodes_at_once={"": 1}, node_settle_s=5))
     assert [(s.node, s.start_s, s.empty_s, s.done_s) for s in timeline.nodes] == [
         ("n0", 0, 10, 15),
         ("n1", 15, 25, 30),
@@ -58,43 +58,43 @@ def test_so_many_nodes_at_once() -> None:
 
 
 def test_a_wave_begins_when_the_one_before_is_done() -> None:
-    nodes = [(f"n{i}", [Move(f"p{i}", stop_s=10.0 * (i + 1))]) for i in range(3)]
-    timeline = simulate(nodes, DrainTerms(waves={"n0": 1, "n1": 1, "n2": 2}, settle_s=5))
+    nodes = [(f"n{i}", [PodMove(f"p{i}", stop_s=10.0 * (i + 1))]) for i in range(3)]
+    timeline = simulate(nodes, DrainTerms(waves={"n0": 1, "n1": 1, "n2": 2}, node_settle_s=5))
     assert [(s.node, s.start_s, s.done_s) for s in timeline.nodes] == [("n0", 0, 15), ("n1", 0, 25), ("n2", 25, 60)]
 
 
 def test_a_full_zone_lets_others_pass() -> None:
-    nodes = [(f"n{i}", [Move(f"p{i}", stop_s=10)]) for i in range(3)]
-    terms = DrainTerms(at_once={"a": 1}, domains={"n0": ("a",), "n1": ("a",), "n2": ("b",)})
+    nodes = [(f"n{i}", [PodMove(f"p{i}", stop_s=10)]) for i in range(3)]
+    terms = DrainTerms(nodes_at_once={"a": 1}, domains={"n0": ("a",), "n1": ("a",), "n2": ("b",)})
     assert [(s.node, s.start_s) for s in simulate(nodes, terms).nodes] == [("n0", 0), ("n2", 0), ("n1", 10)]
 
 
 def test_where_evictions_keep_their_distance_the_longest_chain_goes_first() -> None:
     """Pods of no budget can go in between: they must not keep a budget's next pod from its slot."""
-    free = [Move(f"f{i}") for i in range(20)]
-    chain = [Move(x, ("web",), start_s=10) for x in "abc"]
-    timeline = simulate([("n", free), ("m", chain)], DrainTerms({"web": 1}, between_s=1))
+    free = [PodMove(f"f{i}") for i in range(20)]
+    chain = [PodMove(x, ("web",), start_s=10) for x in "abc"]
+    timeline = simulate([("n", free), ("m", chain)], DrainTerms({"web": 1}, eviction_interval_s=1))
     assert [at(timeline)[x] for x in "abc"] == [0, 10, 20]
     assert timeline.makespan_s == 22
 
 
 def test_a_pod_is_away_from_its_eviction_on_and_not_while_it_waits_for_it() -> None:
-    pods = [Move(x, stop_s=1, start_s=3) for x in "abcd"]
+    pods = [PodMove(x, stop_s=1, start_s=3) for x in "abcd"]
     assert simulate([("n", pods)], DrainTerms()).peak_away == 4
-    assert simulate([("n", pods)], DrainTerms(between_s=2)).peak_away == 2
-    assert simulate([("n", pods)], DrainTerms(between_s=3)).peak_away == 1
+    assert simulate([("n", pods)], DrainTerms(eviction_interval_s=2)).peak_away == 2
+    assert simulate([("n", pods)], DrainTerms(eviction_interval_s=3)).peak_away == 1
 
 
 LIMITS = ("x", "y")
 
 
 @st.composite
-def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], DrainTerms]:
+def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[PodMove]]], DrainTerms]:
     seconds = st.integers(0, 20).map(float)
     nodes = []
     for n in range(draw(st.integers(1, 5))):
         pods = [
-            Move(
+            PodMove(
                 f"{n}-{i}",
                 tuple(sorted(draw(st.sets(st.sampled_from(LIMITS), max_size=2)))),
                 draw(seconds),
@@ -108,16 +108,16 @@ def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], DrainTerms]:
         nodes.append((f"n{n}", pods))
     terms = DrainTerms(
         slots={x: draw(st.integers(1, 3)) for x in LIMITS},
-        at_once={"": draw(st.integers(1, 5)), "zone": draw(st.integers(1, 2))},
+        nodes_at_once={"": draw(st.integers(1, 5)), "zone": draw(st.integers(1, 2))},
         domains={node: ("zone",) for node, _ in nodes if draw(st.booleans())},
-        between_s=draw(st.sampled_from((0.0, 1.0))),
-        lag_s=draw(st.sampled_from((0.0, 2.0))),
-        settle_s=draw(st.sampled_from((0.0, 5.0))),
+        eviction_interval_s=draw(st.sampled_from((0.0, 1.0))),
+        budget_lag_s=draw(st.sampled_from((0.0, 2.0))),
+        node_settle_s=draw(st.sampled_from((0.0, 5.0))),
     )
     return nodes, terms
 
 
-Nodes = Sequence[tuple[str, Sequence[Move]]]
+Nodes = Sequence[tuple[str, Sequence[PodMove]]]
 
 
 class Shelf:
@@ -156,15 +156,15 @@ def a_shelf(nodes: Nodes, places: int, hidden: Sequence[str] = ()) -> Shelf:
     return Shelf(places, sizes, sizes, frozenset(hidden))
 
 
-def some_nodes(*sizes: int, stop_s: float = 10.0) -> list[tuple[str, list[Move]]]:
-    return [(f"n{i}", [Move(f"p{i}-{j}", stop_s=stop_s) for j in range(size)]) for i, size in enumerate(sizes)]
+def some_nodes(*sizes: int, stop_s: float = 10.0) -> list[tuple[str, list[PodMove]]]:
+    return [(f"n{i}", [PodMove(f"p{i}-{j}", stop_s=stop_s) for j in range(size)]) for i, size in enumerate(sizes)]
 
 
 def starts(timeline: Timeline) -> dict[str, float]:
     return {span.node: span.start_s for span in timeline.nodes}
 
 
-RENEWING = DrainTerms(settle_s=5.0, renewed_after_s=100.0)
+RENEWING = DrainTerms(node_settle_s=5.0, replaced_after_s=100.0)
 
 
 def test_a_node_that_is_refused_lets_others_pass() -> None:
@@ -172,7 +172,7 @@ def test_a_node_that_is_refused_lets_others_pass() -> None:
     ground = Shelf(2, {"n0": 3, "n1": 1, "n2": 1}, {"n0": 3, "n1": 2, "n2": 2})
     timeline = simulate(nodes, RENEWING, ground)
     assert starts(timeline) == {"n1": 0, "n2": 0, "n0": 115}
-    assert timeline.refused == ()
+    assert timeline.refused_nodes == ()
 
 
 def test_renewal_admits_what_was_refused() -> None:
@@ -184,21 +184,21 @@ def test_renewal_admits_what_was_refused() -> None:
 
 def test_without_renewal_what_is_refused_stays_so() -> None:
     nodes = some_nodes(2, 2)
-    timeline = simulate(nodes, replace(RENEWING, renewed_after_s=None), a_shelf(nodes, 2))
-    assert (timeline.refused, timeline.stuck) == (("n1",), ("p1-0", "p1-1"))
+    timeline = simulate(nodes, replace(RENEWING, replaced_after_s=None), a_shelf(nodes, 2))
+    assert (timeline.refused_nodes, timeline.never_evicted) == (("n1",), ("p1-0", "p1-1"))
     assert starts(timeline) == {"n0": 0}
     assert timeline.makespan_s == 15
-    many = some_nodes(2 * FEW, *[1] * FEW)
-    ground = a_shelf(many, FEW)
-    assert simulate(many, DrainTerms(at_once={"": FEW // 2}), ground).refused == ("n0",)
+    many = some_nodes(2 * THOROUGH_NODE_COUNT, *[1] * THOROUGH_NODE_COUNT)
+    ground = a_shelf(many, THOROUGH_NODE_COUNT)
+    assert simulate(many, DrainTerms(nodes_at_once={"": THOROUGH_NODE_COUNT // 2}), ground).refused_nodes == ("n0",)
     assert ground.asked.count(("n0", False)) == 1, "there is no more room for it when others are done"
 
 
 def test_a_thorough_question_finds_what_the_quick_one_missed() -> None:
     """It is asked when all else has happened, so that nothing is left that could be drained."""
-    nodes = some_nodes(*[1] * (FEW + 1))
-    ground = a_shelf(nodes, FEW + 1, hidden=["n0"])
-    timeline = simulate(nodes, DrainTerms(settle_s=5), ground)
+    nodes = some_nodes(*[1] * (THOROUGH_NODE_COUNT + 1))
+    ground = a_shelf(nodes, THOROUGH_NODE_COUNT + 1, hidden=["n0"])
+    timeline = simulate(nodes, DrainTerms(node_settle_s=5), ground)
     assert starts(timeline) == dict.fromkeys(starts(timeline), 0) | {"n0": 15}
     assert ("n0", False) in ground.asked and ground.asked[-1] == ("n0", True)
 
@@ -206,50 +206,50 @@ def test_a_thorough_question_finds_what_the_quick_one_missed() -> None:
 def test_of_few_nodes_all_are_asked_about_thoroughly() -> None:
     nodes = some_nodes(1, 1, 1)
     ground = a_shelf(nodes, 3, hidden=["n0"])
-    assert starts(simulate(nodes, DrainTerms(settle_s=5), ground)) == {"n0": 0, "n1": 0, "n2": 0}
+    assert starts(simulate(nodes, DrainTerms(node_settle_s=5), ground)) == {"n0": 0, "n1": 0, "n2": 0}
     assert all(thorough for _, thorough in ground.asked)
 
 
-@pytest.mark.parametrize("hopeless", [PATIENCE, PATIENCE + 1, 3 * PATIENCE])
+@pytest.mark.parametrize("hopeless", [MAX_REFUSED_NODES, MAX_REFUSED_NODES + 1, 3 * MAX_REFUSED_NODES])
 def test_nodes_for_which_there_never_is_room_do_not_keep_others_from_being_drained(hopeless: int) -> None:
     """Beyond some of them the others wait until all else has happened, but no longer."""
     nodes = some_nodes(*[50] * hopeless, 1, 2)
     timeline = simulate(nodes, RENEWING, a_shelf(nodes, 2))
     assert set(starts(timeline)) == {f"n{hopeless}", f"n{hopeless + 1}"}
-    assert timeline.refused == tuple(f"n{i}" for i in range(hopeless))
+    assert timeline.refused_nodes == tuple(f"n{i}" for i in range(hopeless))
 
 
 def test_a_node_that_is_refused_holds_up_the_waves_after_it() -> None:
     nodes = some_nodes(9, 1, 1)
     timeline = simulate(nodes, replace(RENEWING, waves={"n0": 1, "n1": 1, "n2": 2}), a_shelf(nodes, 5))
     assert set(starts(timeline)) == {"n1"}
-    assert timeline.refused == ("n0", "n2")
+    assert timeline.refused_nodes == ("n0", "n2")
 
 
 def test_what_is_reserved_is_there_once_all_it_needs_are_renewed() -> None:
     nodes = some_nodes(1, 1, 1)
-    timeline = simulate(nodes, RENEWING, Reserved({"n0": ("n1", "n2"), "n1": ("n2",)}))
+    timeline = simulate(nodes, RENEWING, ReservedPlacement({"n0": ("n1", "n2"), "n1": ("n2",)}))
     assert starts(timeline) == {"n2": 0, "n1": 115, "n0": 230}
 
 
 def test_needs_that_go_in_a_circle_are_refused() -> None:
     nodes = some_nodes(1, 1, 1)
-    timeline = simulate(nodes, RENEWING, Reserved({"n0": ("n1",), "n1": ("n0",)}))
-    assert timeline.refused == ("n0", "n1")
+    timeline = simulate(nodes, RENEWING, ReservedPlacement({"n0": ("n1",), "n1": ("n0",)}))
+    assert timeline.refused_nodes == ("n0", "n1")
     assert starts(timeline) == {"n2": 0}
 
 
 @st.composite
-def grounded(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]]:
+def grounded(draw: st.DrawFn) -> tuple[list[tuple[str, list[PodMove]]], DrainTerms, int, frozenset[str]]:
     nodes, terms = draw(drains())
-    terms = replace(terms, renewed_after_s=draw(st.sampled_from((None, 0.0, 7.0))))
+    terms = replace(terms, replaced_after_s=draw(st.sampled_from((None, 0.0, 7.0))))
     hidden = frozenset(name for name, _ in nodes if draw(st.booleans()))
     return nodes, terms, draw(st.sampled_from((*range(9), 99))), hidden
 
 
 @given(grounded())
 def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
-    made: tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]],
+    made: tuple[list[tuple[str, list[PodMove]]], DrainTerms, int, frozenset[str]],
 ) -> None:
     nodes, terms, places, hidden = made
     ground = a_shelf(nodes, places, sorted(hidden))
@@ -257,22 +257,22 @@ def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
     assert simulate(nodes, terms, a_shelf(nodes, places, sorted(hidden))) == timeline, "it is deterministic"
     assert ground.places >= 0
     assert {span.node for span in timeline.nodes} == set(ground.admitted)
-    assert set(timeline.refused) == {name for name, _ in nodes} - set(ground.admitted)
+    assert set(timeline.refused_nodes) == {name for name, _ in nodes} - set(ground.admitted)
     moves = {move.uid: move for _, given in nodes for move in given}
     of = {move.uid: name for name, given in nodes for move in given}
     assert {m.uid for m in timeline.moves} == {uid for uid, name in of.items() if name in ground.admitted}
-    assert set(timeline.stuck) == moves.keys() - {m.uid for m in timeline.moves}
+    assert set(timeline.never_evicted) == moves.keys() - {m.uid for m in timeline.moves}
     for limit, slots in terms.slots.items():
-        assert most_away(timeline, moves, limit, terms.lag_s) <= slots
+        assert most_away(timeline, moves, limit, terms.budget_lag_s) <= slots
     begun = starts(timeline)
     for span in timeline.nodes:
         active = [other for other in timeline.nodes if other.start_s <= span.start_s < other.done_s]
-        assert len(active) <= terms.at_once[""] or terms.settle_s == 0
+        assert len(active) <= terms.nodes_at_once[""] or terms.node_settle_s == 0
         assert (
-            sum(bool(terms.domains.get(other.node)) for other in active) <= terms.at_once["zone"] or terms.settle_s == 0
+            sum(bool(terms.domains.get(other.node)) for other in active) <= terms.nodes_at_once["zone"] or terms.node_settle_s == 0
         )
         gone_s = [m.gone_s for m in timeline.moves if m.node == span.node]
-        assert span.done_s == span.empty_s + terms.settle_s and span.empty_s == pytest.approx(
+        assert span.done_s == span.empty_s + terms.node_settle_s and span.empty_s == pytest.approx(
             max(gone_s, default=span.start_s)
         )
         critical = [m for m in timeline.moves if m.node == span.node and moves[m.uid].critical]
@@ -283,21 +283,21 @@ def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
 
 
 @given(drains(), st.sampled_from(LIMITS))
-def test_a_strict_limit_serves_by_turn_alone(made: tuple[list[tuple[str, list[Move]]], DrainTerms], limit: str) -> None:
+def test_a_strict_limit_serves_by_turn_alone(made: tuple[list[tuple[str, list[PodMove]]], DrainTerms], limit: str) -> None:
     """Where all else is free: with other limits in the way turns can wait for each other."""
     nodes, terms = made
     turn = iter(range(1000))
     nodes = [
         (name, [m._replace(limits=(limit,), critical=False, turn=next(turn)) for m in given]) for name, given in nodes
     ]
-    terms = replace(terms, strict=frozenset({limit}), at_once={}, between_s=0.0)
+    terms = replace(terms, strict_limits=frozenset({limit}), nodes_at_once={}, eviction_interval_s=0.0)
     timeline = simulate(nodes, terms)
     turns = {m.uid: m.turn for _, given in nodes for m in given}
     assert [turns[m.uid] for m in timeline.moves] == sorted(turns.values())
-    assert not timeline.stuck
+    assert not timeline.never_evicted
 
 
-def most_away(timeline: Timeline, moves: Mapping[str, Move], limit: str, lag_s: float) -> int:
+def most_away(timeline: Timeline, moves: Mapping[str, PodMove], limit: str, lag_s: float) -> int:
     """The most evictions under way at once that take a slot of `limit`."""
     taken = [m for m in timeline.moves if limit in moves[m.uid].limits]
     ends = {m.uid: float("inf") if m.ready_s is None else m.ready_s + lag_s for m in taken}
@@ -313,12 +313,12 @@ def most_away(timeline: Timeline, moves: Mapping[str, Move], limit: str, lag_s: 
 def test_times_of_what_waits_and_of_what_starts_first(
     start: int, stop: int, waits: int, others: list[tuple[int, int]]
 ) -> None:
-    first = Move("first", stop_s=start + stop, start_s=start, after=Replacement.FIRST)
-    waited = Move("waited", ("web",), stop_s=stop, start_s=start, waits_s=waits)
-    rest = [Move(f"p{i}", ("web",), float(a), float(b)) for i, (a, b) in enumerate(others)]
+    first = PodMove("first", stop_s=start + stop, start_s=start, replacement=Replacement.SURGE)
+    waited = PodMove("waited", ("web",), stop_s=stop, start_s=start, waits_s=waits)
+    rest = [PodMove(f"p{i}", ("web",), float(a), float(b)) for i, (a, b) in enumerate(others)]
     timeline = simulate([("n", [first, waited, *rest])], DrainTerms(slots={"web": 1}))
     moved = {each.uid: each for each in timeline.moves}
     assert moved["first"].ready_s is not None and moved["first"].gone_s == moved["first"].ready_s + stop
     assert moved["waited"].evicted_s >= waits
     assert timeline.makespan_s == max(each.gone_s for each in timeline.moves)
-    assert not timeline.stuck
+    assert not timeline.never_evicted

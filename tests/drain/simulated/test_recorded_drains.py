@@ -18,17 +18,17 @@ from itertools import groupby, pairwise
 import pytest
 
 from kubectl_eksdoc.drain.course import (
-    BudgetCourse,
+    WatchedBudget,
     DrainTerms,
-    Move,
+    PodMove,
     ReplacedPod,
     StatusWrite,
     Timeline,
     status_writes,
 )
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, with_allowed
-from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, evict
+from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, recompute, with_allowed
+from kubectl_eksdoc.kubernetes.evictions import EvictionResponse, evict
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from tests.recorded_drains import DRAINS, Ask, Evicted, Pods, asks, before_the_drain, evicted, scales_of, writes
@@ -65,16 +65,16 @@ def ours(written: tuple[StatusWrite, ...]) -> list[Numbers]:
 
 
 @cache
-def watched(watch: str) -> list[BudgetCourse]:
+def watched(watch: str) -> list[WatchedBudget]:
     pods = pods_before(watch)
     found = []
     for written in writes(watch).values():
         budget = written[0].budget
         selected = tuple(p for p in pods.values() if budget.selector.matches(p.labels))
         start = recompute(budget, selected, scales_of(pods), NOW)
-        assert isinstance(start, Computed)
+        assert isinstance(start, ComputedStatus)
         assert start.status == budget.status
-        found.append(BudgetCourse(budget, selected, start))
+        found.append(WatchedBudget(budget, selected, start))
     return found
 
 
@@ -92,10 +92,10 @@ def simulated(watch: str) -> Timeline:
     return simulate([("old-0", moves)], DrainTerms({key: b.status.allowed for key, b in budgets.items()}))
 
 
-def _move(seen: Evicted, limit: str) -> Move:
+def _move(seen: Evicted, limit: str) -> PodMove:
     after = replacement(seen.pod)
     since = seen.gone_s if after is Replacement.AFTER_GONE else seen.evicted_s
-    return Move(seen.pod.uid, (limit,) if limit else (), seen.gone_s - seen.evicted_s, seen.ready_s - since, after)
+    return PodMove(seen.pod.uid, (limit,) if limit else (), seen.gone_s - seen.evicted_s, seen.ready_s - since, after)
 
 
 def as_it_was(watch: str) -> list[ReplacedPod]:
@@ -123,7 +123,7 @@ def test_every_status_of_a_real_controller_in_its_order_and_at_its_time(watch: s
 def test_the_simulated_drain_has_the_same_statuses_as_the_real_one(watch: str, count: int) -> None:
     """All of them, in the same order: only the waiting differs."""
     timeline = simulated(watch)
-    assert timeline.stuck == ()
+    assert timeline.never_evicted == ()
     real = status_writes(watched(watch), as_it_was(watch))
     run = status_writes(watched(watch), timeline.moves)
     assert {key: ours(written) for key, written in run.items()} == {key: ours(written) for key, written in real.items()}
@@ -193,7 +193,7 @@ def _at_grants(written: tuple[StatusWrite, ...]) -> Iterator[list[StatusWrite]]:
         yield [write for _, write in group]
 
 
-def answer(watch: str, pod: str, budget: Budget, write: StatusWrite) -> EvictionAnswer:
+def answer(watch: str, pod: str, budget: Budget, write: StatusWrite) -> EvictionResponse:
     at_that_time = with_allowed(replace(budget, status=write.status), write.status.allowed)
     return evict(pods_before(watch)[pod], (at_that_time,), NOW)
 

@@ -11,7 +11,7 @@ from kubectl_eksdoc.embedded.catalogue import (
     PARTIAL_LIST,
     PLAIN,
     TABLE,
-    AnswerForm,
+    ResponseForm,
     Build,
     preference,
 )
@@ -51,12 +51,12 @@ def an_api_service(available: bool, **spec: Any) -> Doc:
 
 
 def test_what_is_no_version_is_refused() -> None:
-    assert catalogue.version(Build(git_version="v1.31.4-eks-1b3e656"))["minCompatibilityMinor"] == "30"
+    assert catalogue.version_document(Build(git_version="v1.31.4-eks-1b3e656"))["minCompatibilityMinor"] == "30"
     with pytest.raises(ValueError, match="'latest' is not a version of Kubernetes"):
-        catalogue.version(Build(git_version="latest"))
+        catalogue.version_document(Build(git_version="latest"))
 
 
-FROM_NOTHING = catalogue.of()
+FROM_NOTHING = catalogue.build_catalogue()
 
 
 def takes(document: dict[str, Any], group: str, version: str, kind: str) -> set[str] | None:
@@ -69,26 +69,26 @@ def takes(document: dict[str, Any], group: str, version: str, kind: str) -> set[
 
 
 def test_a_definition_changes_its_own_address_alone() -> None:
-    added = catalogue.of([widgets(ESTABLISHED)])
-    before, after = catalogue.index(FROM_NOTHING)["paths"], catalogue.index(added)["paths"]
+    added = catalogue.build_catalogue([widgets(ESTABLISHED)])
+    before, after = catalogue.openapi_index(FROM_NOTHING)["paths"], catalogue.openapi_index(added)["paths"]
     assert set(after) - set(before) == {"apis/example.com/v1", "apis/example.com/v1beta1"}
     assert {path: after[path] for path in before} == before
     for path in ("", "apis/nope/v1", "api/v2", "apis/apps/v1/deployments"):
-        assert catalogue.document(FROM_NOTHING, path) is None
+        assert catalogue.openapi_document(FROM_NOTHING, path) is None
     for path, kind in (
         ("example.com/v1", ("example.com", "v1", "Widget")),
         ("apps/v1", ("apps", "v1", "DaemonSet")),
     ):
-        document = catalogue.document(added, f"apis/{path}")
+        document = catalogue.openapi_document(added, f"apis/{path}")
         assert document is not None
         assert takes(document, *kind) == {"pretty", "dryRun", "fieldManager", "fieldValidation", "force"}
 
 
 def test_the_resources_of_a_definition() -> None:
-    added = catalogue.of([widgets(ESTABLISHED)])
+    added = catalogue.build_catalogue([widgets(ESTABLISHED)])
     assert added.versions("example.com") == ("v1", "v1beta1") and added.groups()[-1] == "example.com"
     assert added.find("example.com", "v1alpha1", "widgets") is None
-    said = catalogue.resource_list(added, "example.com", "v1")
+    said = catalogue.resource_list_document(added, "example.com", "v1")
     verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
     few = ["get", "patch", "update"]
     assert said == {
@@ -129,13 +129,13 @@ def test_the_resources_of_a_definition() -> None:
     ],
 )
 def test_a_definition_is_served_when_it_is_established(conditions: list[Doc], served: bool) -> None:
-    added = catalogue.of([widgets(*conditions)])
+    added = catalogue.build_catalogue([widgets(*conditions)])
     assert (added.find("example.com", "v1", "widgets") is not None) is served
     assert ("example.com" in added.groups()) is served
 
 
 def test_a_definition_that_goes_takes_no_writes() -> None:
-    added = catalogue.of([widgets(ESTABLISHED, {"type": "Terminating", "status": "True"})])
+    added = catalogue.build_catalogue([widgets(ESTABLISHED, {"type": "Terminating", "status": "True"})])
     found = added.find("example.com", "v1", "widgets")
     assert found is not None
     assert found.verbs == ("delete", "deletecollection", "get", "list", "watch")
@@ -143,7 +143,7 @@ def test_a_definition_that_goes_takes_no_writes() -> None:
 
 def test_what_is_built_in_keeps_its_name() -> None:
     names = {"plural": "deployments", "kind": "Imposter"}
-    added = catalogue.of([widgets(ESTABLISHED, group="apps", names=names)])
+    added = catalogue.build_catalogue([widgets(ESTABLISHED, group="apps", names=names)])
     found = added.find("apps", "v1", "deployments")
     assert found is not None
     assert found.kind == "Deployment"
@@ -152,19 +152,19 @@ def test_what_is_built_in_keeps_its_name() -> None:
 
 @pytest.mark.parametrize("available", [True, False])
 def test_an_announced_group_stays_listed_whoever_answers(available: bool) -> None:
-    added = catalogue.of(api_services=[an_api_service(available)])
+    added = catalogue.build_catalogue(api_services=[an_api_service(available)])
     assert added.groups()[-1] == "metrics.k8s.io"
-    assert catalogue.group_list(added)["groups"][-1]["preferredVersion"]["version"] == "v1beta1"
-    assert added.unanswered("metrics.k8s.io", "v1beta1")
-    assert catalogue.resource_list(added, "metrics.k8s.io", "v1beta1") is None
+    assert catalogue.group_list_document(added)["groups"][-1]["preferredVersion"]["version"] == "v1beta1"
+    assert added.is_unserved("metrics.k8s.io", "v1beta1")
+    assert catalogue.resource_list_document(added, "metrics.k8s.io", "v1beta1") is None
     for own in ({"service": None, "group": "apps", "version": "v1"}, {"service": None}):  # of this server itself
-        added = catalogue.of(api_services=[an_api_service(available, **own)])
-        assert catalogue.group_list(added) == catalogue.group_list(FROM_NOTHING)
-        assert not added.unanswered("metrics.k8s.io", "v1beta1")
+        added = catalogue.build_catalogue(api_services=[an_api_service(available, **own)])
+        assert catalogue.group_list_document(added) == catalogue.group_list_document(FROM_NOTHING)
+        assert not added.is_unserved("metrics.k8s.io", "v1beta1")
 
 
 def test_groups_are_ordered_by_priority_then_name() -> None:
-    added = catalogue.of(
+    added = catalogue.build_catalogue(
         [widgets(ESTABLISHED), widgets(ESTABLISHED, group="another.example.com")],
         [an_api_service(True), an_api_service(True, group="first.example.com", groupPriorityMinimum=2000)],
     )
@@ -191,12 +191,12 @@ KUBECTL_GET = (
         ("application/json;as=Table;v=v9;g=meta.k8s.io", None),
     ],
 )
-def test_objects(accept: str, form: AnswerForm | None) -> None:
-    assert catalogue.choose(accept, (TABLE, PARTIAL_LIST)) == form
+def test_objects(accept: str, form: ResponseForm | None) -> None:
+    assert catalogue.choose_form(accept, (TABLE, PARTIAL_LIST)) == form
 
 
 def test_recorded_definitions() -> None:
-    added = catalogue.of(recorded("rich", "customresourcedefinitions"))
+    added = catalogue.build_catalogue(recorded("rich", "customresourcedefinitions"))
     assert added.groups()[-3:] == ("karpenter.k8s.aws", "karpenter.sh", "vpcresources.k8s.aws")
     policies = added.find("vpcresources.k8s.aws", "v1beta1", "securitygrouppolicies")
     assert policies is not None

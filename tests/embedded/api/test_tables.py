@@ -10,7 +10,7 @@ import pytest
 from kubectl_eksdoc.embedded import table_columns as fields
 from kubectl_eksdoc.embedded.catalogue import Catalogue
 from kubectl_eksdoc.embedded.tables import partial, table
-from kubectl_eksdoc.kubernetes.api.resources import Served
+from kubectl_eksdoc.kubernetes.api.resources import ServedResource
 from tests.fakes import recordings
 
 Doc = dict[str, Any]
@@ -57,7 +57,7 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
     ],
 )
 def test_human(seconds: float, text: str) -> None:
-    assert fields.human(seconds) == text
+    assert fields.format_duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_the_row_of_a_pod_that_ended_says_so() -> None:
     assert "conditions" not in running
 
 
-def served(plural: str) -> Served:
+def served(plural: str) -> ServedResource:
     found = Catalogue().find("", "v1", plural)
     assert found is not None
     return found

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from kubectl_eksdoc.embedded.faults import ALL, made, parse
-from kubectl_eksdoc.embedded.serving.faults import Faulty
+from kubectl_eksdoc.embedded.faults import ALL_FAULTS, build_faults, parse_fault
+from kubectl_eksdoc.embedded.serving.faults import FaultyHandler
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import RequestHandler
 
-MET = tuple(named.name for named in ALL if named.of_requests)
+MET = tuple(named.name for named in ALL_FAULTS if named.is_request_fault)
 
 OF_READING = frozenset(
     ("throttled", "server-error", "unavailable", "server-timeout", "list-expired", "forbidden")
@@ -22,7 +22,7 @@ OF_READING = frozenset(
 @contextlib.contextmanager
 def served(api: RequestHandler, *faults: str, seed: int = 0) -> Iterator[SimulatedApiServer]:
     """Nothing is ever slept; in the end nothing must have gone wrong by our fault."""
-    chosen = made([parse(text) for text in faults], seed)
-    with serving(Faulty(api, chosen.requests, lambda seconds: None, seed)) as server:
+    chosen = build_faults([parse_fault(text) for text in faults], seed)
+    with serving(FaultyHandler(api, chosen.requests, lambda seconds: None, seed)) as server:
         yield server
     assert not server.errors

@@ -19,10 +19,10 @@ import pytest
 
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.drain.duration.generations import pace_of
+from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.stages import Serving, served
+from kubectl_eksdoc.wiring.stages import ServeSettings, served
 from tests import needed
 
 HOOK = {
@@ -62,7 +62,7 @@ class Operator:
         """What counts, by code and name."""
         out, err = io.StringIO(), io.StringIO()
         argv = ["check", "--target", "1.35", "--no-aws", "-o", "json", "--kubeconfig", self.config, *words]
-        run(argv, out, err, around=CommandContext(out, err, {}))
+        run(argv, out, err, context=CommandContext(out, err, {}))
         assert out.getvalue(), err.getvalue()
         findings = json.loads(out.getvalue())["findings"]
         return {(each["code"], each["subject"]["name"]): each for each in findings if each["status"] != "pass"}
@@ -80,7 +80,7 @@ class Operator:
 def operator(tmp_path: Path) -> Iterator[Operator]:
     config = str(tmp_path / "config")
     (tmp_path / "kubectl").symlink_to(needed.kubectl_of(needed.KUBECTLS[-1]))
-    how = Serving(60.0, config, lambda path, url: None, lambda text: None, pace_of)
+    how = ServeSettings(60.0, config, lambda path, url: None, lambda text: None, learned_kubelet_times)
     with served(SourceChoice(demo=True), Connection(), None, how):
         yield Operator(tmp_path, config)
 

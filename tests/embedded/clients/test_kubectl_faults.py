@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.handler import ManualTime, Scaled, TimeDriver
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, ScaledTime, TimeDriver
 from tests import needed
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import served
@@ -20,7 +20,7 @@ Body = Callable[[Kubectl, str], None]
 
 def among(body: Body, folder: Path, program: str, faults: str, said: str, speed: float) -> None:
     """`body` with a cluster of its own, in which time passes at some speed, or not at all."""
-    clockwork: TimeDriver = Scaled(time.monotonic, speed) if speed else ManualTime()
+    clockwork: TimeDriver = ScaledTime(time.monotonic, speed) if speed else ManualTime()
     api = worlds.api_of("small-traps", clockwork, worlds.QUICK if speed else None)
     with served(api, *faults.split(), seed=2) as server:
         body(Kubectl(program, folder, server.url(worlds.ADMIN_TOKEN)), said)

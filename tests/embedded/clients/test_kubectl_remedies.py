@@ -79,7 +79,7 @@ def plan(server: SimulatedApiServer, folder: Path) -> list[dict[str, Any]]:
     out, err = io.StringIO(), io.StringIO()
     config = kubeconfigs.one(folder / "plan", server.url(worlds.ADMIN_TOKEN), name="lab")
     argv = ["drain", "plan", "--nodegroup", "blue", "-o", "json", "--kubeconfig", config]
-    run(argv, out, err, around=CommandContext(out, err, {}))
+    run(argv, out, err, context=CommandContext(out, err, {}))
     assert out.getvalue(), err.getvalue()
     found: list[dict[str, Any]] = json.loads(out.getvalue())["findings"]
     return [each for each in found if each["status"] == "fail"]

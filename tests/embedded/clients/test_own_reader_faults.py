@@ -23,7 +23,7 @@ from tests.examples import one_in
 from tests.fakes import kubeconfigs
 
 PAGE = 50
-HASTY = RetryPolicy(silence=0.3)
+HASTY = RetryPolicy(silence_timeout=0.3)
 NO_TIME = Timing(sleep=lambda seconds: None)
 
 OVERCOME = OF_READING - {"forbidden"}
@@ -39,7 +39,7 @@ def read(api: Api, folder: Path, *faults: str, seed: int = 0, resources: Sequenc
     with served(api, *faults, seed=seed) as server:
         config = kubeconfigs.one(folder / "config", server.url(worlds.ADMIN_TOKEN))
         patience = HASTY if faults else RetryPolicy()  # without a fault nothing is given up on a busy machine
-        reader = LiveReader(Connection(kubeconfig=config, page_size=PAGE), patience=patience, timing=NO_TIME)
+        reader = LiveReader(Connection(kubeconfig=config, page_size=PAGE), retry_policy=patience, timing=NO_TIME)
         return reader.read(resources)
 
 

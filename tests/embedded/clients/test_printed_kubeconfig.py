@@ -10,7 +10,7 @@ from kubernetes import client, config
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, VIEWER
-from kubectl_eksdoc.embedded.stage import kubeconfig, write
+from kubectl_eksdoc.embedded.stage import kubeconfig, write_kubeconfig
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
 
@@ -20,7 +20,7 @@ def printed(shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> str:
     """Its path."""
     server, tokens = shown[0], {ADMIN.name: worlds.ADMIN_TOKEN, VIEWER.name: worlds.VIEWER_TOKEN}
     urls = {name: server.url(token) for name, token in tokens.items()}
-    return write(kubeconfig(urls), str(tmp_path / "printed"))
+    return write_kubeconfig(kubeconfig(urls), str(tmp_path / "printed"))
 
 
 @pytest.mark.long

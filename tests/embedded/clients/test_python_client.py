@@ -86,6 +86,6 @@ def test_evictions(core: client.CoreV1Api, api: Api) -> None:
     assert caught.value.status == 429 and refused["reason"] == "TooManyRequests"
     said = "The disruption budget app-0 does not allow evicting pods currently"
     assert refused["details"]["causes"] == [{"reason": "DisruptionBudget", "message": said}]
-    api.now(lambda plane: plane.agenda.run_until(plane.agenda.seconds + 60))
+    api.run_locked(lambda plane: plane.virtual_time.run_until(plane.virtual_time.seconds + 60))
     _, code, _ = core.create_namespaced_pod_eviction_with_http_info(second, "default", eviction(second))
     assert code == 201

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from kubectl_eksdoc.embedded import catalogue
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import SILENCE_S, Scaled, SimulatedApiServer, TimeDriver, serving
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.handler import IDLE_TIMEOUT_S, ScaledTime, SimulatedApiServer, TimeDriver, serving
 from kubectl_eksdoc.embedded.serving.requests import (
     ADMIN,
     VIEWER,
@@ -23,7 +23,7 @@ from kubectl_eksdoc.embedded.serving.requests import (
     restricted,
 )
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests.embedded.deprecated_uses import DeprecatedUse, text
 from tests.simulator.planes import Steady
 
@@ -38,7 +38,7 @@ DRAINER = restricted(
         RbacRule(("create",), ("pods/eviction",), ("",), namespaces=("default",)),
     ),
 )
-SETUP = Setup(
+SETUP = ApiSetup(
     TokenUsers({ADMIN_TOKEN: ADMIN, VIEWER_TOKEN: VIEWER, DRAINER_TOKEN: DRAINER}),
     metrics=text((DeprecatedUse("policy", "v1beta1", "poddisruptionbudgets", "1.25"),)),
 )
@@ -87,26 +87,26 @@ def plane_of(name: str, pace: Steady | None = QUICK) -> ControlPlane:
     """A control plane with what an archive holds; without a pace it is not at work, and nothing in it changes."""
     docs = documents(name)
     plane = ControlPlane(START, StoredFacts(), seed=7)
-    served = catalogue.of(doc for doc in docs if doc["kind"] == "CustomResourceDefinition")
+    served = catalogue.build_catalogue(doc for doc in docs if doc["kind"] == "CustomResourceDefinition")
     for doc in docs:
         said = doc["apiVersion"], doc["kind"]
         plane.load(next(each.full_name for each in served.served if (each.api_version, each.kind) == said), [doc])
     if pace is not None:
-        plane.start(pace, every_controller)
+        plane.start(pace, workload_controllers)
     return plane
 
 
 def api_of(name: str, clockwork: TimeDriver | None = None, pace: Steady | None = QUICK) -> Api:
     """Its time passes on the wall, faster, unless there is another clockwork."""
-    return Api(plane_of(name, pace), SETUP, clockwork or Scaled(time.monotonic, SPEED))
+    return Api(plane_of(name, pace), SETUP, clockwork or ScaledTime(time.monotonic, SPEED))
 
 
 @contextlib.contextmanager
 def served(
-    name: str, clockwork: TimeDriver | None = None, silence_s: float = SILENCE_S, pace: Steady | None = QUICK
+    name: str, clockwork: TimeDriver | None = None, silence_s: float = IDLE_TIMEOUT_S, pace: Steady | None = QUICK
 ) -> Iterator[tuple[SimulatedApiServer, Api]]:
     """A recorded cluster's API and its server; in the end nothing must have gone wrong in them."""
     api = api_of(name, clockwork, pace)
     with serving(api, silence_s=silence_s) as server:
         yield server, api
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []

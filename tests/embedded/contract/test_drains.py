@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.requests import Reply
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests import raw_facts
 from tests.embedded.contract.comparing import without_hashes
 from tests.embedded.contract.recorded import Doc, when
@@ -113,13 +113,13 @@ def answered(watch: str) -> Iterator[tuple[Doc, Reply]]:
     """Each recorded request with our answer."""
     lines = list(raw_facts.lines(f"recordings/{DRAINS[watch]}.jsonl.gz"))
     plane = cluster(watch)
-    plane.start(AsRecorded(watch), every_controller)
-    api = Api(plane, Setup(ACCESS, BUILD))
+    plane.start(AsRecorded(watch), workload_controllers)
+    api = Api(plane, ApiSetup(ACCESS, BUILD))
     for line, sent_s in zip(lines, accumulate(moments(watch, lines), max), strict=True):
-        plane.agenda.run_until(1.0 + sent_s)
+        plane.virtual_time.run_until(1.0 + sent_s)
         reply = api.handle(request_of({**line, "user": "cluster-admin"}))
         if line["method"] == "GET" and reply.status != line["status"]:
-            plane.agenda.run_until(1.0 + sent_s + 2 * CLOSE_S)
+            plane.virtual_time.run_until(1.0 + sent_s + 2 * CLOSE_S)
             reply = api.handle(request_of({**line, "user": "cluster-admin"}))
         yield line, reply
 

@@ -17,7 +17,7 @@ def test_every_version_is_the_recorded_one(index: int) -> None:
     world, version = World(index), before(index)
     world.api.handle(request_of(exchanges()[index]["request"]))
     store = world.plane.store
-    changes = [*store.since("pods", version), *store.since("poddisruptionbudgets.policy", version)]
+    changes = [*store.changes_since("pods", version), *store.changes_since("poddisruptionbudgets.policy", version)]
     ours = {change.version: _comparable(change.item.doc) for change in changes}
     theirs = {each.number: _comparable(each.doc) for each in history("small") if each.number in ours}
     assert len(ours) == WRITES[index]

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
+from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests import raw_facts
 from tests.embedded.contract.recorded import Doc, when
 from tests.embedded.contract.worlds import ACCESS
@@ -56,8 +56,8 @@ class World:
             self._load(resource, kind, version, [owner])
         self._load("pods", "Pod", "v1", raw["pods"])
         self._load("poddisruptionbudgets.policy", "PodDisruptionBudget", "policy/v1", raw["budgets"])
-        self.plane.start(Steady(NEVER, NEVER, NEVER), every_controller)  # nothing starts, and nothing stops early
-        self.api = Api(self.plane, Setup(ACCESS))
+        self.plane.start(Steady(NEVER, NEVER, NEVER), workload_controllers)  # nothing starts, and nothing stops early
+        self.api = Api(self.plane, ApiSetup(ACCESS))
 
     def evict(self, step: Doc) -> Doc:
         """The answer, in the recording's words."""
@@ -67,7 +67,7 @@ class World:
         path = f"/api/v1/namespaces/{self.namespace}/pods/{step['pod']}/eviction"
         reply = self._ask("POST", path, json.dumps(body).encode())
         said = json.loads(reply.body)
-        self.plane.agenda.run_until(self.plane.agenda.seconds + STEP_S)
+        self.plane.virtual_time.run_until(self.plane.virtual_time.seconds + STEP_S)
         return {
             "code": reply.status,
             "reason": said.get("reason"),

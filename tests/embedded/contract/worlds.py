@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from kubectl_eksdoc.embedded.catalogue import Build
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedRequest, TokenUsers, restricted
 from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN
 from kubectl_eksdoc.simulator.controllers import VirtualTime
@@ -60,8 +60,8 @@ class World:
         held = sorted((each for each in held if each.number <= version), key=lambda each: each.number)
         _write(self.plane.store, held, version, RESTARTED.get(index, 0))
         if index in COMPACTED:
-            self.plane.store.forget()
-        setup = Setup(ACCESS, BUILD, ADDRESS)
+            self.plane.store.drop_changes()
+        setup = ApiSetup(ACCESS, BUILD, ADDRESS)
         self.api = Api(self.plane, setup, self.clockwork, self.clockwork.monotonic)
         self.uids = {str(doc["metadata"].get("uid")) for _, doc, _ in held}
 
@@ -96,7 +96,7 @@ def _write(store: Store, held: Iterable[Version], until: int, restarted: int) ->
     for number, doc, gone in held:
         if store.version < restarted <= number:
             _others(store, restarted)
-            store.forget()
+            store.drop_changes()
         _others(store, number - 1)
         said = doc["apiVersion"], doc["kind"]
         resource = next(each.full_name for each in BUILT_IN if (each.api_version, each.kind) == said)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.demo import reader
-from kubectl_eksdoc.embedded.demo.reader import AwsErrorResponse, ask
+from kubectl_eksdoc.embedded.demo.reader import AwsErrorResponse, aws_response
 from tests.tools.demo.aws.questions import NAMED, OURS, every, instances
 from tools.demo.account import LISTINGS
 from tools.demo.aws.demo_aws import ANSWERS, DemoAws
@@ -40,7 +40,7 @@ def test_whatever_is_looked_up(scene: str) -> None:
     aws = DemoAws(MAKERS[scene].estate)
     asked = list(lookups(aws))
     assert len(asked) > 60
-    assert [each for each in asked if ask(scene, *each) != aws.ask(*each)] == []
+    assert [each for each in asked if aws_response(scene, *each) != aws.ask(*each)] == []
 
 
 def kept_by(name: str, *values: str) -> dict[str, Any]:
@@ -53,9 +53,9 @@ def test_instances_are_kept_by_their_ids_those_of_auto_mode_too(scene: str) -> N
     ids = [each["InstanceId"] for each in items]
     images = DemoAws(MAKERS[scene].estate).ask("ec2", "DescribeImages", {})["Images"]
     one = kept_by("image-id", images[1]["ImageId"], "x-0")
-    assert ask(scene, "ec2", "DescribeImages", one) == {"Images": images[1:2]}
+    assert aws_response(scene, "ec2", "DescribeImages", one) == {"Images": images[1:2]}
     for wanted in (ids, ids[1:3]):
-        told = ask(scene, "ec2", "DescribeInstances", kept_by("instance-id", *wanted, "i-0"))["Reservations"]
+        told = aws_response(scene, "ec2", "DescribeInstances", kept_by("instance-id", *wanted, "i-0"))["Reservations"]
         assert [each["Instances"] for each in told] == [[each] for each in items if each["InstanceId"] in wanted]
 
 
@@ -63,18 +63,18 @@ def test_groups_insights_and_notices_are_kept_by_what_is_named() -> None:
     aws = DemoAws()
     _, second = aws.ask("autoscaling", "DescribeAutoScalingGroups", {})["AutoScalingGroups"]
     named = {"AutoScalingGroupNames": [second["AutoScalingGroupName"], "no"]}
-    assert ask("", "autoscaling", "DescribeAutoScalingGroups", named) == {"AutoScalingGroups": [second]}
+    assert aws_response("", "autoscaling", "DescribeAutoScalingGroups", named) == {"AutoScalingGroups": [second]}
     insights = aws.ask("eks", "ListInsights", OURS)["insights"]
     for versions in (["1.34"], ["1.34", "1.35", "1.36"]):
         kept = {"categories": ["UPGRADE_READINESS"], "kubernetesVersions": versions}
         wanted = [each for each in insights if each["kubernetesVersion"] in versions]
-        assert ask("", "eks", "ListInsights", {**OURS, "filter": kept}) == {"insights": wanted} != {"insights": []}
+        assert aws_response("", "eks", "ListInsights", {**OURS, "filter": kept}) == {"insights": wanted} != {"insights": []}
     others = {"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]}
-    assert ask("", "eks", "ListInsights", {**OURS, "filter": others}) == {"insights": []}
+    assert aws_response("", "eks", "ListInsights", {**OURS, "filter": others}) == {"insights": []}
     requests = aws.ask("ec2", "DescribeSpotInstanceRequests", {})
-    assert ask("", "ec2", "DescribeSpotInstanceRequests", kept_by("status-code", "fulfilled")) == requests
+    assert aws_response("", "ec2", "DescribeSpotInstanceRequests", kept_by("status-code", "fulfilled")) == requests
     marked = kept_by("status-code", "marked-for-termination", "marked-for-stop")
-    assert ask("", "ec2", "DescribeSpotInstanceRequests", marked) == {"SpotInstanceRequests": []}
+    assert aws_response("", "ec2", "DescribeSpotInstanceRequests", marked) == {"SpotInstanceRequests": []}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_is_not_there_is_refused_in_the_words_of_aws(
     service: str, operation: str, params: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(AwsErrorResponse) as here:
-        ask("", service, operation, params)
+        aws_response("", service, operation, params)
     assert str(here.value) == said
 
 
@@ -110,9 +110,9 @@ def test_every_question_that_the_maker_answers_is_recorded() -> None:
 
 
 def test_nobody_shares_an_answer_with_the_next_caller_and_no_sdk_is_asked() -> None:
-    first = ask("", "eks", "DescribeCluster", NAMED)
+    first = aws_response("", "eks", "DescribeCluster", NAMED)
     first["cluster"].clear()
-    assert ask("", "eks", "DescribeCluster", NAMED)["cluster"]["name"] == "demo-shop"
+    assert aws_response("", "eks", "DescribeCluster", NAMED)["cluster"]["name"] == "demo-shop"
     code = (
         "import sys; from kubectl_eksdoc.embedded.demo.reader import ask;"
         "ask('', 'sts', 'GetCallerIdentity', {}); print({'boto3', 'botocore', 'tools'} & set(sys.modules))"

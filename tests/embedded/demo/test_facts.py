@@ -6,8 +6,8 @@ import pytest
 
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, NOW, DemoReader
 from kubectl_eksdoc.kubernetes import budgets
-from kubectl_eksdoc.kubernetes.guards import matching
-from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.kubernetes.guards import index_budgets
+from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Source
 
@@ -19,7 +19,7 @@ def cluster() -> Cluster:
 
 def test_nothing_is_unknown(cluster: Cluster) -> None:
     assert cluster.source is Source.DEMO
-    assert cluster.unread(*kinds.ALL) == ()
+    assert cluster.not_read(*kinds.ALL) == ()
     assert cluster.observed_at == NOW
     assert cluster.notes == ()
     counts = {r.resource.plural: r.count for r in cluster.reads}
@@ -28,12 +28,12 @@ def test_nothing_is_unknown(cluster: Cluster) -> None:
 
 
 def test_budgets_say_what_the_controller_would_compute(cluster: Cluster) -> None:
-    guards, scales = matching(cluster.budgets, cluster.pods), Scales.of(cluster.workloads)
+    guards, scales = index_budgets(cluster.budgets, cluster.pods), ScaleIndex.of(cluster.workloads)
     for budget in cluster.budgets:
-        result = budgets.recompute(budget, guards.pods(budget), scales, NOW)
-        assert isinstance(result, budgets.Computed), budget.key
+        result = budgets.recompute(budget, guards.selected_pods(budget), scales, NOW)
+        assert isinstance(result, budgets.ComputedStatus), budget.key
         assert result.status == budget.status, budget.key
-        assert budgets.synced(budget, result) == budget, budget.key
+        assert budgets.with_result(budget, result) == budget, budget.key
 
 
 def test_traps_that_stop_a_node_sit_on_three(cluster: Cluster) -> None:

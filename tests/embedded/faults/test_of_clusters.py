@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.faults import made, parse
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.embedded.faults import build_faults, parse_fault
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.faults import FaultyControlPlane, InjectedMishap
-from kubectl_eksdoc.simulator.plane import ControlPlane, every_controller
+from kubectl_eksdoc.simulator.faults import FaultyControlPlane, FaultEvent
+from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests.simulator.planes import (
     BUDGETS,
     NODES,
@@ -28,16 +28,16 @@ from tests.simulator.workloads.world import a_workload
 WEB = (a_node_doc("a"), a_node_doc("b"), a_pod_doc("web-0", "a"), a_pod_doc("web-1", "a"), a_budget_doc())
 
 
-def a_troubled(*faults: str, docs: tuple[Doc, ...] = WEB, seed: int = 0) -> tuple[ControlPlane, list[InjectedMishap]]:
+def a_troubled(*faults: str, docs: tuple[Doc, ...] = WEB, seed: int = 0) -> tuple[ControlPlane, list[FaultEvent]]:
     """Begun anew with troubles, and what befalls it."""
-    plane, befallen = a_plane(docs, started=False), list[InjectedMishap]()
-    chosen = made([parse(text) for text in faults], seed)
-    FaultyControlPlane(plane, chosen.cluster, befallen.append, seed).start(Steady(), every_controller)
+    plane, befallen = a_plane(docs, started=False), list[FaultEvent]()
+    chosen = build_faults([parse_fault(text) for text in faults], seed)
+    FaultyControlPlane(plane, chosen.cluster, befallen.append, seed).start(Steady(), workload_controllers)
     return plane, befallen
 
 
 def until(plane: ControlPlane, seconds: float) -> None:
-    plane.agenda.run_until(seconds)
+    plane.virtual_time.run_until(seconds)
 
 
 def there(plane: ControlPlane, pod: str) -> bool:
@@ -47,7 +47,7 @@ def there(plane: ControlPlane, pod: str) -> bool:
 def evicted(plane: ControlPlane, pod: str, at_s: float = 1.0) -> None:
     until(plane, at_s)
     item = plane.store.get(PODS, ("default", pod))
-    assert item is not None and mishaps.evict(plane, item)
+    assert item is not None and mishaps.evict_pod(plane, item)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_silent_pod_goes_when_its_grace_period_is_over_and_a_stuck_one_never(f
     plane, _ = a_troubled(fault)
     evicted(plane, "web-0")
     until(plane, gone_s)
-    assert at(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp")
+    assert nested_field(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp")
     until(plane, gone_s + 2)
     assert there(plane, "web-0") is (gone_s == 86_400)
 
@@ -73,7 +73,7 @@ def test_a_finalizer_that_is_taken_away_after_all_lets_the_pod_go() -> None:
     plane, befallen = a_troubled("stuck-finalizers=default/web-0")
     evicted(plane, "web-0")
     until(plane, 600)
-    assert [each.said for each in befallen] == ["default/web-0 has the finalizer example.com/never-removed"]
+    assert [each.message for each in befallen] == ["default/web-0 has the finalizer example.com/never-removed"]
     item = plane.registry.get(PODS, ("default", "web-0"))
     plane.registry.update(item, {**item.doc, "metadata": {**item.doc["metadata"], "finalizers": []}})
     until(plane, 601)
@@ -103,7 +103,7 @@ def test_new_pods_are_late_or_never_ready(fault: str, ready_s: float) -> None:
     if fault == "endless-pulls":
         assert status["containerStatuses"][0]["state"] == {"waiting": {"reason": "ContainerCreating"}}
         assert condition(doc_of(plane, PODS, "new"), "Ready")["reason"] == "ContainersNotReady"
-        mishaps.delete(plane, "default", "new")
+        mishaps.delete_pod(plane, "default", "new")
         until(plane, 86_500)
         assert not there(plane, "new"), "it can be stopped"
 
@@ -111,7 +111,7 @@ def test_new_pods_are_late_or_never_ready(fault: str, ready_s: float) -> None:
 def test_the_budgets_status_lags() -> None:
     plane, _ = a_troubled("budgets-late=40s")
     until(plane, 50)
-    mishaps.delete(plane, "default", "web-0")
+    mishaps.delete_pod(plane, "default", "web-0")
     for seconds, allowed in ((89, 1), (91, 0)):  # nobody has looked before
         until(plane, seconds)
         assert doc_of(plane, BUDGETS, "web")["status"]["disruptionsAllowed"] == allowed
@@ -126,8 +126,8 @@ def test_a_node_that_is_not_ready_is_tainted_and_its_pods_are_evicted_but_do_not
     assert taints == {("node.kubernetes.io/unreachable", effect) for effect in ("NoSchedule", "NoExecute")}
     assert condition(doc_of(plane, PODS, "web-0"), "Ready")["status"] == "False"
     until(plane, 86_400)
-    assert at(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp"), "it tolerates no such taint"
-    assert befallen == [InjectedMishap(10.0, "a", "is NotReady: its kubelet is not heard of")]
+    assert nested_field(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp"), "it tolerates no such taint"
+    assert befallen == [FaultEvent(10.0, "a", "is NotReady: its kubelet is not heard of")]
 
 
 def test_a_kubelet_that_is_heard_of_again_goes_on() -> None:
@@ -144,21 +144,21 @@ def test_a_node_that_is_gone_takes_its_pods_with_it() -> None:
     plane, befallen = a_troubled("node-gone=a@10s")
     until(plane, 200)
     assert plane.store.get(NODES, ("", "a")) is None and not there(plane, "web-0")
-    assert befallen == [InjectedMishap(10.0, "a", "is gone with its instance")]
+    assert befallen == [FaultEvent(10.0, "a", "is gone with its instance")]
 
 
 def test_an_autoscaler_takes_a_node_away_when_it_is_empty_and_keeps_one_that_it_cannot_empty() -> None:
     docs = (*WEB[:-1], a_budget_doc(allowed=0))
     plane, befallen = a_troubled("autoscaler-removes=a@10s", "autoscaler-removes=b@10s", docs=docs)
     until(plane, 11)
-    assert plane.store.get(NODES, ("", "b")) is None and at(doc_of(plane, NODES, "a"), "spec", "taints")
+    assert plane.store.get(NODES, ("", "b")) is None and nested_field(doc_of(plane, NODES, "a"), "spec", "taints")
     until(plane, 200)
-    assert not at(doc_of(plane, NODES, "a"), "spec", "taints") and there(plane, "web-0") and there(plane, "web-1")
-    assert [each.what for each in befallen if each.subject == "b"] == [
+    assert not nested_field(doc_of(plane, NODES, "a"), "spec", "taints") and there(plane, "web-0") and there(plane, "web-1")
+    assert [each.effect for each in befallen if each.subject == "b"] == [
         "is being removed by an autoscaler",
         "was removed by an autoscaler",
     ]
-    assert befallen[-1].what == "was kept by the autoscaler, which could not empty it"
+    assert befallen[-1].effect == "was kept by the autoscaler, which could not empty it"
 
 
 @pytest.mark.parametrize(
@@ -172,10 +172,10 @@ def test_an_autoscaler_takes_a_node_away_when_it_is_empty_and_keeps_one_that_it_
 )
 def test_what_others_do(fault: str, cordoned: bool, leaving: int) -> None:
     plane, befallen = a_troubled(fault)
-    mishaps.cordon(plane, "b")
+    mishaps.set_cordon(plane, "b")
     until(plane, 11)
-    assert bool(at(doc_of(plane, NODES, "a"), "spec", "unschedulable")) is cordoned
-    assert bool(at(doc_of(plane, NODES, "b"), "spec", "unschedulable")) is ("uncordons" not in fault)
+    assert bool(nested_field(doc_of(plane, NODES, "a"), "spec", "unschedulable")) is cordoned
+    assert bool(nested_field(doc_of(plane, NODES, "b"), "spec", "unschedulable")) is ("uncordons" not in fault)
     pods = [doc_of(plane, PODS, name) for name in ("web-0", "web-1")]
     assert sum("deletionTimestamp" in pod["metadata"] for pod in pods) == leaving
     assert len(befallen) == 1
@@ -197,8 +197,8 @@ def test_a_stateful_sets_pod_that_came_back_counts_as_evicted_for_two_minutes() 
         evicted(plane, "db-1", 61.0)
         until(plane, 60 + 39)
         pod = doc_of(plane, PODS, "db-1")
-        assert condition(pod, "Ready")["status"] == "True" and not at(pod, "metadata", "deletionTimestamp")
-        assert at(pod, "metadata", "uid") != before
+        assert condition(pod, "Ready")["status"] == "True" and not nested_field(pod, "metadata", "deletionTimestamp")
+        assert nested_field(pod, "metadata", "uid") != before
         until(plane, 60 + allowed_again_s - 4)
         status = doc_of(plane, BUDGETS, "db")["status"]
         assert ("db-1" in status.get("disruptedPods", {})) is (allowed_again_s > 100), fault

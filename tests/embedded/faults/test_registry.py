@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.faults import ALL, ONCE_AT_S, FaultName, FaultValueKind, check_nodes, made, parse
+from kubectl_eksdoc.embedded.faults import ALL_FAULTS, ONCE_AT_S, FaultName, FaultValueKind, check_nodes, build_faults, parse_fault
 from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from kubectl_eksdoc.errors import UsageError
 from tests.embedded.serving.test_faults import HEADERS, a_cluster, faulty
@@ -20,23 +20,23 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("named", ALL, ids=lambda named: named.name)
+@pytest.mark.parametrize("named", ALL_FAULTS, ids=lambda named: named.name)
 def test_each_is_made_of_what_it_takes(named: FaultName) -> None:
     texts = [named.name, f"{named.name}@5%"]
     texts += [f"{named.name}={EXAMPLES[named.takes]}@5%"] if named.takes is not FaultValueKind.NOTHING else []
     for text in texts:
-        chosen = made([parse(text)], seed=1)
-        assert len(chosen.requests) == named.of_requests and len(chosen.cluster) == (not named.of_requests)
+        chosen = build_faults([parse_fault(text)], seed=1)
+        assert len(chosen.requests) == named.is_request_fault and len(chosen.cluster) == (not named.is_request_fault)
         for fault in chosen.requests:
             assert fault.share == (0.05 if "@" in text else 1.0)
 
 
 def test_a_value_a_share_and_a_time() -> None:
-    assert parse("slow=1m30s@2.5%").given == parse("slow=90@2.5%").given
-    assert (parse("slow").given.number, parse("slow=0.2").given.number) == (5.0, 0.2)
-    once, timed, often = (parse(f"node-gone{when}").given for when in ("", "@90s", "@5%"))
+    assert parse_fault("slow=1m30s@2.5%").parameters == parse_fault("slow=90@2.5%").parameters
+    assert (parse_fault("slow").parameters.number, parse_fault("slow=0.2").parameters.number) == (5.0, 0.2)
+    once, timed, often = (parse_fault(f"node-gone{when}").parameters for when in ("", "@90s", "@5%"))
     assert (once.at_s, timed.at_s, often.at_s, often.share) == (ONCE_AT_S, 90.0, None, 0.05)
-    assert parse("node-gone=a-1@2m").given.text == "a-1"
+    assert parse_fault("node-gone=a-1@2m").parameters.text == "a-1"
 
 
 @pytest.mark.parametrize(
@@ -56,21 +56,21 @@ def test_a_value_a_share_and_a_time() -> None:
 )
 def test_what_is_none_is_said_in_a_sentence(text: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parse(text)
+        parse_fault(text)
     assert caught.value.message == said and "--fault list" in caught.value.hint
 
 
 def test_a_node_that_is_not_there() -> None:
-    check_nodes([parse("node-gone=old-1"), parse("node-gone"), parse("stuck-pods=a/b")], {"old-1"})
+    check_nodes([parse_fault("node-gone=old-1"), parse_fault("node-gone"), parse_fault("stuck-pods=a/b")], {"old-1"})
     with pytest.raises(UsageError, match=r"--fault node-gone=old1: there is no node 'old1' \(did you mean old-1\?\)"):
-        check_nodes([parse("node-gone=old1")], {"old-1"})
+        check_nodes([parse_fault("node-gone=old1")], {"old-1"})
 
 
 PODS = ServedRequest("GET", "/api/v1/pods", {}, HEADERS)
 
 
 def met(share: str, seed: int, times: int = 1000) -> list[bool]:
-    chosen = made([parse(f"server-error@{share}")], seed)
+    chosen = build_faults([parse_fault(f"server-error@{share}")], seed)
     handler = faulty(a_cluster(), *chosen.requests, seed=seed)
     return [handler.handle(PODS).status == 500 for _ in range(times)]
 
@@ -84,7 +84,7 @@ def test_a_share_is_by_chance_that_follows_from_the_seed(share: str, least: int,
 
 
 def answered(text: str, request: ServedRequest) -> Reply:
-    return faulty(a_cluster(), *made([parse(text)], 0).requests).handle(request)
+    return faulty(a_cluster(), *build_faults([parse_fault(text)], 0).requests).handle(request)
 
 
 def test_what_a_fault_meets() -> None:

@@ -29,7 +29,7 @@ class Asking:
         given["authorization"] = f"Bearer {worlds.ADMIN_TOKEN}"
         sent = b"" if body is None else json.dumps(body).encode()
         reply = self.api.handle(ServedRequest(method, url.path, query, given, sent))
-        assert list(self.api.faults) == []
+        assert list(self.api.internal_errors) == []
         return reply
 
     def ask(self, method: str, path: str, body: object = None, code: int = 200, **headers: str) -> Doc:
@@ -47,4 +47,4 @@ class Asking:
 
     def pass_s(self, seconds: float) -> None:
         """Let virtual time pass."""
-        self.api.now(lambda plane: plane.agenda.run_until(plane.agenda.seconds + seconds))
+        self.api.run_locked(lambda plane: plane.virtual_time.run_until(plane.virtual_time.seconds + seconds))

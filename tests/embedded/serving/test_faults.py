@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from kubectl_eksdoc.embedded.serving import faults
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.faults import (
     EVICTIONS,
     BrokenConnection,
@@ -18,14 +18,14 @@ from kubectl_eksdoc.embedded.serving.faults import (
     Effect,
     Fault,
     FaultMoment,
-    Faulty,
+    FaultyHandler,
     FaultyAnswer,
     SwallowedEviction,
     WatchExpired,
 )
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ConnectionLost, Reply, ServedRequest, TokenUsers
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.simulator.planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of
 
@@ -39,14 +39,14 @@ def a_cluster() -> ControlPlane:
 
 
 def api_of(plane: ControlPlane) -> Api:
-    return Api(plane, Setup(TokenUsers({"t": ADMIN})))
+    return Api(plane, ApiSetup(TokenUsers({"t": ADMIN})))
 
 
-def faulty(plane: ControlPlane, *rules: Fault, slept: list[float] | None = None, seed: int = 0) -> Faulty:
-    return Faulty(api_of(plane), rules, (slept if slept is not None else []).append, seed)
+def faulty(plane: ControlPlane, *rules: Fault, slept: list[float] | None = None, seed: int = 0) -> FaultyHandler:
+    return FaultyHandler(api_of(plane), rules, (slept if slept is not None else []).append, seed)
 
 
-def evict(handler: Faulty) -> Reply:
+def evict(handler: FaultyHandler) -> Reply:
     return handler.handle(ServedRequest("POST", EVICT, {}, HEADERS, EVICTION))
 
 
@@ -56,7 +56,7 @@ def body(reply: Reply) -> Doc:
 
 
 def leaves(plane: ControlPlane) -> bool:
-    return at(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp") is not None
+    return nested_field(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp") is not None
 
 
 PROCESSED = {
@@ -89,7 +89,7 @@ WOULD = "Cannot evict pod as it would violate the pod's disruption budget."
             },
         ),
         (
-            faults.processing("web"),
+            faults.budget_processing("web"),
             "10",
             {
                 "code": 429,
@@ -99,12 +99,12 @@ WOULD = "Cannot evict pod as it would violate the pod's disruption budget."
             },
         ),
         (
-            faults.broken(503),
+            faults.server_error(503),
             "1",
             {"code": 503, "message": "apiserver is shutting down", "reason": "ServiceUnavailable"},
         ),
         (
-            faults.denied("guard.example.io", "not today"),
+            faults.webhook_denial("guard.example.io", "not today"),
             None,
             {
                 "code": 403,
@@ -124,7 +124,7 @@ def test_an_answer_in_the_place_of_the_servers(effect: FaultyAnswer, retry_after
 
 def test_priority_and_fairness_answers_in_text_and_with_its_header() -> None:
     """As apiserver's filters do, which stand before everything that knows what a Status is."""
-    reply = evict(faulty(a_cluster(), Fault(faults.throttled(3))))
+    reply = evict(faulty(a_cluster(), Fault(faults.throttled_response(3))))
     assert (reply.status, reply.content_type) == (429, TEXT)
     assert reply.body == b"Too many requests, please try again later.\n"
     assert reply.headers["Retry-After"] == "3" and reply.headers[UID]
@@ -163,7 +163,7 @@ def test_an_expired_watch_says_so_and_ends() -> None:
 
 
 def test_of_the_requests_that_fit_some_pass_and_some_are_met() -> None:
-    handler = faulty(a_cluster(), Fault(faults.broken(), r"/pods/", "GET", skip=1, times=2))
+    handler = faulty(a_cluster(), Fault(faults.server_error(), r"/pods/", "GET", skip=1, times=2))
     asked = ServedRequest("GET", "/api/v1/namespaces/default/pods/web-0", {}, HEADERS)
     assert [handler.handle(asked).status for _ in range(5)] == [200, 500, 500, 200, 200]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
-from kubectl_eksdoc.embedded.serving.protobuf import MAGIC, NotUnderstood, decode
+from kubectl_eksdoc.embedded.serving.protobuf import MAGIC, UnsupportedMessage, decode
 from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from kubectl_eksdoc.kubernetes.api.shapes import STRUCTS
 from tests.embedded.clients import worlds
@@ -86,9 +86,9 @@ def the_api() -> Api:
 def asked(request: ServedRequest) -> Reply:
     """The answer, which must make sense."""
     api = the_api()
-    api.faults.clear()
+    api.internal_errors.clear()
     reply = api.handle(request)
-    assert not api.faults, f"{request}: {api.faults[0]!r}"
+    assert not api.internal_errors, f"{request}: {api.internal_errors[0]!r}"
     assert reply.status < 500 or (reply.status == 504 and b"Too large resource version" in reply.body)
     if reply.stream is not None:
         assert reply.status == 200
@@ -110,7 +110,7 @@ def test_paths_and_queries(method: str, path: str, query: dict[str, tuple[str, .
         asked(ServedRequest("GET", path, query, {**ADMIN, "accept": accept}))
     else:
         reply = the_api().handle(ServedRequest(method, path, query, ADMIN))
-        assert reply.status < 500 and not the_api().faults
+        assert reply.status < 500 and not the_api().internal_errors
 
 
 @settings(max_examples=examples(150))
@@ -133,7 +133,7 @@ def test_subresources(body: Any, what: str) -> None:
         for of in ("/api/v1/namespaces/default/pods/trap-bare", "/apis/apps/v1/namespaces/default/deployments/app-0"):
             reply = the_api().handle(ServedRequest(method, f"{of}/{what}", {}, ADMIN, raw))
             assert reply.status < 500 or reply.status == 501
-            assert not the_api().faults, f"{method} {of}/{what} {body}: {the_api().faults[0]!r}"
+            assert not the_api().internal_errors, f"{method} {of}/{what} {body}: {the_api().internal_errors[0]!r}"
 
 
 def field(number: int, value: bytes | int) -> bytes:
@@ -166,7 +166,7 @@ def test_protobuf_of_what_might_be(kind: str, inner: bytes | int, path: str, met
     body = MAGIC + field(1, field(1, (version or "v1").encode()) + field(2, name.encode())) + field(2, inner)
     try:
         decode(body)
-    except NotUnderstood:
+    except UnsupportedMessage:
         pass
     headers = {**ADMIN, "content-type": "application/vnd.kubernetes.protobuf"}
     asked(ServedRequest(method, path, {"dryRun": ("All",)}, headers, body))
@@ -191,5 +191,5 @@ def test_very_deep_bodies() -> None:
 def test_protobuf_of_random_bytes(body: bytes, start: bytes) -> None:
     try:
         decode(start + body)
-    except NotUnderstood:
+    except UnsupportedMessage:
         pass

@@ -26,7 +26,7 @@ def config(name: str = "new") -> Doc:
 
 @pytest.mark.parametrize("word", ["all", "All&dryRun=none"])
 def test_a_dry_run_that_is_misspelt_changes_nothing(asking: Asking, word: str) -> None:
-    version = asking.api.now(lambda plane: plane.store.version)
+    version = asking.api.run_locked(lambda plane: plane.store.version)
     said = asking.ask("POST", f"{MAPS}?dryRun={word}", config(), 422)
     words = '["All","none"]' if "&" in word else f'["{word}"]'
     expected = f'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: {words}: supported values: "All"'
@@ -36,7 +36,7 @@ def test_a_dry_run_that_is_misspelt_changes_nothing(asking: Asking, word: str) -
     asking.ask("DELETE", f"{PODS}/{POD}?dryRun={word}", None, 422)
     asking.ask("DELETE", f"{PODS}/{POD}", {"dryRun": ["none"]}, 422)
     asking.ask("POST", f"{PODS}/{POD}/eviction?dryRun={word}", {"metadata": {"name": POD}}, 422)
-    assert asking.api.now(lambda plane: plane.store.version) == version
+    assert asking.api.run_locked(lambda plane: plane.store.version) == version
 
 
 def test_any_dry_run_in_an_evictions_body_is_one(asking: Asking) -> None:
@@ -121,6 +121,6 @@ def test_a_set_of_a_dump_whose_selector_does_not_take_its_pods_makes_none(moving
     doc = workload({"app": "other"}, replicas=3)
     doc |= {"kind": "ReplicaSet", "apiVersion": "apps/v1"}
     doc["metadata"] |= {"namespace": "default", "uid": "0c1b7f0e-0000-4000-8000-000000000001"}
-    moving.api.now(lambda plane: plane.load("replicasets.apps", [doc]))
+    moving.api.run_locked(lambda plane: plane.load("replicasets.apps", [doc]))
     moving.pass_s(60)
     assert moving.ask("GET", "/api/v1/namespaces/default/pods?labelSelector=app=other")["items"] == []

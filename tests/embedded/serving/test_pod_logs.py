@@ -27,8 +27,8 @@ def a_pod(state: dict[str, Any], last: dict[str, Any], node: str = "n1") -> dict
 
 def told(pod: dict[str, Any], **query: str) -> str:
     logs = PodLogs()
-    logs.put("shop", "p", "app", TEXT)
-    logs.put("shop", "p", "app", "before\n", previous=True)
+    logs.store("shop", "p", "app", TEXT)
+    logs.store("shop", "p", "app", "before\n", previous=True)
     reply = logs.answer(pod, "app", ServedRequest("GET", "/", {name: (value,) for name, value in query.items()}))
     assert reply.content_type == "text/plain"
     return reply.body.decode()
@@ -70,7 +70,7 @@ def test_refusals(state: dict[str, Any], query: dict[str, str], said: str) -> No
 @given(text=some.text(max_size=40), tail=some.integers(0, 9), limit=some.integers(1, 60))
 def test_the_last_lines_first_and_then_the_bytes(text: str, tail: int, limit: int) -> None:
     logs = PodLogs()
-    logs.put("shop", "p", "app", text)
+    logs.store("shop", "p", "app", text)
     query = {"tailLines": (str(tail),), "limitBytes": (str(limit),)}
     body = logs.answer(a_pod(RUNNING, {}), "app", ServedRequest("GET", "/", query)).body
     kept = text.removesuffix("\n").split("\n")[-tail:] if tail and text else []
@@ -84,7 +84,7 @@ def test_over_the_api() -> None:
     a, b, i = ({"name": name, "image": "x"} for name in "abi")
     spec = {"containers": [a, b], "initContainers": [i], "nodeName": "old-0"}
     asking.create(pods, {"metadata": {"name": "two"}, "spec": spec})
-    asking.api.logs.put("default", "two", "b", TEXT)
+    asking.api.logs.store("default", "two", "b", TEXT)
     assert asking.reply("GET", f"{pods}/two/log?container=b&tailLines=1").body == b"three\n"
     several = asking.ask("GET", f"{pods}/two/log", code=400)
     assert several["message"].endswith("for pod two, choose one of: [a b] or one of the init containers: [i]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.requests import ServedRequest, TokenUsers
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 from tests.simulator.test_plane import restless
@@ -23,7 +23,7 @@ class Hours:
 
 def test_it_is_told_to_clients_and_once_to_who_serves_it() -> None:
     noted: list[str] = []
-    api = Api(restless(0.1), Setup(TokenUsers({}), note=noted.append), Hours())
+    api = Api(restless(0.1), ApiSetup(TokenUsers({}), note=noted.append), Hours())
     for _ in range(3):
         reply = api.handle(ServedRequest("GET", "/api/v1/pods"))
         assert reply.status == 500
@@ -31,4 +31,4 @@ def test_it_is_told_to_clients_and_once_to_who_serves_it() -> None:
         assert said.startswith("the simulated cluster does not come to rest: objects of ReplicaSet default/web")
     (note,) = noted
     assert note.startswith(said) and "Rehearse without ReplicaSet default/web" in note
-    assert not api.faults
+    assert not api.internal_errors

@@ -92,10 +92,10 @@ def test_every_watch_sees_everything_once_and_in_order(by_hand: bool) -> None:
         for done in [writers.submit(write, asking, number) for number in range(WRITERS)]:
             done.result()
     if not by_hand:
-        asking.api.now(lambda plane: None)
+        asking.api.run_locked(lambda plane: None)
     asking.create(PODS, a_pod("last"))
-    seen = asking.api.now(
-        lambda plane: [c.version for c in plane.store.since("pods", int(version)) if c.item.key[0] == "default"]
+    seen = asking.api.run_locked(
+        lambda plane: [c.version for c in plane.store.changes_since("pods", int(version)) if c.item.key[0] == "default"]
     )
     for follower in followers:
         follower.thread.join(60)
@@ -139,7 +139,7 @@ def test_bookmarks_come_every_minute_to_who_wants_them_and_a_watch_ends_with_the
     assert {event["type"] for event in with_bookmarks} == {"BOOKMARK"} and len(with_bookmarks) == 5
     assert with_bookmarks[0]["object"]["metadata"]["resourceVersion"] == str(plane.store.version)
     assert list(watched(asking, PODS, **asked)) == []
-    assert plane.agenda.seconds == 0.0
+    assert plane.virtual_time.seconds == 0.0
 
 
 def test_what_goes_wrong_in_a_controller_is_kept_and_stops_nobody() -> None:
@@ -148,10 +148,10 @@ def test_what_goes_wrong_in_a_controller_is_kept_and_stops_nobody() -> None:
     def broken() -> None:
         raise ZeroDivisionError
 
-    asking.api.now(lambda plane: plane.agenda.after(0.0, broken))
+    asking.api.run_locked(lambda plane: plane.virtual_time.schedule(0.0, broken))
     admin = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
     assert asking.api.handle(ServedRequest("GET", PODS, {}, admin)).status == 200
-    assert [type(fault) for fault in asking.api.faults] == [ZeroDivisionError]
+    assert [type(fault) for fault in asking.api.internal_errors] == [ZeroDivisionError]
 
 
 NODES = "/api/v1/nodes"
@@ -188,7 +188,7 @@ def test_metadata_alone() -> None:
 
 def test_an_error_is_a_status_in_every_form() -> None:
     asking = Asking()
-    asking.api.now(lambda plane: plane.store.forget())
+    asking.api.run_locked(lambda plane: plane.store.drop_changes())
     for accept in ("application/json", FORM.format("Table")):
         event = next(watched(asking, NODES, accept, resourceVersion="1"))
         assert (event["type"], event["object"]["kind"], event["object"]["code"]) == ("ERROR", "Status", 410)

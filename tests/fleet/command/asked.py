@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kubectl_eksdoc.model.cluster import Member, Outcome
+from kubectl_eksdoc.model.cluster import FleetMember, MemberOutcome
 from tests.cli.running import Ran, Terminal, called
 from tests.fakes import kubeconfigs
 from tests.fleet.answers import an_answer
@@ -18,26 +18,26 @@ CONTEXTS = ("prod-eu", "prod-us", "staging")
 class Answering:
     """The port `fleet.command.Members`, and what it was opened with. Mutable."""
 
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[str, MemberOutcome] = field(default_factory=dict)
     words: dict[str, tuple[str, ...]] = field(default_factory=dict)
     kind: str = ""
     timeout_s: float = 0.0
     most: int = 0
-    _begun: list[Member] = field(default_factory=list)
-    _words: Callable[[Member], Sequence[str]] = lambda member: ()
+    _begun: list[FleetMember] = field(default_factory=list)
+    _words: Callable[[FleetMember], Sequence[str]] = lambda member: ()
 
     def open(
-        self, words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
+        self, words: Callable[[FleetMember], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
     ) -> Answering:
         self._words, self.kind, self.timeout_s = words, kind, timeout_s
         return self
 
-    def begin(self, member: Member) -> None:
+    def start(self, member: FleetMember) -> None:
         self.words[member.name] = tuple(self._words(member))
         self._begun.append(member)
         self.most = max(self.most, len(self._begun))
 
-    def ended(self, wait_s: float) -> Sequence[tuple[Member, Outcome]]:
+    def finished(self, wait_s: float) -> Sequence[tuple[FleetMember, MemberOutcome]]:
         found = [(member, self.outcomes.get(member.name, an_answer())) for member in self._begun]
         self._begun.clear()
         return found

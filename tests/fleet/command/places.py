@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.faults import Delayed, Dropped, Effect, Fault, Faulty
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.faults import Delayed, Dropped, Effect, Fault, FaultyHandler
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.embedded.serving.requests import VIEWER, TokenUsers, restricted
 from tests.embedded.clients import worlds
@@ -76,10 +76,10 @@ class Places:
 def places(folder: Path) -> Iterator[Places]:
     """Plain HTTP carries no token, so that who asks is in the URL."""
     users = {ALLOWED: VIEWER, NOBODY: restricted("nobody", ())}
-    api = Api(worlds.plane_of("small-traps", None), Setup(TokenUsers(users)), ManualTime())
+    api = Api(worlds.plane_of("small-traps", None), ApiSetup(TokenUsers(users)), ManualTime())
 
-    def faulty(effect: Effect, times: int) -> Faulty:
-        return Faulty(api, [Fault(effect, "/pods$", times=times)], time.sleep)
+    def faulty(effect: Effect, times: int) -> FaultyHandler:
+        return FaultyHandler(api, [Fault(effect, "/pods$", times=times)], time.sleep)
 
     with (
         serving(api) as fine,
@@ -89,7 +89,7 @@ def places(folder: Path) -> Iterator[Places]:
         servers = {"fine": fine, "slow": slow, "silent": silent}
         urls = {name: server.url(ALLOWED) for name, server in servers.items()}
         yield Places(folder, urls | {"forbidden": fine.url(NOBODY), "closed": f"http://127.0.0.1:{closed_port()}"})
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []
 
 
 def closed_port() -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.main import tree
-from kubectl_eksdoc.cli.parser import spelled_out
+from kubectl_eksdoc.cli.main import command_parser
+from kubectl_eksdoc.cli.parser import expand_bare_flags
 from tests.fakes import kubeconfigs
 from tests.fleet.answers import a_finding, an_answer, refused
 from tests.fleet.command.asked import Answering, ask, kubeconfig
@@ -69,10 +69,10 @@ def test_what_was_given_is_given_to_each(command: str, config: str) -> None:
     ran = ask(asking, *argv, "--fleet", "staging")
     assert ran.code == 0, ran.err
     words = asking.words["staging"]
-    parser = tree()
-    bare = parser.bare()
+    parser = command_parser()
+    bare = parser.flags_without_value()
     once, again = (
-        parser.parse_known_args(spelled_out(each, bare))
+        parser.parse_known_args(expand_bare_flags(each, bare))
         for each in ((*argv, "--context", "staging", "-o", "json"), words)
     )
     assert vars(again[0]) == vars(once[0])
@@ -195,7 +195,7 @@ NAMES = ("-prod", "--demo", "--output=yaml", "a,b", "my ctx", "we[i]rd*", "ünï
 
 def asked(asking: Answering) -> dict[str, str]:
     """By the name of each member: which context its own command line chooses."""
-    parser = tree()
+    parser = command_parser()
     return {name: parser.parse_args(words).context for name, words in asking.words.items()}
 
 

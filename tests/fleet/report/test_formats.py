@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.fleet.clusters import summed
+from kubectl_eksdoc.fleet.clusters import summarize
 from kubectl_eksdoc.fleet.report import FleetReport
-from kubectl_eksdoc.model.cluster import Identity, JudgedMember, Member, MemberFinding, Outcome
+from kubectl_eksdoc.model.cluster import Identity, JudgedMember, FleetMember, MemberFinding, MemberOutcome
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.report.text import Look, unsafe
+from kubectl_eksdoc.report.text import Appearance, is_unsafe
 from tests.fleet.answers import a_finding, a_member, an_answer, refused
 from tests.report.golden import TABLES, AnswerFormats
 
@@ -38,7 +38,7 @@ def answered(*findings: MemberFinding, exit_code: int | None = None) -> JudgedMe
 
 UNCONFIRMED = replace(refused(2), who=Identity(cluster="shop", unverified=("cluster",)))
 UNSURE = a_finding("insight-error", Severity.MEDIUM, Status.UNKNOWN)
-OUTCOMES: dict[str, Outcome] = {
+OUTCOMES: dict[str, MemberOutcome] = {
     "prod-us": answered(a_finding("kubelet-skew", Severity.CRITICAL, gate="before-nodes"), a_finding(), UNSURE),
     ARN: answered(a_finding(), UNSURE, a_finding("x", Severity.LOW)),
     "staging": answered(UNSURE),
@@ -48,13 +48,13 @@ OUTCOMES: dict[str, Outcome] = {
 }
 
 
-def view(outcomes: dict[str, Outcome] | None = None, command: str = "check") -> FleetReport:
-    plan = summed((a_member(name), outcome) for name, outcome in (outcomes or OUTCOMES).items())
+def view(outcomes: dict[str, MemberOutcome] | None = None, command: str = "check") -> FleetReport:
+    plan = summarize((a_member(name), outcome) for name, outcome in (outcomes or OUTCOMES).items())
     return FleetReport(plan, command, options={"fleet": "prod-*", "target": "1.34"}, tool_version="0.0.0")
 
 
 def document(of: FleetReport) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(of.render("json", Look()))
+    found: dict[str, Any] = json.loads(of.render("json", Appearance()))
     return found
 
 
@@ -63,9 +63,9 @@ ANSWERS = AnswerFormats(
     {"all": view, "one": lambda: view({"a": refused(2)}), "unconfirmed": lambda: view({"a": UNCONFIRMED})},
     TABLES
     | {
-        "table-colour.txt": ("table", Look(120, colour=True)),
-        "fleet.json": ("json", Look(120)),
-        "markdown.md": ("markdown", Look(120)),
+        "table-colour.txt": ("table", Appearance(120, colour=True)),
+        "fleet.json": ("json", Appearance(120)),
+        "markdown.md": ("markdown", Appearance(120)),
     },
     free=("members.*.result", "findings.*"),
     widths=(60, 80, 120, 200),
@@ -77,8 +77,8 @@ def test_names_that_nothing_confirmed_are_marked() -> None:
 
 
 def test_every_cluster_has_its_row_however_many_there_are() -> None:
-    many: dict[str, Outcome] = {f"c{number:03}": answered(a_finding()) for number in range(120)}
-    text = view(many).render("table", Look())
+    many: dict[str, MemberOutcome] = {f"c{number:03}": answered(a_finding()) for number in range(120)}
+    text = view(many).render("table", Appearance())
     assert [name for name in many if f" {name} " not in text] == []
 
 
@@ -90,14 +90,14 @@ def test_a_symptom_without_a_failing_finding_is_told_by_its_verdict() -> None:
 @pytest.mark.parametrize(("members", "flag"), [("ab", "--snapshot FILE"), ("a", "--context NAME")])
 def test_how_one_of_them_is_asked_alone(members: str, flag: str) -> None:
     """Of files there is no context; of both there is."""
-    plan = summed((Member(n, n, snapshot=f"{n}.snap" if n in members else ""), answered()) for n in "ab")
-    assert f"kubectl eksdoc check {flag}" in FleetReport(plan, "check", options={}).render("table", Look(120))
+    plan = summarize((FleetMember(n, n, snapshot=f"{n}.snap" if n in members else ""), answered()) for n in "ab")
+    assert f"kubectl eksdoc check {flag}" in FleetReport(plan, "check", options={}).render("table", Appearance(120))
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_nothing_steers_a_terminal(name: str, reason: str) -> None:
-    plan = summed([(Member(name), refused(3, reason or "x")), (Member(f"{name}b", "c"), answered(a_finding()))])
+    plan = summarize([(FleetMember(name), refused(3, reason or "x")), (FleetMember(f"{name}b", "c"), answered(a_finding()))])
     made = FleetReport(plan, "check", options={"fleet": name})
     for output in ("table", "wide", "json", "yaml", "markdown"):
-        text = made.render(output, Look())
-        assert not any(unsafe(char) for char in text if char != "\n")
+        text = made.render(output, Appearance())
+        assert not any(is_unsafe(char) for char in text if char != "\n")

@@ -212,7 +212,7 @@ def served(aws: World, account: Mapping[str, Any]) -> Iterator[SimulatedApiServe
     api = Api(plane, worlds.SETUP, ManualTime())
     for row in pods:
         if "log" in row:
-            api.logs.put("default", row["pod"], "c", f"{row['log']}\n")
+            api.logs.store("default", row["pod"], "c", f"{row['log']}\n")
     with serving(api) as server:
         yield server
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.asking import believed
+from kubectl_eksdoc.aws.asking import verify_cluster
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.machines import SaidOptions
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Calls, Node
 from kubectl_eksdoc.ports import ClusterReader
-from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, Observed, SessionRequest
+from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, ObservedSession, SessionRequest
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from tests.aws.test_live import live
 from tests.builders import a_cluster, a_node, a_pod, with_classes
@@ -55,7 +55,7 @@ class Desk(somebody.Desk):
         """As a reader."""
         calls = Calls(images=("eks/aws-load-balancer-controller:v2.13.0",))
         pods = [a_pod(f"p{at}", node=each.name, calls=calls) for at, each in enumerate(self.nodes)]
-        known = NodeClass("default", SaidOptions("required", self.hop_limit))
+        known = NodeClass("default", DeclaredMetadataOptions("required", self.hop_limit))
         return replace(with_classes(a_cluster(nodes=self.nodes, pods=pods), known), identity=self.who)
 
     def around(self) -> dict[str, Any]:
@@ -70,12 +70,12 @@ class Desk(somebody.Desk):
         return Session(self, request.needs)
 
 
-class Session(Observed):
+class Session(ObservedSession):
     """Of the desk's nodes, as they are when it is made."""
 
     def __init__(self, desk: Desk, needs: ClusterNeeds) -> None:
         aws = live(desk.aws)
-        super().__init__(desk.read(needs.kinds), believed(aws, aws.access), Nowhere())  # type: ignore[arg-type]
+        super().__init__(desk.read(needs.kinds), verify_cluster(aws, aws.access), Nowhere())  # type: ignore[arg-type]
         self._desk, self._needs = desk, needs
 
     def reobserve(self, needs: ClusterNeeds | None = None) -> ClusterSession:

@@ -41,7 +41,7 @@ def nodes_are_instances(api: Api, aws: World) -> None:
         return sorted(item.key[1] for item in plane.store.list("nodes"))
 
     image = aws.publish_image("an older AMI")
-    for name in api.now(named):
+    for name in api.run_locked(named):
         asked: dict[str, Any] = OLD_OWN if name.startswith("new") else EKS_OWN
         profile = {"IamInstanceProfile": {"Name": "nodes"}, "MetadataOptions": asked}
         ran = ec2.run_instances(MinCount=1, MaxCount=1, ImageId=image, **profile)
@@ -62,4 +62,4 @@ def _provided(api: Api, node: str, ident: str) -> None:
         item = plane.registry.get("nodes", ("", node))
         plane.registry.update(item, with_value(item.doc, ("spec", "providerID"), f"aws:///ap-northeast-2a/{ident}"))
 
-    api.now(patched)
+    api.run_locked(patched)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.imds_probe.read import _by_tag
+from kubectl_eksdoc.imds_probe.read import _intent_from_tag
 from tests.check.of_aws import eks
 from tests.cli.running import run_cli
 from tests.embedded.clients.worlds import archive
@@ -84,10 +84,10 @@ def test_an_intent_may_be_a_tag_of_the_cluster(tag: str, said: str) -> None:
         live, eks = True, eks(tags=TAGS)
 
     if tag == "imds":
-        assert str(_by_tag(Live(), tag)) == said  # type: ignore[arg-type]
+        assert str(_intent_from_tag(Live(), tag)) == said  # type: ignore[arg-type]
     else:
         with pytest.raises(UsageError, match=said):
-            _by_tag(Live(), tag)  # type: ignore[arg-type]
+            _intent_from_tag(Live(), tag)  # type: ignore[arg-type]
     refused = run_cli("imds-probe", "--demo", "--intent", f"tag:{tag}")
     assert refused.code == 2 and "nothing else keeps all tags" in refused.err
 

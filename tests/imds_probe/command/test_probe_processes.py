@@ -63,12 +63,12 @@ def test_killed_the_next_one_removes_what_is_old(tmp_path: Path) -> None:
             it.kill()
             it.communicate(timeout=LONGEST_S)
         (left,) = there(api, "configmaps")
-        api.now(lambda plane: _made(plane, left, datetime.now(timezone.utc)))
+        api.run_locked(lambda plane: _made(plane, left, datetime.now(timezone.utc)))
         with probing(server, tmp_path / "b") as it:
             _, err = it.communicate(timeout=LONGEST_S)
         assert it.returncode == 0 and f"may be running: {left}" in " ".join(err.split())
         assert there(api, "configmaps") == [left], "it is young, and may be somebody's"
-        api.now(lambda plane: _made(plane, left, datetime.now(timezone.utc) - timedelta(hours=1)))
+        api.run_locked(lambda plane: _made(plane, left, datetime.now(timezone.utc) - timedelta(hours=1)))
         with probing(server, tmp_path / "c") as it:
             _, err = it.communicate(timeout=LONGEST_S)
         assert it.returncode == 0 and left in err

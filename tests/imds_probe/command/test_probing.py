@@ -102,8 +102,8 @@ def test_the_node_of_a_pod_from_its_namespace(desk: Opened) -> None:
         "status": {"phase": "Running"},
     }
     at = desk(types="lab 1\n")
-    at.api.now(lambda plane: plane.load("namespaces", [probes.a_namespace("shop")]))
-    at.api.now(lambda plane: plane.load("pods", [pod]))
+    at.api.run_locked(lambda plane: plane.load("namespaces", [probes.a_namespace("shop")]))
+    at.api.run_locked(lambda plane: plane.load("pods", [pod]))
     found = document(at.run("pod/cart", "-n", "shop", "-o", "json").out)
     assert found["probe"]["namespace"] == "shop"
     assert [each["name"] for each in found["nodes"]] == ["green-0"]
@@ -157,7 +157,7 @@ def test_a_node_that_goes_while_it_is_typed(desk: Opened) -> None:
     def goes(plane: Any) -> None:
         plane.store.remove(plane.registry.get("nodes", ("", "green-0")))
 
-    at.machine.before_typing = lambda: at.api.now(goes)
+    at.machine.before_typing = lambda: at.api.run_locked(goes)
     ran = at.run()
     assert ran.code == 7 and "not as they were when they were shown" in ran.err, ran.err
 

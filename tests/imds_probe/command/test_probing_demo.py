@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.drain.duration.generations import pace_of
+from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.stages import Serving, served
+from kubectl_eksdoc.wiring.stages import ServeSettings, served
 from tests.drain.command.served import Machine
 
 pytestmark = pytest.mark.long
 
 
 def test_its_groups_are_measured_as_its_aws_describes_them(tmp_path: Path) -> None:
-    how = Serving(60.0, str(tmp_path / "config"), lambda path, address: None, lambda note: None, pace_of)
+    how = ServeSettings(60.0, str(tmp_path / "config"), lambda path, address: None, lambda note: None, learned_kubelet_times)
     with served(SourceChoice(demo=True), Connection(), None, how) as (path, _):
         ann = Machine(tmp_path, path)
         words = ("imds-probe", "--active", "--all-nodes", "--nodegroup", "blue", "--nodegroup", "green")

@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.machines import (
     MachineFacts,
     MetadataOptions,
     NodeGroup,
-    SaidOptions,
+    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
@@ -61,14 +61,14 @@ class Cloud:
     groups: dict[str, NodeGroup | Absent | Unknown]
     templates: dict[TemplateRef, TemplateVersion | Absent | Unknown]
     scaling: dict[str, ScalingGroup | Absent | Unknown]
-    classes: dict[str, SaidOptions | Unknown]
+    classes: dict[str, DeclaredMetadataOptions | Unknown]
     pods: Sequence[Pod] = ()
 
     inside: Mapping[str, PodEvidence] = field(default_factory=dict)
 
     def facts(self) -> MetadataFacts:
         read = tuple(KindRead(kind, ReadState.READ) for kind in (kinds.NODE_CLASSES, kinds.NODE_POOLS))
-        known = {name: said for name, said in self.classes.items() if isinstance(said, SaidOptions)}
+        known = {name: said for name, said in self.classes.items() if isinstance(said, DeclaredMetadataOptions)}
         cluster = replace(
             a_cluster(nodes=list(self.nodes), pods=list(self.pods)),
             identity=WHO,
@@ -81,14 +81,14 @@ class Cloud:
             self.scaling,
             self.templates,
             {AMI: Image(AMI, v2=True)},
-            SaidOptions(),
+            DeclaredMetadataOptions(),
         )
-        return MetadataFacts(cluster, told, inside=self.inside)
+        return MetadataFacts(cluster, told, evidence_by_pod=self.inside)
 
 
-def cloud(*of: str, options: MetadataOptions | None = ONE, said: SaidOptions | None = None) -> Cloud:
+def cloud(*of: str, options: MetadataOptions | None = ONE, said: DeclaredMetadataOptions | None = None) -> Cloud:
     """A node of each kind; their instances have `options`, and what makes them says `said`."""
-    said = SaidOptions("required", 1) if said is None else said
+    said = DeclaredMetadataOptions("required", 1) if said is None else said
     nodes = [node(at, **LABELS[kind]) for at, kind in enumerate(of)]
     instances: dict[str, Instance | Absent | Unknown] = {
         ident(at): Instance(ident(at), AMI, state="running", options=options, scaling_group="asg")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.amazon.metadata_service import NESTED, POD, Reach, verdict
-from kubectl_eksdoc.imds_probe.affected import AffectedPod, JudgedPods, PodEvidence
+from kubectl_eksdoc.amazon.metadata_service import NESTED_HOPS, POD_HOPS, ImdsReach, imds_verdict
+from kubectl_eksdoc.imds_probe.affected import AffectedPod, PodChecker, PodEvidence
 from kubectl_eksdoc.imds_probe.fix import (
     CARRIED_OUT,
     CONTROLLER_FLAGS,
@@ -27,15 +27,15 @@ from kubectl_eksdoc.imds_probe.fix import (
     Fix,
     FixOptions,
 )
-from kubectl_eksdoc.imds_probe.fix_choice import choices
-from kubectl_eksdoc.imds_probe.node_sources import behind, leaving
+from kubectl_eksdoc.imds_probe.fix_choice import fix_options
+from kubectl_eksdoc.imds_probe.node_sources import fix_scope, count_evicted_pods
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, nodes_alike
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodeSet, node_sets
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, PodIdentity, SaidOptions, ScalingGroup
-from kubectl_eksdoc.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, PodIdentity, DeclaredMetadataOptions, ScalingGroup
+from kubectl_eksdoc.model.metadata import NodeClassFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Calls, Pod
 from tests.builders import NOW, a_pod
 from tests.imds_probe.fixes.nodes_of_all_kinds import (
@@ -50,29 +50,29 @@ from tests.imds_probe.fixes.nodes_of_all_kinds import (
     ident,
 )
 
-CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
+CUT = (ImdsReach.UNREACHABLE, ImdsReach.V1_ONLY)
 
 
 def of_nodes(
-    alike: NodesAlike,
+    alike: NodeSet,
     facts: MetadataFacts,
-    hops: int = POD,
+    hops: int = POD_HOPS,
     affected: Sequence[AffectedPod] = (),
     vpc: str = "vpc-1",
     profile: str = "",
 ) -> FixOptions:
     whole = facts.cluster
-    return choices(behind(alike, facts, hops, whole, leaving(whole.pods), vpc, profile), affected)
+    return fix_options(fix_scope(alike, facts, hops, whole, count_evicted_pods(whole.pods), vpc, profile), affected)
 
 
-def choice(of: Cloud, hops: int = POD) -> FixOptions:
+def choice(of: Cloud, hops: int = POD_HOPS) -> FixOptions:
     """Of the nodes that are first."""
     facts = of.facts()
-    return of_nodes(nodes_alike(facts, hops)[0], facts, hops)
+    return of_nodes(node_sets(facts, hops)[0], facts, hops)
 
 
 def fix(of: Cloud, name: str) -> Fix:
-    found = choice(of).named(name)
+    found = choice(of).by_name(name)
     assert found is not None
     return found
 
@@ -86,9 +86,9 @@ NO_TEMPLATE = "it can never get one"
         ("managed", {}, [INSTANCE_OPTIONS], NO_TEMPLATE),
         ("by eksctl", {}, [INSTANCE_OPTIONS], NO_TEMPLATE),
         ("own template", {}, [INSTANCE_OPTIONS, TEMPLATE_VERSION], ""),
-        ("own template", {"said": SaidOptions("required", 2)}, [INSTANCE_OPTIONS, REPLACE_NODES], ""),
+        ("own template", {"said": DeclaredMetadataOptions("required", 2)}, [INSTANCE_OPTIONS, REPLACE_NODES], ""),
         ("own template", {"options": TWO}, [TEMPLATE_VERSION], ""),  # somebody has changed the instances by hand
-        ("own template", {"options": TWO, "said": SaidOptions("required", 2)}, [], ""),
+        ("own template", {"options": TWO, "said": DeclaredMetadataOptions("required", 2)}, [], ""),
         ("eksctl", {}, [INSTANCE_OPTIONS], "declare another one like old with disablePodIMDS: false"),
         ("karpenter", {}, [INSTANCE_OPTIONS, NODE_CLASS], ""),
         ("self-managed", {}, [INSTANCE_OPTIONS], f"launches from launch template {OWN}: make a version"),
@@ -118,26 +118,26 @@ def test_what_a_scaling_group_launches_from_is_its_owners(group: Any, said: str)
 
 def test_running_instances_are_changed_tonight_and_go_back() -> None:
     found = fix(cloud("managed", "managed"), INSTANCE_OPTIONS)
-    assert found.when is When.NOW and found.blast.size == (0, 0, 2)
+    assert found.when is When.NOW and found.blast.sort_key == (0, 0, 2)
     assert found.commands[0] == (
         "aws ec2 modify-instance-metadata-options --instance-id i-00000000 --http-put-response-hop-limit 2 "
         "--region eu-west-1"
     )
-    assert "--http-put-response-hop-limit 1" in found.back[0] and len(found.back) == 2
+    assert "--http-put-response-hop-limit 1" in found.rollback[0] and len(found.rollback) == 2
     assert "lost with the instance" in found.lasts and "AL2023" in found.lasts
-    assert isinstance(found.act, OnInstances) and found.act.each[0] == SetOptions("n0", ident(0), ONE, 2)
+    assert isinstance(found.action, InstancesFix) and found.action.each[0] == InstanceOptionsChange("n0", ident(0), ONE, 2)
     assert any("ec2-token-hop-limit-check" in each for each in found.cautions)
     assert any("EC2.8" in each for each in found.cautions)
     off = fix(cloud("karpenter", options=OFF), INSTANCE_OPTIONS)
-    assert "--http-endpoint enabled" in off.commands[0] and "--http-endpoint disabled" in off.back[0]
-    assert isinstance(off.act, OnInstances) and off.act.each[0].after == TWO
-    nested = choice(cloud("eksctl", options=TWO), NESTED)
+    assert "--http-endpoint enabled" in off.commands[0] and "--http-endpoint disabled" in off.rollback[0]
+    assert isinstance(off.action, InstancesFix) and off.action.each[0].after == TWO
+    nested = choice(cloud("eksctl", options=TWO), NESTED_HOPS)
     assert "--http-put-response-hop-limit 3" in nested.fixes[0].commands[0]
     assert "no hop limit above 2: make another group beside old from a launch template" in nested.cannot[0]
     assert "with a hop limit of 3 " in nested.cannot[0] and "disablePodIMDS" not in nested.cannot[0]
-    running = fix(cloud("own template", said=SaidOptions("required", 2)), INSTANCE_OPTIONS)
+    running = fix(cloud("own template", said=DeclaredMetadataOptions("required", 2)), INSTANCE_OPTIONS)
     assert "the next one has it by itself" in running.lasts
-    replaced = fix(cloud("own template", said=SaidOptions("required", 2)), REPLACE_NODES)
+    replaced = fix(cloud("own template", said=DeclaredMetadataOptions("required", 2)), REPLACE_NODES)
     assert replaced.commands == ("kubectl eksdoc drain run --nodegroup own --context prod",)
 
 
@@ -150,23 +150,23 @@ def data_of(made: Fix) -> Any:
 @pytest.mark.parametrize(
     ("said", "account", "endpoint"),
     [
-        (SaidOptions("required", 1), None, None),  # the account says nothing of it, as before
-        (SaidOptions("required", 1), False, "enabled"),
-        (SaidOptions("required", 1, True), False, "enabled"),  # it stays as it was
-        (SaidOptions("required", 2, False), None, "enabled"),
+        (DeclaredMetadataOptions("required", 1), None, None),  # the account says nothing of it, as before
+        (DeclaredMetadataOptions("required", 1), False, "enabled"),
+        (DeclaredMetadataOptions("required", 1, True), False, "enabled"),  # it stays as it was
+        (DeclaredMetadataOptions("required", 2, False), None, "enabled"),
     ],
 )
 def test_a_version_enables_the_endpoint_that_is_or_may_be_disabled(
-    said: SaidOptions, account: bool | None, endpoint: str | None
+    said: DeclaredMetadataOptions, account: bool | None, endpoint: str | None
 ) -> None:
     facts = cloud("own template", said=said).facts()
-    facts = replace(facts, told=replace(facts.told, account=SaidOptions(endpoint=account)))
-    found = of_nodes(nodes_alike(facts)[0], facts).named(TEMPLATE_VERSION)
+    facts = replace(facts, machines=replace(facts.machines, account=DeclaredMetadataOptions(endpoint=account)))
+    found = of_nodes(node_sets(facts)[0], facts).by_name(TEMPLATE_VERSION)
     assert found is not None and data_of(found)[1]["MetadataOptions"].get("HttpEndpoint") == endpoint
 
 
 def test_a_template_keeps_all_that_it_says_and_the_ami_stays() -> None:
-    said = SaidOptions("required", 1, True, False, True)
+    said = DeclaredMetadataOptions("required", 1, True, False, True)
     found = fix(cloud("own template", said=said), TEMPLATE_VERSION)
     _, update, wait = found.commands
     options = {
@@ -179,9 +179,9 @@ def test_a_template_keeps_all_that_it_says_and_the_ami_stays() -> None:
     assert data_of(found) == ("3", {"MetadataOptions": options})
     assert "--kubernetes-version 1.30 --release-version 1.30.0-20261101" in update
     assert update.endswith(f'--launch-template id={OWN.id},version="$VERSION"') and "nodegroup-active" in wait
-    assert found.back[0].endswith(f"id={OWN.id},version=3") and "--release-version" in found.back[0]
-    assert found.blast.size == (1, 1, 0) and "33 % at a time" in found.blast.how and found.when is When.LATER
-    assert isinstance(found.act, OnTemplate) and found.act.after == replace(said, hop_limit=2)
+    assert found.rollback[0].endswith(f"id={OWN.id},version=3") and "--release-version" in found.rollback[0]
+    assert found.blast.sort_key == (1, 1, 0) and "33 % at a time" in found.blast.how and found.when is When.LATER
+    assert isinstance(found.action, LaunchTemplateFix) and found.action.after == replace(said, hop_limit=2)
     of = cloud("own template")
     template, group = of.templates[OWN], of.groups["own"]
     assert not isinstance(template, Unknown) and isinstance(group, NodeGroup)
@@ -190,19 +190,19 @@ def test_a_template_keeps_all_that_it_says_and_the_ami_stays() -> None:
     assert not any("--release-version" in line or "--kubernetes-version" in line for line in found.commands), (
         "EKS refuses them then"
     )
-    assert isinstance(found.act, OnTemplate) and (found.act.version, found.act.release) == ("", "")
+    assert isinstance(found.action, LaunchTemplateFix) and (found.action.version, found.action.release) == ("", "")
     of = cloud("own template")
     of.groups["own"] = replace(group, release="")
     unpinned = choice(of)
-    assert unpinned.named(TEMPLATE_VERSION) is None and "could not be pinned" in unpinned.cannot[0]
+    assert unpinned.by_name(TEMPLATE_VERSION) is None and "could not be pinned" in unpinned.cannot[0]
 
 
 def test_a_class_drifts_every_node_of_it_in_whatever_pool() -> None:
     of = cloud("karpenter", "karpenter", "karpenter")
     of.nodes = [*of.nodes[:2], replace(of.nodes[2], labels={**of.nodes[2].labels, "karpenter.sh/nodepool": "spot"})]
     found = fix(of, NODE_CLASS)
-    assert found.blast.size == (3, 3, 0) and "10 %" in found.blast.how and "general, spot" in found.blast.how
-    assert isinstance(found.act, OnClass) and found.act.nodes == ("n0", "n1", "n2")
+    assert found.blast.sort_key == (3, 3, 0) and "10 %" in found.blast.how and "general, spot" in found.blast.how
+    assert isinstance(found.action, NodeClassFix) and found.action.nodes == ("n0", "n1", "n2")
     assert found.commands == (
         "kubectl patch ec2nodeclass default --context prod --type merge -p "
         """'{"spec":{"metadataOptions":{"httpPutResponseHopLimit":2}}}'""",
@@ -222,7 +222,7 @@ some_options = some.one_of(
     ),
 )
 some_said = some.builds(
-    SaidOptions,
+    DeclaredMetadataOptions,
     some.sampled_from(["", "required", "optional"]),
     some.none() | a_hop_limit,
     some.none() | some.booleans(),
@@ -250,42 +250,42 @@ def clouds(draw: some.DrawFn) -> Cloud:
     return of
 
 
-@given(clouds(), some.sampled_from([POD, NESTED]))
+@given(clouds(), some.sampled_from([POD_HOPS, NESTED_HOPS]))
 def test_whoever_is_cut_off_gets_a_fix_or_a_sentence(of: Cloud, hops: int) -> None:
     facts = of.facts()
-    for alike in nodes_alike(facts, hops):
+    for alike in node_sets(facts, hops):
         found = of_nodes(alike, facts, hops)
-        cut = bool({alike.here.reach, alike.later.reach} & {*CUT})
+        cut = bool({alike.verdict_now.reach, alike.verdict_next.reach} & {*CUT})
         assert bool(found.fixes or found.cannot) == cut
         assert all(found.cannot), "a clause says something"
-        sizes = [each.blast.size for each in found.fixes]
+        sizes = [each.blast.sort_key for each in found.fixes]
         assert sizes == sorted(sizes), "the smallest blast radius comes first"
         assert len({each.name for each in found.fixes}) == len(found.fixes), "a name means one fix"
         for each in found.fixes:
             assert each.name in NAMES and each.does and each.lasts and each.blast.how
             assert each.commands, "a fix is something that can be done"
-            assert each.back or each.name in (REPLACE_NODES, RESTART_PODS), "whoever changes something can go back"
-            assert each.act is None or each.name in CARRIED_OUT
+            assert each.rollback or each.name in (REPLACE_NODES, RESTART_PODS), "whoever changes something can go back"
+            assert each.action is None or each.name in CARRIED_OUT
             assert_no_name_ends_a_word(each)
             assert_pods_reach_it_after(each, hops)
 
 
 def assert_no_name_ends_a_word(of: Fix) -> None:
-    for line in (*of.commands, *of.back):
+    for line in (*of.commands, *of.rollback):
         words = list(shlex.shlex(line, posix=True, punctuation_chars=True))
         assert not {"reboot", "id"} & {*words}, line
 
 
 def assert_pods_reach_it_after(of: Fix, hops: int) -> None:
-    if isinstance(of.act, OnInstances):
-        assert all(verdict(one.after, hops).reach is Reach.REACHABLE for one in of.act.each)
-        assert all(one.after.tokens == one.before.tokens for one in of.act.each)
-    elif isinstance(of.act, OnTemplate):
-        after, before = of.act.after, of.act.before
+    if isinstance(of.action, InstancesFix):
+        assert all(imds_verdict(one.after, hops).reach is ImdsReach.REACHABLE for one in of.action.each)
+        assert all(one.after.tokens == one.before.tokens for one in of.action.each)
+    elif isinstance(of.action, LaunchTemplateFix):
+        after, before = of.action.after, of.action.before
         assert after.hop_limit is not None and after.hop_limit >= hops and after.endpoint is not False
         assert (after.tokens, after.ipv6, after.tags) == (before.tokens, before.ipv6, before.tags)
-    elif isinstance(of.act, OnClass):
-        assert of.act.hop_limit >= hops
+    elif isinstance(of.action, NodeClassFix):
+        assert of.action.hop_limit >= hops
 
 
 def test_an_instance_whose_change_is_under_way_or_that_is_stopped_is_left_alone() -> None:
@@ -293,17 +293,17 @@ def test_an_instance_whose_change_is_under_way_or_that_is_stopped_is_left_alone(
     of.instances[ident(1)] = Instance(ident(1), state="running", options=replace(ONE, pending=True))
     of.instances[ident(2)] = Instance(ident(2), state="stopped", options=ONE)
     facts = of.facts()
-    found = [of_nodes(alike, facts) for alike in nodes_alike(facts)]
-    acts = [one.act for each in found for one in each.fixes if isinstance(one.act, OnInstances)]
+    found = [of_nodes(alike, facts) for alike in node_sets(facts)]
+    acts = [one.action for each in found for one in each.fixes if isinstance(one.action, InstancesFix)]
     assert [one.instance for act in acts for one in act.each] == [ident(0)]
 
 
 def test_commands_ask_the_account_that_was_asked() -> None:
     of = cloud("managed", "managed")
     facts = of.facts()
-    (alike, *_) = nodes_alike(facts, POD)
+    (alike, *_) = node_sets(facts, POD_HOPS)
     found = of_nodes(alike, facts, profile="prod")
-    asked = [command for each in found.fixes for command in (*each.commands, *each.back) if "aws e" in command]
+    asked = [command for each in found.fixes for command in (*each.commands, *each.rollback) if "aws e" in command]
     assert asked and all("--profile prod" in command for command in asked)
 
 
@@ -330,14 +330,14 @@ def chosen(
     of.pods = pods
     of.inside = {pod.key: PodEvidence(started) for pod in pods}
     facts = of.facts()
-    (alike,) = nodes_alike(facts)
-    judged = JudgedPods(alike.here, alike.later, identities, NOW)
-    found = [judged.affected(pod, PodEvidence(started)) for pod in pods]
-    return of_nodes(alike, facts, POD, [each for each in found if each is not None], vpc)
+    (alike,) = node_sets(facts)
+    judged = PodChecker(alike.verdict_now, alike.verdict_next, identities, NOW)
+    found = [judged.check(pod, PodEvidence(started)) for pod in pods]
+    return of_nodes(alike, facts, POD_HOPS, [each for each in found if each is not None], vpc)
 
 
 def way(name: str, *pods: Pod, **more: Any) -> Fix:
-    found = chosen(*pods, **more).named(name)
+    found = chosen(*pods, **more).by_name(name)
     assert found is not None
     return found
 
@@ -345,19 +345,19 @@ def way(name: str, *pods: Pod, **more: Any) -> Fix:
 def test_the_load_balancer_controller_is_told_what_it_was_not_given() -> None:
     found = chosen(controller(), started=ContainerCommand(("--cluster-name=prod",)))
     assert [each.name for each in found.fixes] == [INSTANCE_OPTIONS, CONTROLLER_FLAGS, OWN_ROLE]
-    flags = found.named(CONTROLLER_FLAGS)
-    assert flags is not None and flags.when is When.NOW and flags.blast.size == (0, 1, 0)
+    flags = found.by_name(CONTROLLER_FLAGS)
+    assert flags is not None and flags.when is When.NOW and flags.blast.sort_key == (0, 1, 0)
     (patch,) = flags.commands
     test, *adds = json.loads(shlex.split(patch)[-1])
     assert test == {"op": "test", "path": "/spec/template/spec/containers/0/image", "value": LBC}
     assert [each["value"] for each in adds] == ["--aws-region=eu-west-1", "--aws-vpc-id=vpc-1"]
-    assert flags.back == ("kubectl rollout undo deployment aws-load-balancer-controller -n kube-system --context prod",)
+    assert flags.rollback == ("kubectl rollout undo deployment aws-load-balancer-controller -n kube-system --context prod",)
     assert way(CONTROLLER_FLAGS, controller(), started=ContainerCommand(("--aws-vpc-id=vpc-1",))).commands == (
         "kubectl set env deployment/aws-load-balancer-controller -n kube-system --context prod AWS_REGION=eu-west-1",
     )
     given = chosen(controller(), started=ContainerCommand(("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1")))
-    assert given.named(CONTROLLER_FLAGS) is None and given.named(OWN_ROLE) is not None
-    assert chosen(controller(), started=ContainerCommand(), vpc="").named(CONTROLLER_FLAGS) is None
+    assert given.by_name(CONTROLLER_FLAGS) is None and given.by_name(OWN_ROLE) is not None
+    assert chosen(controller(), started=ContainerCommand(), vpc="").by_name(CONTROLLER_FLAGS) is None
 
 
 def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
@@ -370,7 +370,7 @@ def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
     assert "pods.eks.amazonaws.com" in role
     assert "--service-account cluster-autoscaler" in associate and associate.endswith('--role-arn "$ROLE"')
     assert restart == "kubectl rollout restart deployment cluster-autoscaler -n kube-system --context prod"
-    assert "delete-pod-identity-association" in fix.back[0]
+    assert "delete-pod-identity-association" in fix.rollback[0]
     assert any("attach-role-policy" in each for each in fix.cautions)
 
     running = controller("agent", "public.ecr.aws/eks/eks-pod-identity-agent:v1", owner="DaemonSet/agent")
@@ -382,11 +382,11 @@ def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
 def test_a_role_that_came_after_the_start_needs_a_restart_alone() -> None:
     known = frozenset({PodIdentity("kube-system", "aws-load-balancer-controller")})
     found = chosen(controller(), started=ContainerCommand(), identities=known)
-    again = found.named(RESTART_PODS)
+    again = found.by_name(RESTART_PODS)
     assert again is not None and again.commands == (
         "kubectl rollout restart deployment aws-load-balancer-controller -n kube-system --context prod",
     )
-    assert found.named(OWN_ROLE) is None
+    assert found.by_name(OWN_ROLE) is None
 
 
 def test_auto_mode_leaves_the_pods_own_ways() -> None:
@@ -395,7 +395,7 @@ def test_auto_mode_leaves_the_pods_own_ways() -> None:
 
 
 def test_of_merely_possible_ones_nobody_knows_what_they_need() -> None:
-    assert chosen(a_pod("web", node="n0", calls=Calls(images=("nginx",)))).named(OWN_ROLE) is None
+    assert chosen(a_pod("web", node="n0", calls=Calls(images=("nginx",)))).by_name(OWN_ROLE) is None
 
 
 def test_on_fargate_an_association_is_no_role() -> None:
@@ -405,6 +405,6 @@ def test_on_fargate_an_association_is_no_role() -> None:
     of.pods, of.inside = there, {pod.key: PodEvidence(started) for pod in there}
     facts = of.facts()
     known = frozenset({PodIdentity("kube-system", "aws-load-balancer-controller")})
-    plan = plan_metadata(replace(facts, told=replace(facts.told, identities=known)), POD)
-    effect = {group.alike.owner.value: [each.pod.name for each in group.affected] for group in plan.groups}
+    plan = plan_metadata(replace(facts, machines=replace(facts.machines, identities=known)), POD_HOPS)
+    effect = {group.node_set.owner.value: [each.pod.name for each in group.affected] for group in plan.groups}
     assert effect == {"fargate": ["p0"], "managed": []}

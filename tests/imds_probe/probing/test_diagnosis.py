@@ -8,39 +8,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import ImdsReach
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.imds_probe.probe_diagnosis import Cause, diagnosis
+from kubectl_eksdoc.imds_probe.probe_diagnosis import ImdsCause, diagnose
 from kubectl_eksdoc.imds_probe.probe_result import (
-    LONGEST_S,
-    OS,
+    MAX_SCRIPT_S,
+    OS_LABEL,
     SETTLE_S,
-    TEMPLATE_VERSION,
+    TEMPLATE_VERSION_LABEL,
     ProbeSettings,
-    likes,
+    probe_groups,
     manifests,
     probe_pods,
 )
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, Network, ProbeReport, ProbeStep
+from kubectl_eksdoc.model.metadata import AddressFamily, ImdsRequest, FamilyAnswer, PodNetwork, ProbeReport, ProbeStep
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node
-from kubectl_eksdoc.model.placing import PodStand
-from kubectl_eksdoc.probes.pods import ProbeStage, stand_of, too_late
+from kubectl_eksdoc.model.placing import ProbePodStatus
+from kubectl_eksdoc.probes.pods import ProbeStage, probe_stage, timeout_reason
 from tests.builders import a_node
 
 OK, NO_TOKEN, NO = 200, 401, 403
 REFUSED, TIMEOUT, RESET = 7, 28, 56
 
 
-def answered(ask: Ask, code: int) -> ProbeStep:
+def answered(ask: ImdsRequest, code: int) -> ProbeStep:
     return ProbeStep(ask, 0, code, 0.3, 1.0)
 
 
-def lost(ask: Ask, exit: int = TIMEOUT) -> ProbeStep:
+def lost(ask: ImdsRequest, exit: int = TIMEOUT) -> ProbeStep:
     return ProbeStep(ask, exit, 0, 0.3, 3000.0)
 
 
-def unconnected(ask: Ask, exit: int = TIMEOUT) -> ProbeStep:
+def unconnected(ask: ImdsRequest, exit: int = TIMEOUT) -> ProbeStep:
     return ProbeStep(ask, exit, 0, None, 2000.0)
 
 
@@ -49,14 +49,14 @@ def seen(*steps: ProbeStep, instance: str = "") -> ProbeReport:
     return ProbeReport(FamilyAnswer(steps, instance), FamilyAnswer(steps, instance))
 
 
-REACHED = seen(*map(answered, Ask, (NO_TOKEN, OK, OK)), instance="i-1")
-HOPS = seen(answered(Ask.V1, NO_TOKEN), lost(Ask.TOKEN))
-HOPS_V1 = seen(answered(Ask.V1, OK), lost(Ask.TOKEN), instance="i-1")
-SILENT = seen(unconnected(Ask.V1), unconnected(Ask.TOKEN))
-NO_ROUTE = seen(unconnected(Ask.V1, REFUSED), unconnected(Ask.TOKEN, REFUSED))
-STALLED = seen(lost(Ask.V1), lost(Ask.TOKEN))
-FORBIDDEN = seen(answered(Ask.V1, NO), answered(Ask.TOKEN, NO))
-PROXY = seen(answered(Ask.V1, OK), answered(Ask.TOKEN, 404))
+REACHED = seen(*map(answered, ImdsRequest, (NO_TOKEN, OK, OK)), instance="i-1")
+HOPS = seen(answered(ImdsRequest.V1, NO_TOKEN), lost(ImdsRequest.TOKEN))
+HOPS_V1 = seen(answered(ImdsRequest.V1, OK), lost(ImdsRequest.TOKEN), instance="i-1")
+SILENT = seen(unconnected(ImdsRequest.V1), unconnected(ImdsRequest.TOKEN))
+NO_ROUTE = seen(unconnected(ImdsRequest.V1, REFUSED), unconnected(ImdsRequest.TOKEN, REFUSED))
+STALLED = seen(lost(ImdsRequest.V1), lost(ImdsRequest.TOKEN))
+FORBIDDEN = seen(answered(ImdsRequest.V1, NO), answered(ImdsRequest.TOKEN, NO))
+PROXY = seen(answered(ImdsRequest.V1, OK), answered(ImdsRequest.TOKEN, 404))
 NOT_RUN = Unknown("the node has no room for it")
 UNSEEN = "the node itself was not asked (the node has no room for it)"
 BY_HOPS, BY_SWITCH = (
@@ -71,29 +71,29 @@ BY_HOPS, BY_SWITCH = (
 @pytest.mark.parametrize(
     ("own", "host", "reach", "cause"),
     [
-        (REACHED, REACHED, Reach.REACHABLE, Cause.NONE),
-        (REACHED, NOT_RUN, Reach.REACHABLE, Cause.NONE),
-        (HOPS, REACHED, Reach.CUT_OFF, Cause.HOP_LIMIT),
-        (HOPS, NOT_RUN, Reach.CUT_OFF, Cause.HOP_LIMIT),
-        (HOPS_V1, REACHED, Reach.V1_ONLY, Cause.HOP_LIMIT),
-        (HOPS, HOPS, Reach.CUT_OFF, Cause.UNKNOWN),
-        (SILENT, REACHED, Reach.CUT_OFF, Cause.BLOCKED),
-        (NO_ROUTE, REACHED, Reach.CUT_OFF, Cause.BLOCKED),
-        (STALLED, REACHED, Reach.CUT_OFF, Cause.BLOCKED),
-        (SILENT, SILENT, Reach.CUT_OFF, Cause.NODE),
-        (SILENT, FORBIDDEN, Reach.CUT_OFF, Cause.DISABLED),
-        (SILENT, NOT_RUN, Reach.CUT_OFF, Cause.UNKNOWN),
-        (FORBIDDEN, FORBIDDEN, Reach.CUT_OFF, Cause.DISABLED),
-        (FORBIDDEN, REACHED, Reach.CUT_OFF, Cause.IN_BETWEEN),
-        (FORBIDDEN, NOT_RUN, Reach.CUT_OFF, Cause.DISABLED),
-        (PROXY, REACHED, Reach.V1_ONLY, Cause.IN_BETWEEN),
-        (PROXY, PROXY, Reach.UNKNOWN, Cause.UNKNOWN),
-        (NOT_RUN, REACHED, Reach.UNKNOWN, Cause.UNKNOWN),
-        (NOT_RUN, FORBIDDEN, Reach.UNKNOWN, Cause.UNKNOWN),
+        (REACHED, REACHED, ImdsReach.REACHABLE, ImdsCause.NONE),
+        (REACHED, NOT_RUN, ImdsReach.REACHABLE, ImdsCause.NONE),
+        (HOPS, REACHED, ImdsReach.UNREACHABLE, ImdsCause.HOP_LIMIT),
+        (HOPS, NOT_RUN, ImdsReach.UNREACHABLE, ImdsCause.HOP_LIMIT),
+        (HOPS_V1, REACHED, ImdsReach.V1_ONLY, ImdsCause.HOP_LIMIT),
+        (HOPS, HOPS, ImdsReach.UNREACHABLE, ImdsCause.UNKNOWN),
+        (SILENT, REACHED, ImdsReach.UNREACHABLE, ImdsCause.BLOCKED),
+        (NO_ROUTE, REACHED, ImdsReach.UNREACHABLE, ImdsCause.BLOCKED),
+        (STALLED, REACHED, ImdsReach.UNREACHABLE, ImdsCause.BLOCKED),
+        (SILENT, SILENT, ImdsReach.UNREACHABLE, ImdsCause.NODE),
+        (SILENT, FORBIDDEN, ImdsReach.UNREACHABLE, ImdsCause.DISABLED),
+        (SILENT, NOT_RUN, ImdsReach.UNREACHABLE, ImdsCause.UNKNOWN),
+        (FORBIDDEN, FORBIDDEN, ImdsReach.UNREACHABLE, ImdsCause.DISABLED),
+        (FORBIDDEN, REACHED, ImdsReach.UNREACHABLE, ImdsCause.IN_BETWEEN),
+        (FORBIDDEN, NOT_RUN, ImdsReach.UNREACHABLE, ImdsCause.DISABLED),
+        (PROXY, REACHED, ImdsReach.V1_ONLY, ImdsCause.IN_BETWEEN),
+        (PROXY, PROXY, ImdsReach.UNKNOWN, ImdsCause.UNKNOWN),
+        (NOT_RUN, REACHED, ImdsReach.UNKNOWN, ImdsCause.UNKNOWN),
+        (NOT_RUN, FORBIDDEN, ImdsReach.UNKNOWN, ImdsCause.UNKNOWN),
     ],
 )
-def test_each_way_it_can_go(own: ProbeReport, host: ProbeReport, reach: Reach, cause: Cause) -> None:
-    found = diagnosis(own, host)
+def test_each_way_it_can_go(own: ProbeReport, host: ProbeReport, reach: ImdsReach, cause: ImdsCause) -> None:
+    found = diagnose(own, host)
     assert (found.reach, found.cause) == (reach, cause)
     assert own is not NOT_RUN or found.why == NOT_RUN.why
 
@@ -106,7 +106,7 @@ def test_each_way_it_can_go(own: ProbeReport, host: ProbeReport, reach: Reach, c
         (FORBIDDEN, FORBIDDEN, BY_SWITCH),
         (FORBIDDEN, NOT_RUN, f"or a proxy does that: {UNSEEN}; {BY_SWITCH}"),
         (SILENT, REACHED, ""),
-        (seen(answered(Ask.V1, NO_TOKEN), lost(Ask.TOKEN, RESET)), REACHED,
+        (seen(answered(ImdsRequest.V1, NO_TOKEN), lost(ImdsRequest.TOKEN, RESET)), REACHED,
          f"the connection was broken off and not silent, as a proxy would do it, too; {BY_HOPS}"),
         (seen(*REACHED.v4.steps, instance="i-2"), REACHED,
          "the pod reported i-2 and the node i-1: another server answers one of them"),
@@ -114,7 +114,7 @@ def test_each_way_it_can_go(own: ProbeReport, host: ProbeReport, reach: Reach, c
     ],
 )  # fmt: skip
 def test_what_was_not_asked_or_speaks_against_it_is_doubt(own: ProbeReport, host: Any, doubt: str) -> None:
-    found = diagnosis(own, host)
+    found = diagnose(own, host)
     assert found.doubt == doubt
     assert ("likely" in found.why) is ("EC2 was not asked" in doubt), "a cause that EC2 might contradict is not sure"
 
@@ -122,21 +122,21 @@ def test_what_was_not_asked_or_speaks_against_it_is_doubt(own: ProbeReport, host
 def test_requests_that_disagree_are_unknown() -> None:
     """The same path answers one and does not even connect for the other: nothing can be concluded."""
     for steps in (
-        (answered(Ask.V1, OK), unconnected(Ask.TOKEN)),
-        (unconnected(Ask.V1), lost(Ask.TOKEN)),
-        (answered(Ask.V1, 503), lost(Ask.TOKEN)),
-        (answered(Ask.V1, OK), answered(Ask.TOKEN, 503)),
-        (answered(Ask.V1, NO_TOKEN), answered(Ask.TOKEN, OK), answered(Ask.V2, NO_TOKEN)),
-        (answered(Ask.V1, NO_TOKEN), answered(Ask.TOKEN, OK), lost(Ask.V2)),
+        (answered(ImdsRequest.V1, OK), unconnected(ImdsRequest.TOKEN)),
+        (unconnected(ImdsRequest.V1), lost(ImdsRequest.TOKEN)),
+        (answered(ImdsRequest.V1, 503), lost(ImdsRequest.TOKEN)),
+        (answered(ImdsRequest.V1, OK), answered(ImdsRequest.TOKEN, 503)),
+        (answered(ImdsRequest.V1, NO_TOKEN), answered(ImdsRequest.TOKEN, OK), answered(ImdsRequest.V2, NO_TOKEN)),
+        (answered(ImdsRequest.V1, NO_TOKEN), answered(ImdsRequest.TOKEN, OK), lost(ImdsRequest.V2)),
         (),
     ):
-        assert diagnosis(seen(*steps), REACHED).reach is Reach.UNKNOWN, steps
+        assert diagnose(seen(*steps), REACHED).reach is ImdsReach.UNKNOWN, steps
 
 
 codes = some.sampled_from([0, 200, 400, 401, 403, 404, 500, 503])
 steps = some.builds(
     ProbeStep,
-    some.sampled_from(Ask),
+    some.sampled_from(ImdsRequest),
     some.sampled_from([0, 7, 28, 52, 56, 127]),
     codes,
     some.none() | some.floats(0.01, 3000),
@@ -150,34 +150,34 @@ answers = some.builds(ProbeReport, sights, sights) | some.just(NOT_RUN)
 def test_reach_is_never_better_than_what_was_seen(
     own: ProbeReport | Unknown, host: ProbeReport | Unknown, family: AddressFamily
 ) -> None:
-    found = diagnosis(own, host, family)
+    found = diagnose(own, host, family)
     assert found.why
-    here = None if isinstance(own, Unknown) else own.of(family)
+    here = None if isinstance(own, Unknown) else own.answer(family)
     came = {step.ask: step.code for step in reversed(here.steps)} if here is not None else {}
-    if found.reach is Reach.REACHABLE:
-        assert came.get(Ask.TOKEN) == came.get(Ask.V2) == OK
-    if found.reach is Reach.V1_ONLY:
-        assert came.get(Ask.V1) == OK
-    if found.cause is Cause.HOP_LIMIT:
-        assert came.get(Ask.V1) in (OK, NO_TOKEN) and came.get(Ask.TOKEN) == 0
+    if found.reach is ImdsReach.REACHABLE:
+        assert came.get(ImdsRequest.TOKEN) == came.get(ImdsRequest.V2) == OK
+    if found.reach is ImdsReach.V1_ONLY:
+        assert came.get(ImdsRequest.V1) == OK
+    if found.cause is ImdsCause.HOP_LIMIT:
+        assert came.get(ImdsRequest.V1) in (OK, NO_TOKEN) and came.get(ImdsRequest.TOKEN) == 0
     if here is None:
-        assert found.reach is Reach.UNKNOWN
+        assert found.reach is ImdsReach.UNKNOWN
 
 
 def test_one_of_each_kind() -> None:
     nodes = [a_node(f"n{number}", group="blue" if number < 3 else "green") for number in range(5)]
-    blue, green = likes(nodes)
+    blue, green = probe_groups(nodes)
     assert (blue.nodes, blue.chosen) == (("n0", "n1", "n2"), ("n0",))
     assert (green.nodes, green.chosen) == (("n3", "n4"), ("n3",))
-    old, new = (a_node(f"n{version}", labels={TEMPLATE_VERSION: version}) for version in "12")
-    assert [each.chosen for each in likes([old, new])] == [("n1",), ("n2",)], "a group in the middle of an update"
-    assert [each.chosen for each in likes(nodes, ["n1", "n2"])] == [("n1", "n2")]
-    assert [each.chosen for each in likes(nodes[3:], every=True)] == [("n3", "n4")]
+    old, new = (a_node(f"n{version}", labels={TEMPLATE_VERSION_LABEL: version}) for version in "12")
+    assert [each.chosen for each in probe_groups([old, new])] == [("n1",), ("n2",)], "a group in the middle of an update"
+    assert [each.chosen for each in probe_groups(nodes, ["n1", "n2"])] == [("n1", "n2")]
+    assert [each.chosen for each in probe_groups(nodes[3:], is_every_node=True)] == [("n3", "n4")]
     with pytest.raises(UsageError, match="there is no node nx"):
-        likes(nodes, ["nx"])
+        probe_groups(nodes, ["nx"])
     cordoned = [a_node("a", unschedulable=True), a_node("b")]
-    assert likes(cordoned)[0].chosen == ("b",)
-    assert likes(cordoned[:1])[0].chosen == ("a",), "its pods are bound to it, and tolerate that it is cordoned"
+    assert probe_groups(cordoned)[0].chosen == ("b",)
+    assert probe_groups(cordoned[:1])[0].chosen == ("a",), "its pods are bound to it, and tolerate that it is cordoned"
 
 
 @pytest.mark.parametrize(
@@ -185,12 +185,12 @@ def test_one_of_each_kind() -> None:
     [
         (a_node("n", labels={COMPUTE_TYPE: "fargate"}), "Fargate"),
         (a_node("n", labels={COMPUTE_TYPE: "hybrid"}), "no EC2 instance"),
-        (a_node("n", labels={OS: "windows"}), "windows runs none"),
+        (a_node("n", labels={OS_LABEL: "windows"}), "windows runs none"),
         (a_node("n", ready="Unknown"), "its kubelet would start nothing"),
     ],
 )
 def test_where_a_pod_would_tell_nothing(node: Node, why: str) -> None:
-    (found,) = likes([node], every=True)
+    (found,) = probe_groups([node], is_every_node=True)
     assert found.chosen == () and why in found.why_not
 
 
@@ -200,7 +200,7 @@ fleets = some.lists(
         some.sampled_from([f"n{number}" for number in range(30)]),
         group=some.sampled_from(["", "blue", "green"]),
         ready=some.sampled_from(["True", "False"]),
-        labels=some.dictionaries(some.sampled_from([TEMPLATE_VERSION, OS]), some.sampled_from(["1", "2", "linux"])),
+        labels=some.dictionaries(some.sampled_from([TEMPLATE_VERSION_LABEL, OS_LABEL]), some.sampled_from(["1", "2", "linux"])),
     ),
     unique_by=lambda node: node.name,
 )
@@ -208,7 +208,7 @@ fleets = some.lists(
 
 @given(fleets, some.booleans())
 def test_every_node_is_of_one_kind(nodes: list[Node], every: bool) -> None:
-    found = likes(nodes, every=every)
+    found = probe_groups(nodes, is_every_node=every)
     assert sorted(name for each in found for name in each.nodes) == sorted(node.name for node in nodes)
     for each in found:
         assert set(each.chosen) <= set(each.nodes)
@@ -218,13 +218,13 @@ def test_every_node_is_of_one_kind(nodes: list[Node], every: bool) -> None:
 
 def test_pods_are_named_shortly_and_alone() -> None:
     """A node's name may be as long as a pod's."""
-    pods = probe_pods("0a1b2c3d", [f"{'n' * 250}{number}" for number in range(3)], tuple(Network))
+    pods = probe_pods("0a1b2c3d", [f"{'n' * 250}{number}" for number in range(3)], tuple(PodNetwork))
     assert len({pod.name for pod in pods}) == 6 and max(len(pod.name) for pod in pods) < 63
 
 
 def test_what_is_made_first_owns_the_rest() -> None:
-    assert ProbeSettings(wait_s=10).deadline_s > 10 + SETTLE_S + LONGEST_S, "later than all that is waited for"
-    owner, *pods = manifests("cafe", probe_pods("cafe", ["n"], tuple(Network)), ProbeSettings())
+    assert ProbeSettings(wait_s=10).deadline_s > 10 + SETTLE_S + MAX_SCRIPT_S, "later than all that is waited for"
+    owner, *pods = manifests("cafe", probe_pods("cafe", ["n"], tuple(PodNetwork)), ProbeSettings())
     assert owner["kind"] == "ConfigMap" and [pod["kind"] for pod in pods] == ["Pod", "Pod"]
     for pod in pods:
         assert pod["spec"]["automountServiceAccountToken"] is False
@@ -235,23 +235,23 @@ def test_what_is_made_first_owns_the_rest() -> None:
 @pytest.mark.parametrize(
     ("stand", "found"),
     [
-        (PodStand("p", "Succeeded", ended=0), ProbeStage.READ),
-        (PodStand("p", "Running", ended=0), ProbeStage.READ),
-        (PodStand("p", "Failed", ended=1), ProbeStage.READ),
-        (PodStand("p", "Running"), ProbeStage.WAIT),
-        (PodStand("p"), ProbeStage.WAIT),
-        (PodStand("p", waiting="ContainerCreating"), ProbeStage.WAIT),
+        (ProbePodStatus("p", "Succeeded", exit_code=0), ProbeStage.READ),
+        (ProbePodStatus("p", "Running", exit_code=0), ProbeStage.READ),
+        (ProbePodStatus("p", "Failed", exit_code=1), ProbeStage.READ),
+        (ProbePodStatus("p", "Running"), ProbeStage.WAIT),
+        (ProbePodStatus("p"), ProbeStage.WAIT),
+        (ProbePodStatus("p", waiting="ContainerCreating"), ProbeStage.WAIT),
         (None, "the pod was deleted"),
-        (PodStand("p", "Failed", "OutOfcpu", "Pod was rejected"), "the node has no room for it (OutOfcpu: Pod was"),
-        (PodStand("p", "Failed", "DeadlineExceeded", "x", ended=137), "the kubelet refused or ended it (DeadlineExc"),
-        (PodStand("p", "Failed", ended=128, ended_by="StartError", message="no sh"), "cannot be started (StartError"),
-        (PodStand("p", waiting="ImagePullBackOff", waiting_message="a\nb"), "cannot be pulled (ImagePullBackOff: a b)"),
-        (PodStand("p", waiting="CreateContainerConfigError"), "its container cannot be started"),
-        (PodStand("p", "Failed"), "it failed"),
+        (ProbePodStatus("p", "Failed", "OutOfcpu", "Pod was rejected"), "the node has no room for it (OutOfcpu: Pod was"),
+        (ProbePodStatus("p", "Failed", "DeadlineExceeded", "x", exit_code=137), "the kubelet refused or ended it (DeadlineExc"),
+        (ProbePodStatus("p", "Failed", exit_code=128, exit_reason="StartError", message="no sh"), "cannot be started (StartError"),
+        (ProbePodStatus("p", waiting="ImagePullBackOff", waiting_message="a\nb"), "cannot be pulled (ImagePullBackOff: a b)"),
+        (ProbePodStatus("p", waiting="CreateContainerConfigError"), "its container cannot be started"),
+        (ProbePodStatus("p", "Failed"), "it failed"),
     ],
 )
-def test_what_is_made_of_a_pod(stand: PodStand | None, found: ProbeStage | str) -> None:
-    made = stand_of(stand)
+def test_what_is_made_of_a_pod(stand: ProbePodStatus | None, found: ProbeStage | str) -> None:
+    made = probe_stage(stand)
     if isinstance(found, ProbeStage):
         assert made is found
     else:
@@ -259,9 +259,9 @@ def test_what_is_made_of_a_pod(stand: PodStand | None, found: ProbeStage | str) 
 
 
 def test_what_took_too_long_says_how_far_it_was() -> None:
-    assert "the kubelet has not begun with it after 90 s" in too_late(PodStand("p"), 90).why
+    assert "the kubelet has not begun with it after 90 s" in timeout_reason(ProbePodStatus("p"), 90).why
     assert (
-        "has not started after 90 s (ContainerCreating)" in too_late(PodStand("p", waiting="ContainerCreating"), 90).why
+        "has not started after 90 s (ContainerCreating)" in timeout_reason(ProbePodStatus("p", waiting="ContainerCreating"), 90).why
     )
-    assert "it has not ended after 90 s" in too_late(PodStand("p", "Running"), 90).why
-    assert "nothing was heard of it after 90 s" in too_late(None, 90).why
+    assert "it has not ended after 90 s" in timeout_reason(ProbePodStatus("p", "Running"), 90).why
+    assert "nothing was heard of it after 90 s" in timeout_reason(None, 90).why

@@ -6,12 +6,12 @@ from typing import Any
 
 from kubectl_eksdoc.imds_probe.affected import PodEvidence
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
-from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read_log
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import Instance, MachineFacts, MetadataOptions, NodeGroup, SaidOptions
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Calls, ControllerOwner, Node, Pod, RoleBy
+from kubectl_eksdoc.model.machines import Instance, MachineFacts, MetadataOptions, NodeGroup, DeclaredMetadataOptions
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Calls, ControllerOwner, Node, Pod, RoleSource
 from tests.builders import a_cluster, a_node, a_pod, with_classes
 
 AL2, AL2023, TWO = MetadataOptions("optional", 2), MetadataOptions("required", 1), MetadataOptions("required", 2)
@@ -27,7 +27,7 @@ def node(number: int, group: str, **labels: str) -> Node:
     return a_node(f"n{number}", group=group, provider_id=f"aws:///eu-west-1a/{ident(number)}", labels=labels)
 
 
-def pod(name: str, on: int, image: str = "shop/cart:1", role: RoleBy = RoleBy.NOBODY, **more: Any) -> Pod:
+def pod(name: str, on: int, image: str = "shop/cart:1", role: RoleSource = RoleSource.NONE, **more: Any) -> Pod:
     calls = Calls(images=(image,), service_account=name, role=role)
     owner = ControllerOwner("ReplicaSet", f"{name.partition('-')[0]}-6f7c", f"uid-{name.partition('-')[0]}", "apps")
     labels = {"pod-template-hash": "6f7c"}
@@ -46,14 +46,14 @@ def cluster() -> Cluster:
     ]
     pods = [
         pod("controller", 1, LBC, restarted=True, ready=False),
-        pod("scaler", 2, AUTOSCALER, RoleBy.IRSA),
+        pod("scaler", 2, AUTOSCALER, RoleSource.IRSA),
         *(pod(f"cart-{number}", 2) for number in range(7)),
         pod("silent", 2, restarted=True, ready=False),
         pod("api", 3),
-        pod("fine", 1, role=RoleBy.POD_IDENTITY),
+        pod("fine", 1, role=RoleSource.POD_IDENTITY),
         pod("한글", 0),
     ]
-    return with_classes(a_cluster(nodes=nodes, pods=pods), NodeClass("default", SaidOptions("required", 1)))
+    return with_classes(a_cluster(nodes=nodes, pods=pods), NodeClass("default", DeclaredMetadataOptions("required", 1)))
 
 
 def facts() -> MetadataFacts:
@@ -66,12 +66,12 @@ def facts() -> MetadataFacts:
             "hidden": NodeGroup("hidden", "BOTTLEROCKET_ARM_64"),
             "changing": NodeGroup("changing", "AL2023_ARM_64_STANDARD"),
         },
-        account=SaidOptions(),
+        account=DeclaredMetadataOptions(),
         identities=Unknown("IAM does not allow it", "eks:ListPodIdentityAssociations"),
     )
     inside = {
-        "shop/controller": PodEvidence(seen=read("error: failed to get VPC ID: 169.254.169.254 timed out").symptom),
-        "shop/silent": PodEvidence(unknown=(Unknown("not allowed", "get pods/log"),)),
+        "shop/controller": PodEvidence(symptom=read_log("error: failed to get VPC ID: 169.254.169.254 timed out").symptom),
+        "shop/silent": PodEvidence(unreadable=(Unknown("not allowed", "get pods/log"),)),
         "shop/scaler": PodEvidence(ContainerCommand(("--cloud-provider=aws",), ())),
     }
     return MetadataFacts(cluster(), told, inside)

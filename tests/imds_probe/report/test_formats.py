@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.imds_probe.fix_choice import offered
-from kubectl_eksdoc.imds_probe.plan import of_pod
+from kubectl_eksdoc.imds_probe.fix_choice import offered_fixes
+from kubectl_eksdoc.imds_probe.plan import pod_access
 from kubectl_eksdoc.imds_probe.report.access import ImdsReport
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.imds_probe.report.made import plan
 from tests.report.golden import TABLES, AnswerFormats
 
@@ -17,8 +17,8 @@ from tests.report.golden import TABLES, AnswerFormats
 def view(pod: str = "", hops: int = 2) -> ImdsReport:
     made = plan(hops)
     one = next((each for each in made.facts.cluster.pods if each.name == pod), None)
-    pod_said = of_pod(made, one) if one else None
-    choices = offered(made, made.facts.cluster, "vpc-1")
+    pod_said = pod_access(made, one) if one else None
+    choices = offered_fixes(made, made.facts.cluster, "vpc-1")
     return ImdsReport(
         made, pod_said, choices, options={"hops": hops}, recognised="by its endpoint", tool_version="0.0.0"
     )
@@ -33,7 +33,7 @@ ANSWERS = AnswerFormats(
         "three hops": lambda: view(hops=3),
         "one hop": lambda: view(hops=1),
     },
-    {file: (*shown, "all") for file, shown in {**TABLES, "imds.json": ("json", Look(120))}.items()},
+    {file: (*shown, "all") for file, shown in {**TABLES, "imds.json": ("json", Appearance(120))}.items()},
     {"no groups.*.now.missing"},
     whole=("kubectl ", "aws ", "ROLE="),
 )
@@ -52,11 +52,11 @@ ANSWERS = AnswerFormats(
     ],
 )
 def test_one_sentence_for_one_pod(pod: str, said: str) -> None:
-    assert said in " ".join(view(pod).render("table", Look(120)).split())
+    assert said in " ".join(view(pod).render("table", Appearance(120)).split())
 
 
 def test_a_ticket_has_the_verdict_the_causes_and_the_fixes_to_choose_from() -> None:
-    text = view().render("markdown", Look(120))
+    text = view().render("markdown", Appearance(120))
     first, *headings = [line for line in text.splitlines() if line.startswith("#")]
     assert first.startswith("## Pods on ")
     assert [each.partition(":")[0] for each in headings] == [

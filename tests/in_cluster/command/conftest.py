@@ -22,7 +22,7 @@ def api() -> Api:
 def server(api: Api) -> Iterator[SimulatedApiServer]:
     with serving(api) as server:
         yield server
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import trustme
 
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.requests import (
     ADMIN,
     RbacRule,
@@ -38,7 +38,7 @@ class Cluster:
 
     def __init__(self, name: str = "small-traps", speed: float = worlds.SPEED) -> None:
         self._users: dict[str, ServedUser] = {worlds.ADMIN_TOKEN: ADMIN}
-        self.api = Api(worlds.plane_of(name), Setup(TokenUsers(self._users)), Scaled(time.monotonic, speed))
+        self.api = Api(worlds.plane_of(name), ApiSetup(TokenUsers(self._users)), ScaledTime(time.monotonic, speed))
 
     def rotate(self, folder: Path) -> None:
         """As a kubelet does it: the pod's token is another one from now on."""

@@ -184,7 +184,7 @@ def test_what_does_not_go_is_said(ann: Machine) -> None:
 def test_what_comes_while_it_is_typed_is_not_written_over(api: Api, ann: Machine) -> None:
     meta = {"name": "eksdoc-check", "namespace": "kube-system", "uid": "u", "creationTimestamp": "2026-11-20T08:00:00Z"}
     theirs = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
-    ann.types, ann.before_typing = "lab 8\n", lambda: api.now(lambda plane: plane.load("serviceaccounts", [theirs]))
+    ann.types, ann.before_typing = "lab 8\n", lambda: api.run_locked(lambda plane: plane.load("serviceaccounts", [theirs]))
     ran = ann.run(*DAILY, "--apply")
     assert ran.code == 7 and "something of the same name came since it was shown" in ran.err, ran.err
     assert ours(api) == {"serviceaccounts/eksdoc-check"}
@@ -193,7 +193,7 @@ def test_what_comes_while_it_is_typed_is_not_written_over(api: Api, ann: Machine
 def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
     meta = {"name": "eksdoc-check", "namespace": "kube-system", "uid": "u", "creationTimestamp": "2026-11-20T08:00:00Z"}
     theirs = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
-    api.now(lambda plane: plane.load("serviceaccounts", [theirs]))
+    api.run_locked(lambda plane: plane.load("serviceaccounts", [theirs]))
     ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8")
     assert ran.code == 2 and "that is not of this tool: serviceaccount/eksdoc-check in kube-system" in ran.err
     assert ours(api) == {"serviceaccounts/eksdoc-check"}

@@ -41,7 +41,7 @@ def ours(api: Api) -> set[str]:
         items = (item for kind in (*kinds, *roles) for item in plane.store.list(kind))
         return {f"{item.resource}/{item.key[1]}" for item in items if item.key[1].startswith("eksdoc-")}
 
-    return api.now(look)
+    return api.run_locked(look)
 
 
 def test_it_prints_objects_that_kubernetes_takes_and_creates_none(api: Api, ann: Machine) -> None:
@@ -114,7 +114,7 @@ def test_once_typed_back_they_are_created_and_the_pod_is_on_no_target(api: Api, 
         (pod,) = (item.doc for item in plane.store.list("pods") if item.key[1].startswith("eksdoc-drain-"))
         return str(pod["spec"].get("nodeName"))
 
-    assert api.now(node).startswith("new-")
+    assert api.run_locked(node).startswith("new-")
 
 
 @pytest.mark.long

@@ -56,7 +56,7 @@ class Stage:
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     cluster = Cluster(speed=4.0)
-    seen = cluster.api.now(Evictions)
+    seen = cluster.api.run_locked(Evictions)
     with serving(cluster.api) as outside, serving_tls(cluster.api, tmp_path / "account") as inside:
         ann = machine(outside, tmp_path / "ann")
         words = ("--in-cluster", "--apply", "--yes", "--expect-nodes", "1", "-o", "json")
@@ -65,7 +65,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         docs = json.loads(ran.out)["items"]
         cluster.grant(docs)
         yield Stage(cluster, inside, ann, docs, tmp_path, seen)
-    assert list(cluster.api.faults) == [] and list(inside.errors) == []
+    assert list(cluster.api.internal_errors) == [] and list(inside.errors) == []
 
 
 def check_whole(stage: Stage) -> None:

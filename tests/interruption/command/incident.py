@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.embedded.demo.reader import NOW, DemoReader
-from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.loading import load_documents
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.model import kinds
@@ -69,7 +69,7 @@ class Incident(Somebody):
     def printed(self, text: str) -> None:
         """What the leading Karpenter has printed."""
         leader = next(iter(logs()))
-        self.api.logs.put(leader.namespace, leader.pod, leader.container, text)
+        self.api.logs.store(leader.namespace, leader.pod, leader.container, text)
 
     def changed(self, resource: str, namespace: str, name: str, path: tuple[str, ...], value: Any) -> None:
         """One field of one object."""
@@ -78,7 +78,7 @@ class Incident(Somebody):
             item = plane.registry.get(resource, (namespace, name))
             plane.registry.update(item, with_value(item.doc, path, value))
 
-        self.api.now(change)
+        self.api.run_locked(change)
 
 
 @cache
@@ -92,15 +92,15 @@ def documents() -> tuple[Doc, ...]:
 @contextlib.contextmanager
 def happened(aws: World, folder: Path, token: str = worlds.ADMIN_TOKEN) -> Iterator[Incident]:
     """With Spot instances behind the Spot nodes; `token`: whose rights somebody has."""
-    plane = load(map(_placed(_instances(aws)), documents()), NOW).plane
+    plane = load_documents(map(_placed(_instances(aws)), documents()), NOW).plane
     api = Api(plane, worlds.SETUP, ManualTime())
     for log, text in logs().items():
-        api.logs.put(log.namespace, log.pod, log.container, text, log.previous)
+        api.logs.store(log.namespace, log.pod, log.container, text, log.previous)
     _role(aws)
     with serving(api) as server:
         config = kubeconfigs.one(folder / "config", server.url(token), name="lab")
         yield Incident(config, aws, "interruption", api=api)
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []
 
 
 def _instances(aws: World) -> dict[str, str]:

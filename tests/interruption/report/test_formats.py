@@ -15,9 +15,9 @@ import pytest
 import kubectl_eksdoc.report.schemas as schemas
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.interruption.report import InterruptionReport
-from kubectl_eksdoc.model.interruption import Notice
+from kubectl_eksdoc.model.interruption import SpotInterruptionNotice
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from tests.broken import accepted
 from tests.builders import NOW, a_budget, a_cluster, a_pod
 from tests.interruption.healthy import a_dns_pod, a_spot_node, an_install, planned
@@ -41,7 +41,7 @@ def shop() -> Any:
 
 
 def incident() -> InterruptionPlan:
-    notice = {"i-0123": Notice("i-0123", "marked-for-termination", NOW - timedelta(seconds=50))}
+    notice = {"i-0123": SpotInterruptionNotice("i-0123", "marked-for-termination", NOW - timedelta(seconds=50))}
     return planned(
         cluster=shop(), queue=GONE, rules=(), targets={}, notices=notice, logs={"kube-system/karpenter-0": LOG}
     )
@@ -70,15 +70,15 @@ def view(name: str = "incident") -> InterruptionReport:
 ANSWERS = AnswerFormats(
     Path(__file__).parent / "golden",
     {name: partial(view, name) for name in PLANS},
-    TABLES | {"interruption.json": ("json", Look(120))},
+    TABLES | {"interruption.json": ("json", Appearance(120))},
     free=("missing.policy",),
     commands=lambda report: {remedy.command for each in report.plan.findings for remedy in each.remedy},
 )
 
 
 def test_what_an_unknown_link_lacks_may_be_missing() -> None:
-    judge = jsonschema.Draft202012Validator(schemas.load("Interruption"))
-    document = json.loads(view("unknown").render("json", Look()))
+    judge = jsonschema.Draft202012Validator(schemas.load_schema("Interruption"))
+    document = json.loads(view("unknown").render("json", Appearance()))
     assert "no links.*.missing" in accepted(judge, document, ("metadata.options",))
 
 
@@ -95,5 +95,5 @@ def test_what_an_unknown_link_lacks_may_be_missing() -> None:
     ],
 )
 def test_the_first_lines_say_it_all(name: str, said: str) -> None:
-    first = view(name).render("table", Look(400)).splitlines()[0]
+    first = view(name).render("table", Appearance(400)).splitlines()[0]
     assert said in first

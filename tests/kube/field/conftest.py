@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
-from kubectl_eksdoc.kube.live_field import LiveRunField
+from kubectl_eksdoc.kube.live_field import LiveRunBackend
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import among, connection, field_on
 
@@ -19,11 +19,11 @@ def api() -> Iterator[Api]:
     """Its controllers are at work, its time stands still."""
     made = worlds.api_of("small-traps", ManualTime())
     yield made
-    assert list(made.faults) == []
+    assert list(made.internal_errors) == []
 
 
 @pytest.fixture
-def field(api: Api, tmp_path: Path) -> Iterator[LiveRunField]:
+def field(api: Api, tmp_path: Path) -> Iterator[LiveRunBackend]:
     """Nothing goes wrong."""
     with among(api) as server, field_on(connection(server, tmp_path)) as made:
         yield made

@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
-from kubectl_eksdoc.embedded.faults import made, parse
+from kubectl_eksdoc.embedded.faults import build_faults, parse_fault
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
+from kubectl_eksdoc.embedded.serving.faults import Fault, FaultyHandler
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.live_field import LiveRunField
+from kubectl_eksdoc.kube.live_field import LiveRunBackend
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.watches import WatchTimes
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, PodsFound, RequestAnswered
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
+from kubectl_eksdoc.kubernetes.news import AttachedVolumes, RunUpdate, PodsFound, RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.actions import Act
+from kubectl_eksdoc.model.actions import ClusterAction
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import Connection
@@ -34,9 +34,9 @@ from tests.fakes import kubeconfigs
 
 RUN = "run-1"
 HASTY = RetryPolicy(
-    first_pause=0.01, longest_pause=0.05, longest_retry_after=0.02, connect=1.0, silence=0.5, refused=0.0
+    first_pause=0.01, max_pause=0.05, max_retry_after=0.02, connect_timeout=1.0, silence_timeout=0.5, refusal_patience=0.0
 )
-SHORT = WatchTimes(each=1.0, grace=0.3, answer=0.5, away=0.6)
+SHORT = WatchTimes(watch_s=1.0, grace_s=0.3, response_s=0.5, report_after_s=0.6)
 WATCHED = (kinds.PODS, kinds.BUDGETS, kinds.NODES)
 SOON_S = 10.0
 """What a test waits for comes within this, or never."""
@@ -52,9 +52,9 @@ def nodes_alone() -> Api:
 @contextlib.contextmanager
 def among(api: RequestHandler, *faults: str | Fault, seed: int = 1) -> Iterator[SimulatedApiServer]:
     """The API served with faults, by name or as they are."""
-    named = made([parse(each) for each in faults if isinstance(each, str)], seed).requests
+    named = build_faults([parse_fault(each) for each in faults if isinstance(each, str)], seed).requests
     others = [each for each in faults if isinstance(each, Fault)]
-    with serving(Faulty(api, [*named, *others], lambda seconds: time.sleep(min(seconds, 0.05)), seed)) as server:
+    with serving(FaultyHandler(api, [*named, *others], lambda seconds: time.sleep(min(seconds, 0.05)), seed)) as server:
         yield server
     assert not server.errors
 
@@ -85,15 +85,15 @@ def connection(
 
 
 @contextlib.contextmanager
-def field_on(to: Connection, run: str = RUN, patience: RetryPolicy = HASTY) -> Iterator[LiveRunField]:
-    with contextlib.closing(LiveRunField(to, run, patience=patience, following=SHORT)) as field:
+def field_on(to: Connection, run: str = RUN, patience: RetryPolicy = HASTY) -> Iterator[LiveRunBackend]:
+    with contextlib.closing(LiveRunBackend(to, run, retry_policy=patience, watch_times=SHORT)) as field:
         yield field
 
 
 @contextlib.contextmanager
 def field_among(
     folder: Path, api: RequestHandler, *faults: str | Fault, page_size: int = 20, token: str = worlds.ADMIN_TOKEN
-) -> Iterator[LiveRunField]:
+) -> Iterator[LiveRunBackend]:
     with among(api, *faults) as server, field_on(connection(server, folder, page_size, token)) as field:
         yield field
 
@@ -133,28 +133,28 @@ def is_eviction(request: ServedRequest) -> bool:
     return request.path.endswith("/eviction")
 
 
-def answer_to(field: LiveRunField, act: Act) -> ApiStatus | LostAnswer | tuple[Pod, ...] | AttachedVolumes:
+def answer_to(field: LiveRunBackend, act: ClusterAction) -> ApiStatus | LostResponse | tuple[Pod, ...] | AttachedVolumes:
     """Do it, and wait for its one answer."""
     field.do(act)
     (found,) = answers(field, 1)
-    assert type(found.act) is type(act) and found.act == act
+    assert type(found.action) is type(act) and found.action == act
     if isinstance(found, AttachedVolumes):
         return found
-    return found.answer if isinstance(found, RequestAnswered) else found.pods
+    return found.response if isinstance(found, RequestAnswered) else found.pods
 
 
-def status_of(field: LiveRunField, act: Act) -> ApiStatus:
+def status_of(field: LiveRunBackend, act: ClusterAction) -> ApiStatus:
     answer = answer_to(field, act)
     assert isinstance(answer, ApiStatus)
     return answer
 
 
-def answers(field: LiveRunField, count: int) -> list[RequestAnswered | PodsFound | AttachedVolumes]:
+def answers(field: LiveRunBackend, count: int) -> list[RequestAnswered | PodsFound | AttachedVolumes]:
     found: list[RequestAnswered | PodsFound | AttachedVolumes] = []
 
     def enough() -> bool:
         found.extend(
-            each for each in field.news(0.05) if isinstance(each, (RequestAnswered, PodsFound, AttachedVolumes))
+            each for each in field.updates(0.05) if isinstance(each, (RequestAnswered, PodsFound, AttachedVolumes))
         )
         return len(found) >= count
 
@@ -162,22 +162,22 @@ def answers(field: LiveRunField, count: int) -> list[RequestAnswered | PodsFound
     return found
 
 
-def heard(field: LiveRunField, seen: ObservedState, until: Callable[[], bool]) -> list[News]:
+def heard(field: LiveRunBackend, seen: ObservedState, until: Callable[[], bool]) -> list[RunUpdate]:
     """Take news into `seen` until something is so."""
-    told: list[News] = []
+    told: list[RunUpdate] = []
 
     def there() -> bool:
-        news = field.news(0.02)
+        news = field.updates(0.02)
         told.extend(news)
         for each in news:
-            seen.take(each)
+            seen.handle(each)
         return until()
 
     wait_until(there)
     return told
 
 
-def all_seen(field: LiveRunField) -> ObservedState:
+def all_seen(field: LiveRunBackend) -> ObservedState:
     """Once everything was listed."""
     seen = nothing_seen()
     heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
@@ -215,7 +215,7 @@ def node_of(api: Api, name: str) -> Doc:
         assert item is not None
         return item.doc
 
-    return api.now(doc)
+    return api.run_locked(doc)
 
 
 def change(api: Api, resource: Resource, key: tuple[str, str], path: tuple[str, ...], value: object) -> None:
@@ -225,4 +225,4 @@ def change(api: Api, resource: Resource, key: tuple[str, str], path: tuple[str, 
         item = plane.registry.get(resource.full_name, key)
         plane.registry.update(item, with_value(item.doc, path, value))
 
-    api.now(write)
+    api.run_locked(write)

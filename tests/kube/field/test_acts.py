@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.drain.run.answers import Next, RunTrouble, meaning, read
-from kubectl_eksdoc.embedded.faults import made, parse
+from kubectl_eksdoc.drain.run.answers import FollowUp, RunTrouble, interpret_response, interpret_eviction
+from kubectl_eksdoc.embedded.faults import build_faults, parse_fault
 from kubectl_eksdoc.embedded.serving import faults as fault_answers
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
-from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment, Faulty
+from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment, FaultyHandler
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.live_field import LiveRunField
-from kubectl_eksdoc.kube.writes import eviction, options
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kube.live_field import LiveRunBackend
+from kubectl_eksdoc.kube.writes import eviction_document, deletion_document
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.actions import RESTARTED_AT, Delete, Evict, ListPods, Look, Restart
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.actions import RESTARTED_AT_ANNOTATION, Delete, Evict, ListPods, ReadPod, Restart
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_pod
 from tests.examples import one_in
@@ -56,8 +56,8 @@ def without_budget(api: Api, folder: Path) -> Pod:
 
 
 def is_leaving(api: Api, pod: Pod) -> bool:
-    item = api.now(lambda plane: plane.store.get("pods", (pod.namespace, pod.name)))
-    return item is None or item.uid != pod.uid or item.leaving
+    item = api.run_locked(lambda plane: plane.store.get("pods", (pod.namespace, pod.name)))
+    return item is None or item.uid != pod.uid or item.deleting
 
 
 def test_an_eviction_is_of_one_uid_and_never_without_grace(api: Api, tmp_path: Path) -> None:
@@ -70,39 +70,39 @@ def test_an_eviction_is_of_one_uid_and_never_without_grace(api: Api, tmp_path: P
             assert request.path == f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction"
             assert request.headers["content-type"] == "application/json" and not heard.requests
             document = json.loads(request.body)
-            assert document == eviction(pod, asked)
+            assert document == eviction_document(pod, asked)
             assert (document["apiVersion"], document["kind"]) == ("policy/v1", "Eviction")
             options = {"preconditions": {"uid": pod.uid}} | ({"gracePeriodSeconds": sent} if sent else {})
             assert document["deleteOptions"] == options, asked
             assert is_leaving(api, pod)
 
 
-def test_who_is_not_there_or_another_is_not_evicted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
+def test_who_is_not_there_or_another_is_not_evicted(api: Api, field: LiveRunBackend, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
     for gone, code in ((replace(pod, uid="uid-before"), 409), (replace(pod, name="nobody"), 404)):
         answer = status_of(field, Evict(gone))
-        assert answer.code == code and read(answer).next is Next.GONE
+        assert answer.code == code and interpret_eviction(answer).follow_up is FollowUp.GONE
     assert not is_leaving(api, pod)
-    assert answer_to(field, Look(gone)) == ()
+    assert answer_to(field, ReadPod(gone)) == ()
 
 
 BY_FAULT = {
-    "over-budget": (Next.BUDGET, RunTrouble.BUDGET, 0.0),
-    "budget-unseen": (Next.BUDGET, RunTrouble.BUDGET_BEHIND, 10.0),
-    "throttled=7": (Next.AGAIN, RunTrouble.THROTTLED, 7.0),
-    "server-error": (Next.LOOK, RunTrouble.SERVER, 1.0),
-    "unavailable": (Next.LOOK, RunTrouble.SERVER, 1.0),
-    "server-timeout": (Next.LOOK, RunTrouble.SERVER, 1.0),
-    "forbidden": (Next.AGAIN, RunTrouble.RIGHT, 10.0),
-    "denied": (Next.AGAIN, RunTrouble.DENIED, 30.0),
-    "webhook-down": (Next.AGAIN, RunTrouble.WEBHOOK_DOWN, 30.0),
-    "reset": (Next.LOOK, RunTrouble.SERVER, 1.0),
-    "answer-lost": (Next.LOOK, RunTrouble.SERVER, 1.0),
-    "cut-short": (Next.LOOK, RunTrouble.SERVER, 1.0),
-    "unanswered": (Next.LOOK, RunTrouble.SERVER, 1.0),
-    "swallowed": (Next.LEAVES, RunTrouble.NONE, 0.0),
-    "repeated": (Next.LEAVES, RunTrouble.NONE, 0.0),
-    "slow": (Next.LEAVES, RunTrouble.NONE, 0.0),
+    "over-budget": (FollowUp.BUDGET, RunTrouble.BUDGET, 0.0),
+    "budget-unseen": (FollowUp.BUDGET, RunTrouble.BUDGET_BEHIND, 10.0),
+    "throttled=7": (FollowUp.RETRY, RunTrouble.THROTTLED, 7.0),
+    "server-error": (FollowUp.CHECK, RunTrouble.SERVER, 1.0),
+    "unavailable": (FollowUp.CHECK, RunTrouble.SERVER, 1.0),
+    "server-timeout": (FollowUp.CHECK, RunTrouble.SERVER, 1.0),
+    "forbidden": (FollowUp.RETRY, RunTrouble.RIGHT, 10.0),
+    "denied": (FollowUp.RETRY, RunTrouble.DENIED, 30.0),
+    "webhook-down": (FollowUp.RETRY, RunTrouble.WEBHOOK_DOWN, 30.0),
+    "reset": (FollowUp.CHECK, RunTrouble.SERVER, 1.0),
+    "answer-lost": (FollowUp.CHECK, RunTrouble.SERVER, 1.0),
+    "cut-short": (FollowUp.CHECK, RunTrouble.SERVER, 1.0),
+    "unanswered": (FollowUp.CHECK, RunTrouble.SERVER, 1.0),
+    "swallowed": (FollowUp.ACCEPTED, RunTrouble.NONE, 0.0),
+    "repeated": (FollowUp.ACCEPTED, RunTrouble.NONE, 0.0),
+    "slow": (FollowUp.ACCEPTED, RunTrouble.NONE, 0.0),
 }
 DONE = {"server-timeout", "answer-lost", "cut-short", "repeated", "slow"}
 """Faults that leave the eviction done."""
@@ -115,11 +115,11 @@ def test_every_answer_is_read_as_it_is_meant_and_asked_for_once(api: Api, tmp_pa
     with field_among(tmp_path, meeting) as field:
         for fault in BY_FAULT:
             pod = next(pod for pod in pods if not is_leaving(api, pod))
-            bad.inner = Faulty(api, made([parse(fault)], 1).requests, lambda seconds: None)
+            bad.inner = FaultyHandler(api, build_faults([parse_fault(fault)], 1).requests, lambda seconds: None)
             bad.requests.clear()
             answer = answer_to(field, Evict(pod))
-            assert isinstance(answer, (ApiStatus, LostAnswer))
-            found[fault] = (read(answer)[:3], len(bad.requests), is_leaving(api, pod))
+            assert isinstance(answer, (ApiStatus, LostResponse))
+            found[fault] = (interpret_eviction(answer)[:3], len(bad.requests), is_leaving(api, pod))
     assert found == {fault: (expected, 1, fault in DONE) for fault, expected in BY_FAULT.items()}
 
 
@@ -128,10 +128,10 @@ def test_reads_are_tried_until_they_succeed(api: Api, tmp_path: Path, fault: str
     pods = pods_of(api, tmp_path)
     pod = without_budget(api, tmp_path)
     path = rf"/pods(/{pod.name})?$"
-    (named,) = made([parse(fault)], 1).requests
+    (named,) = build_faults([parse_fault(fault)], 1).requests
     times = Fault(named.effect, path, "GET", watches=False, skip=1, times=6)
     with field_among(tmp_path, api, times, page_size=3) as field:
-        assert answer_to(field, Look(pod)) == (pod,)
+        assert answer_to(field, ReadPod(pod)) == (pod,)
         on_it = sorted((each for each in pods.values() if each.node == pod.node), key=lambda each: each.key)
         assert answer_to(field, ListPods(pod.node)) == tuple(on_it) and len(on_it) > 5
 
@@ -141,18 +141,18 @@ def test_a_proxy_that_knows_no_pod_is_not_believed(api: Api, tmp_path: Path) -> 
     pod = without_budget(api, tmp_path)
     page = Fault(Instead(ApiStatus(404, "", "no such page"), plain=True), rf"/pods/{pod.name}$", "GET", times=4)
     with field_among(tmp_path, api, page) as field:
-        assert answer_to(field, Look(pod)) == (pod,)
+        assert answer_to(field, ReadPod(pod)) == (pod,)
 
 
 def test_a_read_that_is_refused_for_good_ends_the_news(api: Api, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
-    refused = Fault(fault_answers.forbidding(""), rf"/pods/{pod.name}$", "GET")
+    refused = Fault(fault_answers.forbidden_for(""), rf"/pods/{pod.name}$", "GET")
     with field_among(tmp_path, api, refused) as field:
-        field.do(Look(pod))
+        field.do(ReadPod(pod))
         with pytest.raises(Forbidden) as caught:
-            wait_until(lambda: bool(field.news(0.1)) and False)
+            wait_until(lambda: bool(field.updates(0.1)) and False)
         with pytest.raises(Forbidden):
-            field.news(0.0)
+            field.updates(0.0)
     assert caught.value.missing == "get pods"
 
 
@@ -162,7 +162,7 @@ DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 
 
 def deployment(api: Api) -> Doc:
-    return api.now(lambda plane: next(iter(plane.store.list(DEPLOYMENTS))).doc)
+    return api.run_locked(lambda plane: next(iter(plane.store.list(DEPLOYMENTS))).doc)
 
 
 def restart_of(doc: Doc, uid: str = "") -> Restart:
@@ -172,8 +172,8 @@ def restart_of(doc: Doc, uid: str = "") -> Restart:
 
 
 def noted(api: Api) -> str:
-    annotations = at(deployment(api), "spec", "template", "metadata", "annotations") or {}
-    return str(annotations.get(RESTARTED_AT, ""))
+    annotations = nested_field(deployment(api), "spec", "template", "metadata", "annotations") or {}
+    return str(annotations.get(RESTARTED_AT_ANNOTATION, ""))
 
 
 def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
@@ -188,26 +188,26 @@ def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
     assert deployment(api)["metadata"]["generation"] == generation, "it was asked for twice and done once"
 
 
-def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunField) -> None:
+def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunBackend) -> None:
     act = restart_of(deployment(api), "uid-of-yesterday")
     answer = status_of(field, act)
     assert answer.code == 409 and noted(api) == ""
-    assert meaning(act, answer).next is Next.LEAVES, "its pods go with it"
+    assert interpret_response(act, answer).follow_up is FollowUp.ACCEPTED, "its pods go with it"
 
 
 def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path) -> None:
     pod, sent = without_budget(api, tmp_path), Kept(api, lambda request: request.method == "DELETE")
     with field_among(tmp_path, sent) as field:
-        assert read(status_of(field, Delete(replace(pod, uid="uid-of-yesterday")))).next is Next.GONE
+        assert interpret_eviction(status_of(field, Delete(replace(pod, uid="uid-of-yesterday")))).follow_up is FollowUp.GONE
         assert not is_leaving(api, pod), "another pod with its name is none of ours"
-        assert read(status_of(field, Delete(pod))).next is Next.LEAVES
+        assert interpret_eviction(status_of(field, Delete(pod))).follow_up is FollowUp.ACCEPTED
         assert status_of(field, Delete(replace(pod, name="gone"))).code == 404
     assert all(b"gracePeriodSeconds" not in request.body for request in sent.requests)
 
 
 def test_no_pod_is_deleted_without_time_to_stop() -> None:
-    assert options(a_pod(grace_seconds=0))["gracePeriodSeconds"] == 1
-    assert "gracePeriodSeconds" not in options(a_pod(grace_seconds=5))
+    assert deletion_document(a_pod(grace_seconds=0))["gracePeriodSeconds"] == 1
+    assert "gracePeriodSeconds" not in deletion_document(a_pod(grace_seconds=5))
 
 
 def test_whoever_writes_in_between_loses_nothing(api: Api, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api,
     lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
     with field_among(tmp_path, api, lost) as field:
         answer = answer_to(field, act)
-        assert isinstance(answer, LostAnswer) and meaning(act, answer).next is Next.LOOK
+        assert isinstance(answer, LostResponse) and interpret_response(act, answer).follow_up is FollowUp.CHECK
         generation = deployment(api)["metadata"]["generation"]
         assert answer_to(field, act) == ApiStatus(200)
     assert deployment(api)["metadata"]["generation"] == generation

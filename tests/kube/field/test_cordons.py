@@ -17,12 +17,12 @@ from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import DuplicatedRequest, Fault, FaultMoment
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import RequestHandler
-from kubectl_eksdoc.kube.live_field import LiveRunField
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kube.live_field import LiveRunBackend
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.actions import Cordon, Exclude, OfNode, Protect, Release, Restore
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
+from kubectl_eksdoc.model.actions import Cordon, Exclude, NodeChange, Protect, Release, Restore
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
+from kubectl_eksdoc.model.nodes import EXCLUDE_FROM_LOAD_BALANCERS, SCALE_DOWN_PROTECTIONS
 from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
@@ -46,18 +46,18 @@ def api() -> Iterator[Api]:
     """What is done here is done to nodes."""
     made = nodes_alone()
     yield made
-    assert list(made.faults) == []
+    assert list(made.internal_errors) == []
 
 
 def some_node(api: Api) -> tuple[str, str]:
     """Name and UID of one that is not cordoned."""
 
     def found(plane: ControlPlane) -> tuple[str, str]:
-        items = (item for item in plane.store.list("nodes") if not at(item.doc, "spec", "unschedulable"))
+        items = (item for item in plane.store.list("nodes") if not nested_field(item.doc, "spec", "unschedulable"))
         item = next(iter(items))
         return item.key[1], item.uid
 
-    return api.now(found)
+    return api.run_locked(found)
 
 
 def lasting(node: Doc) -> Doc:
@@ -68,7 +68,7 @@ def lasting(node: Doc) -> Doc:
 
 def notes(api: Api, name: str) -> dict[str, Any]:
     """What of this tool is noted on the node."""
-    held = at(node_of(api, name), "metadata", "annotations") or {}
+    held = nested_field(node_of(api, name), "metadata", "annotations") or {}
     return {key: value for key, value in held.items() if key.startswith("eksdoc.io/")}
 
 
@@ -80,12 +80,12 @@ def note(api: Api, name: str, key: str, value: str) -> None:
     ("acts", "back", "prior"),
     [
         ([Cordon], Restore, {"unschedulable": False}),
-        ([Cordon, Exclude], Restore, {"labels": [EXCLUDED_FROM_BALANCERS], "unschedulable": False}),
-        ([Protect], Release, {"protected": sorted(PROTECTIONS)}),
+        ([Cordon, Exclude], Restore, {"labels": [EXCLUDE_FROM_LOAD_BALANCERS], "unschedulable": False}),
+        ([Protect], Release, {"protected": sorted(SCALE_DOWN_PROTECTIONS)}),
     ],
 )
 def test_what_is_done_is_noted_and_taken_back_byte_for_byte(
-    api: Api, field: LiveRunField, acts: list[type[OfNode]], back: type[OfNode], prior: dict[str, Any]
+    api: Api, field: LiveRunBackend, acts: list[type[NodeChange]], back: type[NodeChange], prior: dict[str, Any]
 ) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
@@ -93,8 +93,8 @@ def test_what_is_done_is_noted_and_taken_back_byte_for_byte(
         assert answer_to(field, act(name, uid)) == ApiStatus(200)
     now = node_of(api, name)
     assert now["spec"].get("unschedulable", False) is (Cordon in acts)
-    assert (now["metadata"]["labels"].get(EXCLUDED_FROM_BALANCERS) == "true") is (Exclude in acts)
-    assert {now["metadata"]["annotations"].get(key) for key in PROTECTIONS} == {"true" if Protect in acts else None}
+    assert (now["metadata"]["labels"].get(EXCLUDE_FROM_LOAD_BALANCERS) == "true") is (Exclude in acts)
+    assert {now["metadata"]["annotations"].get(key) for key in SCALE_DOWN_PROTECTIONS} == {"true" if Protect in acts else None}
     assert notes(api, name) == {
         "eksdoc.io/run": RUN,
         "eksdoc.io/prior": json.dumps(prior, separators=(",", ":"), sort_keys=True),
@@ -105,7 +105,7 @@ def test_what_is_done_is_noted_and_taken_back_byte_for_byte(
     assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
 
 
-def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, field: LiveRunField) -> None:
+def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, field: LiveRunBackend) -> None:
     name, uid = some_node(api)
     note(api, name, "eksdoc.io/run", "run-0")
     before = node_of(api, name)
@@ -116,17 +116,17 @@ def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, fi
 
 
 def test_a_node_that_was_uncordoned_meanwhile_is_cordoned_again_and_keeps_its_note(
-    api: Api, field: LiveRunField
+    api: Api, field: LiveRunBackend
 ) -> None:
     name, uid = some_node(api)
     answer_to(field, Cordon(name, uid))
     noted = notes(api, name)
-    api.now(lambda plane: mishaps.cordon(plane, name, cordoned=False))
+    api.run_locked(lambda plane: mishaps.set_cordon(plane, name, unschedulable=False))
     answer_to(field, Cordon(name, uid))
     assert node_of(api, name)["spec"]["unschedulable"] and notes(api, name) == noted
 
 
-def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: LiveRunField) -> None:
+def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: LiveRunBackend) -> None:
     name, uid = some_node(api)
     answer_to(field, Cordon(name, uid))
     note(api, name, "eksdoc.io/prior", "nonsense")
@@ -138,7 +138,7 @@ def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: Li
 
 @pytest.mark.parametrize("act", [Cordon, Restore, Exclude, Protect, Release])
 def test_another_node_of_the_same_name_and_one_that_is_not_there(
-    api: Api, field: LiveRunField, act: type[OfNode]
+    api: Api, field: LiveRunBackend, act: type[NodeChange]
 ) -> None:
     name, _ = some_node(api)
     before = node_of(api, name)
@@ -164,7 +164,7 @@ def asked_of(handler: RequestHandler, folder: Path, act: Cordon | Restore) -> Ap
 def test_whoever_cordons_at_the_same_time_is_noted_as_before(api: Api, tmp_path: Path) -> None:
     """Between the read and the patch somebody cordons: it was not this run, and is not taken back."""
     name, uid = some_node(api)
-    handler = written_meanwhile(api, lambda: api.now(lambda plane: mishaps.cordon(plane, name)))
+    handler = written_meanwhile(api, lambda: api.run_locked(lambda plane: mishaps.set_cordon(plane, name)))
     assert asked_of(handler, tmp_path, Cordon(name, uid)) == ApiStatus(200)
     assert len(handler.requests) == 2 and notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":true}'
     asked_of(api, tmp_path, Restore(name, uid))
@@ -211,14 +211,14 @@ def test_without_the_right(api: Api, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("act", "back"), [(Cordon, Restore), (Exclude, Restore), (Protect, Release)])
 def test_an_answer_that_is_lost_can_be_asked_for_again(
-    api: Api, tmp_path: Path, act: type[OfNode], back: type[OfNode]
+    api: Api, tmp_path: Path, act: type[NodeChange], back: type[NodeChange]
 ) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
     for each in (act, back):
         lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
         with field_among(tmp_path, api, lost) as field:
-            assert isinstance(answer_to(field, each(name, uid)), LostAnswer)
+            assert isinstance(answer_to(field, each(name, uid)), LostResponse)
             done = node_of(api, name)
             assert answer_to(field, each(name, uid)) == ApiStatus(200)
             assert node_of(api, name) == done
@@ -272,7 +272,7 @@ def by_a_person(server: SimulatedApiServer, name: str, unschedulable: bool) -> N
 def test_who_cordoned_it_last_is_asked(again: bool, tmp_path: Path) -> None:
     api: Api = worlds.api_of("small-traps", None)
     name, uid = some_node(api)
-    with serving(api) as server, closing(LiveRunField(connection(server, tmp_path), RUN)) as field:
+    with serving(api) as server, closing(LiveRunBackend(connection(server, tmp_path), RUN)) as field:
         assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
         if again:
             by_a_person(server, name, False)

@@ -17,15 +17,15 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, WatchExpired
 from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.live_field import LiveRunField
-from kubectl_eksdoc.kube.watches import WatchReach
+from kubectl_eksdoc.kube.live_field import LiveRunBackend
+from kubectl_eksdoc.kube.watches import WatchHealth
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
-    News,
-    NodeIs,
-    PodIs,
+    RunUpdate,
+    NodeChanged,
+    PodChanged,
     WatchInterrupted,
     WatchRestored,
 )
@@ -55,31 +55,31 @@ STEPS = 7
 
 def busy(plane: ControlPlane, step: int) -> None:
     """Pods are deleted and replaced, budgets follow, nodes are cordoned and come: a little in each step."""
-    pods = [item for item in plane.store.list("pods") if not item.leaving]
+    pods = [item for item in plane.store.list("pods") if not item.deleting]
     for item in pods[step * 2 : step * 2 + 2]:
         plane.registry.delete(item)
     nodes = list(plane.store.list("nodes"))
-    mishaps.cordon(plane, nodes[step % len(nodes)].key[1], cordoned=step % 3 != 0)
-    mishaps.join(plane, nodes[0].doc, f"joined-{step}")
+    mishaps.set_cordon(plane, nodes[step % len(nodes)].key[1], unschedulable=step % 3 != 0)
+    mishaps.join_node(plane, nodes[0].doc, f"joined-{step}")
     if step > 2:
-        mishaps.disappear(plane, f"joined-{step - 2}")
+        mishaps.delete_node(plane, f"joined-{step - 2}")
     budgets = list(plane.store.list("poddisruptionbudgets.policy"))
     budget = budgets[step % len(budgets)]
     if step == 5:
         plane.registry.delete(budget)
     else:
         plane.registry.update(budget, with_value(budget.doc, ("metadata", "labels", "step"), str(step)))
-    plane.agenda.run_until(plane.agenda.seconds + 1.0)
+    plane.virtual_time.run_until(plane.virtual_time.seconds + 1.0)
 
 
-def watched_to_the_end(api: Api, folder: Path, field: LiveRunField) -> list[News]:
+def watched_to_the_end(api: Api, folder: Path, field: LiveRunBackend) -> list[RunUpdate]:
     """What was told while all that happened, until what is seen is what is there."""
     seen = nothing_seen()
     told = heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
     for step in range(STEPS):
-        api.now(lambda plane, step=step: busy(plane, step))  # type: ignore[misc]
-        for each in field.news(0.01):
-            seen.take(each)
+        api.run_locked(lambda plane, step=step: busy(plane, step))  # type: ignore[misc]
+        for each in field.updates(0.01):
+            seen.handle(each)
             told.append(each)
     now = _read_without_faults(api, folder)
     told += heard(field, seen, lambda: same(seen, now))
@@ -91,7 +91,7 @@ def _read_without_faults(api: Api, folder: Path) -> Any:
         return read(server, folder)
 
 
-def lists(told: list[News]) -> int:
+def lists(told: list[RunUpdate]) -> int:
     return sum(isinstance(each, (AllPods, AllBudgets, AllNodes)) for each in told)
 
 
@@ -99,7 +99,7 @@ def test_each_is_listed_once_and_then_followed(api: Api, tmp_path: Path) -> None
     with field_among(tmp_path, api) as field:
         told = watched_to_the_end(api, tmp_path, field)
     assert lists(told) == 3
-    versions = [each.version for each in told if isinstance(each, PodIs)]
+    versions = [each.version for each in told if isinstance(each, PodChanged)]
     assert versions == sorted(versions) and len(versions) > STEPS
     assert all(isinstance(version, int) for version in versions)
 
@@ -120,7 +120,7 @@ def test_a_silent_watch_is_found_out_by_its_own_time(api: Api, tmp_path: Path) -
     with field_among(tmp_path, api, "watch-silent") as field:
         told = watched_to_the_end(api, tmp_path, field)
     assert lists(told) > 3
-    assert not any(isinstance(each, (PodIs, NodeIs)) for each in told)
+    assert not any(isinstance(each, (PodChanged, NodeChanged)) for each in told)
 
 
 class Hanging:
@@ -161,10 +161,10 @@ def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
     with field_on(to) as live:
         with serving_again(api, port):
             seen = all_seen(live)
-        api.now(lambda plane: busy(plane, 0))
+        api.run_locked(lambda plane: busy(plane, 0))
         told = heard_until(live, seen, WatchInterrupted)
         (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
-        assert "refused" in away.said or "broke off" in away.said
+        assert "refused" in away.message or "broke off" in away.message
         with serving_again(api, port):
             told = heard_until(live, seen, WatchRestored)
             now = _read_without_faults(api, tmp_path)
@@ -192,15 +192,15 @@ class Spoiling:
 def test_an_object_that_cannot_be_understood_is_listed_anew_and_named_while_the_run_goes_on(
     api: Api, tmp_path: Path
 ) -> None:
-    key = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
+    key = api.run_locked(lambda plane: next(iter(plane.store.list("pods"))).key)
     handler = Spoiling(api)
     with field_among(tmp_path, handler) as field:
         seen = all_seen(field)
         change(api, kinds.PODS, key, ("metadata", "labels", "touched"), "yes")
         told = heard_until(field, seen, WatchInterrupted)
         (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
-        assert f"Pod {'/'.join(key)}" in away.said and "labels" in away.said
-        api.now(lambda plane: busy(plane, 1))
+        assert f"Pod {'/'.join(key)}" in away.message and "labels" in away.message
+        api.run_locked(lambda plane: busy(plane, 1))
         heard(field, seen, lambda: any(node.unschedulable for node in seen.nodes.values()))
         handler.on = False
         told = heard_until(field, seen, WatchRestored)
@@ -209,13 +209,13 @@ def test_an_object_that_cannot_be_understood_is_listed_anew_and_named_while_the_
     assert sum(isinstance(each, AllPods) for each in told) == 1
 
 
-def heard_until(field: LiveRunField, seen: ObservedState, kind: type) -> list[News]:
-    told: list[News] = []
+def heard_until(field: LiveRunBackend, seen: ObservedState, kind: type) -> list[RunUpdate]:
+    told: list[RunUpdate] = []
 
     def there() -> bool:
-        for each in field.news(0.02):
+        for each in field.updates(0.02):
             told.append(each)
-            seen.take(each)
+            seen.handle(each)
         return any(isinstance(each, kind) for each in told)
 
     wait_until(there)
@@ -234,13 +234,13 @@ def test_what_may_not_be_watched_ends_the_news(
     api: Api, tmp_path: Path, faults: list[str], token: str, right: str
 ) -> None:
     with field_among(tmp_path, api, *faults, token=token) as field, pytest.raises(Forbidden) as caught:
-        wait_until(lambda: bool(field.news(0.1)) and False)
+        wait_until(lambda: bool(field.updates(0.1)) and False)
     assert caught.value.missing in right.split("|")
 
 
 def test_a_right_that_is_missing_for_a_moment_ends_nothing(api: Api, tmp_path: Path) -> None:
     """An API server that has just started does not know its roles yet."""
-    moment = Fault(faults.forbidding("pods"), times=2)
+    moment = Fault(faults.forbidden_for("pods"), times=2)
     with field_among(tmp_path, api, moment) as field:
         watched_to_the_end(api, tmp_path, field)
 
@@ -248,10 +248,10 @@ def test_a_right_that_is_missing_for_a_moment_ends_nothing(api: Api, tmp_path: P
 def test_expired_for_ever_is_listed_with_pauses(api: Api, tmp_path: Path) -> None:
     """It must not become a loop that lists as fast as it can."""
     with field_among(tmp_path, api, Fault(WatchExpired(0), watches=True)) as field:
-        told: list[News] = []
+        told: list[RunUpdate] = []
         end_s = time.monotonic() + 0.5
         while time.monotonic() < end_s:
-            told += field.news(0.05)
+            told += field.updates(0.05)
     assert 3 < lists(told) < 3 * 0.5 / 0.025 + 9
 
 
@@ -260,44 +260,44 @@ def test_expired_for_ever_is_listed_with_pauses(api: Api, tmp_path: Path) -> Non
 NAMES = ("pods", "nodes")
 
 
-def working() -> WatchReach:
-    reach = WatchReach(NAMES, 5.0, 0.0)
+def working() -> WatchHealth:
+    reach = WatchHealth(NAMES, 5.0, 0.0)
     for name in NAMES:
-        reach.works(name)
+        reach.mark_working(name)
     return reach
 
 
 def test_one_that_breaks_is_told_after_a_while_and_once() -> None:
     reach = working()
-    assert reach.news(100.0) == [] and reach.due_s(100.0) == inf
-    reach.broken("pods", "cut", 10.0)
-    assert reach.news(14.9) == [] and reach.due_s(12.0) == 3.0
-    reach.broken("pods", "refused", 12.0)
-    assert reach.news(15.0) == [WatchInterrupted("refused")], "since it broke first, and the latest reason"
-    assert reach.news(99.0) == [] and reach.due_s(99.0) == inf
+    assert reach.new_events(100.0) == [] and reach.next_event_s(100.0) == inf
+    reach.mark_broken("pods", "cut", 10.0)
+    assert reach.new_events(14.9) == [] and reach.next_event_s(12.0) == 3.0
+    reach.mark_broken("pods", "refused", 12.0)
+    assert reach.new_events(15.0) == [WatchInterrupted("refused")], "since it broke first, and the latest reason"
+    assert reach.new_events(99.0) == [] and reach.next_event_s(99.0) == inf
 
 
 def test_back_when_all_work_and_once() -> None:
     reach = working()
-    reach.broken("pods", "cut", 0.0)
-    assert reach.news(5.0) == [WatchInterrupted("cut")]
-    reach.broken("nodes", "cut", 6.0)
-    reach.works("pods")
-    assert reach.news(7.0) == []
-    reach.works("nodes")
-    assert reach.news(8.0) == [WatchRestored()] and reach.news(9.0) == []
+    reach.mark_broken("pods", "cut", 0.0)
+    assert reach.new_events(5.0) == [WatchInterrupted("cut")]
+    reach.mark_broken("nodes", "cut", 6.0)
+    reach.mark_working("pods")
+    assert reach.new_events(7.0) == []
+    reach.mark_working("nodes")
+    assert reach.new_events(8.0) == [WatchRestored()] and reach.new_events(9.0) == []
 
 
 def test_one_that_is_taken_up_again_in_time_is_not_told() -> None:
     reach = working()
     for second in range(0, 100, 4):
-        reach.broken("pods", "its time was over", float(second))
-        assert reach.news(second + 3.9) == []
-        reach.works("pods")
+        reach.mark_broken("pods", "its time was over", float(second))
+        assert reach.new_events(second + 3.9) == []
+        reach.mark_working("pods")
 
 
 def test_what_is_not_listed_in_time_is_told() -> None:
-    reach = WatchReach(NAMES, 5.0, 0.0)
-    reach.works("nodes")
-    assert reach.due_s(0.0) == 5.0
-    assert reach.news(5.0) == [WatchInterrupted("pods have not been listed yet")]
+    reach = WatchHealth(NAMES, 5.0, 0.0)
+    reach.mark_working("nodes")
+    assert reach.next_event_s(0.0) == 5.0
+    assert reach.new_events(5.0) == [WatchInterrupted("pods have not been listed yet")]

@@ -12,13 +12,13 @@ import pytest
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.kube.live_field import LiveRunField
+from kubectl_eksdoc.kube.live_field import LiveRunBackend
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.nodes import PROTECTIONS
+from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.embedded.clients import worlds
@@ -42,7 +42,7 @@ class Evictions:
         item = change.item
         if item.resource == kinds.BUDGETS.full_name and item.doc["status"].get("disruptionsAllowed", 0) < 0:
             self.overdrawn.append("/".join(item.key))
-        if change.item.resource == kinds.PODS.full_name and change.what is StoreChangeKind.MODIFIED:
+        if change.item.resource == kinds.PODS.full_name and change.change_kind is StoreChangeKind.MODIFIED:
             before = change.before.doc if change.before is not None else {}
             if _marked(change.item.doc) and not _marked(before):
                 self.of[change.item.uid] += 1
@@ -53,7 +53,7 @@ def _marked(pod: dict[str, object]) -> bool:
     return any(each["type"] == "DisruptionTarget" and each["status"] == "True" for each in conditions)
 
 
-def carry_out(engine: Engine, field: LiveRunField) -> None:
+def carry_out(engine: Engine, field: LiveRunBackend) -> None:
     """Until all is over. The engine's time is the cluster's, which passes faster."""
     begun_s = time.monotonic()
 
@@ -61,20 +61,20 @@ def carry_out(engine: Engine, field: LiveRunField) -> None:
         return (time.monotonic() - begun_s) * worlds.SPEED
 
     happened = turns = 0
-    while not engine.over:
-        turns = turns + 1 if len(engine.moments) == happened else 0
-        happened = len(engine.moments)
-        assert turns < MOST_TURNS, engine.undone
-        for act in engine.acts(now_s()):
+    while not engine.is_finished:
+        turns = turns + 1 if len(engine.events) == happened else 0
+        happened = len(engine.events)
+        assert turns < MOST_TURNS, engine.not_drained
+        for act in engine.due_actions(now_s()):
             field.do(act)
         pause_s = (engine.next_s(now_s()) - now_s()) / worlds.SPEED
-        for news in field.news(min(max(pause_s, 0.0), 0.5)):
-            engine.take(news, now_s())
+        for news in field.updates(min(max(pause_s, 0.0), 0.5)):
+            engine.handle(news, now_s())
 
 
 def drain(api: Api, folder: Path, *faults: str) -> tuple[Engine, Evictions]:
     """The plan is made in peace; then everything meets the faults."""
-    seen = api.now(Evictions)
+    seen = api.run_locked(Evictions)
     with among(api) as server:
         cluster, plan = plan_drain(LiveReader(connection(server, folder)), BLUE, DrainPolicy())
     engine = Engine(plan, ObservedState(cluster))
@@ -84,33 +84,33 @@ def drain(api: Api, folder: Path, *faults: str) -> tuple[Engine, Evictions]:
 
 
 def check(engine: Engine, seen: Evictions, api: Api) -> None:
-    assert not engine.undone
+    assert not engine.not_drained
     wanted = {eviction.pod.uid for eviction in engine.plan.evictions}
     assert set(seen.of) == wanted and len(wanted) >= 16
     assert max(seen.of.values()) == 1 and seen.overdrawn == []
-    done = {moment.subject for moment in engine.moments if moment.what is Happened.DONE}
+    done = {moment.subject for moment in engine.events if moment.what is DrainEventKind.DONE}
     assert done == {target.node.name for target in engine.plan.targets if target.order}
     for name in done:
-        item = api.now(lambda plane, name=name: plane.store.get("nodes", ("", name)))  # type: ignore[misc]
+        item = api.run_locked(lambda plane, name=name: plane.store.get("nodes", ("", name)))  # type: ignore[misc]
         assert item is not None and item.doc["spec"]["unschedulable"]
         assert item.doc["metadata"]["annotations"]["eksdoc.io/run"] == RUN
-    for item in api.now(lambda plane: list(plane.store.list("nodes"))):
+    for item in api.run_locked(lambda plane: list(plane.store.list("nodes"))):
         meta = item.doc["metadata"]
-        assert not set(PROTECTIONS) & set(meta.get("annotations") or ()), "it was released"
+        assert not set(SCALE_DOWN_PROTECTIONS) & set(meta.get("annotations") or ()), "it was released"
         cordoned = {target.node.name for target in engine.plan.targets}  # the skipped ones too
         assert item.key[1] in cordoned or not {"eksdoc.io/run", "eksdoc.io/prior"} & set(meta.get("annotations") or ())
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []
 
 
-def subjects(engine: Engine, what: Happened) -> set[str]:
-    return {moment.subject for moment in engine.moments if moment.what is what}
+def subjects(engine: Engine, what: DrainEventKind) -> set[str]:
+    return {moment.subject for moment in engine.events if moment.what is what}
 
 
 def test_every_node_is_emptied_and_every_pod_evicted_once(tmp_path: Path) -> None:
     api = worlds.api_of("small-traps")
     engine, seen = drain(api, tmp_path)
     check(engine, seen, api)
-    assert subjects(engine, Happened.PROTECTED) == subjects(engine, Happened.UNPROTECTED) != set()
+    assert subjects(engine, DrainEventKind.PROTECTED) == subjects(engine, DrainEventKind.UNPROTECTED) != set()
 
 
 def check_among(folder: Path, fault: str) -> None:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.journal import replay
+from kubectl_eksdoc.drain.run.journal import replay_journals
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, FaultMoment
 from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, JournalError, LockLost, UsageError
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.runs import WANTED, WANTED_BY, ConfigMaps, ask_run, head_name, list_runs, read_run, remove_run
-from kubectl_eksdoc.model.journal import Entry, JournaledNode, JournalNote, Note, RunPhase, RunStarted
+from kubectl_eksdoc.kube.runs import REQUESTED_KEY, REQUESTED_BY_KEY, ConfigMaps, request_phase, head_name, list_runs, read_run, remove_run
+from kubectl_eksdoc.model.journal import JournalEntry, JournaledNode, NoteKind, NoteEntry, RunPhase, RunStarted
 from tests.builders import NOW
 from tests.examples import examples
 from tests.fakes.sender import Hands
@@ -27,11 +27,11 @@ def a_beginning(run: str = "r1", leader: str = "ada@desk") -> RunStarted:
     )
 
 
-def notes(first: int, last: int, why: str = "") -> list[Entry]:
-    return [Note(number, NOW, JournalNote.PAUSED, why=why) for number in range(first, last)]
+def notes(first: int, last: int, why: str = "") -> list[JournalEntry]:
+    return [NoteEntry(number, NOW, NoteKind.PAUSED, why=why) for number in range(first, last)]
 
 
-def written(space: World) -> list[Entry]:
+def written(space: World) -> list[JournalEntry]:
     found = read_run(space.sound, "r1").entries
     assert found.dropped == ()
     return list(found.entries)
@@ -39,13 +39,13 @@ def written(space: World) -> list[Entry]:
 
 def test_chunks_are_closed_when_they_are_full(space: World) -> None:
     journal = space.journal(chunk_bytes=2000)
-    journal.begin(a_beginning())
+    journal.start(a_beginning())
     for number in range(1, 60):
         journal.append(notes(number, number + 1))
     journal.append(notes(60, 160))
     stored = read_run(space.sound, "r1")
     assert list(stored.entries.entries) == [a_beginning(), *notes(1, 160)] and stored.entries.dropped == ()
-    assert replay(stored.entries).next_number == 160
+    assert replay_journals(stored.entries).next_number == 160
     assert {each.labels["eksdoc.io/run"] for each in (stored.head, *stored.chunks)} == {"r1"}
     assert [chunk.name for chunk in stored.chunks][:2] == ["eksdoc-run-r1-000", "eksdoc-run-r1-001"]
     sizes = [sum(map(len, chunk.data.values())) for chunk in stored.chunks]
@@ -54,7 +54,7 @@ def test_chunks_are_closed_when_they_are_full(space: World) -> None:
 
 def test_an_entry_larger_than_a_chunk_has_one_of_its_own(space: World) -> None:
     journal = space.journal(chunk_bytes=1000)
-    journal.begin(a_beginning())
+    journal.start(a_beginning())
     given = [*notes(1, 2, "x" * 3000), *notes(2, 3), *notes(3, 4, "y" * 3000)]
     journal.append(given)
     journal.append(notes(4, 5))
@@ -63,15 +63,15 @@ def test_an_entry_larger_than_a_chunk_has_one_of_its_own(space: World) -> None:
 
 def test_a_second_writer_is_told_that_it_lost(space: World) -> None:
     first, second = space.journal("aaa"), space.journal("bbb")
-    first.begin(a_beginning())
+    first.start(a_beginning())
     first.append(notes(1, 3))
     second.open("r1")
-    second.adopt("eve@lab", [Note(3, NOW, JournalNote.ADOPTED, "eve@lab")])
+    second.adopt("eve@lab", [NoteEntry(3, NOW, NoteKind.ADOPTED, "eve@lab")])
     with pytest.raises(LockLost, match="another process writes to eksdoc-run-r1-000: eve@lab leads it now") as lost:
         first.append(notes(3, 4))
     assert lost.value.holder == "eve@lab" and lost.value.exit_code == 6
     with pytest.raises(LockLost):
-        first.tell(RunPhase.PAUSED)
+        first.report_progress(RunPhase.PAUSED)
     (run,) = list_runs(space.sound)
     assert (run.leader, run.phase) == ("eve@lab", "running")
 
@@ -79,7 +79,7 @@ def test_a_second_writer_is_told_that_it_lost(space: World) -> None:
 @pytest.mark.parametrize("entries", [0, 9])
 def test_who_adopts_sees_that_the_other_still_writes(space: World, entries: int) -> None:
     first, second = space.journal("aaa", 300), space.journal("bbb", 300)
-    first.begin(a_beginning())
+    first.start(a_beginning())
     first.append(notes(1, 1 + entries))
     second.open("r1")
     first.append(notes(30, 31))
@@ -93,7 +93,7 @@ def test_who_adopts_sees_that_the_other_still_writes(space: World, entries: int)
 def test_runs_are_listed_and_removed(space: World) -> None:
     for run in ("r1", "r2", "r1-000x"):
         journal = space.journal()
-        journal.begin(a_beginning(run, f"leader of {run}"))
+        journal.start(a_beginning(run, f"leader of {run}"))
         journal.append(notes(1, 3))
     maps = space.sound
     assert [(each.run, each.begun, each.leader) for each in list_runs(maps)] == [
@@ -109,40 +109,40 @@ def test_runs_are_listed_and_removed(space: World) -> None:
 def wanted(maps: ConfigMaps) -> tuple[str, str]:
     head = maps.get(head_name("r1"))
     assert head is not None
-    return head.data.get(WANTED, ""), head.data.get(WANTED_BY, "")
+    return head.data.get(REQUESTED_KEY, ""), head.data.get(REQUESTED_BY_KEY, "")
 
 
 def test_others_can_ask_the_leader(space: World) -> None:
     journal, maps = space.journal(), space.sound
-    journal.begin(a_beginning())
+    journal.start(a_beginning())
     assert wanted(maps) == ("", "")
-    ask_run(maps, "r1", RunPhase.PAUSED, "eve@lab")
+    request_phase(maps, "r1", RunPhase.PAUSED, "eve@lab")
     assert wanted(maps) == ("paused", "eve@lab")
     journal.append(notes(1, 2))
-    journal.tell(RunPhase.PAUSED)
+    journal.report_progress(RunPhase.PAUSED)
     other = space.journal("bbb")
     other.open("r1")
     other.adopt("eve@lab", notes(2, 3))
     assert wanted(maps) == ("", "")
     with pytest.raises(UsageError, match="there is no run r2"):
-        ask_run(maps, "r2", RunPhase.PAUSED, "eve@lab")
+        request_phase(maps, "r2", RunPhase.PAUSED, "eve@lab")
 
 
 def test_a_run_that_was_begun_is_not_begun_again(space: World) -> None:
-    space.journal("aaa").begin(a_beginning())
+    space.journal("aaa").start(a_beginning())
     with pytest.raises(JournalError, match="there is a run r1 already"):
-        space.journal("bbb").begin(a_beginning(leader="eve@lab"))
+        space.journal("bbb").start(a_beginning(leader="eve@lab"))
 
 
 def test_an_id_that_is_none(space: World) -> None:
     for run in ("", "../x", "x" * 41):
         with pytest.raises(UsageError, match="is no id of a run"):
-            space.journal().begin(a_beginning(run))
+            space.journal().start(a_beginning(run))
 
 
 def wrote(space: World, token: str, run: str) -> None:
     journal = space.journal(token=token)
-    journal.begin(a_beginning(run))
+    journal.start(a_beginning(run))
     journal.append(notes(1, 2))
     journal.append(notes(2, 3))
 
@@ -152,13 +152,13 @@ def wrote(space: World, token: str, run: str) -> None:
     [
         ("create configmaps", lambda space: wrote(space, "reader", "r2")),
         ("patch configmaps", lambda space: wrote(space, "creator", "r2")),
-        ("patch configmaps", lambda space: ask_run(space.maps("reader"), "r1", RunPhase.PAUSED, "eve@lab")),
+        ("patch configmaps", lambda space: request_phase(space.maps("reader"), "r1", RunPhase.PAUSED, "eve@lab")),
         ("list configmaps", lambda space: list_runs(space.maps("blind"))),
         ("delete configmaps", lambda space: remove_run(space.maps("reader"), "r1")),
     ],
 )
 def test_a_right_that_is_missing_is_named(space: World, right: str, without: Callable[[World], object]) -> None:
-    space.journal().begin(a_beginning())
+    space.journal().start(a_beginning())
     with pytest.raises(Forbidden) as error:
         without(space)
     assert error.value.missing == right and f"kubectl auth can-i {right} -n kube-system" in error.value.hint
@@ -166,7 +166,7 @@ def test_a_right_that_is_missing_is_named(space: World, right: str, without: Cal
 
 def test_what_somebody_removed_is_said(space: World) -> None:
     journal, maps = space.journal(), space.sound
-    journal.begin(a_beginning())
+    journal.start(a_beginning())
     journal.append(notes(1, 2))
     remove_run(maps, "r1")
     with pytest.raises(JournalError, match="eksdoc-run-r1-000 is not in the cluster any more"):
@@ -175,28 +175,28 @@ def test_what_somebody_removed_is_said(space: World) -> None:
 
 def test_what_somebody_spoiled_is_said_and_the_rest_is_read(space: World) -> None:
     journal, maps = space.journal(chunk_bytes=300), space.sound
-    journal.begin(a_beginning())
+    journal.start(a_beginning())
     journal.append(notes(1, 20))
     chunks = read_run(maps, "r1").chunks
     maps.delete(chunks[1].name, chunks[1].uid)
-    assert maps.patch(chunks[2].name, chunks[2].version, {}, {"README": "who left this here?"}).ok
+    assert maps.patch(chunks[2].name, chunks[2].resource_version, {}, {"README": "who left this here?"}).ok
     found = read_run(maps, "r1").entries
     assert found.dropped[0] == "eksdoc-run-r1-001 is missing"
     assert "eksdoc-run-r1-002, README, line 1: it is truncated, or is not a journal line" in found.dropped
     assert len(found.entries) > 15
 
 
-def tell_a_story(space: World) -> tuple[list[Entry], EksdocError | None]:
+def tell_a_story(space: World) -> tuple[list[JournalEntry], EksdocError | None]:
     """What was confirmed as appended, and with what it ended, if it did before its time."""
-    confirmed: list[Entry] = []
+    confirmed: list[JournalEntry] = []
     try:
         journal = space.journal(chunk_bytes=600)
-        journal.begin(a_beginning())
+        journal.start(a_beginning())
         confirmed.append(a_beginning())
         for number in range(1, 30, 2):
             journal.append(notes(number, number + 2))
             confirmed += notes(number, number + 2)
-        journal.tell(RunPhase.ENDED)
+        journal.report_progress(RunPhase.ENDED)
     except EksdocError as error:
         return confirmed, error
     return confirmed, None
@@ -246,7 +246,7 @@ def test_a_server_that_is_away_for_long_is_an_error_and_later_it_goes_on() -> No
     ]
     with served(*away) as among:
         journal = among.journal()
-        journal.begin(a_beginning())
+        journal.start(a_beginning())
         journal.append(notes(1, 2))
         journal.append(notes(2, 3))
         begun = among.hands.seconds
@@ -265,13 +265,13 @@ def test_a_batch_that_failed_and_is_there_all_the_same_spoils_nothing() -> None:
     ]
     with served(*lost) as among:
         journal = among.journal(chunk_bytes=300)
-        journal.begin(a_beginning())
+        journal.start(a_beginning())
         journal.append(notes(1, 2))
         with pytest.raises(JournalError):
             journal.append(notes(2, 5))
         again(lambda: journal.append(notes(2, 5)))
         journal.append(notes(5, 6))
-    stands = replay(read_run(among.sound, "r1").entries)
+    stands = replay_journals(read_run(among.sound, "r1").entries)
     assert stands.next_number == 6 and stands.dropped == ()
 
 
@@ -281,14 +281,14 @@ def test_nothing_is_sent_when_the_fence_is_down(space: World) -> None:
 
     journal = ClusterJournal(space.maps(), "aaa", down)
     with pytest.raises(LockLost, match="too late"):
-        journal.begin(a_beginning())
+        journal.start(a_beginning())
     assert space.senders[-1].sent == []
 
 
 def test_a_namespace_that_is_not_there(space: World) -> None:
     with pytest.raises(UsageError, match="there is no namespace nowhere to keep the journal") as error:
         maps = ConfigMaps(space.direct, "nowhere", space.hands.clock())
-        ClusterJournal(maps, "aaa", no_fence).begin(a_beginning())
+        ClusterJournal(maps, "aaa", no_fence).start(a_beginning())
     assert "kubectl create namespace nowhere" in error.value.hint
 
 
@@ -299,8 +299,8 @@ def beginning() -> RunStarted:
     return RunStarted(0, NOW, "r1", "d", "1", "ada", "desk", "nobody")
 
 
-def a_note(number: int, who: str) -> Note:
-    return Note(number, NOW, JournalNote.PAUSED, who, "x" * 50)
+def a_note(number: int, who: str) -> NoteEntry:
+    return NoteEntry(number, NOW, NoteKind.PAUSED, who, "x" * 50)
 
 
 STEPS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(("append", "append", "adopt")), st.integers(1, 4)))
@@ -311,11 +311,11 @@ STEPS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(("append", "append
 def test_only_who_adopted_last_can_write(steps: list[tuple[int, str, int]]) -> None:
     maps = ConfigMaps(directly(an_api()), SPACE, Hands().clock())
     writers = [ClusterJournal(maps, f"w{i}", no_fence, 400) for i in range(3)]
-    writers[0].begin(beginning())
+    writers[0].start(beginning())
     for writer in writers[1:]:
         writer.open("r1")  # and they do not know better ever after
     leader, number = 0, 1
-    expected: list[Entry] = [beginning()]
+    expected: list[JournalEntry] = [beginning()]
     for who, what, count in steps:
         entries = [a_note(number + i, f"w{who}") for i in range(count)]
         if what == "adopt":
@@ -336,15 +336,15 @@ def test_only_who_adopted_last_can_write(steps: list[tuple[int, str, int]]) -> N
 
 def test_four_at_once_lose_nothing(space: World) -> None:
     """Each adopts the run again whenever it was taken from it, as nobody should: what was confirmed is there, once."""
-    space.journal("begin").begin(beginning())
-    confirmed: dict[str, list[Entry]] = {f"w{i}": [] for i in range(4)}
+    space.journal("begin").start(beginning())
+    confirmed: dict[str, list[JournalEntry]] = {f"w{i}": [] for i in range(4)}
     lost: list[str] = []
 
     def write(name: str, first: int) -> None:
         journal = space.journal(name, 1500)
         number, opened = first, False
         while len(confirmed[name]) < 25:
-            entries: list[Entry] = [a_note(number, name)]
+            entries: list[JournalEntry] = [a_note(number, name)]
             number += 1
             try:
                 if opened:
@@ -367,6 +367,6 @@ def test_four_at_once_lose_nothing(space: World) -> None:
     stored = read_run(space.sound, "r1")
     assert stored.entries.dropped == () and lost, "they were in each other's way"
     for name, entries in confirmed.items():
-        ours = [each for each in stored.entries.entries if isinstance(each, Note) and each.subject == name]
+        ours = [each for each in stored.entries.entries if isinstance(each, NoteEntry) and each.subject == name]
         assert [each for each in ours if each in entries] == entries, name
         assert len(ours) == len(set(ours))

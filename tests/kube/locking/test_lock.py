@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault
 from kubectl_eksdoc.errors import Forbidden, Locked, LockLost, Unreachable, UsageError
-from kubectl_eksdoc.kube.lock import Lock, LockKeeper
+from kubectl_eksdoc.kube.lock import LeaseLock, LockRenewer
 from kubectl_eksdoc.kube.requests import real_clock
 from tests.kube.spaces import LEASE, LEASES, SPACE, World, served
 
@@ -159,8 +159,8 @@ def test_a_right_that_was_taken_away_is_why_it_is_lost(space: World) -> None:
 
 
 def test_who_keeps_it_alive_leaves_the_reason_to_the_lock(space: World) -> None:
-    lock = Lock(space.sender(), SPACE, "ada", real_clock(), duration_s=1)
-    with LockKeeper(lock):
+    lock = LeaseLock(space.sender(), SPACE, "ada", real_clock(), duration_s=1)
+    with LockRenewer(lock):
         assert space.direct.send("DELETE", LEASE, {}, None).ok
         end_s = time.monotonic() + 5
         while lock.held() and time.monotonic() < end_s:

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.kube.lock import Lock
-from kubectl_eksdoc.kube.requests import JSON, Clock, SentRequest
-from kubectl_eksdoc.kubernetes.api.resources import LostAnswer
+from kubectl_eksdoc.kube.lock import LeaseLock
+from kubectl_eksdoc.kube.requests import JSON, Clock, ApiResponse
+from kubectl_eksdoc.kubernetes.api.resources import LostResponse
 from tests.fakes.sender import START
 from tests.kube.spaces import SPACE, an_api, directly
 
@@ -80,7 +80,7 @@ class Machine:
     def __post_init__(self) -> None:
         wall = timedelta(days=self.offset)
         clock = Clock(self.monotonic, lambda: START + wall + timedelta(seconds=self.world.seconds), self._sleep)
-        self.lock = Lock(self, SPACE, self.name, clock, margin_s=self.margin_s)
+        self.lock = LeaseLock(self, SPACE, self.name, clock, margin_s=self.margin_s)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -98,14 +98,14 @@ class Machine:
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: dict[str, Any] | None, content_type: str = JSON
-    ) -> SentRequest:
+    ) -> ApiResponse:
         self._stop()  # on its way there
         loss = self.world.step.loss
         if loss == "request":
-            return SentRequest(LostAnswer("lost"), {})
+            return ApiResponse(LostResponse("lost"), {})
         sent = self.world.sender.send(method, path, query, body, content_type)
         self._stop()  # on its way back
-        return SentRequest(LostAnswer("lost"), {}) if loss == "answer" else sent
+        return ApiResponse(LostResponse("lost"), {}) if loss == "answer" else sent
 
     def _sleep(self, seconds: float) -> None:
         until = self.monotonic() + seconds

@@ -16,14 +16,14 @@ import pytest
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.errors import Forbidden, LockInDoubt, LockLost
-from kubectl_eksdoc.kube.lock import Lock, LockKeeper
+from kubectl_eksdoc.kube.lock import LeaseLock, LockRenewer
 from kubectl_eksdoc.kube.requests import real_clock
 from tests.fakes.sender import HttpSender
 from tests.kube.field.fields import Kept
 from tests.kube.spaces import SPACE, World, an_api, served
 
 
-def late(space: World, seconds: float = 120.0) -> Lock:
+def late(space: World, seconds: float = 120.0) -> LeaseLock:
     """A lock of which nobody knows whose it is."""
     lock = space.lock("ada")
     lock.take()
@@ -33,7 +33,7 @@ def late(space: World, seconds: float = 120.0) -> Lock:
     return lock
 
 
-def refuses(lock: Lock) -> bool:
+def refuses(lock: LeaseLock) -> bool:
     try:
         lock.must_be_held()
     except LockInDoubt:
@@ -43,14 +43,14 @@ def refuses(lock: Lock) -> bool:
 
 def test_it_is_ours_again_where_nobody_took_it_and_shut_until_all_was_looked_at(space: World) -> None:
     lock = late(space)
-    assert not lock.regained(0) and lock.doubted_s == 120
+    assert not lock.try_regain(0) and lock.in_doubt_s == 120
     assert lock.regain() and lock.held() and refuses(lock)
     space.hands.seconds += 10
-    assert lock.renew() and refuses(lock) and lock.doubted_s == 130
-    assert lock.regained(0)
-    lock.go_on()
+    assert lock.renew() and refuses(lock) and lock.in_doubt_s == 130
+    assert lock.try_regain(0)
+    lock.resume()
     lock.must_be_held()
-    assert lock.doubted_s == 0
+    assert lock.in_doubt_s == 0
     spec = space.lease().doc["spec"]
     assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("ada", 0)
     assert lock.release()
@@ -60,21 +60,21 @@ def test_who_stood_still_right_before_a_renewal_was_sent_does_not_think_that_it_
     space: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody took it meanwhile, but what was decided before is old."""
-    lock, held = space.lock("ada"), Lock.held
+    lock, held = space.lock("ada"), LeaseLock.held
     lock.take()
 
-    def and_stops(self: Lock, now_s: float | None = None) -> bool:
+    def and_stops(self: LeaseLock, now_s: float | None = None) -> bool:
         found, callers = held(self, now_s), sys._getframe(1).f_code.co_name
         if callers == "_renewed":
             space.hands.seconds += 120
         return found
 
-    monkeypatch.setattr(Lock, "held", and_stops)
+    monkeypatch.setattr(LeaseLock, "held", and_stops)
     assert lock.renew()
     monkeypatch.undo()
     assert not lock.held() and refuses(lock)
-    assert lock.regain() and refuses(lock) and lock.regained(0)
-    lock.go_on()
+    assert lock.regain() and refuses(lock) and lock.try_regain(0)
+    lock.resume()
 
 
 @pytest.mark.parametrize("gave_back", [False, True])
@@ -83,7 +83,7 @@ def test_it_is_lost_where_somebody_took_it_whether_they_still_have_it_or_not(spa
     other.take()
     if gave_back:
         assert other.release()
-    for ask in (lock.regain, lock.must_be_held, lock.go_on, lambda: lock.regained(0)):
+    for ask in (lock.regain, lock.must_be_held, lock.resume, lambda: lock.try_regain(0)):
         with pytest.raises(LockLost, match="another process took the lock") as error:
             ask()
         assert not isinstance(error.value, LockInDoubt) and error.value.holder == ("" if gave_back else "eve")
@@ -109,13 +109,13 @@ def test_somebody_is_faster_by_a_moment(space: World) -> None:
 
 def test_a_second_gap_needs_a_second_look(space: World) -> None:
     lock = late(space)
-    assert lock.regain() and lock.regained(0)
+    assert lock.regain() and lock.try_regain(0)
     space.hands.seconds += 120
     assert lock.regain() and lock.held()
     with pytest.raises(LockInDoubt):
-        lock.go_on()
-    assert lock.regained(0)
-    lock.go_on()
+        lock.resume()
+    assert lock.try_regain(0)
+    lock.resume()
 
 
 def test_a_server_that_does_not_answer_is_asked_again() -> None:
@@ -130,8 +130,8 @@ def test_an_answer_that_was_lost_is_found_by_reading() -> None:
             lock = late(among)
             while not lock.regain():
                 among.hands.seconds += 3
-            assert lock.regained(0)
-            lock.go_on()
+            assert lock.try_regain(0)
+            lock.resume()
 
 
 def test_a_right_that_was_taken_away_is_told(space: World) -> None:
@@ -148,14 +148,14 @@ def test_a_right_that_was_taken_away_is_told(space: World) -> None:
 def test_who_keeps_it_alive_takes_it_again() -> None:
     """A server that is away for longer than the lock is held."""
     with served(Fault(BrokenConnection(), "leases", skip=2, times=8)) as among:
-        lock = Lock(among.sender(), SPACE, "ada", real_clock(), duration_s=1)
-        with LockKeeper(lock, again_s=0.15):
+        lock = LeaseLock(among.sender(), SPACE, "ada", real_clock(), duration_s=1)
+        with LockRenewer(lock, retry_s=0.15):
             ends_s = time.monotonic() + 10
             while not refuses(lock):
                 assert time.monotonic() < ends_s
-            while not lock.regained(0.1):
+            while not lock.try_regain(0.1):
                 assert time.monotonic() < ends_s and refuses(lock)
-            lock.go_on()
+            lock.resume()
             lock.must_be_held()
         assert among.lease().doc["spec"]["holderIdentity"] == ""
 
@@ -201,7 +201,7 @@ def test_who_was_stopped_sends_nothing_more() -> None:
             for _ in range(ACTS):
                 assert acts.acquire(timeout=20)
             os.kill(process.pid, signal.SIGSTOP)
-            other = Lock(HttpSender(url), "kube-system", "other", real_clock(), duration_s=2)
+            other = LeaseLock(HttpSender(url), "kube-system", "other", real_clock(), duration_s=2)
             other.take(wait_s=20)
             assert other.held()
             before = len(listening.requests)

@@ -17,27 +17,27 @@ from functools import partial
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
-from kubectl_eksdoc.drain.run.events import RunMoment
+from kubectl_eksdoc.drain.run.events import DrainEvent
 from kubectl_eksdoc.drain.run.journals import RunJournal
 from kubectl_eksdoc.drain.run.runner import (
     ResumedIntent,
     RunEnvironment,
     RunHeader,
-    go_on,
+    resume,
     roll_back,
     run_plan,
 )
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.host.journals import JournalFile, runs_folder
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.config import open_access
 from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
-from kubectl_eksdoc.kube.live_field import LiveRunField, RenewableField
-from kubectl_eksdoc.kube.lock import Lock, LockKeeper
+from kubectl_eksdoc.kube.live_field import LiveRunBackend, RestartableBackend
+from kubectl_eksdoc.kube.lock import LeaseLock, LockRenewer
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.requests import ApiWriter, real_clock
 from kubectl_eksdoc.kube.runs import ConfigMaps
-from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.kube.target import process_credential_context
 from kubectl_eksdoc.model.connection import Connection
 
 SPEED = 30.0
@@ -55,36 +55,36 @@ class Fast:
         return datetime.now(timezone.utc)
 
 
-def tell(moments: Sequence[RunMoment]) -> None:
+def tell(moments: Sequence[DrainEvent]) -> None:
     for moment in moments:
         print(moment.what.value, moment.subject, moment.node, moment.why, sep="\t", flush=True)
 
 
 def drain(what: str, run: str, kubeconfig: str, home: str) -> str:
     connection = Connection(kubeconfig=kubeconfig)
-    patience = RetryPolicy(silence=1.0, connect=1.0)
-    sender = ApiWriter(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
+    patience = RetryPolicy(silence_timeout=1.0, connect_timeout=1.0)
+    sender = ApiWriter(Exchanges(open_access(connection, process_credential_context()), patience, real_timing()))
     clock = real_clock()
-    lock = Lock(sender, NAMESPACE, f"{home}/{os.getpid()}", clock, duration_s=LOCK_S)
+    lock = LeaseLock(sender, NAMESPACE, f"{home}/{os.getpid()}", clock, duration_s=LOCK_S)
     there = ClusterJournal(
         ConfigMaps(sender, NAMESPACE, clock, fence=lock.must_be_held), f"w{os.getpid()}", lock.must_be_held
     )
     folder = runs_folder({}, home)
     journal = RunJournal(lambda name: JournalFile(folder, name), there, lock)
-    renewed = partial(LiveRunField, connection, run, fence=lock.must_be_held, confirm=lock.confirm)
+    renewed = partial(LiveRunBackend, connection, run, fence=lock.must_be_held, confirm=lock.confirm)
     reader = LiveReader(connection)
     with (
-        LockKeeper(lock, wait_s=20.0),
-        contextlib.closing(RenewableField(renewed)) as field,
+        LockRenewer(lock, wait_s=20.0),
+        contextlib.closing(RestartableBackend(renewed)) as field,
     ):
         running = RunEnvironment(field, journal, lock, Fast(), tell)
         if what == "roll-back":
             return str(roll_back(run, running, reader))
         if what == "go-on":
-            return go_on(run, reader, ResumedIntent(DrainPolicy()), running)[1].said
+            return resume(run, reader, ResumedIntent(DrainPolicy()), running)[1].message
         cluster, plan = plan_drain(reader, Targeting(nodegroups=("blue",)), DrainPolicy())
         told = RunHeader(run, "digest", "0", "test", socket.gethostname(), ("--nodegroup", "blue"))
-        return run_plan(cluster, plan, told, running).said
+        return run_plan(cluster, plan, told, running).message
 
 
 if __name__ == "__main__":

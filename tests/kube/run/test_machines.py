@@ -17,12 +17,12 @@ import pytest
 
 from kubectl_eksdoc.drain.run.apply import RunEdges, open_run
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, FaultyHandler
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer, serving
 from kubectl_eksdoc.kubernetes.news import AllNodes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.nodes import PROTECTIONS
+from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS
 from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoredItem
@@ -87,19 +87,19 @@ def api() -> Api:
 
 @pytest.fixture
 def seen(api: Api) -> Evictions:
-    return api.now(Evictions)
+    return api.run_locked(Evictions)
 
 
 def check(api: Api, seen: Evictions, machines: Sequence[Machine]) -> None:
     """All is as if nothing had happened: every pod once, every target empty, nothing else cordoned."""
     assert len(seen.of) == 16 and max(seen.of.values()) == 1 and seen.overdrawn == []
     done = {name for machine in machines for name in machine.subjects("done")}
-    cordoned = {item.key[1] for item in api.now(nodes_of) if item.doc["spec"].get("unschedulable")}
+    cordoned = {item.key[1] for item in api.run_locked(nodes_of) if item.doc["spec"].get("unschedulable")}
     assert cordoned and done <= cordoned
     assert machines[0].subjects("protected")
-    for item in api.now(nodes_of):
-        assert not set(PROTECTIONS) & set(item.doc["metadata"].get("annotations") or ()), "it was released"
-    lease = api.now(lambda plane: plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain")))
+    for item in api.run_locked(nodes_of):
+        assert not set(SCALE_DOWN_PROTECTIONS) & set(item.doc["metadata"].get("annotations") or ()), "it was released"
+    lease = api.run_locked(lambda plane: plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain")))
     assert lease is not None and lease.doc["spec"]["holderIdentity"] == "", "it was given back"
 
 
@@ -113,7 +113,7 @@ def test_one_is_killed_and_another_goes_on(tmp_path: Path) -> None:
 def killed_at(folder: Path, what: str, times: int) -> None:
     folder.mkdir()
     api = worlds.api_of("small-traps")
-    seen = api.now(Evictions)
+    seen = api.run_locked(Evictions)
     with serving(api) as server:
         first = Machine("begin", server, folder / "a")
         first.until(what, times)
@@ -156,7 +156,7 @@ def test_the_server_is_away_for_longer_than_the_lock_is_held(api: Api, seen: Evi
 def test_one_that_is_stopped_while_its_acts_wait_sends_none_of_them_when_it_wakes(api: Api, tmp_path: Path) -> None:
     """Evictions are slow, so that more are asked for than are on their way when it is stopped."""
     late = Fault(Delayed(0.8), r"/eviction$")
-    arriving = Kept(Faulty(api, [late], time.sleep), is_eviction)
+    arriving = Kept(FaultyHandler(api, [late], time.sleep), is_eviction)
     with serving(arriving) as server:
         first = Machine("begin", server, tmp_path / "a")
         first.until("evicted", 1)
@@ -183,9 +183,9 @@ def test_nobody_drains_what_somebody_drains(api: Api, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_one_is_killed_and_another_rolls_it_back(api: Api, tmp_path: Path) -> None:
-    name = next(item.key[1] for item in api.now(nodes_of) if item.key[1].startswith("new-"))
-    assert api.now(lambda plane: mishaps.cordon(plane, name)), "by somebody else, and so not ours to uncordon"
-    before = {item.key[1]: item.doc for item in api.now(nodes_of)}
+    name = next(item.key[1] for item in api.run_locked(nodes_of) if item.key[1].startswith("new-"))
+    assert api.run_locked(lambda plane: mishaps.set_cordon(plane, name)), "by somebody else, and so not ours to uncordon"
+    before = {item.key[1]: item.doc for item in api.run_locked(nodes_of)}
     with serving(api) as server:
         first = Machine("begin", server, tmp_path / "a")
         first.until("evicted", 1)
@@ -193,7 +193,7 @@ def test_one_is_killed_and_another_rolls_it_back(api: Api, tmp_path: Path) -> No
         first.process.wait()
         second = Machine("roll-back", server, tmp_path / "b")
         assert second.to_the_end()[0] == "over", second.told
-        for item in api.now(nodes_of):
+        for item in api.run_locked(nodes_of):
             was, now = before[item.key[1]], item.doc
             assert now["spec"].get("unschedulable") == was["spec"].get("unschedulable"), item.key
             assert now["metadata"].get("annotations") == was["metadata"].get("annotations")
@@ -229,12 +229,12 @@ def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, s
 
 def listed(world: RunEdges) -> None:
     ends_s = time.monotonic() + 10
-    while not any(isinstance(news, AllNodes) for news in world.field.news(0.2)):
+    while not any(isinstance(news, AllNodes) for news in world.backend.updates(0.2)):
         assert time.monotonic() < ends_s, "nobody listed the nodes"
 
 
 def test_a_field_that_is_begun_anew_is_that_of_the_same_cluster(tmp_path: Path) -> None:
-    one, other = (Kept(worlds.api_of("small-traps", Scaled(time.monotonic, 1.0))) for _ in range(2))
+    one, other = (Kept(worlds.api_of("small-traps", ScaledTime(time.monotonic, 1.0))) for _ in range(2))
     with serving(one) as first, serving(other) as second:
         path = tmp_path / "config"
         clusters = {name: {"server": server.url(worlds.ADMIN_TOKEN)} for name, server in (("a", first), ("b", second))}
@@ -244,6 +244,6 @@ def test_a_field_that_is_begun_anew_is_that_of_the_same_cluster(tmp_path: Path) 
         with open_run(Connection(kubeconfig=str(path)), keeping) as world:
             listed(world)
             path.write_text(json.dumps({**json.loads(path.read_text()), "current-context": "b"}))
-            world.field.renew()
+            world.backend.restart_watches()
             listed(world)
     assert one.requests and not other.requests

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults
+from kubectl_eksdoc.kubernetes.api.defaults import prepare_for_create, prepare_for_update, with_defaults
 from kubectl_eksdoc.model.api_objects import Doc
 from tests import raw_facts
 
@@ -61,16 +61,16 @@ def test_images_without_a_tag_are_always_pulled(image: str, policy: str) -> None
 
 def test_a_new_object_says_nothing_of_its_status() -> None:
     pod = {"kind": "Pod", "apiVersion": "v1", "spec": {}, "status": {"phase": "Running", "podIP": "10.0.0.9"}}
-    assert begun(pod)["status"] == {"phase": "Pending"}
+    assert prepare_for_create(pod)["status"] == {"phase": "Pending"}
     budget = {"kind": "PodDisruptionBudget", "apiVersion": "policy/v1", "spec": {}, "status": {"disruptionsAllowed": 9}}
-    assert begun(budget)["status"]["disruptionsAllowed"] == 0
+    assert prepare_for_create(budget)["status"]["disruptionsAllowed"] == 0
     node = {"kind": "Node", "apiVersion": "v1", "status": {"capacity": {"cpu": "4"}}}
-    assert begun(node) == node, "a kubelet knows it"
+    assert prepare_for_create(node) == node, "a kubelet knows it"
 
 
 def test_a_namespace_is_held_until_it_is_empty() -> None:
     named = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "shop"}}
-    made = begun(named)
+    made = prepare_for_create(named)
     assert made["spec"] == {"finalizers": ["kubernetes"]} and made["status"] == {"phase": "Active"}
     assert made["metadata"]["labels"] == {"kubernetes.io/metadata.name": "shop"}
-    assert carried(made, named)["spec"] == made["spec"], "no client takes it away"
+    assert prepare_for_update(made, named)["spec"] == made["spec"], "no client takes it away"

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of, schema_from_openapi
 from kubectl_eksdoc.kubernetes.document_diff import (
-    NONE,
+    NO_FIELDS,
     FieldSet,
     Path,
     compare,
     fields_of,
-    steps_of,
+    items_by_step,
 )
 from kubectl_eksdoc.kubernetes.field_paths import (
-    canonical,
+    canonical_step,
     key_step,
     keys_of,
     value_of,
@@ -29,18 +29,18 @@ from kubectl_eksdoc.kubernetes.managed_fields import (
     UNTRACKED,
     FieldManager,
     MalformedEntries,
-    owner_of,
-    read,
-    updated,
+    field_manager,
+    read_entries,
+    with_update,
     without_entries,
 )
 from kubectl_eksdoc.kubernetes.server_side_apply import (
     AppliedDocument,
     ApplyRefused,
-    Conflicts,
+    ApplyConflictSet,
     apply,
 )
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value, without_path
 from tests.kubernetes.api.any_workloads import SCHEMA, filled_workloads, workloads
 from tests.kubernetes.api.replays import MAIN, STATUS, owners
 
@@ -62,22 +62,22 @@ def test_what_was_there_before_the_first_apply_has_an_owner_of_that_name() -> No
     live = service(ports=[{"port": 80, "protocol": "TCP"}])
     result = apply(live, service(ports=[{"port": 80, "name": "http"}]), "ann", False, EARLY, SERVICES)
     assert isinstance(result, AppliedDocument)
-    assert [(each.manager, each.operation) for each in read(result.doc)] == [
+    assert [(each.manager, each.operation) for each in read_entries(result.doc)] == [
         ("ann", "Apply"),
         ("before-first-apply", "Update"),
     ]
     clash = apply({**live, "spec": {"type": "ClusterIP"}}, service(type="NodePort"), "ann", False, EARLY, SERVICES)
-    assert isinstance(clash, Conflicts)
+    assert isinstance(clash, ApplyConflictSet)
     assert clash.message == ('Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .spec.type')
 
 
 def test_a_conflict_names_the_subresource() -> None:
     live = applied(None, service(type="NodePort"), "ann")
     status = {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}}
-    live = updated(live, {**live, "status": status}, "lb", EARLY, SERVICES, "status", STATUS)
+    live = with_update(live, {**live, "status": status}, "lb", EARLY, SERVICES, "status", STATUS)
     config = {**service(), "status": {"loadBalancer": {"ingress": []}}}
     result = apply(live, config, "bob", False, LATE, SERVICES, "status", STATUS)
-    assert isinstance(result, Conflicts)
+    assert isinstance(result, ApplyConflictSet)
     assert result.message == (
         'Apply failed with 1 conflict: conflict with "lb" with subresource "status" using v1: '
         ".status.loadBalancer.ingress"
@@ -101,7 +101,7 @@ def test_defaults_in_an_object_go_with_the_object_when_its_applier_leaves_it() -
     defaulted = with_value(live, ("spec", "sessionAffinityConfig", "mode"), "some")
     assert applied(defaulted, service(type="NodePort"), "ann")["spec"] == {"type": "NodePort"}
     # A value that somebody else owns keeps the object around it, and with it what nobody owns.
-    owned = updated(
+    owned = with_update(
         defaulted, with_value(defaulted, ("spec", "sessionAffinityConfig", "other"), 1), "bob", EARLY, SERVICES
     )
     assert applied(owned, service(type="NodePort"), "ann")["spec"] == {
@@ -113,14 +113,14 @@ def test_defaults_in_an_object_go_with_the_object_when_its_applier_leaves_it() -
 def test_nulls_are_owned_and_not_stored() -> None:
     config = {**service(type=None), "status": {"loadBalancer": {}}}  # a status, which the strategy resets
     result = applied(None, with_value(config, ("metadata", "creationTimestamp"), None), "ann")
-    assert without_entries(result) == {**without(service(), ("spec", "type")), "status": {"loadBalancer": {}}}
+    assert without_entries(result) == {**without_path(service(), ("spec", "type")), "status": {"loadBalancer": {}}}
     assert owners(result)[0]["fieldsV1"] == {"f:spec": {"f:type": {}}}
 
 
 def test_keys_of_unknown_objects_are_owned_themselves() -> None:
     """Fields of a custom resource have no ``.``; keys that somebody chose have one."""
     fields = {"known": {"properties": {"a": {}}}, "values": {"x-kubernetes-preserve-unknown-fields": True}}
-    schema = schema_of_custom({"properties": {"spec": {"properties": fields}}})
+    schema = schema_from_openapi({"properties": {"spec": {"properties": fields}}})
     config = {"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "w"}}
     config["spec"] = {"known": {"a": {"b": 1}}, "values": {"x": {"y": 1}}}
     result = apply(None, config, "ann", False, EARLY, schema)
@@ -135,7 +135,7 @@ NODE: Doc = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labe
 
 
 def node(live: Doc | None, new: Doc, manager: str, now: str = EARLY, subresource: str = "") -> Doc:
-    return updated(live, new, manager, now, NODES, subresource, STATUS if subresource else MAIN)
+    return with_update(live, new, manager, now, NODES, subresource, STATUS if subresource else MAIN)
 
 
 def who(doc: Doc) -> list[tuple[str, str, str]]:
@@ -175,7 +175,7 @@ def test_entries_can_be_edited_and_taken_away_but_not_through_a_subresource() ->
 )
 def test_malformed_entries(entry: Doc) -> None:
     with pytest.raises(MalformedEntries):
-        read({"metadata": {"managedFields": [entry]}})
+        read_entries({"metadata": {"managedFields": [entry]}})
     live = node(None, NODE, "ann")
     assert node(live, with_value(live, ("metadata", "managedFields"), [entry]), "bob") == live
 
@@ -192,10 +192,10 @@ def test_the_eleventh_updater_makes_the_oldest_ancient() -> None:
     eleven = label(ten, 10)
     assert len(owners(eleven)) == 10
     assert who(eleven)[0] == ("ancient-changes", "", "2026-11-20T08:00:01Z")
-    ancient = read(eleven)[owner_of("ancient-changes", "Update", "v1", "")].fields
+    ancient = read_entries(eleven)[field_manager("ancient-changes", "Update", "v1", "")].fields
     assert ancient.tree == {"f:metadata": {"f:labels": {".": {}, "f:a": {}, "f:by-1": {}}}}
     assert who(label(eleven, 11))[0] == ("ancient-changes", "", "2026-11-20T08:00:02Z")
-    assert at(without_entries(eleven), "metadata", "labels", "by-10") == "x"
+    assert nested_field(without_entries(eleven), "metadata", "labels", "by-10") == "x"
 
 
 managers = st.sampled_from(["ann", "bob", "eks"])
@@ -218,14 +218,14 @@ def history(steps: list[tuple[str, str, Doc]]) -> Doc:
     """A document after writes of several managers."""
     live: Doc | None = None
     for manager, how, doc in steps:
-        live = forced(live, doc, manager) if how == "apply" else updated(live, doc, manager, EARLY, SCHEMA)
+        live = forced(live, doc, manager) if how == "apply" else with_update(live, doc, manager, EARLY, SCHEMA)
     assert live is not None
     return live
 
 
 def owned(doc: Doc) -> FieldSet:
-    union = NONE
-    for entry in read(doc).values():
+    union = NO_FIELDS
+    for entry in read_entries(doc).values():
         union |= entry.fields
     return union
 
@@ -235,13 +235,13 @@ def test_steps_read_back(one: Any, other: Any) -> None:
     assert value_of(value_step(one)) == one
     step = key_step({"b": one, "a": other}, SchemaPlace(list_type="map", keys=("b", "a")))
     assert keys_of(step) == {"a": other, "b": one}
-    assert canonical(step) == step
-    assert canonical(step.replace("{", "{ ", 1)) == step
+    assert canonical_step(step) == step
+    assert canonical_step(step.replace("{", "{ ", 1)) == step
 
 
 @given(sets(), sets(), sets())
 def test_sets_behave_as_sets(a: FieldSet, b: FieldSet, c: FieldSet) -> None:
-    assert FieldSet.read(a.printed()) == a
+    assert FieldSet.parse(a.to_json()) == a
     assert set(a | b) == set(a) | set(b)
     assert set(a & b) == set(a) & set(b)
     assert set(a - b) == set(a) - set(b)
@@ -261,8 +261,8 @@ def test_applying_twice_is_applying_once(steps: list[tuple[str, str, Doc]], conf
 def test_a_forced_apply_has_what_was_applied(steps: list[tuple[str, str, Doc]], config: Doc, manager: str) -> None:
     result = forced(history(steps), config, manager)
     assert _holds(result, config, SCHEMA.root)
-    mine = read(result).get(owner_of(manager, "Apply", "", ""))
-    assert (mine.fields if mine else NONE) == fields_of(config, SCHEMA.root) - UNTRACKED
+    mine = read_entries(result).get(field_manager(manager, "Apply", "", ""))
+    assert (mine.fields if mine else NO_FIELDS) == fields_of(config, SCHEMA.root) - UNTRACKED
 
 
 def _holds(doc: Any, config: Any, place: SchemaPlace) -> bool:
@@ -270,8 +270,8 @@ def _holds(doc: Any, config: Any, place: SchemaPlace) -> bool:
     if isinstance(config, dict) and not place.atomic:
         return all(name in doc and _holds(doc[name], value, place.under(name)) for name, value in config.items())
     if isinstance(config, list) and place.list_type != "atomic":
-        there, wanted = steps_of(doc, place), steps_of(config, place)
-        return all(_holds(there[step][0], wanted[step][0], place.of_items()) for step in wanted)
+        there, wanted = items_by_step(doc, place), items_by_step(config, place)
+        return all(_holds(there[step][0], wanted[step][0], place.item_place()) for step in wanted)
     return bool(doc == config)
 
 
@@ -282,13 +282,13 @@ def test_nobody_loses_a_value_of_his_unless_forced(
     """Fields that another owns, with the items they are in, stay; and keep their values unless these are applied."""
     live = history(steps)
     result = apply(live, config, manager, force, LATE, SCHEMA)
-    if isinstance(result, Conflicts):
+    if isinstance(result, ApplyConflictSet):
         assert not force
         return
     assert isinstance(result, AppliedDocument)
     after, wanted = fields_of(result.doc, SCHEMA.root), fields_of(config, SCHEMA.root)
     seen = compare(without_entries(live), without_entries(result.doc), SCHEMA.root)
-    for owner, entry in read(live).items():
+    for owner, entry in read_entries(live).items():
         if owner == FieldManager(manager, "Apply", "", ""):
             continue
         there = [path for path in entry.fields & fields_of(live, SCHEMA.root) if _with_its_items(path, entry.fields)]
@@ -303,13 +303,13 @@ def _with_its_items(path: Path, fields: FieldSet) -> bool:
 @given(writes, workloads())
 def test_an_update_owns_what_it_changed_and_nothing_that_is_gone(steps: list[tuple[str, str, Doc]], new: Doc) -> None:
     live = history(steps)
-    result = updated(live, new, "ann", LATE, SCHEMA)
-    if not at(live, "metadata", "managedFields"):
-        assert not at(result, "metadata", "managedFields")
+    result = with_update(live, new, "ann", LATE, SCHEMA)
+    if not nested_field(live, "metadata", "managedFields"):
+        assert not nested_field(result, "metadata", "managedFields")
         return
-    seen = compare(SCHEMA.filled(without_entries(live)), SCHEMA.filled(new), SCHEMA.root)
-    mine = read(result).get(owner_of("ann", "Update", "apps/v1", ""))
+    seen = compare(SCHEMA.fill(without_entries(live)), SCHEMA.fill(new), SCHEMA.root)
+    mine = read_entries(result).get(field_manager("ann", "Update", "apps/v1", ""))
     gained = seen.written - UNTRACKED
-    assert not gained - (mine.fields if mine else NONE)
+    assert not gained - (mine.fields if mine else NO_FIELDS)
     assert not owned(result) & seen.removed
     assert not gained or (mine is not None and mine.time == LATE)

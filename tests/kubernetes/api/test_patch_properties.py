@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.patches import DEEPEST, apply_json_patch, apply_merge, apply_strategic
+from kubectl_eksdoc.kubernetes.api.patches import MAX_DEPTH, apply_json_patch, apply_merge, apply_strategic
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.kubernetes.api.pod_fields import BUDGET_FIELDS
@@ -149,11 +149,11 @@ WRAPS: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("wrap", WRAPS)
 def test_what_is_nested_too_deeply_is_refused(wrap: Callable[[Any], Any]) -> None:
-    patch = nested(DEEPEST - 1, WRAPS[0])
+    patch = nested(MAX_DEPTH - 1, WRAPS[0])
     assert apply_merge(patch, patch) == strategically(patch, patch) == patch
     deepest = {"a": nested(40, wrap)}
     assert strategically(strategically({}, deepest), deepest)
-    for depth in (DEEPEST, 100_000 if wrap is WRAPS[0] else 20_000):
+    for depth in (MAX_DEPTH, 100_000 if wrap is WRAPS[0] else 20_000):
         deep = nested(depth, wrap)
         for apply in (apply_merge, strategically):
             with pytest.raises(ApiRefusal) as refused:

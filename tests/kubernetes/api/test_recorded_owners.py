@@ -17,10 +17,10 @@ import pytest
 
 from kubectl_eksdoc.kubernetes import document_diff as comparing
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of
-from kubectl_eksdoc.kubernetes.document_diff import FieldSet, steps_of
-from kubectl_eksdoc.kubernetes.field_paths import keys_of, shown
-from kubectl_eksdoc.kubernetes.managed_fields import printed, read, updated, without_entries
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.kubernetes.document_diff import FieldSet, items_by_step
+from kubectl_eksdoc.kubernetes.field_paths import keys_of, format_step
+from kubectl_eksdoc.kubernetes.managed_fields import entries_to_json, read_entries, with_update, without_entries
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from tests import raw_facts
 from tests.kubernetes.api.replays import MAIN, exchanges, owners, steps_in_order
 
@@ -36,7 +36,7 @@ def objects(cluster: str) -> tuple[Doc, ...]:
     with tarfile.open(raw_facts.DATA / "clusters" / f"{cluster}.tar.gz") as archive:
         files = [archive.extractfile(m) for m in archive.getmembers() if m.name.endswith(".json")]
         items = [item for file in files if file is not None for item in json.load(file).get("items", ())]
-    return tuple(item for item in items if at(item, "metadata", "managedFields"))
+    return tuple(item for item in items if nested_field(item, "metadata", "managedFields"))
 
 
 @cache
@@ -48,10 +48,10 @@ def exchanged() -> tuple[Doc, ...]:
 def _objects_in(body: Any) -> Iterator[Doc]:
     if not isinstance(body, dict):
         return
-    if at(body, "metadata", "managedFields"):
+    if nested_field(body, "metadata", "managedFields"):
         yield body
     for item in body.get("items") or ():
-        if at(item, "metadata", "managedFields"):
+        if nested_field(item, "metadata", "managedFields"):
             # Items of a list say neither version nor kind; these lists are of pods and budgets.
             of = {"apiVersion": body["apiVersion"], "kind": body["kind"].removesuffix("List")}
             yield {**of, **item}
@@ -64,7 +64,7 @@ def recorded(source: str) -> tuple[Doc, ...]:
 @pytest.mark.parametrize("source", SOURCES)
 def test_entries_print_as_they_were_read(source: str) -> None:
     for doc in recorded(source):
-        ours = printed(read(doc))
+        ours = entries_to_json(read_entries(doc))
         assert ours == owners(doc), doc["metadata"]["name"]
         for mine, theirs in zip(ours, owners(doc), strict=True):
             assert steps_in_order(mine["fieldsV1"]) == steps_in_order(theirs["fieldsV1"])
@@ -82,7 +82,7 @@ def test_what_is_owned_is_what_the_table_allows(source: str) -> None:
 
 def _everything(doc: Doc) -> FieldSet:
     union = FieldSet({})
-    for entry in read(doc).values():
+    for entry in read_entries(doc).values():
         union |= entry.fields
     return union
 
@@ -100,9 +100,9 @@ def _strange(value: Any, tree: Doc, place: SchemaPlace, where: str = "") -> Iter
     if isinstance(value, list):
         if value and not children and place.list_type != "atomic":
             yield f"{where}: owned as one"
-        for step, same in steps_of(value, place).items() if children else ():
+        for step, same in items_by_step(value, place).items() if children else ():
             if step in children:
-                yield from _strange(same[0], children[step], place.of_items(), f"{where}[]")
+                yield from _strange(same[0], children[step], place.item_place(), f"{where}[]")
 
 
 def _allowed(step: str, place: SchemaPlace) -> bool:
@@ -155,8 +155,8 @@ def test_creating_an_object_gives_its_author_what_the_server_gave_him(source: st
     for doc in written_once:
         entry = _sole_update(doc)
         schema = schema_of(doc["apiVersion"], doc["kind"])
-        (ours,) = owners(updated(None, without_entries(doc), entry["manager"], entry["time"], schema, reset=MAIN))
-        mine, theirs = FieldSet.read(ours["fieldsV1"]), FieldSet.read(entry["fieldsV1"])
+        (ours,) = owners(with_update(None, without_entries(doc), entry["manager"], entry["time"], schema, reset=MAIN))
+        mine, theirs = FieldSet.parse(ours["fieldsV1"]), FieldSet.parse(entry["fieldsV1"])
         assert not theirs - mine, doc["metadata"]["name"]
         by_server = SET_BY_THE_SERVER.get(doc["kind"], ())
         beyond = [path for path in map(_without_keys, mine - theirs) if not path.startswith(by_server)]
@@ -170,4 +170,4 @@ def _sole_update(doc: Doc) -> Doc:
 
 
 def _without_keys(path: comparing.Path) -> str:
-    return "".join(shown(step) if step.startswith("f:") else "[]" for step in path)
+    return "".join(format_step(step) if step.startswith("f:") else "[]" for step in path)

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch, apply_merge, apply_strategic
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal
-from kubectl_eksdoc.model.api_objects import Doc, without
+from kubectl_eksdoc.model.api_objects import Doc, without_path
 from tests import raw_facts
 from tests.kubernetes.api.pod_fields import POD_FIELDS
 
@@ -70,14 +70,14 @@ def _listed_before(place: int, resource: str, name: str) -> Doc:
                 return {"kind": body["kind"].removesuffix("List"), "apiVersion": body["apiVersion"], **item}
     # Of one node only a row of a table was recorded before it was cordoned.
     assert EXCHANGES[place]["name"] == "cordon strategic patch (kubectl)"
-    return without(EXCHANGES[place]["response"]["body"], ("spec", "unschedulable"))
+    return without_path(EXCHANGES[place]["response"]["body"], ("spec", "unschedulable"))
 
 
 def ours(doc: Doc) -> Doc:
     """`doc` without what the server writes by itself; what is left empty is not printed."""
     for path in SERVERS:
-        doc = without(doc, path)
-    return doc if doc["metadata"].get("annotations") else without(doc, ("metadata", "annotations"))
+        doc = without_path(doc, path)
+    return doc if doc["metadata"].get("annotations") else without_path(doc, ("metadata", "annotations"))
 
 
 @pytest.mark.parametrize("place", plain_patches(), ids=lambda place: EXCHANGES[place]["name"])
@@ -86,7 +86,7 @@ def test_an_exchange_replays(place: int) -> None:
     request = exchange["request"]
     after = applied(before(place), request["contentType"], request["body"])
     elsewhere = IN_BETWEEN.get(exchange["name"], ("status",))
-    assert without(ours(after), elsewhere) == without(ours(exchange["response"]["body"]), elsewhere)
+    assert without_path(ours(after), elsewhere) == without_path(ours(exchange["response"]["body"]), elsewhere)
 
 
 def test_a_refusal_is_answered_as_recorded() -> None:
@@ -95,7 +95,7 @@ def test_a_refusal_is_answered_as_recorded() -> None:
         apply_json_patch(before(place), EXCHANGES[place]["request"]["body"])
     recorded = EXCHANGES[place]["response"]
     assert refused.value.status.code == recorded["status"]
-    assert list(refused.value.status.doc().items()) == list(recorded["body"].items())
+    assert list(refused.value.status.to_document().items()) == list(recorded["body"].items())
 
 
 def test_no_patch_is_left_out() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.schedules import parsed
+from kubectl_eksdoc.kubernetes.schedules import parse_time
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from kubectl_eksdoc.kubernetes.schedules import parsed
     ],
 )
 def test_times(text: str, utc: str) -> None:
-    found = parsed(text)
+    found = parse_time(text)
     assert found is not None and found.isoformat() == utc
 
 
@@ -35,4 +35,4 @@ def test_times(text: str, utc: str) -> None:
     ],
 )
 def test_others_are_none(text: str) -> None:
-    assert parsed(text) is None
+    assert parse_time(text) is None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of, schema_from_openapi
 
 CONTAINER = ("spec", "containers", 0)
 
@@ -16,7 +16,7 @@ def place_at(schema: Schema, path: Sequence[str | int]) -> SchemaPlace:
     """The place at a path of names and list positions, as ``("spec", "containers", 0, "env")``."""
     place = schema.root
     for step in path:
-        place = place.of_items() if isinstance(step, int) else place.under(step)
+        place = place.item_place() if isinstance(step, int) else place.under(step)
     return place
 
 
@@ -82,7 +82,7 @@ CUSTOM = {
 
 
 def test_a_custom_resource_with_a_schema() -> None:
-    schema = schema_of_custom(CUSTOM)
+    schema = schema_from_openapi(CUSTOM)
     ports = place_at(schema, ("spec", "ports"))
     assert (ports.list_type, ports.keys, ports.defaults) == ("map", ("number", "protocol"), {"protocol": "TCP"})
     assert place_at(schema, ("spec", "zones")).list_type == "set"
@@ -93,7 +93,7 @@ def test_a_custom_resource_with_a_schema() -> None:
 
 
 def test_names_that_somebody_chose_are_told_from_fields() -> None:
-    schema = schema_of_custom(CUSTOM)
+    schema = schema_from_openapi(CUSTOM)
     assert place_at(schema, ("spec",)).is_field("zones")
     assert not place_at(schema, ("spec", "limits")).is_field("cpu")
     assert place_at(schema, ("spec", "limits", "cpu")).is_field("request")

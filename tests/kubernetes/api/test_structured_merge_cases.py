@@ -9,8 +9,8 @@ from typing import Any
 
 from kubectl_eksdoc.kubernetes.api.types import PLAIN, UNTYPED, Schema, SchemaPlace
 from kubectl_eksdoc.kubernetes.document_diff import FieldSet, compare, fields_of
-from kubectl_eksdoc.kubernetes.managed_fields import read, updated, without_entries
-from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, Conflicts, apply, merged
+from kubectl_eksdoc.kubernetes.managed_fields import read_entries, with_update, without_entries
+from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, ApplyConflictSet, apply, merge
 from kubectl_eksdoc.model.api_objects import Doc
 from tests import raw_facts
 from tests.for_each import for_each
@@ -86,7 +86,7 @@ def test_every_case_is_asked() -> None:
 
 @each_asking("merge")
 def test_merging(case: dict[str, Any]) -> None:
-    assert merged(case["given"]["live"], case["given"]["config"], place_of(case)) == case["expect"]
+    assert merge(case["given"]["live"], case["given"]["config"], place_of(case)) == case["expect"]
 
 
 @each_asking("compare")
@@ -108,16 +108,16 @@ def test_histories_of_updates_and_applies(case: dict[str, Any]) -> None:
     for step in case["given"]:
         doc = {"apiVersion": step["version"], **(step["object"] or {})}
         if step["op"] == "Update":
-            live = updated(live, doc, step["manager"], NOW, schema)
+            live = with_update(live, doc, step["manager"], NOW, schema)
             continue
         result = apply(live, doc, step["manager"], step["op"] == "ForceApply", NOW, schema)
         if isinstance(result, AppliedDocument):
             assert not step.get("conflicts")
             live = result.doc
-        elif isinstance(result, Conflicts):
+        elif isinstance(result, ApplyConflictSet):
             # Upstream names them in some cases, in the others it only says that there are any.
             expected = {(found["manager"], tuple(found["path"])) for found in step["conflicts"]}
-            assert not expected or {(found.owner.manager, found.path) for found in result.found} == expected
+            assert not expected or {(found.owner.manager, found.path) for found in result.conflicts} == expected
         else:
             assert case["expect"].get("refused"), result
             return
@@ -127,7 +127,7 @@ def test_histories_of_updates_and_applies(case: dict[str, Any]) -> None:
 def _check(live: Doc, expect: dict[str, Any]) -> None:
     assert not expect.get("refused")
     owned: dict[str, FieldSet] = {}
-    for owner, entry in read(live).items():
+    for owner, entry in read_entries(live).items():
         owned[owner.manager] = owned.get(owner.manager, FieldSet({})) | entry.fields
     if expect["owned"] is not None:
         assert {manager: set(fields) for manager, fields in owned.items()} == _sets(expect["owned"])

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import pytest
 
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.managed_fields import updated, without_entries
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.kubernetes.managed_fields import with_update, without_entries
+from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from tests import raw_facts
 from tests.kubernetes.api.replays import MAIN, STATUS, owners
 
@@ -24,7 +24,7 @@ def changes(recording: str) -> Iterator[tuple[Doc, Doc]]:
     last: dict[tuple[str, str], Doc] = {}
     for event in raw_facts.lines(f"recordings/{recording}.jsonl.gz"):
         after = event["object"]
-        if not at(after, "metadata", "managedFields"):
+        if not nested_field(after, "metadata", "managedFields"):
             continue
         key = (after["kind"], after["metadata"]["uid"])
         before, last[key] = last.get(key), after
@@ -38,7 +38,7 @@ def explained(before: Doc, after: Doc) -> str:
     for entry in owners(after):
         part = entry.get("subresource", "")
         reset = STATUS if part else MAIN
-        ours = updated(before, without_entries(after), entry["manager"], entry["time"], schema, part, reset)
+        ours = with_update(before, without_entries(after), entry["manager"], entry["time"], schema, part, reset)
         if owners(ours) == owners(after):
             return f"{after['kind']} {part or 'itself'} by {entry['manager']}"
     return ""

@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.corefile import parse, tokens, without_comments
-from kubectl_eksdoc.kubernetes.corefile_edits import NotEdited, sums, with_lameduck
-from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s, lameducks, refusals
-from kubectl_eksdoc.kubernetes.redaction import Digests, KeptAnnotations, has_digest
-from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Directive
+from kubectl_eksdoc.kubernetes.corefile import parse_corefile, tokenize, replace_comments
+from kubectl_eksdoc.kubernetes.corefile_edits import NotEdited, corefile_hashes, with_lameduck
+from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s, lameduck_values, refusals
+from kubectl_eksdoc.kubernetes.redaction import Digester, Redactor, has_digest
+from kubectl_eksdoc.model.coredns import Corefile, CorefileError, Directive
 from tests import raw_facts
 from tests.for_each import for_each
 from tests.kubernetes.corefile.test_recorded import CASES
@@ -40,15 +40,15 @@ EKS = """\
 
 
 def read(text: str) -> Corefile:
-    found = parse(text)
+    found = parse_corefile(text)
     assert isinstance(found, Corefile), str(found)
     return found
 
 
 def waits(corefile: Corefile) -> list[str]:
     """Of all that the server blocks have, what they import included."""
-    held = [each for block in corefile.servers for each in corefile.whole(block) if isinstance(each, Directive)]
-    return [token.text for token in lameducks(held)]
+    held = [each for block in corefile.server_blocks for each in corefile.expand(block) if isinstance(each, Directive)]
+    return [token.text for token in lameduck_values(held)]
 
 
 def edited(text: str, seconds: int = 20) -> str:
@@ -81,7 +81,7 @@ def test_where_it_goes(before: str, after: str) -> None:
 
 def test_snippets_that_import_each_other_are_read_once() -> None:
     text = "(a) {\n import b\n health\n}\n(b) {\n import a\n}\n.:53 {\n import a\n}\n"
-    assert len(list(read(text).whole(read(text).servers[0]))) == 2 and lameduck_s(read(text)) == 0
+    assert len(list(read(text).expand(read(text).server_blocks[0]))) == 2 and lameduck_s(read(text)) == 0
 
 
 def test_they_wait_one_after_the_other_so_each_gets_its_share() -> None:
@@ -115,7 +115,7 @@ def test_of_one_block_the_last_value_counts_and_a_negative_one_is_passed_over() 
     assert lameduck_s(read(".:53 {\n health {\n lameduck -5s\n }\n}")) == 0
     assert lameduck_s(read(".:53 {\n health {\n lameduck {$WAIT}\n }\n}")) is None
     assert lameduck_s(read(".:53 {\n ready\n}")) == 0
-    corefile = parse(".:53 {\n  health {\n    lameduck {$TWO}s\n  }\n}\n", {"TWO": "2"})
+    corefile = parse_corefile(".:53 {\n  health {\n    lameduck {$TWO}s\n  }\n}\n", {"TWO": "2"})
     assert isinstance(corefile, Corefile) and lameduck_s(corefile) == 2
     assert isinstance(with_lameduck(corefile, 9), NotEdited)
 
@@ -154,14 +154,14 @@ _TEXTS = some.lists(some.tuples(_WORDS, _GAPS), max_size=30).map(lambda parts: "
 @example(text='"')
 @example(text='.:53 {\n"a\nb" {\n}')
 def test_any_text_is_read_or_refused_and_every_token_stands_where_it_says(text: str) -> None:
-    found = parse(text)
-    held = tokens(text)
+    found = parse_corefile(text)
+    held = tokenize(text)
     assert [each.start for each in held] == sorted({each.start for each in held})
     for each in held:
         written = text[each.start : each.end]
         assert each.line == text.count("\n", 0, each.start) + 1
         assert each.text == written.replace("\r", "") or written.startswith('"')
-    if isinstance(found, CorefileRefusal):
+    if isinstance(found, CorefileError):
         assert found.said
         return
     assert str(found) == text
@@ -175,7 +175,7 @@ def others(text: str) -> list[str]:
 
 
 def test_no_comment_is_kept() -> None:
-    keep = KeptAnnotations(Digests(b"a key"))
+    keep = Redactor(Digester(b"a key"))
     text = '# hunter2\n.:53 {\n  errors # ask hunter2\n  health "a # no comment" {\n  }\n  log#hunter2 names\n}\n'
     kept = keep.config_value("Corefile", text)
     assert "hunter2" not in kept and "# no comment" in kept
@@ -185,8 +185,8 @@ def test_no_comment_is_kept() -> None:
 
 @given(text=st.text(alphabet='# \n\r\t"\\ab\ufeff{}', max_size=30))
 def test_the_tokens_are_the_same_on_the_same_lines(text: str) -> None:
-    replaced = without_comments(text, lambda _: "digest")
-    assert [(each.text, each.line) for each in tokens(replaced)] == [(each.text, each.line) for each in tokens(text)]
+    replaced = replace_comments(text, lambda _: "digest")
+    assert [(each.text, each.line) for each in tokenize(replaced)] == [(each.text, each.line) for each in tokenize(text)]
 
 
 KUBEADM = """\
@@ -220,9 +220,9 @@ PRINTED = (
 
 
 def of(text: str) -> tuple[str, ...]:
-    corefile = parse(text)
+    corefile = parse_corefile(text)
     assert isinstance(corefile, Corefile)
-    return sums(corefile)
+    return corefile_hashes(corefile)
 
 
 def test_it_is_what_coredns_prints() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile import parse_corefile
 from kubectl_eksdoc.kubernetes.corefile_plugins import (
-    JudgedCorefile,
-    addresses,
-    judged,
+    CorefileVerdict,
+    listen_addresses,
+    check_corefile,
     lameduck_s,
 )
 from kubectl_eksdoc.model.coredns import Corefile
@@ -28,8 +28,8 @@ IMPORTED = ("import file", "import glob", "import at top", "import recursion")
 UNKNOWN = {*IMPORTED, "readme:dnssec:0", "cdtest:quic_test.go:1"}
 
 
-def read(case: dict[str, Any]) -> JudgedCorefile:
-    return judged(parse(case["corefile"], VARIABLES), alone=case["name"] not in IMPORTED)
+def read(case: dict[str, Any]) -> CorefileVerdict:
+    return check_corefile(parse_corefile(case["corefile"], VARIABLES), alone=case["name"] not in IMPORTED)
 
 
 @for_each("case", CASES, ids=lambda case: case["name"])
@@ -55,9 +55,9 @@ def test_three_of_a_hundred_are_not_known_at_most() -> None:
 @for_each("case", [case for case in CASES if case.get("lameduckLogged")], ids=lambda case: case["name"])
 def test_it_waits_as_it_logged(case: dict[str, Any]) -> None:
     """The log was taken when the first wait began."""
-    corefile = parse(case["corefile"], VARIABLES)
+    corefile = parse_corefile(case["corefile"], VARIABLES)
     assert isinstance(corefile, Corefile)
-    first, several = go_duration(case["lameduckLogged"][0]), len(corefile.servers) > 1
+    first, several = go_duration(case["lameduckLogged"][0]), len(corefile.server_blocks) > 1
     assert first is not None
     waits, logged = lameduck_s(corefile), first.total_seconds()
     assert waits is not None and (waits >= logged if several else abs(waits - logged) < 0.001), (waits, logged)
@@ -65,19 +65,19 @@ def test_it_waits_as_it_logged(case: dict[str, Any]) -> None:
 
 @for_each("case", [case for case in CASES if case.get("health8080")], ids=lambda case: case["name"])
 def test_health_and_ready_are_answered_where_it_listens(case: dict[str, Any]) -> None:
-    corefile = parse(case["corefile"], VARIABLES)
+    corefile = parse_corefile(case["corefile"], VARIABLES)
     assert isinstance(corefile, Corefile)
     for plugin, default, told in (("health", ":8080", case["health8080"]), ("ready", ":8181", case["ready8181"])):
-        listens = any(each.endswith(default) for each in addresses(corefile, plugin, default))
+        listens = any(each.endswith(default) for each in listen_addresses(corefile, plugin, default))
         assert listens is (told != "000"), (plugin, told)
 
 
 @for_each("case", [each for each in CASES if not each["accepted"]], ids=lambda case: case["name"])
 def test_of_a_version_that_is_not_known_only_what_every_one_refuses_is_said(case: dict[str, Any]) -> None:
-    corefile = parse(case["corefile"], VARIABLES)
+    corefile = parse_corefile(case["corefile"], VARIABLES)
     alone = case["name"] not in IMPORTED
-    both = judged(corefile, None, alone)
+    both = check_corefile(corefile, None, alone)
     if isinstance(corefile, Corefile):
-        old = judged(corefile, Version(1, 6, 6), alone).refusals
-        assert both.refusals == tuple(each for each in judged(corefile, alone=alone).refusals if each in old)
+        old = check_corefile(corefile, Version(1, 6, 6), alone).refusals
+        assert both.refusals == tuple(each for each in check_corefile(corefile, alone=alone).refusals if each in old)
         assert both.accepted is (False if both.refusals else None), "it is never accepted"

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.redaction import (
-    MARK,
-    Digests,
-    KeptAnnotations,
+    DIGEST_PREFIX,
+    Digester,
+    Redactor,
     is_digest,
-    known_forms,
+    redact_known_forms,
 )
 
-KEEP = KeptAnnotations(Digests(b"a key"))
+KEEP = Redactor(Digester(b"a key"))
 
 SECRETS = (
     "AKIAIOSFODNN7EXAMPLE",
@@ -55,7 +55,7 @@ def test_what_signs_a_url_is_not_kept(name: str, secret: str) -> None:
         f"{url}%3Fa%3Db%26{name}%3D{secret}%26c%3Dd",
         f'{{"url":"{url}?a=b\\u0026{name}={secret}\\u0026c=d"}}',
     ):
-        for kept in (KEEP.text(text), KEEP.form(text), KEEP.variable("INTERRUPTION_QUEUE", text)):
+        for kept in (KEEP.text(text), KEEP.redact_forms(text), KEEP.variable("INTERRUPTION_QUEUE", text)):
             assert secret not in kept and url in kept
             assert ("c=d" in text or "c%3Dd" in text) == ("c=d" in kept or "c%3Dd" in kept)
     assert KEEP.text(f"{url}?design={secret}&monkey=1") == f"{url}?design={secret}&monkey=1"
@@ -81,7 +81,7 @@ def test_what_signs_a_url_is_not_kept(name: str, secret: str) -> None:
 def test_what_is_named_a_secret_is_none_any_more(text: str, kept: str) -> None:
     found = KEEP.text(text)
     assert kept in found
-    assert MARK in found
+    assert DIGEST_PREFIX in found
     assert not [word for word in ("hunter2", "abcd1234", "SECRETSECRET", "abcdefgh12345678") if word in found]
 
 
@@ -158,18 +158,18 @@ def test_a_path_stays_whose_names_are_words(path: str, stays: bool) -> None:
 
 
 def test_digests_tell_equal_ones_and_nothing_else() -> None:
-    one, other = Digests(b"one"), Digests(b"other")
-    assert one.of("hunter2") == one.of(one.of("hunter2")) != one.of("hunter3")
-    assert one.of("hunter2") != other.of("hunter2") and one.of("") == ""
+    one, other = Digester(b"one"), Digester(b"other")
+    assert one.digest("hunter2") == one.digest(one.digest("hunter2")) != one.digest("hunter3")
+    assert one.digest("hunter2") != other.digest("hunter2") and one.digest("") == ""
 
 
 @given(st.text(alphabet='ab"\\\n/', max_size=12), st.text(alphabet='ab"\\\n/', max_size=12))
 def test_json_stays_json_whatever_stands_around_a_secret(before: str, after: str) -> None:
     for secret in SECRETS:
         body = json.dumps({"a": f"{before}{secret}{after}", "b": [after], "c": secret})
-        told = json.loads(known_forms(body, Digests(b"x").of))
+        told = json.loads(redact_known_forms(body, Digester(b"x").digest))
         assert told["b"] == [after]
-        assert (MARK in told["c"] and secret not in told["c"]) or not secret.startswith(("A", "-", "gh", "gl"))
+        assert (DIGEST_PREFIX in told["c"] and secret not in told["c"]) or not secret.startswith(("A", "-", "gh", "gl"))
 
 
 @given(st.lists(st.text(max_size=30), max_size=8))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.fields import AddonField, value_of
-from kubectl_eksdoc.addon_diff.report.update import given, printed_text
-from kubectl_eksdoc.kubernetes.redaction import printed, printed_corefile
+from kubectl_eksdoc.addon_diff.fields import AddonField, value_text
+from kubectl_eksdoc.addon_diff.report.update import values_argument, redacted_text
+from kubectl_eksdoc.kubernetes.redaction import redact_value, redact_corefile
 from kubectl_eksdoc.model.api_objects import ObjectName
 
 COREFILE = """.:53 {
@@ -25,11 +25,11 @@ COREFILE = """.:53 {
 
 
 def test_a_corefile_keeps_its_lines_and_directives() -> None:
-    shown = printed_corefile(COREFILE)
+    shown = redact_corefile(COREFILE)
     assert "hunter2" not in shown and "AKIA" not in shown
     assert shown.splitlines()[1:6] == ["    errors # …", "    health {", "        lameduck 5s", "    }", "#"]
     plain = "\n".join(line for line in COREFILE.splitlines() if "#" not in line and "aws_access" not in line)
-    assert printed_corefile(plain) == plain
+    assert redact_corefile(plain) == plain
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_a_corefile_keeps_its_lines_and_directives() -> None:
     ],
 )
 def test_values_that_hold_a_secret(values: dict[str, Any], shown: dict[str, Any]) -> None:
-    assert printed(values) == shown
-    assert given(values) == "file://values.json"  # a command with … in it would send that
+    assert redact_value(values) == shown
+    assert values_argument(values) == "file://values.json"  # a command with … in it would send that
 
 
 @pytest.mark.parametrize(
@@ -65,16 +65,16 @@ def test_values_that_hold_a_secret(values: dict[str, Any], shown: dict[str, Any]
     ],
 )
 def test_other_values_stay(values: dict[str, Any]) -> None:
-    assert printed(values) == values
-    assert given(values).startswith("{")
+    assert redact_value(values) == values
+    assert values_argument(values).startswith("{")
 
 
 def test_a_parameter_of_an_update_is_json_or_a_text() -> None:
-    assert printed_text('{"env": {"MY_TOKEN": "hunter2"}}') == '{"env": {"MY_TOKEN": "…"}}'
-    assert printed_text('{"a":1}') == '{"a":1}'
-    assert printed_text("v1.12.6-eksbuild.1") == "v1.12.6-eksbuild.1"
-    assert printed_text("password=hunter2") == "password=…"
-    assert printed_text("env:\n  SITE: q7Zp0fK2vXw9Lr4TnB8s\n") == "env:\n  SITE: …\n"
+    assert redacted_text('{"env": {"MY_TOKEN": "hunter2"}}') == '{"env": {"MY_TOKEN": "…"}}'
+    assert redacted_text('{"a":1}') == '{"a":1}'
+    assert redacted_text("v1.12.6-eksbuild.1") == "v1.12.6-eksbuild.1"
+    assert redacted_text("password=hunter2") == "password=…"
+    assert redacted_text("env:\n  SITE: q7Zp0fK2vXw9Lr4TnB8s\n") == "env:\n  SITE: …\n"
 
 
 def test_a_field_is_printed_by_the_name_of_its_variable() -> None:
@@ -82,13 +82,13 @@ def test_a_field_is_printed_by_the_name_of_its_variable() -> None:
         path = ("f:spec", "f:containers", 'k:{"name":"aws-node"}', "f:env", f'k:{{"name":"{name}"}}', "f:value")
         return AddonField(ObjectName("apps/v1", "DaemonSet", "aws-node", "kube-system"), path)
 
-    assert value_of("hunter2", of("DB_PASSWORD")) == '"…"'
-    assert value_of("true", of("ENABLE_POD_ENI")) == '"true"'
+    assert value_text("hunter2", of("DB_PASSWORD")) == '"…"'
+    assert value_text("true", of("ENABLE_POD_ENI")) == '"true"'
     note = AddonField(of("A").of, ("f:metadata", "f:annotations", "f:example.com/token"))
-    assert value_of("hunter2", note) == '"…"'
+    assert value_text("hunter2", note) == '"…"'
 
 
 @pytest.mark.parametrize("word", ["x", "token", "eyJ-", "://a@", "-----BEGIN PRIVATE KEY-----", "authorization:"])
 def test_a_long_text_takes_no_longer_for_each_of_its_letters(word: str) -> None:
     """Whatever a server, a program or a log says is looked through; the square of its length would be hours."""
-    printed(word * (200_000 // len(word)), "a")
+    redact_value(word * (200_000 // len(word)), "a")

@@ -11,7 +11,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.selectors import Labels
-from kubectl_eksdoc.objects.collector import Collector
+from kubectl_eksdoc.objects.collector import FactCollector
 
 READ = {
     "nodes": kinds.NODES,
@@ -28,7 +28,7 @@ READ = {
 
 def cluster(given: Mapping[str, Iterable[Mapping[str, Any]]]) -> Cluster:
     """The facts of objects by their plural, as the case tables have them."""
-    gathered = Collector(Source.SNAPSHOT)
+    gathered = FactCollector(Source.SNAPSHOT)
     for plural, resource in READ.items():
         for number, raw in enumerate(given.get(plural) or ()):
             body = json.dumps(_filled_in(raw, resource, number)).encode()

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.kubernetes.scheduling.volumes import EBS, Storage, ebs_volume_id
+from kubectl_eksdoc.kubernetes.scheduling.volumes import EBS_CSI_DRIVER, Storage, ebs_volume_id
 from kubectl_eksdoc.model.nodes import Node, Pod, Volume, VolumeKind
-from kubectl_eksdoc.model.placing import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placing import PersistentVolumeClaim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from tests.builders import ROOM, a_claimed, a_node, a_pod
 from tests.examples import examples
 
@@ -26,7 +26,7 @@ def node(name: str) -> Node:
     return a_node(name, allocatable=ROOM)
 
 
-def a_disk(name: str, driver: str = EBS) -> PersistentVolume:
+def a_disk(name: str, driver: str = EBS_CSI_DRIVER) -> PersistentVolume:
     return PersistentVolume(name, f"u-{name}", driver=driver, handle=f"vol-{name}")
 
 
@@ -35,15 +35,15 @@ def storage(limit: int, *attached: tuple[str, str]) -> Storage:
     ephemeral volumes of pods x and y; `attached` are (node, volume)."""
     disks = [a_disk("a"), a_disk("b"), a_disk("c"), a_disk("files", EFS)]
     disks.append(replace(a_disk("d", "kubernetes.io/aws-ebs"), handle="aws://z1/vol-d"))
-    claims = [Claim("default", disk.name, disk.name) for disk in disks]
-    claims += [Claim("default", name, "", "gp3") for name in ("late-0", "late-1", "x-scratch", "y-scratch")]
+    claims = [PersistentVolumeClaim("default", disk.name, disk.name) for disk in disks]
+    claims += [PersistentVolumeClaim("default", name, "", "gp3") for name in ("late-0", "late-1", "x-scratch", "y-scratch")]
     return Storage.of(
         claims,
         disks,
-        [StorageClass("gp3", EBS, LATE)],
+        [StorageClass("gp3", EBS_CSI_DRIVER, LATE)],
         True,
-        [CSINode(name, ((EBS, limit),)) for name in NODES],
-        [VolumeAttachment(f"va-{i}", where, EBS, disk) for i, (where, disk) in enumerate(attached)],
+        [CSINode(name, ((EBS_CSI_DRIVER, limit),)) for name in NODES],
+        [VolumeAttachment(f"va-{i}", where, EBS_CSI_DRIVER, disk) for i, (where, disk) in enumerate(attached)],
     )
 
 
@@ -58,7 +58,7 @@ def refused(occupancy: Occupancy, pod: Pod, name: str = "n0") -> bool:
     kind = occupancy.class_of(pod)
     found = occupancy.refusal(kind, name)
     assert found is None or (found.reasons, found.code) == ((FULL,), "Unschedulable")
-    assert occupancy.has_place(kind, occupancy.seats[name]) is (found is None)
+    assert occupancy.fits_now(kind, occupancy.by_node[name]) is (found is None)
     return found is not None
 
 
@@ -119,8 +119,8 @@ def test_a_new_node_attaches_what_the_one_it_is_like_can_and_one_that_changes_ke
 def test_what_was_not_read_matters_where_it_decides(unread: dict[str, None], driver: str, doubts: int) -> None:
     held = replace(storage(1), **unread)  # type: ignore[arg-type]
     occupancy = Occupancy([node("n0")], {}, held)
-    assert len(occupancy.unknown(occupancy.class_of(using(driver)))) == doubts
-    assert occupancy.unknown(occupancy.class_of(using())) == ()
+    assert len(occupancy.uncertainties(occupancy.class_of(using(driver)))) == doubts
+    assert occupancy.uncertainties(occupancy.class_of(using())) == ()
 
 
 # Counting along is counting anew -------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_a_limit_is_never_passed_and_no_pod_is_refused_for_nothing(
         if not refused(occupancy, pod):
             occupancy.put(occupancy.class_of(pod), "n0")
             on.append(pod)
-        taken = occupancy.seats["n0"].attached.taken
-        assert taken.get(EBS, 0) == len(ebs_volumes(on) | stray)
-        assert taken.get(EBS, 0) <= max(limit, len(stray))
+        taken = occupancy.by_node["n0"].attached.taken
+        assert taken.get(EBS_CSI_DRIVER, 0) == len(ebs_volumes(on) | stray)
+        assert taken.get(EBS_CSI_DRIVER, 0) <= max(limit, len(stray))
         assert taken.get(EFS, 0) == bool(Counter(v.detail for p in on for v in p.volumes)["files"])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.host.dump import DumpReader
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
@@ -29,7 +29,7 @@ NO_PLACE = {
 
 @cache
 def before() -> Cluster:
-    return SnapshotReader(str(raw_facts.DATA / "clusters" / "landing.tar.gz")).read(kinds.ALL)
+    return DumpReader(str(raw_facts.DATA / "clusters" / "landing.tar.gz")).read(kinds.ALL)
 
 
 def owner(pod: Pod) -> str:
@@ -43,7 +43,7 @@ def _short(text: str) -> str:
 
 
 def stays(pod: Pod) -> bool:
-    return pod.mirror or (pod.owner is not None and pod.owner.kind == "DaemonSet")
+    return pod.is_mirror or (pod.owner is not None and pod.owner.kind == "DaemonSet")
 
 
 def emptied() -> tuple[Occupancy, list[Pod]]:
@@ -74,7 +74,7 @@ def greedily(occupancy: Occupancy, homeless: list[Pod]) -> list[Pod]:
     left = []
     for pod in homeless:
         kind = occupancy.successor_of(pod)
-        open_to = [seat for seat in occupancy.candidates(kind).values() if occupancy.has_place(kind, seat)]
+        open_to = [seat for seat in occupancy.candidates(kind).values() if occupancy.fits_now(kind, seat)]
         if open_to:
             occupancy.put(kind, max(open_to, key=lambda seat: (seat.room.memory, seat.node.name)).node.name)
         else:
@@ -105,7 +105,7 @@ def test_exactly_the_recorded_seven_find_no_place_in_either_order(step: int) -> 
     left = greedily(occupancy, homeless[::step])
     assert Counter(map(owner, left)) == NO_PLACE
     assert {of: sum(1 for _ in recorded_reasons(of)) for of in NO_PLACE} == NO_PLACE
-    assert all(occupancy.unknown(occupancy.successor_of(pod)) == () for pod in homeless)
+    assert all(occupancy.uncertainties(occupancy.successor_of(pod)) == () for pod in homeless)
 
 
 def place_of(line: dict[str, Any]) -> tuple[str, str]:
@@ -154,5 +154,5 @@ def test_the_scheduler_put_no_pod_where_the_rules_forbid_it_and_the_reasons_are_
     assert Counter(map(owner, left)) == NO_PLACE and put > 100
     for pod in left:
         at = emptied()[0] if owner(pod) == "StatefulSet/local-db" else full
-        told = at.reasons(at.successor_of(pod))
+        told = at.refusal_reasons(at.successor_of(pod))
         assert list(recorded_reasons(owner(pod))) == [told] * NO_PLACE[owner(pod)], pod.key

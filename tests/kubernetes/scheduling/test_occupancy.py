@@ -15,15 +15,15 @@ from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass, Scheduli
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.placing import (
-    Claim,
+    PersistentVolumeClaim,
     HostPort,
-    NodeDemand,
+    NodeRequirements,
     NodeTerm,
     PersistentVolume,
     Placement,
-    PodTerm,
-    Requests,
-    Spread,
+    PodAffinityTerm,
+    ResourceRequests,
+    TopologySpread,
 )
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Labels, Requirement, Selector, from_parts
 from tests.builders import a_pod, ago
@@ -52,7 +52,7 @@ SELECTORS = st.sampled_from(
     ]
 )
 TERMS = st.builds(
-    PodTerm,
+    PodAffinityTerm,
     topology_key=st.sampled_from([ZONE, HOST]),
     selector=SELECTORS,
     namespaces=st.sampled_from([(), ("a",), ("a", "b")]),
@@ -61,7 +61,7 @@ TERMS = st.builds(
     mismatch_keys=st.sampled_from([(), ("hash",)]),
 )
 SPREADS = st.builds(
-    Spread,
+    TopologySpread,
     topology_key=st.sampled_from([ZONE, HOST]),
     max_skew=st.integers(1, 2),
     selector=SELECTORS,
@@ -71,11 +71,11 @@ SPREADS = st.builds(
     match_keys=st.sampled_from([(), ("hash",)]),
 )
 DEMANDS = st.sampled_from(
-    [NodeDemand(), NodeDemand(((ZONE, "z1"),)), NodeDemand((), (NodeTerm((Requirement(ZONE, "Exists"),)),))]
+    [NodeRequirements(), NodeRequirements(((ZONE, "z1"),)), NodeRequirements((), (NodeTerm((Requirement(ZONE, "Exists"),)),))]
 )
 PLACEMENTS = st.builds(
     Placement,
-    requests=st.builds(Requests, cpu=st.sampled_from([0, 500]), memory=st.just(1 << 20)),
+    requests=st.builds(ResourceRequests, cpu=st.sampled_from([0, 500]), memory=st.just(1 << 20)),
     nodes=DEMANDS,
     affinity=st.lists(TERMS, max_size=2).map(tuple),
     anti_affinity=st.lists(TERMS, max_size=2).map(tuple),
@@ -104,19 +104,19 @@ ZONES = st.sampled_from(["z1", "z2", "z3", None])
 
 def refused(kind: PodClass, labels: Labels) -> object:
     """By the filters that count other pods; what each refuses is in upstream's tables."""
-    company = pod_affinity.refusal(labels, kind.company, kind.counts_itself, kind.own, kind.meaning)
-    return spread.refusal(kind.limits, labels), company
+    company = pod_affinity.pod_affinity_refusal(labels, kind.affinity, kind.counts_itself, kind.anti_affinity, kind.matching_terms)
+    return spread.spread_refusal(kind.limits, labels), company
 
 
 def check(occupancy: Occupancy, anew: Occupancy, asked: Iterable[Pod]) -> None:
     for pod in asked:
         kind, fresh = occupancy.class_of(pod), anew.class_of(pod)
-        for name, seat in occupancy.seats.items():
-            assert seat.node == anew.seats[name].node
+        for name, seat in occupancy.by_node.items():
+            assert seat.node == anew.by_node[name].node
             assert refused(kind, seat.node.labels) == refused(fresh, seat.node.labels)
             assert occupancy.refusal(kind, name) == anew.refusal(fresh, name)
-        quick = {n for n, seat in occupancy.candidates(kind).items() if occupancy.has_place(kind, seat)}
-        assert quick == {n for n in occupancy.seats if occupancy.refusal(kind, n) is None}
+        quick = {n for n, seat in occupancy.candidates(kind).items() if occupancy.fits_now(kind, seat)}
+        assert quick == {n for n in occupancy.by_node if occupancy.refusal(kind, n) is None}
 
 
 @settings(max_examples=examples(150))
@@ -132,8 +132,8 @@ def test_counting_along_is_counting_anew(data: st.DataObject) -> None:
     late = data.draw(PODS)
     anew = Occupancy.of(nodes.values(), [replace(pod, node=name) for pod, name in placed], NAMESPACES)
     check(occupancy, anew, [*pods, late])
-    for name, seat in anew.seats.items():
-        kept = occupancy.seats[name].room
+    for name, seat in anew.by_node.items():
+        kept = occupancy.by_node[name].room
         assert (seat.room.cpu, seat.room.memory, seat.room.pods) == (kept.cpu, kept.memory, kept.pods)
 
 
@@ -157,7 +157,7 @@ def _step(
         occupancy.change_node(nodes[name])
     elif what == "drop" and names:
         name = data.draw(st.sampled_from(names))
-        occupancy.drop_node(name)
+        occupancy.remove_node(name)
         del nodes[name]
         placed[:] = [(pod, n) for pod, n in placed if n != name]
     elif what == "add":
@@ -184,7 +184,7 @@ def _volumes() -> Iterator[Volume]:
 def test_a_successor_keeps_its_claims_but_those_made_for_the_pod() -> None:
     pod = a_pod("db-0", volumes=tuple(_volumes()))
     assert SchedulingTraits.of(pod).claims == ("data-db-0", "db-0-scratch")
-    assert SchedulingTraits.of_successor(pod).claims == ("data-db-0",)
+    assert SchedulingTraits.of_replacement(pod).claims == ("data-db-0",)
     one, other = a_pod("web-0"), a_pod("web-1")
     leaving = replace(one, deletion_deadline=ago(0))
     occupancy = Occupancy([])
@@ -193,14 +193,14 @@ def test_a_successor_keeps_its_claims_but_those_made_for_the_pod() -> None:
 
 
 def test_what_was_not_read_or_is_not_modelled_is_said() -> None:
-    held = Storage.of([Claim("default", "data-db-0", "pv")], [PersistentVolume("pv", "u")], [])
+    held = Storage.of([PersistentVolumeClaim("default", "data-db-0", "pv")], [PersistentVolume("pv", "u")], [])
     odd = Placement(scheduler="mine", gated=True, claims_devices=True)
     pod = a_pod("db-0", volumes=tuple(_volumes()), placement=odd)
     occupancy = Occupancy([node("n0", "z1")], storage=replace(held, known=False))
-    told = occupancy.unknown(occupancy.successor_of(pod))
+    told = occupancy.uncertainties(occupancy.successor_of(pod))
     assert len(told) == 4
     assert all(word in "".join(told) for word in ("scheduler mine", "gates", "devices", "claims or volumes"))
-    assert occupancy.unknown(occupancy.class_of(a_pod())) == ()
+    assert occupancy.uncertainties(occupancy.class_of(a_pod())) == ()
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_what_was_not_read_or_is_not_modelled_is_said() -> None:
 def test_namespaces_that_were_not_read_matter_where_their_labels_decide(
     chosen: Selector | None, read: bool, doubts: set[str]
 ) -> None:
-    term = PodTerm(HOST, from_parts({"app": "db"}), namespace_selector=chosen)
+    term = PodAffinityTerm(HOST, from_parts({"app": "db"}), namespace_selector=chosen)
     pods = {
         "own": a_pod("own", placement=Placement(anti_affinity=(term,))),
         "meant": a_pod("meant", "other", labels={"app": "db"}),
@@ -223,18 +223,18 @@ def test_namespaces_that_were_not_read_matter_where_their_labels_decide(
     }
     occupancy = Occupancy([node("n0", "z1")], {"default": {}, "other": {}} if read else None)
     kinds = {name: occupancy.class_of(pod) for name, pod in pods.items()}
-    assert {name for name, kind in kinds.items() if occupancy.unknown(kind)} == doubts
+    assert {name for name, kind in kinds.items() if occupancy.uncertainties(kind)} == doubts
 
 
 @pytest.mark.parametrize(
     ("storage", "reason"),
     [
         (Storage.of([], [], []), 'persistentvolumeclaim "data-db-0" not found'),
-        (Storage.of([Claim("default", "data-db-0")], [], []), "pod has unbound immediate PersistentVolumeClaims"),
+        (Storage.of([PersistentVolumeClaim("default", "data-db-0")], [], []), "pod has unbound immediate PersistentVolumeClaims"),
     ],
 )
 def test_a_volume_that_is_not_there_refuses_every_node(storage: Storage, reason: str) -> None:
     occupancy = Occupancy([node("n0", "z1")], storage=storage)
     kind = occupancy.successor_of(a_pod("db-0", volumes=tuple(_volumes())))
-    assert occupancy.reasons(kind) == {reason: 1}
+    assert occupancy.refusal_reasons(kind) == {reason: 1}
     assert not occupancy.candidates(kind)

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.guards import matching
+from kubectl_eksdoc.kubernetes.guards import index_budgets
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.preemption import (
-    BudgetsOf,
+    BudgetLookup,
     Occupant,
     Preemptor,
-    Victims,
-    chosen,
-    may_help,
+    PreemptionVictims,
+    pick_victims,
+    preemption_may_help,
     victims_on,
 )
 from kubectl_eksdoc.model.nodes import Pod
@@ -37,19 +37,19 @@ def short(case: dict[str, Any]) -> str:
 
 
 @cache
-def examined(number: int) -> dict[str, Victims]:
+def examined(number: int) -> dict[str, PreemptionVictims]:
     """The victims on each node of the case, by its name."""
     given_ = CASES[number]["given"]
     held = observed.cluster({**given_, "pods": [given_["pod"], *given_["pods"]]})
     asking, *there = held.pods
     occupancy = Occupancy.of(held.nodes, there, {"default": {}})
-    budgets_of = matching(held.budgets, held.pods).of
+    budgets_of = index_budgets(held.budgets, held.pods).for_pod
     preemptor = Preemptor(occupancy.class_of(asking), asking.priority)
     before = snapshot(occupancy)
     found = {}
     for node in held.nodes:
         on = [Occupant(pod, occupancy.class_of(pod)) for pod in there if pod.node == node.name]
-        if may_help(occupancy, preemptor, node.name):
+        if preemption_may_help(occupancy, preemptor, node.name):
             victims = victims_on(occupancy, preemptor, node.name, on, budgets_of)
             if victims is not None:
                 found[node.name] = victims
@@ -59,8 +59,8 @@ def examined(number: int) -> dict[str, Victims]:
 
 def snapshot(occupancy: Occupancy) -> object:
     return {
-        name: (dict(seat.held), seat.room.cpu, seat.room.memory, seat.room.pods)
-        for name, seat in occupancy.seats.items()
+        name: (dict(seat.pod_counts), seat.room.cpu, seat.room.memory, seat.room.pods)
+        for name, seat in occupancy.by_node.items()
     }
 
 
@@ -69,12 +69,12 @@ def test_upstreams_cases(number: int) -> None:
     found, expect = examined(number), CASES[number]["expect"]
     if "victims" in expect:
         told = {
-            name: {"pods": sorted(pod.name for pod in victims.pods), "beyond": len(victims.beyond)}
+            name: {"pods": sorted(pod.name for pod in victims.pods), "beyond": len(victims.violating)}
             for name, victims in found.items()
         }
         assert told == expect["victims"]
     else:
-        taken = chosen(list(found.values()))
+        taken = pick_victims(list(found.values()))
         assert ([] if taken is None else [taken.node]) == expect["chosen"] or (taken and taken.node in expect["chosen"])
 
 
@@ -103,8 +103,8 @@ def test_where_a_real_scheduler_saw_no_help_neither_do_we() -> None:
         no_help = int(re.findall(r"(\d+) Preemption is not helpful", said)[0])
         nobody = sum(map(int, re.findall(r"(\d+) No preemption victims", said)))
         preemptor = Preemptor(occupancy.successor_of(pod), pod.priority)
-        helped = [node for node in occupancy.seats if may_help(occupancy, preemptor, node)]
-        assert (len(occupancy.seats) - len(helped), len(helped)) == (no_help, nobody)
+        helped = [node for node in occupancy.by_node if preemption_may_help(occupancy, preemptor, node)]
+        assert (len(occupancy.by_node) - len(helped), len(helped)) == (no_help, nobody)
 
 
 GIB = 1 << 30
@@ -116,7 +116,7 @@ def asking(name: str, cpu: int, priority: int, **more: Any) -> Pod:
     return replace(given_, placement=replace(given_.placement, requests=replace(given_.placement.requests, cpu=cpu)))
 
 
-def on_one_node(pods: list[Pod], preemptor: Pod, budgets_of: BudgetsOf = lambda pod: ()) -> Victims | None:
+def on_one_node(pods: list[Pod], preemptor: Pod, budgets_of: BudgetLookup = lambda pod: ()) -> PreemptionVictims | None:
     node = a_node("new-0", allocatable={"cpu": 1000, "memory": GIB, "pods": 8})
     occupancy = Occupancy.of([node], pods)
     on = [Occupant(pod, occupancy.class_of(pod)) for pod in pods]
@@ -131,13 +131,13 @@ def test_a_budget_with_an_empty_selector_and_a_pod_without_labels_match_nothing(
     all_of_them = a_budget("all", selector=EVERYTHING, allowed=0)
     web = a_budget("web", allowed=0)
     new = asking("high", 900, 10, owner=None)
-    assert on_one_node([asking("low", 900, 0)], new, lambda pod: (all_of_them,)) == Victims(
+    assert on_one_node([asking("low", 900, 0)], new, lambda pod: (all_of_them,)) == PreemptionVictims(
         "new-0", (asking("low", 900, 0),), frozenset()
     )
     bare = asking("bare", 900, 0, labels={})
-    assert on_one_node([bare], new, lambda pod: (web,)) == Victims("new-0", (bare,), frozenset())
+    assert on_one_node([bare], new, lambda pod: (web,)) == PreemptionVictims("new-0", (bare,), frozenset())
     found = on_one_node([asking("low", 900, 0)], new, lambda pod: (web,))
-    assert found is not None and found.beyond == {asking("low", 900, 0).uid}
+    assert found is not None and found.violating == {asking("low", 900, 0).uid}
 
 
 def test_pods_beyond_their_budget_are_spared_before_more_important_ones() -> None:
@@ -145,7 +145,7 @@ def test_pods_beyond_their_budget_are_spared_before_more_important_ones() -> Non
     held = a_budget("web", allowed=0)
     new = asking("high", 500, 10, owner=None)
     found = on_one_node([low, mid], new, lambda pod: (held,) if pod is low else ())
-    assert found == Victims("new-0", (mid,), frozenset())
+    assert found == PreemptionVictims("new-0", (mid,), frozenset())
 
 
 crowds = st.lists(
@@ -178,5 +178,5 @@ def test_victims_are_lower_make_room_and_none_goes_in_vain(
     assert all(cpu > room - pod.placement.requests.cpu or places == 1 for pod in found.pods)
     assert [pod.priority for pod in found.pods] == sorted((pod.priority for pod in found.pods), reverse=True)
     guarded = [pod for pod in found.pods if pod.labels["app"] == "web"]
-    assert found.beyond <= {pod.uid for pod in guarded}
-    assert len(found.beyond) >= len(guarded) - allowed
+    assert found.violating <= {pod.uid for pod in guarded}
+    assert len(found.violating) >= len(guarded) - allowed

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.host.dump import DumpReader
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
@@ -22,7 +22,7 @@ CLUSTERS = ("small-traps", "medium", "rich", "landing")
 
 @cache
 def read(name: str) -> Cluster:
-    return SnapshotReader(str(raw_facts.DATA / "clusters" / f"{name}.tar.gz")).read(kinds.ALL)
+    return DumpReader(str(raw_facts.DATA / "clusters" / f"{name}.tar.gz")).read(kinds.ALL)
 
 
 def occupancy(held: Cluster) -> Occupancy:
@@ -40,7 +40,7 @@ def test_every_running_pod_is_where_it_may_be(name: str) -> None:
     taken, bypassing = occupancy(held), pinned(held)
     refused, asked = [], 0
     for pod in held.pods:
-        if not pod.node or pod.finished or pod.mirror or (pod.owner and pod.owner.uid in bypassing):
+        if not pod.node or pod.finished or pod.is_mirror or (pod.owner and pod.owner.uid in bypassing):
             continue
         kind = taken.class_of(pod)
         taken.take(kind, pod.node)
@@ -62,8 +62,8 @@ def test_a_pending_pod_is_refused_in_the_schedulers_words(name: str, not_reporte
     held = read(name)
     taken = occupancy(held)
     if not_reported:
-        taken.change_node(replace(taken.seats[not_reported].node, allocatable={}))
+        taken.change_node(replace(taken.by_node[not_reported].node, allocatable={}))
     (pod,) = pending(held)
-    told = taken.reasons(taken.class_of(pod))
+    told = taken.refusal_reasons(taken.class_of(pod))
     recorded = re.findall(r"(\d+) ([^,]+?)(?:, |\. )", pod.not_ready_because.partition("available: ")[2])
     assert told == Counter({reason: int(count) for count, reason in recorded if "Preemption" not in reason})

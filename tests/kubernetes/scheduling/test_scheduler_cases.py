@@ -10,8 +10,8 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, VolumeKind
-from kubectl_eksdoc.model.placing import Claim
-from kubectl_eksdoc.objects.placement import NodeSelector, node_terms
+from kubectl_eksdoc.model.placing import PersistentVolumeClaim
+from kubectl_eksdoc.objects.placement import NodeSelector, build_node_terms
 from kubectl_eksdoc.objects.structs import InternedTexts
 from tests import raw_facts
 from tests.for_each import for_each
@@ -70,11 +70,11 @@ def by_affinity(pod: Pod, node: Node, held: Cluster, given: Raw) -> SchedulingRe
     enforced = None
     if added:
         required = added["requiredDuringSchedulingIgnoredDuringExecution"]
-        enforced = node_terms(_selector(required), InternedTexts())
+        enforced = build_node_terms(_selector(required), InternedTexts())
     demand = pod.placement.nodes
     if refusals.named_nodes(demand) == frozenset():
-        return refusals.CONFLICT
-    return refusals.refusal(demand, node, enforced)
+        return refusals.CONFLICTING_TERMS
+    return refusals.node_affinity_refusal(demand, node, enforced)
 
 
 def _selector(raw: Raw) -> NodeSelector:
@@ -83,14 +83,14 @@ def _selector(raw: Raw) -> NodeSelector:
     return msgspec.convert(raw, NodeSelector)
 
 
-def zoneless(claim: Claim, storage: volumes.Storage) -> SchedulingRefusal | None:
+def zoneless(claim: PersistentVolumeClaim, storage: volumes.Storage) -> SchedulingRefusal | None:
     """The same in the words of VolumeZone (getPVbyPod), which is asked later and so is seldom heard."""
     found = storage.classes.get(claim.storage_class)
     if not claim.storage_class:
         reason = "PersistentVolumeClaim had no pv name and storageClass name"
     elif found is None:
         reason = f'storageclasses.storage.k8s.io "{claim.storage_class}" not found'
-    elif found.binding_mode != volumes.WAITS:
+    elif found.binding_mode != volumes.WAIT_FOR_FIRST_CONSUMER:
         reason = "PersistentVolume had no name"
     else:
         return None
@@ -104,18 +104,18 @@ def by_zone(pod: Pod, node: Node, held: Cluster, given: Raw) -> SchedulingRefusa
         claim = storage.claims[f"{pod.namespace}/{name}"]
         if not claim.volume and (found := zoneless(claim, storage)):
             return found
-    return volumes.zone_refusal(volumes.demand(pod.namespace, names, storage), node)
+    return volumes.zone_refusal(volumes.volume_demand(pod.namespace, names, storage), node)
 
 
 def by_ports(given: Raw) -> Outcome:
     occupancy, pod = occupied(given)
-    return {n: refusals.ports_refusal(pod.placement.ports, seat.ports) for n, seat in occupancy.seats.items()}
+    return {n: refusals.ports_refusal(pod.placement.ports, seat.ports) for n, seat in occupancy.by_node.items()}
 
 
 def by_attached(given: Raw) -> Outcome:
     occupancy, pod = occupied(given)
     attaches = occupancy.class_of(pod).attaches
-    return {n: volumes.attach_refusal(attaches, seat.attached) for n, seat in occupancy.seats.items()}
+    return {n: volumes.attach_refusal(attaches, seat.attached) for n, seat in occupancy.by_node.items()}
 
 
 def by_resources(given: Raw) -> Outcome:
@@ -123,21 +123,21 @@ def by_resources(given: Raw) -> Outcome:
     arguments = given.get("schedulerArgs", {})
     ignored = frozenset(arguments.get("ignoredResources", []) + arguments.get("ignoredResourceGroups", []))
     asked = pod.placement.requests
-    return {n: refusals.resources_refusal(asked, seat.room, ignored) for n, seat in occupancy.seats.items()}
+    return {n: refusals.resources_refusal(asked, seat.room, ignored) for n, seat in occupancy.by_node.items()}
 
 
 def by_spread(given: Raw) -> Outcome:
     occupancy, pod = occupied(given)
     limits = occupancy.class_of(pod).limits
-    return {n: spread.refusal(limits, seat.node.labels) for n, seat in occupancy.seats.items()}
+    return {n: spread.spread_refusal(limits, seat.node.labels) for n, seat in occupancy.by_node.items()}
 
 
 def by_pods(given: Raw) -> Outcome:
     occupancy, pod = occupied(given)
     kind = occupancy.class_of(pod)
     return {
-        n: pod_affinity.refusal(seat.node.labels, kind.company, kind.counts_itself, kind.own, kind.meaning)
-        for n, seat in occupancy.seats.items()
+        n: pod_affinity.pod_affinity_refusal(seat.node.labels, kind.affinity, kind.counts_itself, kind.anti_affinity, kind.matching_terms)
+        for n, seat in occupancy.by_node.items()
     }
 
 
@@ -200,7 +200,7 @@ def test_shortages_have_upstreams_numbers() -> None:
     compared = 0
     for case in raw_facts.cases("scheduler-noderesources"):
         occupancy, pod = occupied(case["given"])
-        for seat in occupancy.seats.values():
+        for seat in occupancy.by_node.values():
             asked = pod.placement.requests
             assert seat.room.fits(asked) is (refusals.resources_refusal(asked, seat.room) is None)
         if expected := case["expect"].get("insufficient"):
@@ -225,7 +225,7 @@ def test_the_nodes_a_pod_names_are_upstreams() -> None:
             compared += 1
         elif "filter" in case["expect"]:
             (node,) = observed.cluster(case["given"]).nodes
-            assert said(refusals.refusal(pod.placement.nodes, node)) == {"fits": False, **case["expect"]["filter"]}
+            assert said(refusals.node_affinity_refusal(pod.placement.nodes, node)) == {"fits": False, **case["expect"]["filter"]}
         else:
             assert named is None, case["source"]
     assert compared == 5

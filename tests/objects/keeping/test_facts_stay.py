@@ -8,38 +8,38 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.sockets import named_in
+from kubectl_eksdoc.amazon.sockets import sockets_named_in
 from kubectl_eksdoc.amazon.written_kinds import LAST_APPLIED
-from kubectl_eksdoc.embedded.demo.reader import a_list, held, kind_of
-from kubectl_eksdoc.kubernetes.redaction import Digests, KeptAnnotations, is_digest
+from kubectl_eksdoc.embedded.demo.reader import list_document, scene_responses, snapshot_kind
+from kubectl_eksdoc.kubernetes.redaction import Digester, Redactor, is_digest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.model.kinds import SINGLE, Resource, Unknown
-from kubectl_eksdoc.objects.collector import Collector
+from kubectl_eksdoc.model.kinds import READ_BY_NAME, Resource, Unknown
+from kubectl_eksdoc.objects.collector import FactCollector
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
-from kubectl_eksdoc.objects.redacted_pages import SnapshotCleaner
-from kubectl_eksdoc.objects.redaction import SHAPES
+from kubectl_eksdoc.objects.redacted_pages import SnapshotRedactor
+from kubectl_eksdoc.objects.redaction import FIELDS_BY_RESOURCE
 from tests.host import dumps
 
 NOBODY = Identity()
 BY_PLURAL = {resource.plural: resource for resource in BY_RESOURCE}
 
 
-def keeping() -> SnapshotCleaner:
-    return SnapshotCleaner(KeptAnnotations(Digests(b"a key")))
+def keeping() -> SnapshotRedactor:
+    return SnapshotRedactor(Redactor(Digester(b"a key")))
 
 
 def pages(name: str) -> dict[Resource, bytes]:
     if name == "demo":
         objects = held("objects", "")
-        return {resource: a_list(resource, objects.get(kind_of(resource), {}).values()) for resource in kinds.ALL}
+        return {resource: list_document(resource, objects.get(snapshot_kind(resource), {}).values()) for resource in kinds.ALL}
     found = {BY_PLURAL[stem]: held for stem, held in dumps.lists_of(name).items() if stem in BY_PLURAL}
     return {resource: dumps.compact({**held, "kind": f"{resource.kind}List"}) for resource, held in found.items()}
 
 
 def read(of: dict[Resource, bytes]) -> Cluster:
-    collector = Collector(Source.LIVE)
+    collector = FactCollector(Source.LIVE)
     for resource, page in of.items():
         collector.add_page(resource, page, "a page")
     return collector.cluster(NOBODY, None)
@@ -52,7 +52,7 @@ def judged(facts: Any) -> Any:
     return [
         (
             replace(each, host=replace(each.host, socket_words=())),
-            [n.socket for n in named_in(each.host.socket_words)],
+            [n.socket for n in sockets_named_in(each.host.socket_arguments)],
         )
         for each in facts
     ]
@@ -72,12 +72,12 @@ def test_facts_are_the_same(name: str) -> None:
 
 
 def test_every_kind_that_is_read_has_a_shape() -> None:
-    assert {*BY_RESOURCE, *SINGLE} <= set(SHAPES)
-    assert not [resource for resource in SHAPES if resource.kind == "Secret"]
+    assert {*BY_RESOURCE, *READ_BY_NAME} <= set(FIELDS_BY_RESOURCE)
+    assert not [resource for resource in FIELDS_BY_RESOURCE if resource.kind == "Secret"]
 
 
 def test_a_field_that_nobody_named_is_left_out() -> None:
-    for resource in SHAPES:
+    for resource in FIELDS_BY_RESOURCE:
         one = {"metadata": {"name": "web-0", "notes": "hidden"}, "hidden": "hidden", "stringData": {"a": "hidden"}}
         page = json.dumps({"items": [one]}).encode()
         assert b"hidden" not in keeping().page(resource, page), resource.kind

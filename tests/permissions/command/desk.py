@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from kubectl_eksdoc.cli.context import DrainRunEdges
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import Reply, ServedUser, TokenUsers
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.live_field import LiveRunField, RenewableField
+from kubectl_eksdoc.kube.live_field import LiveRunBackend, RestartableBackend
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.ports import Field
+from kubectl_eksdoc.ports import RunBackend
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.running import Ran, called
 from tests.fakes import kubeconfigs
@@ -51,10 +51,10 @@ def _told_after(seconds: float) -> Callable[[], AbstractContextManager[Callable[
 
 
 @contextmanager
-def _soon_sure(connection: Connection) -> Iterator[Field]:
+def _soon_sure(connection: Connection) -> Iterator[RunBackend]:
     """As `wiring.runs.open_watch`, but that a refusal is believed at once, and not after half a minute."""
-    hasty = RetryPolicy(refused=0.2, first_pause=0.05, longest_pause=0.1)
-    with closing(RenewableField(lambda: LiveRunField(connection, "", patience=hasty))) as watched:
+    hasty = RetryPolicy(refusal_patience=0.2, first_pause=0.05, max_pause=0.1)
+    with closing(RestartableBackend(lambda: LiveRunBackend(connection, "", retry_policy=hasty))) as watched:
         yield watched
 
 
@@ -63,7 +63,7 @@ class Site:
 
     def __init__(self, plane: ControlPlane) -> None:
         self.users: dict[str, ServedUser] = {}
-        self.api = Api(plane, Setup(TokenUsers(self.users), ports=_metrics), ManualTime())
+        self.api = Api(plane, ApiSetup(TokenUsers(self.users), ports=_metrics), ManualTime())
         self._count = itertools.count()
         self.server: SimulatedApiServer | None = None
 
@@ -71,7 +71,7 @@ class Site:
     def served(self) -> Iterator[Site]:
         with serving(self.api) as self.server:
             yield self
-        assert list(self.api.faults) == []
+        assert list(self.api.internal_errors) == []
 
     def comes(self, held: Iterable[Held]) -> tuple[str, Watched]:
         """A token, and who has it."""
@@ -98,7 +98,7 @@ class Desk:
         token, user = self.site.comes(held)
         config = kubeconfigs.one(self.folder / "config", self.site.url(token), name="lab")
         words = command.replace("FILE", str(self.folder / "file.eksdoc")).split()
-        edges = DrainRunEdges(told_to_stop=_told_after(longest_s), open_watch=_soon_sure)
+        edges = DrainRunEdges(stop_requests=_told_after(longest_s), open_watch=_soon_sure)
         environ = {"HOME": str(self.folder), "COLUMNS": "200"}
         return called(*words, "--kubeconfig", config, *self.reaching, environ=environ, run_edges=edges), user
 

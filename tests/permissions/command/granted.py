@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.embedded.serving.requests import Action, RbacRule, ServedUser, restricted, words_of
+from kubectl_eksdoc.embedded.serving.requests import Action, RbacRule, ServedUser, restricted, parse_path
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.running import run_cli
 from tests.reading import yaml_documents
@@ -92,7 +92,7 @@ class Watched(ServedUser):
 
 
 def _of_resource(action: Action) -> Action:
-    words = words_of(action.path) if action.path else None
+    words = parse_path(action.path) if action.path else None
     if words is None:
         return action
     verb = action.verb if action.verb != "get" or words.name else "list"

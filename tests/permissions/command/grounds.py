@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.machines import MetadataOptions
@@ -64,7 +64,7 @@ class Ground:
             *(*words.replace("ACCEPTED", str(accepted)).split(), "--kubeconfig", config, *self.reaching),
             environ={"HOME": str(self.home), "USER": "ann", "COLUMNS": "200"},
             stdin=io.StringIO(),
-            run_edges=DrainRunEdges(told_to_stop=_not_told, clock=Fast(self.speed), new_run_id=lambda now: RUN),
+            run_edges=DrainRunEdges(stop_requests=_not_told, clock=Fast(self.speed), new_run_id=lambda now: RUN),
             sleep=lambda seconds: time.sleep(seconds / self.speed),
         )
 
@@ -80,7 +80,7 @@ def job_is_over(at: Ground) -> None:
             done = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-20T09:00:00Z"}
             plane.registry.update(item, with_value(item.doc, ("status",), {"conditions": [done]}), status=True)
 
-    at.api.now(over)
+    at.api.run_locked(over)
 
 
 _GREEN, _BLUE = {"eks.amazonaws.com/nodegroup": "green"}, {"eks.amazonaws.com/nodegroup": "blue"}
@@ -132,7 +132,7 @@ def by_hand(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
 def measured(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
     lab = DnsLab(users=users, speed=20.0)
     with lab.served() as (server, api):
-        until(lambda: api.now(_serving) >= 2)
+        until(lambda: api.run_locked(_serving) >= 2)
         yield Ground(server, api, aws, folder, lab.speed)
 
 
@@ -147,13 +147,13 @@ def addon(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
     """vpc-cni as people have set it."""
     api = Api(
         worlds.plane_of("rich"),
-        Setup(TokenUsers({**users, worlds.ADMIN_TOKEN: ADMIN})),
-        Scaled(time.monotonic, worlds.SPEED),
+        ApiSetup(TokenUsers({**users, worlds.ADMIN_TOKEN: ADMIN})),
+        ScaledTime(time.monotonic, worlds.SPEED),
     )
     with serving(api) as server:
         updated.desk(server, folder / "made", aws)
         yield Ground(server, api, aws, folder, worlds.SPEED, reaching(aws))
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []
 
 
 @contextmanager
@@ -172,7 +172,7 @@ def rich(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
 
 @contextmanager
 def small(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
-    api = Api(worlds.plane_of("small-traps"), Setup(TokenUsers(users)), Scaled(time.monotonic, worlds.SPEED))
+    api = Api(worlds.plane_of("small-traps"), ApiSetup(TokenUsers(users)), ScaledTime(time.monotonic, worlds.SPEED))
     with serving(api) as server:
         yield Ground(server, api, aws, folder, worlds.SPEED)
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []

@@ -36,5 +36,5 @@ def allow(aws: World, actions: frozenset[str] | set[str]) -> None:
 
 def calls(aws: World) -> set[str]:
     """What was asked, but for what needs no right."""
-    free = {f"{each.service}:{each.operation}" for each in questions.ALL if each.free}
+    free = {f"{each.service}:{each.operation}" for each in questions.ALL if each.needs_no_permission}
     return {f"{each.service}:{each.operation}" for each in aws.calls} - free

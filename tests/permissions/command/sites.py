@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.amazon.removed_apis import READ_TO
-from kubectl_eksdoc.amazon.written_kinds import going
+from kubectl_eksdoc.amazon.removed_apis import REMOVALS_READ_TO
+from kubectl_eksdoc.amazon.written_kinds import kinds_with_removed_versions
 from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.cli.rights.commands import written
+from kubectl_eksdoc.cli.rights.commands import stored_version_rights
 from kubectl_eksdoc.embedded.demo.reader import NOW
-from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.loading import load_documents
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.model.kinds import FURTHER
+from kubectl_eksdoc.model.kinds import MAX_UPGRADE_STEPS
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
@@ -62,12 +62,12 @@ _LOOKED_AT = {
     "list ingressclasses.networking.k8s.io": _WAY,
     "list ingresses.networking.k8s.io": _WAY,
 }
-_FIRST, _LAST = Version(1, 24), Version(1, 24 + FURTHER)
+_FIRST, _LAST = Version(1, 24), Version(1, 24 + MAX_UPGRADE_STEPS)
 _NEXT_WAYS = {
     right: "of ways that begin later: test_reading has them all"
-    for each in written(Version(READ_TO.major, READ_TO.minor + FURTHER))
-    if (right := str(each)) not in {*map(str, (*commands.LISTED, *commands.ADDON_DIFF, *commands.DRAIN_PLAN))}
-    if each.resource not in going(_FIRST, _LAST)
+    for each in stored_version_rights(Version(REMOVALS_READ_TO.major, REMOVALS_READ_TO.minor + MAX_UPGRADE_STEPS))
+    if (right := str(each)) not in {*map(str, (*commands.CHECK_LISTS, *commands.ADDON_DIFF, *commands.DRAIN_PLAN))}
+    if each.resource not in kinds_with_removed_versions(_FIRST, _LAST)
 }
 """Of a snapshot of that version of a cluster."""
 _NOTHING = "no update of the add-on comes of it here, so none of its objects is looked at"
@@ -83,7 +83,7 @@ _NO_UPDATE = {
 }
 _NO_UPDATE |= {
     right: _NOTHING
-    for right in map(str, commands.COREDNS_WISH)
+    for right in map(str, commands.COREDNS_SHOWN_CHANGE)
     if right.startswith("list ") and right in {f"list {each.full_name}" for each in kinds.SEARCHED}
     if right not in {*map(str, commands.COREDNS), "list namespaces"}
 }
@@ -207,7 +207,7 @@ def tells_metrics(site: Site) -> None:
                 path = ("spec", "template", "spec", "containers")
                 plane.registry.update(item, with_value(item.doc, path, [first, *spec["containers"][1:]]))
 
-    site.api.now(named)
+    site.api.run_locked(named)
 
 
 def _stored(doc: Mapping[str, object]) -> str:
@@ -239,17 +239,17 @@ def instances(aws: World) -> Site:
             where = f"aws:///ap-northeast-2a/{instance}"
             plane.registry.update(item, with_value(doc, ("spec", "providerID"), where))
 
-    site.api.now(of_nobody)
+    site.api.run_locked(of_nobody)
     aws.forget_calls()
     return site
 
 
 def incident(aws: World) -> Site:
     """The demo's incident: Karpenter, and Spot nodes that are Spot instances. The queue is there, with a key."""
-    plane: ControlPlane = load(map(_placed(_instances(aws)), documents()), NOW).plane
+    plane: ControlPlane = load_documents(map(_placed(_instances(aws)), documents()), NOW).plane
     site = Site(plane)
     for log, text in logs().items():
-        site.api.logs.put(log.namespace, log.pod, log.container, text, log.previous)
+        site.api.logs.store(log.namespace, log.pod, log.container, text, log.previous)
     tells_metrics(site)
     _role(aws)
     key = aws.client("kms").create_key()["KeyMetadata"]["KeyId"]
@@ -276,7 +276,7 @@ def identity(aws: World) -> Site:
                 found.append(item.key)
         return found
 
-    for namespace, name in site.api.now(without_irsa):
+    for namespace, name in site.api.run_locked(without_irsa):
         role = f"arn:aws:iam::111122223333:role/{ROLE}"
         of = {"clusterName": NAME, "namespace": namespace, "serviceAccount": name}
         aws.client("eks").create_pod_identity_association(**of, roleArn=role)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
+from kubectl_eksdoc.embedded.serving.handler import ScaledTime, serving
 from kubectl_eksdoc.embedded.serving.requests import ServedUser, TokenUsers
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.running import Ran
@@ -55,11 +55,11 @@ class Shop:
 def shop(folder: Path, held: Iterable[Held]) -> Iterator[Shop]:
     users: dict[str, ServedUser] = {"admin": Watched("admin", ADMIN)}
     who = users["other"] = Watched("other", held)
-    api = Api(worlds.plane_of("small-traps"), Setup(TokenUsers(users)), Scaled(time.monotonic, worlds.SPEED))
+    api = Api(worlds.plane_of("small-traps"), ApiSetup(TokenUsers(users)), ScaledTime(time.monotonic, worlds.SPEED))
     folder.mkdir(exist_ok=True)
     with serving(api) as server:
         yield Shop(machine(server, folder / "ann", "admin"), machine(server, folder / "ben", "other"), who)
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []
 
 
 def asked(verb: str) -> Callable[[Shop], Ran]:
@@ -128,7 +128,7 @@ class Flagged:
     def run(self, held: Iterable[Held], folder: Path) -> tuple[Ran, Watched]:
         """The last of `times`."""
         who = Watched("other", held)
-        api = Api(self.made(), Setup(TokenUsers({"other": who})), Scaled(time.monotonic, self.speed))
+        api = Api(self.made(), ApiSetup(TokenUsers({"other": who})), ScaledTime(time.monotonic, self.speed))
         with serving(api) as server:
             ben = machine(server, folder / "ben", "other")
             ben.types = self.typed

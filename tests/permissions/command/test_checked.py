@@ -10,11 +10,11 @@ import pytest
 
 from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.errors import Forbidden, Unauthorized, Unreachable
-from kubectl_eksdoc.kube.requests import SentRequest, reviewed
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostAnswer
+from kubectl_eksdoc.kube.requests import ApiResponse, review_permissions
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.permissions import Permission, Review
+from kubectl_eksdoc.model.permissions import Permission, AccessReview
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.running import Ran, document, run_cli
 from tests.embedded.clients import worlds
@@ -64,11 +64,11 @@ def test_a_right_in_another_namespace_is_none(tmp_path: Path) -> None:
 class Answers:
     """A `Sender` that answers each question so."""
 
-    def __init__(self, answer: Callable[[dict[str, Any]], SentRequest]) -> None:
+    def __init__(self, answer: Callable[[dict[str, Any]], ApiResponse]) -> None:
         self.asked: list[dict[str, Any]] = []
         self._answer = answer
 
-    def send(self, method: str, path: str, query: object, body: Any, content_type: str = "") -> SentRequest:
+    def send(self, method: str, path: str, query: object, body: Any, content_type: str = "") -> ApiResponse:
         self.asked.append(body["spec"])
         return self._answer(body["spec"])
 
@@ -77,13 +77,13 @@ METRICS = Permission("get", Resource("", "/metrics", namespaced=False))
 NODES, PODS = Permission("list", kinds.NODES), Permission("list", kinds.PODS)
 
 
-def of(status: object) -> SentRequest:
-    return SentRequest(ApiStatus(201), {"status": status})
+def of(status: object) -> ApiResponse:
+    return ApiResponse(ApiStatus(201), {"status": status})
 
 
 def test_paths_are_asked_for_as_paths() -> None:
     asking = Answers(lambda _: of({"allowed": True}))
-    assert [each.allowed for each in reviewed(asking, [METRICS, NODES])] == [True, True]
+    assert [each.allowed for each in review_permissions(asking, [METRICS, NODES])] == [True, True]
     assert asking.asked[0] == {"nonResourceAttributes": {"verb": "get", "path": "/metrics"}}
     assert asking.asked[1] == {"resourceAttributes": {"verb": "list", "group": "", "resource": "nodes"}}
 
@@ -95,13 +95,13 @@ def test_paths_are_asked_for_as_paths() -> None:
         (of({}), "without a decision"),
         (of("yes"), "without a decision"),
         (of({"allowed": "yes"}), "without a decision"),
-        (SentRequest(ApiStatus(500, message="etcd"), {}), "answered 500 without a decision: etcd"),
-        (SentRequest(LostAnswer("timeout"), {}), "no answer: timeout"),
+        (ApiResponse(ApiStatus(500, message="etcd"), {}), "answered 500 without a decision: etcd"),
+        (ApiResponse(LostResponse("timeout"), {}), "no answer: timeout"),
     ],
 )
-def test_what_is_no_decision_is_unknown(sent: SentRequest, why: str) -> None:
+def test_what_is_no_decision_is_unknown(sent: ApiResponse, why: str) -> None:
     answers = iter([of({"allowed": True}), sent])
-    first, second, *rest = reviewed(Answers(lambda _: next(answers, of({"allowed": False}))), [NODES, PODS, METRICS])
+    first, second, *rest = review_permissions(Answers(lambda _: next(answers, of({"allowed": False}))), [NODES, PODS, METRICS])
     assert first.allowed is True and second.allowed is None and why in second.why
     assert [each.allowed for each in rest] == ([None] if not sent.code else [False])
 
@@ -109,21 +109,21 @@ def test_what_is_no_decision_is_unknown(sent: SentRequest, why: str) -> None:
 @pytest.mark.parametrize(
     ("sent", "error"),
     [
-        (SentRequest(LostAnswer("refused"), {}), Unreachable),
-        (SentRequest(ApiStatus(401, message="expired"), {}), Unauthorized),
-        (SentRequest(ApiStatus(403, message='User "eve" cannot create resource'), {}), Forbidden),
+        (ApiResponse(LostResponse("refused"), {}), Unreachable),
+        (ApiResponse(ApiStatus(401, message="expired"), {}), Unauthorized),
+        (ApiResponse(ApiStatus(403, message='User "eve" cannot create resource'), {}), Forbidden),
     ],
 )
-def test_who_may_not_even_ask_is_told(sent: SentRequest, error: type[Exception]) -> None:
+def test_who_may_not_even_ask_is_told(sent: ApiResponse, error: type[Exception]) -> None:
     with pytest.raises(error):
-        reviewed(Answers(lambda _: sent), [NODES, PODS])
+        review_permissions(Answers(lambda _: sent), [NODES, PODS])
 
 
 def test_what_the_cluster_does_not_say_is_exit_code_5(tmp_path: Path) -> None:
-    def silent(connection: object, asked: Sequence[Permission]) -> tuple[Review, ...]:
-        return tuple(Review(each, None if each.verb == "watch" else True, "it is too busy") for each in asked)
+    def silent(connection: object, asked: Sequence[Permission]) -> tuple[AccessReview, ...]:
+        return tuple(AccessReview(each, None if each.verb == "watch" else True, "it is too busy") for each in asked)
 
     config = kubeconfigs.one(tmp_path / "config", "https://127.0.0.1:1", name="lab")
-    edges = DrainRunEdges(reviewed=silent)
+    edges = DrainRunEdges(review_permissions=silent)
     ran = run_cli("permissions", "drain", "run", "--check", "--kubeconfig", config, edges=edges)
     assert ran.code == 5 and "3 rights that the cluster does not report" in ran.out and "it is too busy" in ran.out

@@ -13,7 +13,7 @@ import pytest
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.permissions.command.rights import known, reading
+from kubectl_eksdoc.permissions.command.rights import registered_commands, read_only_commands
 from tests.cli.running import Ran
 from tests.permissions.command import grounds
 from tests.permissions.command.answers import BUG
@@ -281,7 +281,7 @@ OFFERED = {"completion"}
 
 def test_every_command_is_run_with_its_role() -> None:
     changing = {change.command for change in CHANGES} | set(COMMANDS)
-    assert changing | OFFERED | {name for each in reading() for name in each.names} == set(known())
+    assert changing | OFFERED | {name for each in read_only_commands() for name in each.names} == set(registered_commands())
 
 
 def allowed(change: Change) -> set[str]:
@@ -290,7 +290,7 @@ def allowed(change: Change) -> set[str]:
 
 
 def _asks(change: Change) -> bool:
-    return any(question.actions for question in rights.of_aws(change.command))
+    return any(question.actions for question in rights.aws_operations(change.command))
 
 
 def done(
@@ -369,7 +369,7 @@ def test_each_action_that_is_printed_is_asked_for_by_a_line() -> None:
         lines = [change for change in CHANGES if change.command == command]
         elsewhere = {action for line in lines for action, why in line.unasked.items() if "tests/" in why}
         asked = {action for line in lines for action in policy(line.role) - {*line.unasked}}
-        of_check = policy("check") if command in rights.BESIDES else set()
+        of_check = policy("check") if command in rights.ADDITIVE else set()
         assert policy(command) - of_check - asked <= elsewhere, command
 
 

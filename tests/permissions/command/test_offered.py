@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kubectl_eksdoc.cli.completion_names import BackgroundReads, NameQuery, names_of
+from kubectl_eksdoc.cli.completion_names import BackgroundReads, NameQuery, cached_names
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import NameKind
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -55,7 +55,7 @@ def test_its_role_is_enough_and_no_other_request_is_sent(
         for kind in NameKind:
             where = JOURNAL_NAMESPACE if kind is NameKind.RUNS else ""
             asked = NameQuery(kind, SourceChoice(), connection, where, (NAME, REGION, ""))
-            if names_of(asked, {"HOME": str(tmp_path)}, str(tmp_path), BackgroundReads(at_once)):
+            if cached_names(asked, {"HOME": str(tmp_path)}, str(tmp_path), BackgroundReads(at_once)):
                 offered.add(kind)
     assert offered == OFFERED
     assert unregistered(who.asked, role) == []

@@ -11,12 +11,12 @@ import pytest
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.check.registry import known_codes
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.rights import Places
+from kubectl_eksdoc.cli.commands import command_parser
+from kubectl_eksdoc.cli.rights import RightNamespaces
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.permissions.command.rights import Grown, known, named, plain, reading, wanted
-from kubectl_eksdoc.permissions.grants import READING_ACTIONS
-from kubectl_eksdoc.permissions.grants import held as held_of
+from kubectl_eksdoc.permissions.command.rights import ParserFor, registered_commands, parse_commands, without_flags, read_only_commands, required_permissions
+from kubectl_eksdoc.permissions.grants import READ_ACTION_PREFIXES
+from kubectl_eksdoc.permissions.grants import check_held as held_of
 from tests.cli.running import Ran, run_cli
 from tests.drain.command.served import machine
 from tests.embedded.clients import worlds
@@ -26,7 +26,7 @@ from tests.permissions.command.granted import Held, held, printed
 from tests.reading import yaml_documents
 from tests.report.golden import check_golden
 
-GROWN: Grown = lambda path: tree(only=path)  # noqa: E731
+GROWN: ParserFor = lambda path: command_parser(only_path=path)  # noqa: E731
 CODE_NAMES = known_codes()
 GOLDEN = Path(__file__).parent / "golden"
 PRINTED = {
@@ -48,7 +48,7 @@ def test_golden(name: str) -> None:
     check_golden(GOLDEN / name, ran.out.replace(__version__, "VERSION"))
 
 
-@pytest.mark.parametrize("command", one_in(3, known()))
+@pytest.mark.parametrize("command", one_in(3, registered_commands()))
 def test_objects_are_as_kubernetes_takes_them_and_grant_what_is_registered(command: str) -> None:
     docs = yaml_documents(said(f"{command} -o yaml --bind Group:ops").out)
     assert [problem for doc in docs for problem in problems(doc)] == []
@@ -56,10 +56,10 @@ def test_objects_are_as_kubernetes_takes_them_and_grant_what_is_registered(comma
     roles = [doc for doc in docs if doc["kind"] in ("Role", "ClusterRole")]
     assert len(docs) == 2 * len(roles)
     granted = {(each.said, each.namespace) for each in held(roles)}
-    assert {right for right, _ in granted} == {str(right) for right in rights.in_cluster(command)}
-    risky = {right for opt_in in permissions.ALL for right in opt_in.rights}
+    assert {right for right, _ in granted} == {str(right) for right in rights.cluster_rights(command)}
+    risky = {right for opt_in in permissions.OPT_INS for right in opt_in.rights}
     assert risky.isdisjoint(right for right, _ in granted)
-    journal = {str(right) for right in rights.in_cluster(command) if right.journal}
+    journal = {str(right) for right in rights.cluster_rights(command) if right.journal}
     everywhere = {right for right, where in granted if not where}
     assert {right for right, where in granted if where == "kube-system"} >= journal - everywhere
 
@@ -71,8 +71,8 @@ def test_all_that_read_change_nothing() -> None:
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} <= {"get", "list", "watch"}
     policy = json.loads(said("--iam").out)
     actions = {action.partition(":")[2] for each in policy["Statement"] for action in each["Action"]}
-    assert all(action.startswith(READING_ACTIONS) for action in actions)
-    assert not {"drain run", "addon-diff --apply", "check --refresh-insights"} & {each.names[0] for each in reading()}
+    assert all(action.startswith(READ_ACTION_PREFIXES) for action in actions)
+    assert not {"drain run", "addon-diff --apply", "check --refresh-insights"} & {each.names[0] for each in read_only_commands()}
 
 
 def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
@@ -86,14 +86,14 @@ def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
 
 
 def test_what_is_needed_everywhere_is_not_granted_in_a_namespace_besides() -> None:
-    both = wanted([plain("drain run"), plain("imds-probe --active")], Places("kube-system", "kube-system"))
+    both = required_permissions([without_flags("drain run"), without_flags("imds-probe --active")], RightNamespaces("kube-system", "kube-system"))
     assert len(set(both.permissions)) == len(both.permissions)
     everywhere = {each._replace(namespace="") for each in both.permissions if not each.namespace}
     assert not [each for each in both.permissions if each.namespace and each._replace(namespace="") in everywhere]
 
 
 def test_what_no_review_is_about_is_unknown() -> None:
-    assert {each.held for each in held_of(wanted([plain("drain plan")], Places()), ())} == {None}
+    assert {each.held for each in held_of(required_permissions([without_flags("drain plan")], RightNamespaces()), ())} == {None}
 
 
 def rights_of(words: str) -> set[str]:
@@ -212,7 +212,7 @@ def test_what_is_needed_in_one_namespace_is_a_role_there() -> None:
     ],
 )
 def test_commands_are_words(words: str, commands: tuple[str, ...]) -> None:
-    assert tuple(name for each in named(words.split(), GROWN) for name in each.names) == commands
+    assert tuple(name for each in parse_commands(words.split(), GROWN) for name in each.names) == commands
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli.rights import Places, commands
+from kubectl_eksdoc.cli.rights import RightNamespaces, commands
 from kubectl_eksdoc.embedded.serving.requests import Action
-from kubectl_eksdoc.model.permissions import ALL as OPT_INS
-from kubectl_eksdoc.permissions.command.rights import plain, reading, wanted
+from kubectl_eksdoc.model.permissions import OPT_INS as OPT_INS
+from kubectl_eksdoc.permissions.command.rights import without_flags, read_only_commands, required_permissions
 from tests.aws.test_live import prod
 from tests.cli.running import Ran
 from tests.permissions.command.answers import (
@@ -48,7 +48,7 @@ def at(place: str, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 @cache
 def required(command: str) -> frozenset[str]:
     """Rights as they are said."""
-    return frozenset({each.permission.said for each in wanted([plain(command)], Places()).needed if each.required})
+    return frozenset({each.permission.scoped_right for each in required_permissions([without_flags(command)], RightNamespaces()).rights if each.required})
 
 
 def was_asked(right: Held, asked: list[Action]) -> bool:
@@ -57,7 +57,7 @@ def was_asked(right: Held, asked: list[Action]) -> bool:
 
 def test_every_command_that_reads_is_run() -> None:
     """In each of its clusters a fleet needs what the command needs in one."""
-    assert {line.command for line in LINES} | FLEETS == {name for each in reading() for name in each.names}
+    assert {line.command for line in LINES} | FLEETS == {name for each in read_only_commands() for name in each.names}
     for fleet in FLEETS:
         assert printed(fleet) == printed(fleet.removesuffix(" --fleet"))
 
@@ -79,7 +79,7 @@ def test_each_action_that_is_printed_is_asked_for_by_a_line() -> None:
     for command in {line.command for line in LINES if asks_aws(line)} - {"snapshot"}:
         lines = [line for line in LINES if line.command == command]
         asked = {action for line in lines for action in policy(line.role) - {*line.unasked}}
-        of_check = policy("check") if command in rights.BESIDES else set()
+        of_check = policy("check") if command in rights.ADDITIVE else set()
         assert policy(command) - of_check - asked == set(), command
 
 

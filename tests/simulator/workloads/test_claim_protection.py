@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
-from kubectl_eksdoc.simulator.workloads.garbage import ClaimProtection, Namespaces
+from kubectl_eksdoc.simulator.workloads.garbage import ClaimProtection, NamespaceController
 from tests.simulator.workloads.world import NAMESPACE, World
 
 CLAIMS, PODS = "persistentvolumeclaims", "pods"
@@ -15,7 +15,7 @@ EPHEMERAL = {"name": "data", "ephemeral": {"volumeClaimTemplate": {}}}
 
 
 def a_world() -> World:
-    world = World(lambda registry, index: [ClaimProtection(registry, index), Namespaces(registry)])
+    world = World(lambda registry, index: [ClaimProtection(registry, index), NamespaceController(registry)])
     for name in ("data", "user-data"):
         meta = {"name": name, "finalizers": [FINALIZER]}
         world.create(CLAIMS, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": {}})

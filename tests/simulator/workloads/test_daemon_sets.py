@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.workloads.daemon_sets import DaemonSets
-from kubectl_eksdoc.simulator.workloads.garbage import PodGarbage
+from kubectl_eksdoc.simulator.workloads.garbage import PodGarbageCollector
 from kubectl_eksdoc.simulator.workloads.taints import NodeTaints
 from tests.simulator.workloads.world import World, a_node, a_template, a_workload, phase
 
@@ -18,7 +18,7 @@ SETS = "daemonsets.apps"
 
 def a_world(*nodes: Doc, **spec: Any) -> World:
     world = World(
-        lambda registry, index: [DaemonSets(registry, index), NodeTaints(registry, index), PodGarbage(registry, index)]
+        lambda registry, index: [DaemonSets(registry, index), NodeTaints(registry, index), PodGarbageCollector(registry, index)]
     )
     for node in nodes or (a_node("n1"), a_node("n2"), a_node("n3")):
         world.create("nodes", node)
@@ -33,7 +33,7 @@ def settle(world: World, rounds: int = 40) -> None:
         version = world.store.version
         world.run()
         for pod in world.pods():
-            if phase(pod) == "Pending" and not pod.doc["spec"].get("nodeName") and not pod.leaving:
+            if phase(pod) == "Pending" and not pod.doc["spec"].get("nodeName") and not pod.deleting:
                 world.place(pod, target(pod.doc))
         world.kubelets()
         world.run(1)
@@ -52,7 +52,7 @@ def target(pod: Doc) -> str:
 
 
 def places(world: World) -> list[str]:
-    return sorted(target(pod.doc) for pod in world.pods() if not pod.leaving)
+    return sorted(target(pod.doc) for pod in world.pods() if not pod.deleting)
 
 
 def status(world: World) -> Doc:
@@ -110,7 +110,7 @@ def test_an_update_takes_no_more_nodes_at_once_than_allowed_and_first_those_that
     ailing = world.report(world.pods()[1], ready=False)
     world.set(world.get(SETS, "agent"), "spec", "template", to=a_template("agent", hostNetwork=True))
     world.run()
-    assert [pod.uid for pod in world.pods() if pod.leaving] == [ailing.uid]
+    assert [pod.uid for pod in world.pods() if pod.deleting] == [ailing.uid]
     world.run(30)
     assert len(places(world)) == 2
     settle(world)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.defaults import of_pods
+from kubectl_eksdoc.kubernetes.api.defaults import pod_spec_defaults
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.store import StoredItem
-from kubectl_eksdoc.simulator.workloads.deployments import Deployments, limits_of
-from kubectl_eksdoc.simulator.workloads.garbage import Garbage
+from kubectl_eksdoc.simulator.workloads.deployments import Deployments, rollout_limits
+from kubectl_eksdoc.simulator.workloads.garbage import GarbageCollector
 from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
 from tests.simulator.workloads.world import World, a_template, a_workload, phase
 
@@ -24,7 +24,7 @@ def a_world(replicas: int = 4, **spec: Any) -> World:
         lambda registry, index: [
             ReplicaSets(registry, index),
             Deployments(registry, index),
-            Garbage(registry, index),
+            GarbageCollector(registry, index),
         ]
     )
     spec = {"progressDeadlineSeconds": 600, **spec}
@@ -131,17 +131,17 @@ def test_going_back_makes_the_old_replica_set_the_newest() -> None:
 def test_percentages_are_rounded_up_for_surge_and_down_for_the_rest(
     replicas: int, surge: Any, away: Any, expected: tuple[int, int]
 ) -> None:
-    limits = limits_of(
+    limits = rollout_limits(
         StoredItem("", ("", ""), 1, a_workload("Deployment", replicas=replicas, strategy=strategy(surge, away)))
     )
-    assert (limits.surge, limits.away) == expected
+    assert (limits.max_surge, limits.max_unavailable) == expected
 
 
 def test_recreate_waits_until_the_old_pods_are_gone() -> None:
     world = running(2, strategy={"type": "Recreate"})
     world.change_image(DEPLOYMENTS, "web")
     world.run(20)
-    assert sizes(world) == [0] and all(pod.leaving for pod in world.pods()) and len(world.pods()) == 2
+    assert sizes(world) == [0] and all(pod.deleting for pod in world.pods()) and len(world.pods()) == 2
     world.settle()
     assert sizes(world) == [0, 2] and len(world.active()) == 2
 
@@ -209,13 +209,13 @@ def test_a_rolling_update_keeps_within_its_limits(
     replicas: int, surge: Any, away: Any, steps: list[tuple[str, int]]
 ) -> None:
     world = running(replicas, strategy=strategy(surge, away))
-    limits = limits_of(the(world))
+    limits = rollout_limits(the(world))
     bounds = Bounds(world)
     for what, number in steps:
         world.do(what, number, DEPLOYMENTS, "web")
     world.settle(100)
-    assert bounds.most <= limits.replicas + limits.surge
-    assert bounds.fewest >= limits.replicas - limits.away
+    assert bounds.most <= limits.replicas + limits.max_surge
+    assert bounds.fewest >= limits.replicas - limits.max_unavailable
     assert sum(sizes(world)) == status(world)["updatedReplicas"] == len(world.active()) == replicas
 
 
@@ -236,6 +236,6 @@ def test_whatever_happens_it_comes_to_rest_as_wanted(
     world.settle(100)
     wanted = the(world).doc["spec"]["replicas"]
     assert len(world.active()) == status(world)["updatedReplicas"] == status(world)["availableReplicas"] == wanted
-    template = of_pods(the(world).doc["spec"]["template"]["spec"])["containers"]
+    template = pod_spec_defaults(the(world).doc["spec"]["template"]["spec"])["containers"]
     assert all(pod.doc["spec"]["containers"] == template for pod in world.active())
     assert reasons(world)["Available"][0] == "True"

@@ -164,7 +164,7 @@ def test_the_slices_show_the_pods_that_are_there(deeds: list[tuple[str, int]]) -
     for pod in world.pods():
         if pod.doc["metadata"]["labels"] == {"app": "web"}:
             ready = pod.doc["status"]["conditions"][0]["status"] == "True"
-            expected[pod.key[1]] = (ready and not pod.leaving, ready, pod.leaving)
+            expected[pod.key[1]] = (ready and not pod.deleting, ready, pod.deleting)
     assert shown == expected
     assert len(world.all(SLICES)) == 1
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.store import StoredItem
-from kubectl_eksdoc.simulator.workloads.garbage import Garbage, Namespaces, PodGarbage
+from kubectl_eksdoc.simulator.workloads.garbage import GarbageCollector, NamespaceController, PodGarbageCollector
 from tests.simulator.workloads.world import NAMESPACE, World, a_node, a_pod, names
 
 
 def a_world() -> World:
-    return World(lambda registry, index: [Garbage(registry, index), Namespaces(registry), PodGarbage(registry, index)])
+    return World(lambda registry, index: [GarbageCollector(registry, index), NamespaceController(registry), PodGarbageCollector(registry, index)])
 
 
 def a_map(name: str, *owners: StoredItem, blocks: bool = False, **meta: object) -> Doc:
@@ -42,7 +42,7 @@ def test_foreground_goes_down_and_comes_up_again() -> None:
     assert left(world) == ["free", "leaf", "middle", "top"]
     world.set(world.get("configmaps", "leaf"), "metadata", "finalizers", to=[])
     world.run()
-    assert left(world) == ["free"] and world.get("configmaps", "free").leaving
+    assert left(world) == ["free"] and world.get("configmaps", "free").deleting
 
 
 def test_owners_of_kinds_that_were_never_seen_are_not_missed_and_one_made_again_is_another() -> None:
@@ -66,7 +66,7 @@ def test_a_namespace_goes_when_its_content_has_gone_pods_first() -> None:
     pod = world.create("pods", a_pod(node="n1"))
     world.delete(world.get("namespaces", NAMESPACE, ""))
     world.run()
-    assert world.get("pods", "p").leaving and left(world) == ["config"]
+    assert world.get("pods", "p").deleting and left(world) == ["config"]
     world.delete(pod, grace_s=0)
     world.run()
     assert left(world) == [] and not world.there("namespaces", NAMESPACE)
@@ -81,10 +81,10 @@ def test_pods_of_a_node_that_is_gone_are_failed_and_deleted_by_force_after_a_qua
     world.run(5)
     world.delete(node)
     world.run(15 + 39)
-    assert not world.get("pods", "p").leaving
+    assert not world.get("pods", "p").deleting
     world.run(1)
     marked = world.get("pods", "p")
-    assert marked.leaving and marked.doc["status"]["phase"] == "Failed"
+    assert marked.deleting and marked.doc["status"]["phase"] == "Failed"
     (target,) = marked.doc["status"]["conditions"]
     assert (target["type"], target["reason"]) == ("DisruptionTarget", "DeletionByPodGC")
     world.set(marked, "metadata", "finalizers", to=[])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.store import StoredItem
-from kubectl_eksdoc.simulator.workloads.garbage import Garbage
+from kubectl_eksdoc.simulator.workloads.garbage import GarbageCollector
 from kubectl_eksdoc.simulator.workloads.jobs import Jobs
 from tests.simulator.workloads.world import World, a_template, names, phase
 
@@ -25,7 +25,7 @@ def a_job(**spec: Any) -> Doc:
 
 
 def a_world(**spec: Any) -> World:
-    world = World(lambda registry, index: [Jobs(registry, index), Garbage(registry, index)])
+    world = World(lambda registry, index: [Jobs(registry, index), GarbageCollector(registry, index)])
     world.create(JOBS, a_job(**spec))
     world.run()
     return world
@@ -63,7 +63,7 @@ def evict(world: World, pod: StoredItem) -> None:
 def stop(world: World) -> None:
     """The kubelet: what is leaving fails and goes."""
     for pod in world.pods():
-        if pod.leaving:
+        if pod.deleting:
             if phase(pod) == "Running":
                 world.report(pod, phase="Failed", ready=False)
                 world.run()
@@ -147,7 +147,7 @@ def test_too_many_failures_end_it_and_its_other_pods() -> None:
     pods = start(world)
     end(world, pods[0], "Failed")
     assert conditions(world) == [("FailureTarget", "BackoffLimitExceeded")]
-    assert all(pod.leaving for pod in world.pods() if phase(pod) == "Running")
+    assert all(pod.deleting for pod in world.pods() if phase(pod) == "Running")
     stop(world)
     assert conditions(world)[-1] == ("Failed", "BackoffLimitExceeded")
     assert status(world)["failed"] == 3 and "completionTime" not in status(world)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.workloads.garbage import ATTACHMENTS, TAKES_S, DetachController
+from kubectl_eksdoc.simulator.workloads.garbage import ATTACHMENTS, DETACH_S, DetachController
 from kubectl_eksdoc.simulator.workloads.taints import NodeTaints, TaintEvictions
 from tests.simulator.workloads.world import World, a_node, a_pod
 
@@ -52,9 +52,9 @@ def test_a_node_that_is_not_heard_of_is_unreachable_and_its_pods_stay_for_five_m
         ("node.kubernetes.io/unreachable", "NoExecute"),
         ("node.kubernetes.io/unreachable", "NoSchedule"),
     ]
-    assert not world.get("pods", "p").leaving
+    assert not world.get("pods", "p").deleting
     world.run(1)
-    assert world.get("pods", "p").leaving
+    assert world.get("pods", "p").deleting
 
 
 def test_pods_that_do_not_tolerate_a_taint_are_deleted_with_their_grace() -> None:
@@ -64,10 +64,10 @@ def test_pods_that_do_not_tolerate_a_taint_are_deleted_with_their_grace() -> Non
     world.create("pods", a_pod("elsewhere", node="n2"))
     taint(world, TAINT)
     gone = world.get("pods", "out")
-    assert gone.leaving and gone.doc["metadata"]["deletionGracePeriodSeconds"] == 30
+    assert gone.deleting and gone.doc["metadata"]["deletionGracePeriodSeconds"] == 30
     (target,) = gone.doc["status"]["conditions"]
     assert (target["reason"], target["status"]) == ("DeletionByTaintManager", "True")
-    assert not world.get("pods", "stays").leaving and not world.get("pods", "elsewhere").leaving
+    assert not world.get("pods", "stays").deleting and not world.get("pods", "elsewhere").deleting
 
 
 def test_a_taint_that_goes_in_time_changes_nothing_and_the_shortest_toleration_that_is_used_decides() -> None:
@@ -79,12 +79,12 @@ def test_a_taint_that_goes_in_time_changes_nothing_and_the_shortest_toleration_t
     world.run(59)
     taint(world)
     world.run(10)
-    assert not world.get("pods", "p").leaving
+    assert not world.get("pods", "p").deleting
     taint(world, TAINT)
     world.run(59)
-    assert not world.get("pods", "p").leaving, "its time begins anew"
+    assert not world.get("pods", "p").deleting, "its time begins anew"
     world.run(1)
-    assert world.get("pods", "p").leaving
+    assert world.get("pods", "p").deleting
 
 
 CLAIMS, PODS, NODES = "persistentvolumeclaims", "pods", "nodes"
@@ -117,8 +117,8 @@ def test_it_stays_as_long_as_a_pod_on_its_node_uses_it() -> None:
     assert is_attached(world)
     for each in (world, inline):
         each.delete(each.get(PODS, "two"), grace_s=0)
-        each.run(TAKES_S - 1)
+        each.run(DETACH_S - 1)
     assert is_attached(world), "it takes its time"
     for each in (world, inline, elsewhere):
-        each.run(TAKES_S)
+        each.run(DETACH_S)
     assert [is_attached(each) for each in (world, inline, elsewhere)] == [False, True, False], "inline: nobody's"

@@ -9,9 +9,9 @@ import pytest
 
 from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import every_controller
+from kubectl_eksdoc.simulator.plane import workload_controllers
 from kubectl_eksdoc.simulator.registry import DeleteOptions
-from kubectl_eksdoc.simulator.store import StoreChange, moment
+from kubectl_eksdoc.simulator.store import StoreChange, parse_api_time
 from kubectl_eksdoc.simulator.workloads.owning import canonical
 from tests.embedded.clients.worlds import documents
 from tests.examples import one_in
@@ -39,7 +39,7 @@ def observed(cluster: str) -> World:
     known = {(each.api_version, each.kind) for each in BUILT_IN}
     docs = [doc for doc in documents(cluster) if (doc["apiVersion"], doc["kind"]) in known]
     made = [doc for doc in docs if doc["kind"] != "Namespace"]  # those that are added have any time
-    return World(every_controller, docs, moment(max(newest(made))))
+    return World(workload_controllers, docs, parse_api_time(max(newest(made))))
 
 
 def changes(world: World, seconds: float) -> list[StoreChange]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.simulator.plane import every_controller
+from kubectl_eksdoc.simulator.plane import workload_controllers
 from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
 from tests.simulator.workloads.world import World, a_pod, a_workload, names
 
@@ -33,7 +33,7 @@ def status(world: World, name: str = "web") -> Doc:
 def test_a_replication_controller_replaces_its_pods_alike() -> None:
     """Its selector is a set of labels."""
     kind = kinds.REPLICATION_CONTROLLERS
-    world = World(every_controller)
+    world = World(workload_controllers)
     doc = a_workload("ReplicationController", replicas=2) | {"apiVersion": "v1"}
     world.create(kind.full_name, with_value(doc, ("spec", "selector"), {"app": "web"}))
     world.settle()
@@ -54,7 +54,7 @@ def test_a_replication_controller_replaces_its_pods_alike() -> None:
     ],
 )
 def test_pods_of_a_controller_that_is_not_simulated_come_back(owner: Doc | None, comes_back: bool) -> None:
-    world = World(every_controller)
+    world = World(workload_controllers)
     refs = [] if owner is None else [{**owner, "name": "pg", "uid": "u", "controller": True}]
     world.create("pods", with_value(a_pod("pg-1"), ("metadata", "ownerReferences"), refs))
     world.settle()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.workloads.garbage import ClaimProtection, Garbage
+from kubectl_eksdoc.simulator.workloads.garbage import ClaimProtection, GarbageCollector
 from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets
 from tests.simulator.workloads.world import World, a_template, a_workload, names, phase
 
@@ -21,7 +21,7 @@ def a_world(replicas: int = 3, **spec: Any) -> World:
     world = World(
         lambda registry, index: [
             StatefulSets(registry, index),
-            Garbage(registry, index),
+            GarbageCollector(registry, index),
             ClaimProtection(registry, index),
         ]
     )
@@ -114,10 +114,10 @@ def test_scaling_down_takes_the_last_first_and_one_at_a_time() -> None:
     world = running(3)
     world.set(world.get(SETS, "db"), "spec", "replicas", to=1)
     world.run()
-    assert [pod.key[1] for pod in world.pods() if pod.leaving] == ["db-2"]
+    assert [pod.key[1] for pod in world.pods() if pod.deleting] == ["db-2"]
     world.delete(world.get("pods", "db-2"), grace_s=0)
     world.run()
-    assert [pod.key[1] for pod in world.pods() if pod.leaving] == ["db-1"]
+    assert [pod.key[1] for pod in world.pods() if pod.deleting] == ["db-1"]
     world.settle()
     assert names(world.pods()) == ["db-0"]
 
@@ -130,7 +130,7 @@ def test_an_update_goes_from_the_last_to_the_first(policy: str) -> None:
     order = []
     for _ in range(3):
         world.run()
-        order += [pod.key[1] for pod in world.pods() if pod.leaving]
+        order += [pod.key[1] for pod in world.pods() if pod.deleting]
         world.kubelets()
         world.run()
         world.kubelets()

@@ -6,33 +6,33 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN, by_name
+from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN, resources_by_name
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.simulator.controllers import Controller, Loop, VirtualTime
+from kubectl_eksdoc.simulator.controllers import Controller, ControllerLoop, VirtualTime
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
-from kubectl_eksdoc.simulator.store import Names, Store, StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import Index
+from kubectl_eksdoc.simulator.store import NameGenerator, Store, StoredItem
+from kubectl_eksdoc.simulator.workloads.owning import ObjectIndex
 
 START = datetime(2026, 11, 20, 8, 55, tzinfo=timezone.utc)
 NAMESPACE = "shop"
 
-Make = Callable[[Registry, Index], Iterable[Controller]]
+Make = Callable[[Registry, ObjectIndex], Iterable[Controller]]
 
 
 class World:
     """`run(seconds)` lets time pass; the tests write what kubelets, schedulers and people would."""
 
     def __init__(self, make: Make, docs: Iterable[Doc] = (), start: datetime = START) -> None:
-        self.served = by_name()
+        self.served = resources_by_name()
         self.store = Store()
         self.agenda = VirtualTime(start)
-        self.registry = Registry(self.store, self.agenda, Names(7))
+        self.registry = Registry(self.store, self.agenda, NameGenerator(7))
         for doc in docs:
             self.load(doc)
         if self.store.get("namespaces", ("", NAMESPACE)) is None:
             self.load(a_namespace(NAMESPACE))
-        self.index = Index(self.store)
-        self.loops = [Loop(each, self.store, self.agenda) for each in make(self.registry, self.index)]
+        self.index = ObjectIndex(self.store)
+        self.loops = [ControllerLoop(each, self.store, self.agenda) for each in make(self.registry, self.index)]
 
     def load(self, doc: Doc) -> None:
         """As it is, as if it had been there before."""
@@ -62,7 +62,7 @@ class World:
         return self.all("pods")
 
     def active(self) -> list[StoredItem]:
-        return [each for each in self.pods() if not each.leaving and phase(each) not in ("Succeeded", "Failed")]
+        return [each for each in self.pods() if not each.deleting and phase(each) not in ("Succeeded", "Failed")]
 
     def set(self, item: StoredItem, *path: str, to: Any) -> StoredItem:
         """Write a value of the spec or metadata."""
@@ -108,14 +108,14 @@ class World:
         held = {each["type"]: each for each in status.get("conditions") or ()}
         said = "True" if ready else "False"
         if held.get("Ready", {}).get("status") != said:
-            held["Ready"] = {"type": "Ready", "status": said, "lastTransitionTime": self.registry.now}
+            held["Ready"] = {"type": "Ready", "status": said, "lastTransitionTime": self.registry.timestamp}
         status |= {"phase": phase, "conditions": list(held.values()), **more}
         return self.registry.update(pod, {**pod.doc, "status": status}, status=True)
 
     def kubelets(self, node: str = "n1") -> None:
         """Everything that may run runs and is ready; everything that leaves has stopped."""
         for pod in self.pods():
-            if pod.leaving:
+            if pod.deleting:
                 self.delete(pod, grace_s=0)
             elif phase(pod) == "Pending":
                 if not pod.doc["spec"].get("nodeName"):

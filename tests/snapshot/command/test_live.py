@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import TokenUsers
 from kubectl_eksdoc.model import kinds
@@ -38,10 +38,10 @@ def cluster() -> Iterator[SimulatedApiServer]:
     every = rights.BY_COMMAND["snapshot"]
     fewer = tuple(each for each in every if each.resource.full_name not in LACKING)
     users = {"whole": user("whole", every), "fewer": user("fewer", fewer)}
-    api = Api(worlds.plane_of("rich", None), Setup(TokenUsers(users)), ManualTime())
+    api = Api(worlds.plane_of("rich", None), ApiSetup(TokenUsers(users)), ManualTime())
     with serving(api) as server:
         yield server
-    assert list(api.faults) == []
+    assert list(api.internal_errors) == []
 
 
 def somebody(cluster: SimulatedApiServer, token: str, aws: World, folder: Path) -> Somebody:

@@ -11,10 +11,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.drain.run.replay import RunReplay, of_events, of_journal
-from kubectl_eksdoc.host.journals import read_recorded
-from kubectl_eksdoc.model.journal import Entries
-from kubectl_eksdoc.tui.replay import ReplayApp, ReplayedRun, ReplayScreen, ShownRun
+from kubectl_eksdoc.drain.run.replay import RunReplay, from_events, from_journal
+from kubectl_eksdoc.host.journals import read_recording
+from kubectl_eksdoc.model.journal import JournalEntries
+from kubectl_eksdoc.tui.replay import ReplayApp, ReplayedRun, ReplayScreen, ReplayOptions
 from tests.tui.pilots import NARROW, WIDE, Drives
 from tests.tui.shared import SharedApp, with_own, with_shared
 
@@ -54,7 +54,7 @@ class Shown:
     async def wait(self, seconds: float) -> None:
         """So long in our time."""
         self._clock.now_s += seconds
-        self.screen._look()
+        self.screen._poll()
         await self.pilot.pause()
 
     @property
@@ -74,8 +74,8 @@ class Shown:
 
 @cache
 def recording_of(path: Path) -> RunReplay:
-    recorded = read_recorded(str(path))
-    found = of_journal(recorded) if isinstance(recorded, Entries) else of_events(recorded)
+    recorded = read_recording(str(path))
+    found = from_journal(recorded) if isinstance(recorded, JournalEntries) else from_events(recorded)
     assert found is not None
     return found
 
@@ -90,7 +90,7 @@ def show(
     recording = recording_of(what) if isinstance(what, Path) else what
     if size not in (WIDE, NARROW):
         clock = Clock()
-        app = ReplayApp(ShownRun(recording, "run.jsonl", ascii=ascii), clock)
+        app = ReplayApp(ReplayOptions(recording, "run.jsonl", ascii=ascii), clock)
         return with_own(app, size, lambda pilot: driven(Shown(pilot, clock)))
 
     async def work(pilot: Drives) -> None:
@@ -103,7 +103,7 @@ def show(
 
 
 def _shared(size: tuple[int, int], ascii: bool) -> SharedApp[ReplayApp]:
-    app = ReplayApp(ShownRun(recording_of(JOURNAL), "run.jsonl", ascii=ascii), Clock())
+    app = ReplayApp(ReplayOptions(recording_of(JOURNAL), "run.jsonl", ascii=ascii), Clock())
 
     async def reset(pilot: Drives) -> None:
         while not isinstance(app.screen, ReplayScreen):

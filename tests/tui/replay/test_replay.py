@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from kubectl_eksdoc.drain.run.events import WENT_WRONG, Happened
+from kubectl_eksdoc.drain.run.events import PROBLEM_EVENTS, DrainEventKind
 from kubectl_eksdoc.drain.run.history import RunHistory
-from kubectl_eksdoc.drain.run.replay import of_journal
-from kubectl_eksdoc.model.journal import Entries, Entry
+from kubectl_eksdoc.drain.run.replay import from_journal
+from kubectl_eksdoc.model.journal import JournalEntries, JournalEntry
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS
 from tests.drain.run.test_replay import seen
@@ -55,7 +55,7 @@ def test_speeds_have_ends_and_a_clock_that_jumps_is_not_believed() -> None:
 
 @pytest.mark.long
 def test_jumps() -> None:
-    wrong = sorted({m.at_s for m in recording_of(JOURNAL).moments if m.what in WENT_WRONG})
+    wrong = sorted({m.at_s for m in recording_of(JOURNAL).events if m.what in PROBLEM_EVENTS})
 
     async def jump(shown: Shown) -> None:
         await shown.press("right", "right", "left")
@@ -74,7 +74,7 @@ def test_jumps() -> None:
         await shown.press("0", "left_square_bracket", "comma")
         assert {"[: nothing went wrong before this", ",: nothing happened before this"} <= set(shown.told)
         await shown.press("full_stop")
-        assert shown.screen.state.chronicle.moments[-1].what is Happened.CORDONED
+        assert shown.screen.state.history.events[-1].what is DrainEventKind.CORDONED
         await shown.press("dollar_sign")
         assert "ENDED" in shown.lines[0]
 
@@ -88,9 +88,9 @@ def test_the_way_back_shows_what_was_known_then() -> None:
     async def jump(shown: Shown) -> None:
         for keys in (["end"], ["home", "right"], ["right_square_bracket"] * 3, ["end", "left"], ["left"] * 3):
             await shown.press(*keys)
-            straight = RunHistory(recording.aims)
-            straight.take(moment for moment in recording.moments if moment.at_s <= shown.at_s)
-            assert seen(shown.screen.state.chronicle) == seen(straight)
+            straight = RunHistory(recording.planned_nodes)
+            straight.add(moment for moment in recording.events if moment.at_s <= shown.at_s)
+            assert seen(shown.screen.state.history) == seen(straight)
 
     show(jump, EVENTS)
 
@@ -183,8 +183,8 @@ def test_q_goes_back_and_then_leaves() -> None:
 @pytest.mark.long
 @settings(max_examples=25)
 @given(JOURNALS)
-def test_whatever_is_in_a_journal_is_shown(entries: list[Entry]) -> None:
-    recording = of_journal(Entries(tuple(entries)))
+def test_whatever_is_in_a_journal_is_shown(entries: list[JournalEntry]) -> None:
+    recording = from_journal(JournalEntries(tuple(entries)))
     if recording is None:
         return
 

@@ -15,13 +15,13 @@ from kubectl_eksdoc.drain.command.screen_ports import (
 )
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.report.plan import DrainView
-from kubectl_eksdoc.drain.report.record import RecordView
+from kubectl_eksdoc.drain.report.record import DrainResultView
 from kubectl_eksdoc.drain.report.run import Outcome as Came
-from kubectl_eksdoc.drain.report.run import RunReport, against_plan, verdict
-from kubectl_eksdoc.drain.run.events import Happened, RunMoment
-from kubectl_eksdoc.drain.run.history import PlannedNode, aimed_by
+from kubectl_eksdoc.drain.report.run import RunReport, plan_differences, run_summary
+from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.history import PlannedNode, planned_nodes
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.loop import RunWish
+from kubectl_eksdoc.drain.run.loop import RunRequest
 from kubectl_eksdoc.drain.run.progress import RunProgress
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.journal import RunSummary
@@ -46,20 +46,20 @@ class ScriptedLive:
         self.drain = drain if drain is not None else rehearsed_demo()
         self.run = run
         self.kind = kind
-        drains = kind is not RunKind.GIVE_BACK
-        plain_view = DrainView(self.drain.plan, self.drain.cluster, reached_by=("--demo",))
+        drains = kind is not RunKind.ROLLBACK
+        plain_view = DrainView(self.drain.plan, self.drain.cluster, connection_args=("--demo",))
         self.view: DrainView | None = view if view is not None else (plain_view if drains else None)
-        self.aims: tuple[PlannedNode, ...] = aimed_by(self.drain.plan) if drains else ()
-        self.began_at = BEGAN
+        self.planned_nodes: tuple[PlannedNode, ...] = planned_nodes(self.drain.plan) if drains else ()
+        self.started_at = BEGAN
         self.speed = 1.0
-        self.wishes: list[RunWish] = []
+        self.wishes: list[RunRequest] = []
         self.alone: list[str] = []
         self.at_s = -1.0
-        self._untold: list[RunMoment] = []
+        self._untold: list[DrainEvent] = []
         self._standing: RunProgress | None = None
         self._outcome: RunSummaryView | None = None
 
-    def look(self) -> RunUpdate:
+    def take_update(self) -> RunUpdate:
         untold, self._untold = self._untold, []
         return RunUpdate(untold, self._standing, self._outcome)
 
@@ -67,7 +67,7 @@ class ScriptedLive:
     def outcome(self) -> RunSummaryView | None:
         return self._outcome
 
-    def wish(self, wish: RunWish) -> None:
+    def submit(self, wish: RunRequest) -> None:
         self.wishes.append(wish)
 
     def leave_alone(self, node: str) -> None:
@@ -88,8 +88,8 @@ class ScriptedLive:
         assert self._standing is not None, "time has passed"
         self._standing = replace(self._standing, **changed)  # type: ignore[arg-type]
 
-    def happens(self, what: Happened, subject: str = "the drain", node: str = "", why: str = "") -> None:
-        self._untold.append(RunMoment(max(self.at_s, 0.0), what, subject, node, why))
+    def happens(self, what: DrainEventKind, subject: str = "the drain", node: str = "", why: str = "") -> None:
+        self._untold.append(DrainEvent(max(self.at_s, 0.0), what, subject, node, why))
 
     def ends(self, outcome: RunSummaryView | None = None) -> None:
         """Of itself as the script does, all of it."""
@@ -99,16 +99,16 @@ class ScriptedLive:
 
     def stops(self, why: str = "the user stopped it") -> None:
         """In the middle."""
-        self.happens(Happened.STOPPED, why=why)
+        self.happens(DrainEventKind.STOPPED, why=why)
         self.stands(stopped=why, left_s=None)
         seen = [moment for step in self.drain.upto(self.at_s) for moment in step.moments]
         left = self._left(seen)
         record = replace(self.drain.record, moments=tuple(seen), ended_s=self.at_s, drained_s=None, undone=left)
         self._outcome = outcome_of(replace(self.drain, record=record, stopped=why), self.run)
 
-    def _left(self, seen: Sequence[RunMoment]) -> dict[str, tuple[str, ...]]:
+    def _left(self, seen: Sequence[DrainEvent]) -> dict[str, tuple[str, ...]]:
         """By node, the pods that have not gone."""
-        gone = {moment.subject for moment in seen if moment.what is Happened.GONE}
+        gone = {moment.subject for moment in seen if moment.what is DrainEventKind.GONE}
         left: dict[str, tuple[str, ...]] = {}
         for eviction in self.drain.plan.evictions:
             if eviction.pod.key not in gone:
@@ -119,15 +119,15 @@ class ScriptedLive:
 def outcome_of(drain: Rehearsed, run: str = RUN) -> RunSummaryView:
     view = RunReport(
         run,
-        RecordView(drain.record, drain.cluster, {"nodegroup": ["blue"]}),
+        DrainResultView(drain.record, drain.cluster, {"nodegroup": ["blue"]}),
         BEGAN,
         BEGAN + timedelta(seconds=drain.record.ended_s),
         "ann",
         "laptop",
         drain.stopped,
-        reached_by=("--context", "demo"),
+        connection_args=("--context", "demo"),
     )
-    return RunSummaryView(verdict(view), against_plan(view), view, bad=view.outcome is not Came.DONE)
+    return RunSummaryView(run_summary(view), plan_differences(view), view, has_failed=view.outcome is not Came.DONE)
 
 
 class ScriptedDesk:
@@ -167,12 +167,12 @@ class ScriptedDesk:
         nodes = tuple(target.node.name for target in shown.targets if target.order)
         return self._prepared(RunKind.DRAIN, "", nodes, shown)
 
-    def prepare_going_on(self, run: str) -> PreparedRun:
+    def prepare_resume(self, run: str) -> PreparedRun:
         live = self._lives[0]
-        return self._prepared(RunKind.GO_ON, run, ("blue-5",), live.view)
+        return self._prepared(RunKind.RESUME, run, ("blue-5",), live.view)
 
-    def prepare_giving_back(self, run: str) -> PreparedRun:
-        return self._prepared(RunKind.GIVE_BACK, run, ("blue-1", "blue-2"), None)
+    def prepare_rollback(self, run: str) -> PreparedRun:
+        return self._prepared(RunKind.ROLLBACK, run, ("blue-1", "blue-2"), None)
 
     def _prepared(self, kind: RunKind, run: str, nodes: tuple[str, ...], view: DrainView | None) -> PreparedRun:
         self.asked.append((kind, run))

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Progress
-from kubectl_eksdoc.tui.run.pages import ALONE_S
+from kubectl_eksdoc.tui.run.pages import KEY_ISOLATION_S
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import RunState
 from tests.builders import a_cluster, a_node
@@ -66,7 +66,7 @@ class Show:
 
     @property
     def state(self) -> RunState:
-        state = self.app.following.state
+        state = self.app.followed_run.state
         assert state is not None, "a run was begun"
         return state
 
@@ -81,7 +81,7 @@ class Show:
         for key in keys:
             self._later_s += 60.0
             self.types_at_once([key], self._later_s)
-            await self.pilot.pause(1.5 * ALONE_S)
+            await self.pilot.pause(1.5 * KEY_ISOLATION_S)
 
     def types_at_once(self, keys: Iterable[str], later_s: float = 0.0) -> None:
         """By the clock of the events one right behind the other, so much later than now."""
@@ -109,7 +109,7 @@ class Show:
 
     async def looks(self) -> None:
         """At what is new of the run, now."""
-        self.app.following._look()
+        self.app.followed_run._poll()
         await self.pilot.pause()
 
 
@@ -139,7 +139,7 @@ def play_run(
     async def begun(show: Show) -> None:
         followed = live or ScriptedLive()
         show.desk.begun.append(followed)
-        show.app.following.follow(followed, NAME)
+        show.app.followed_run.follow(followed, NAME)
         await show.until(lambda: isinstance(show.app.screen, RunScreen) and show.app.screen.is_mounted)
         await show.looks()
         await played(show)

@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunSummaryView
 from kubectl_eksdoc.errors import Drifted, Locked
-from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, lines
+from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, confirm_lines
 from tests.examples import one_in
 from tests.tui.pilots import NARROW
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
@@ -201,7 +201,7 @@ def test_it_names_what_is_left_out_and_why_where_pods_go_and_what_stops_it() -> 
         await asked(show)
         screen = show.app.screen
         assert isinstance(screen, ConfirmScreen) and screen.prepared is not None
-        told = " ".join(line[0] if isinstance(line, tuple) else line for line in lines(screen.prepared))
+        told = " ".join(line[0] if isinstance(line, tuple) else line for line in confirm_lines(screen.prepared))
         assert "Skipped   3 nodes: cordon only" in told and "blue-7: bare pod, several PDBs, PDB never allows" in told
         assert "pod-unmanaged" not in told
         assert "Placed    9 on spot-1" in told
@@ -212,7 +212,7 @@ def test_it_names_what_is_left_out_and_why_where_pods_go_and_what_stops_it() -> 
         assert view is not None
         left_open = tuple(replace(target, cordon_only=False) for target in view.plan.targets)
         plan = replace(view.plan, policy=replace(view.plan.policy, cordon_skipped=False), targets=left_open)
-        told = " ".join(map(str, lines(replace(screen.prepared, view=replace(view, plan=plan)))))
+        told = " ".join(map(str, confirm_lines(replace(screen.prepared, view=replace(view, plan=plan)))))
         assert "Skipped   3 nodes: not cordoned; evicted pods can be scheduled onto them" in told
 
     play(look)
@@ -249,10 +249,10 @@ def test_giving_back_says_what_it_will_and_will_not() -> None:
         await show.until(lambda: len(show.desk.begun) == 2)
         await show.until(lambda: show.top == "RunScreen")
         assert show.stack == ["PlanScreen", "RunScreen"], "the run before is not below it"
-        assert show.state.live.kind is RunKind.GIVE_BACK
+        assert show.state.live.kind is RunKind.ROLLBACK
         assert "what is given back" in show.text and "why it waits" not in show.text
         show.desk.begun[-1].ends(RunSummaryView("2 of 2 nodes are as they were before"))
         await show.looks()
         assert "Summary" in show.text and "why it waits" not in show.text
 
-    play_run(back, live, ScriptedDesk(ScriptedLive(kind=RunKind.GIVE_BACK)))
+    play_run(back, live, ScriptedDesk(ScriptedLive(kind=RunKind.ROLLBACK)))

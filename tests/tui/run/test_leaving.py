@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.tui.run.pages import ALONE_S, LogPage
+from kubectl_eksdoc.drain.run.events import DrainEventKind
+from kubectl_eksdoc.tui.run.pages import KEY_ISOLATION_S, LogPage
 from tests.tui.pilots import main_screen
 from tests.tui.run.scripted import ScriptedLive
 from tests.tui.run.stage import Show, play_run
@@ -47,7 +47,7 @@ def test_the_menu_says_how_the_run_stands() -> None:
 
     async def held(show: Show) -> None:
         live.stands(held="2 nodes are NotReady")
-        live.happens(Happened.HELD, why="2 nodes are NotReady")
+        live.happens(DrainEventKind.HELD, why="2 nodes are NotReady")
         await show.looks()
         await show.press("a")
         assert "The run is held. What next?" in show.text and "Held: 2 nodes are NotReady" in show.text
@@ -115,7 +115,7 @@ def test_a_text_that_is_typed_blindly_opens_the_menu_and_chooses_nothing(text: s
         live.to(20)
         await show.looks()
         show.types_at_once(text)
-        await show.pilot.pause(1.5 * ALONE_S)
+        await show.pilot.pause(1.5 * KEY_ISOLATION_S)
         assert show.top == "StopScreen" and (live.wishes, live.alone) == ([], [])
         assert "nothing was done: other keys" in show.told[-1]
 
@@ -130,7 +130,7 @@ def test_nor_does_a_text_that_is_typed_while_the_menu_is_seen() -> None:
         await show.looks()
         await show.press("a")
         show.types_at_once("ssh", later_s=60.0)
-        await show.pilot.pause(1.5 * ALONE_S)
+        await show.pilot.pause(1.5 * KEY_ISOLATION_S)
         assert show.top == "StopScreen" and live.wishes == []
 
     play_run(blind, live)
@@ -167,6 +167,6 @@ def test_what_is_typed_at_once_after_a_page_was_turned_is_looked_for_and_stops_n
             show.app.post_message(event_of(key))
         await show.pilot.pause(0.2)
         log = show.app.screen.query_one(LogPage)
-        assert show.top == "RunScreen" and log.wanted == "span aR" and live.wishes == []
+        assert show.top == "RunScreen" and log.search_text == "span aR" and live.wishes == []
 
     play_run(looking, live)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunSummaryView
-from kubectl_eksdoc.drain.run.events import Happened
-from kubectl_eksdoc.drain.run.loop import RunWish
+from kubectl_eksdoc.drain.run.events import DrainEventKind
+from kubectl_eksdoc.drain.run.loop import RunRequest
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.tui.keymap import ScreenPage
@@ -50,27 +50,27 @@ def test_pausing_and_going_on() -> None:
         live.to(20)
         await show.looks()
         await show.press("space")
-        assert live.wishes == [RunWish.PAUSE] and "PAUSING" in show.text and "space go on" in show.text
+        assert live.wishes == [RunRequest.PAUSE] and "PAUSING" in show.text and "space go on" in show.text
         await show.press("p")
-        assert live.wishes == [RunWish.PAUSE] and "p: it is paused already" in show.told, "p never makes it go on"
+        assert live.wishes == [RunRequest.PAUSE] and "p: it is paused already" in show.told, "p never makes it go on"
         await show.press("space")
-        assert live.wishes == [RunWish.PAUSE, RunWish.GO_ON] and "RUNNING" in show.text
+        assert live.wishes == [RunRequest.PAUSE, RunRequest.RESUME] and "RUNNING" in show.text
         live.stands(paused=True)
         await show.looks()
         assert "PAUSED" in show.text, "somebody else did"
         await show.press("a")
         assert "Paused: what next?" in show.text and "space   go on" in show.text
         await show.press("space")
-        assert live.wishes[-1] is RunWish.GO_ON and show.top == "RunScreen"
+        assert live.wishes[-1] is RunRequest.RESUME and show.top == "RunScreen"
 
     play_run(pause, live)
 
 
 @pytest.mark.parametrize(
     ("key", "wish"),
-    one_in(4, [("space", RunWish.PAUSE), ("w", RunWish.FINISH_WAVE), ("s", RunWish.STOP), ("X", RunWish.LEAVE)]),
+    one_in(4, [("space", RunRequest.PAUSE), ("w", RunRequest.FINISH_WAVE), ("s", RunRequest.STOP), ("X", RunRequest.LEAVE)]),
 )
-def test_the_menu_does_what_it_says(key: str, wish: RunWish) -> None:
+def test_the_menu_does_what_it_says(key: str, wish: RunRequest) -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
     async def choose(show: Show) -> None:
@@ -93,13 +93,13 @@ def test_what_stops_is_not_paused_and_does_not_begin_to_finish_its_wave() -> Non
         await show.chooses("a", "s")
         for keys in (("space",), ("p",), ("a", "space"), ("a", "w")):
             await show.chooses(*keys)
-            assert live.wishes == [RunWish.STOP] and show.state.stage is ScreenStage.STOPPING
+            assert live.wishes == [RunRequest.STOP] and show.state.stage is ScreenStage.STOPPING
         await show.chooses("a", "X")
-        assert live.wishes == [RunWish.STOP, RunWish.LEAVE]
+        assert live.wishes == [RunRequest.STOP, RunRequest.LEAVE]
         await show.press("a")
         assert "a: it leaves at once already" in show.told and show.top == "RunScreen"
         await show.chooses("R", "s")
-        assert live.wishes == [RunWish.STOP, RunWish.LEAVE], "what leaves at once does not wait again"
+        assert live.wishes == [RunRequest.STOP, RunRequest.LEAVE], "what leaves at once does not wait again"
 
     play_run(change, live)
 
@@ -111,14 +111,14 @@ def test_stopping_to_give_back_asks_when_it_is_over_wherever_one_is() -> None:
         live.to(20)
         await show.looks()
         await show.chooses("R", "R")
-        assert live.wishes == [RunWish.STOP] and show.top == "RunScreen"
+        assert live.wishes == [RunRequest.STOP] and show.top == "RunScreen"
         await show.press("1")
         live.stops()
         await show.looks()
         await show.until(lambda: show.top == "ConfirmScreen")
         await show.sees("Give these nodes back?")
         await show.press("enter")
-        assert show.desk.asked == [(RunKind.GIVE_BACK, RUN)] and len(show.desk.begun) == 1
+        assert show.desk.asked == [(RunKind.ROLLBACK, RUN)] and len(show.desk.begun) == 1
         await show.press("escape")
         await show.looks()
         assert show.stack == ["PlanScreen"], "it is asked once"
@@ -133,7 +133,7 @@ def test_a_node_is_left_alone_when_that_was_said() -> None:
         live.to(20)
         await show.looks()
         await show.press("j", "n")
-        node = next(iter(list(show.state.chronicle.nodes)[1:]))
+        node = next(iter(list(show.state.history.nodes)[1:]))
         assert f"Leave {node} alone?" in show.text
         await show.press("enter", "s", "X", "R", "space")
         assert show.top == "StopScreen" and (live.alone, live.wishes) == ([], [])
@@ -141,7 +141,7 @@ def test_a_node_is_left_alone_when_that_was_said() -> None:
         assert live.alone == []
         await show.chooses("n", "y")
         assert live.alone == [node] and show.top == "RunScreen"
-        live.happens(Happened.LEFT_ALONE, node, why="the user wanted it left alone")
+        live.happens(DrainEventKind.LEFT_ALONE, node, why="the user wanted it left alone")
         await show.looks()
         assert "✗ left alone" in show.text
         await show.press("n")
@@ -158,7 +158,7 @@ def test_the_log_is_filtered_followed_and_left_again() -> None:
 
     async def look(show: Show) -> None:
         live.to(45)
-        live.happens(Happened.REFUSED, "shop/web-1", "blue-1", "[red]웹[/] has no room")
+        live.happens(DrainEventKind.REFUSED, "shop/web-1", "blue-1", "[red]웹[/] has no room")
         await show.looks()
         await show.press("6")
         log = screen(show).query_one(LogPage)
@@ -169,7 +169,7 @@ def test_the_log_is_filtered_followed_and_left_again() -> None:
         await show.press("v", "slash", *"blue", "enter")
         assert "/blue" in show.text and 0 < len(log.table.sheet.keys) <= rows
         await show.press("escape")
-        assert log.wanted == "" and screen(show).page is ScreenPage.LOG and len(log.table.sheet.keys) == rows
+        assert log.search_text == "" and screen(show).page is ScreenPage.LOG and len(log.table.sheet.keys) == rows
         await show.press("g")
         assert "f follows" in show.text
         live.to(60)
@@ -190,9 +190,9 @@ def test_the_log_is_filtered_followed_and_left_again() -> None:
 def test_a_filter_that_is_open_is_closed_first() -> None:
     async def close(show: Show) -> None:
         await show.press("6", "slash", "x", "q")
-        assert screen(show).query_one(LogPage).wanted == "xq", "q is a letter there"
+        assert screen(show).query_one(LogPage).search_text == "xq", "q is a letter there"
         await show.press("escape")
-        assert screen(show).query_one(LogPage).wanted == "" and show.top == "RunScreen"
+        assert screen(show).query_one(LogPage).search_text == "" and show.top == "RunScreen"
         await show.press("slash", "ctrl+q")
         assert show.top == "StopScreen"
 
@@ -256,14 +256,14 @@ def test_it_ends_while_help_is_seen() -> None:
 
     async def look(show: Show) -> None:
         await show.press("question_mark")
-        live.ends(RunSummaryView("the lock was lost", ("Go on: drain resume",), bad=True))
+        live.ends(RunSummaryView("the lock was lost", ("Go on: drain resume",), has_failed=True))
         await show.looks()
         await show.press("escape")
         assert "✗" in show.text and "the lock was lost" in show.text and "STOPPED" in show.text
         await show.press("m")
         told = show.app.clipboard
         assert told.startswith(f"# Run {RUN} on {NAME}") and "the lock was lost" in told and "- Go on:" in told
-        assert "drain status" in told and all(f"- {aimed.node}: " in told for aimed in live.aims)
+        assert "drain status" in told and all(f"- {aimed.node}: " in told for aimed in live.planned_nodes)
 
     play_run(look, live)
 
@@ -351,13 +351,13 @@ def test_where_nothing_can_be_changed_r_says_why() -> None:
 
 
 @pytest.mark.parametrize("over", [False, True])
-@pytest.mark.parametrize("kind", [RunKind.DRAIN, RunKind.GIVE_BACK])
+@pytest.mark.parametrize("kind", [RunKind.DRAIN, RunKind.ROLLBACK])
 def test_no_key_fails(over: bool, kind: RunKind, here: Path) -> None:
     live = ScriptedLive(kind=kind)
 
     async def press_all(show: Show) -> None:
         if over:
-            live.ends(RunSummaryView("2 of 2 nodes are as they were before") if kind is RunKind.GIVE_BACK else None)
+            live.ends(RunSummaryView("2 of 2 nodes are as they were before") if kind is RunKind.ROLLBACK else None)
             await show.looks()
         for page in ("5", "6"):
             for key in RUN_KEYS:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.drain.duration.generations import pace_of
+from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.stages import Serving, served
+from kubectl_eksdoc.wiring.stages import ServeSettings, served
 from tests.drain.command.served import Machine
 from tests.tui.test_terminal import ENTERED, LEFT, SHOWN, Terminal, a_terminal
 
@@ -74,7 +74,7 @@ def test_the_demo_is_drained_paused_and_given_back(tmp_path: Path) -> None:
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[str]:
     """Of the built-in cluster, served."""
-    how = Serving(SPEED, str(tmp_path / "config"), lambda path, address: None, lambda note: None, pace_of)
+    how = ServeSettings(SPEED, str(tmp_path / "config"), lambda path, address: None, lambda note: None, learned_kubelet_times)
     with served(SourceChoice(demo=True), Connection(), None, how) as (path, _):
         yield path
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.embedded.demo.reader import read
+from kubectl_eksdoc.embedded.demo.reader import read_file
 from tools.demo.aws.catalogue import OFFERED, cluster_versions, offered
 from tools.demo.aws.names import Params, arn, at, role
 from tools.demo.meta import Json, uid
@@ -68,7 +68,7 @@ def describe_addon_configuration(params: Params) -> Json:
         advice = {"serviceAccount": addon.service_account, "recommendedManagedPolicies": list(addon.policies)}
         answer["podIdentityConfiguration"] = [advice]
     if addon.schema:
-        answer["configurationSchema"] = read(f"schemas/{addon.schema}").decode()
+        answer["configurationSchema"] = read_file(f"schemas/{addon.schema}").decode()
     return answer
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.nodes import LogOf
+from kubectl_eksdoc.model.nodes import LogKey
 from tools.demo.aws.names import role
 from tools.demo.meta import Json, ago
 from tools.demo.pods import Addresses, pods_of
@@ -45,7 +45,7 @@ _NO_QUEUE = (
 )
 
 
-def logs() -> Mapping[LogOf, str]:
+def logs() -> Mapping[LogKey, str]:
     """The first pod is the leader, and retries; the second one waits."""
     (app,) = (each for each in APPS if each.name == _NAME)
     leader, standby = (pod["metadata"]["name"] for pod in pods_of(app, Addresses()))
@@ -55,8 +55,8 @@ def logs() -> Mapping[LogOf, str]:
     failed = _line("ERROR", 0.4, "failed to create valid sqs provider", controller="interruption", error=_NO_QUEUE)
     waits = _line("INFO", 900, "attempting to acquire leader lease kube-system/karpenter-leader-election...")
     return {
-        LogOf(app.namespace, leader, app.name): consolidated + failed,
-        LogOf(app.namespace, standby, app.name): waits,
+        LogKey(app.namespace, leader, app.name): consolidated + failed,
+        LogKey(app.namespace, standby, app.name): waits,
     }
 
 

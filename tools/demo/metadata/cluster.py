@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.nodes import LogOf
+from kubectl_eksdoc.model.nodes import LogKey
 from tools.demo import cluster, incidents
 from tools.demo.meta import Json
 from tools.demo.metadata.applications import irsa, pods
@@ -43,10 +43,10 @@ def with_role(pod: Json) -> None:
         container["env"] = [*container.get("env", ()), *given]
 
 
-def logs() -> Mapping[LogOf, str]:
+def logs() -> Mapping[LogKey, str]:
     """The output of containers before they ended."""
     return {
-        LogOf(pod["metadata"]["namespace"], pod["metadata"]["name"], each.app.name, previous=True): each.log
+        LogKey(pod["metadata"]["namespace"], pod["metadata"]["name"], each.app.name, previous=True): each.log
         for each, made in pods()
         if each.log
         for pod in made

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.nodes import LogOf
+from kubectl_eksdoc.model.nodes import LogKey
 from tools.demo import dns_logs
 from tools.demo.interruption import cluster as interruption
 from tools.demo.meta import Json
@@ -35,7 +35,7 @@ def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
     extensions.extend(held, others)
 
 
-def logs(pods: Sequence[Json]) -> Mapping[LogOf, str]:
+def logs(pods: Sequence[Json]) -> Mapping[LogKey, str]:
     """The logs of those of `pods` that are read."""
     moved = {(pod["metadata"]["namespace"], pod["metadata"]["name"]) for pod in _moved()}
     last = {log: text for log, text in metadata.logs().items() if (log.namespace, log.pod) in moved}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When, sort_findings
 from tools.krew.lint import codes, installing, manifests, selectors, unpacking
 from tools.krew.lint.complaints import Complaint
 from tools.krew.lint.model import Platform, PluginArchive, PluginManifest
@@ -41,7 +41,7 @@ def judged(manifest: PluginManifest, file_name: str, archives: Sequence[PluginAr
         unchecked += [] if looked_into else [number]
     found += _findings(_of_nobody(manifest, archives), plugin)
     link = installing.link_name(manifest.name) if manifest.name else ""
-    return KrewLint(manifest, in_order(found), tuple(unchecked), link)
+    return KrewLint(manifest, sort_findings(found), tuple(unchecked), link)
 
 
 def _of_platform(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.files import opened
-from kubectl_eksdoc.host.documents import yaml_as_go_reads_it
+from kubectl_eksdoc.files import open_file
+from kubectl_eksdoc.host.documents import parse_go_yaml
 from tools.krew.lint.decoding import decoded
 from tools.krew.lint.model import PluginManifest
 
@@ -23,7 +23,7 @@ def read_manifest(path: str) -> PluginManifest:
         UsageError: it cannot be read, or is not a YAML object.
     """
     try:
-        with opened(path) as file:
+        with open_file(path) as file:
             content = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -31,7 +31,7 @@ def read_manifest(path: str) -> PluginManifest:
     if len(content) > MOST_BYTES:
         raise UsageError(f"the manifest {path} is larger than {MOST_BYTES >> 20} MiB", _HINT)
     try:
-        document = yaml_as_go_reads_it(content)
+        document = parse_go_yaml(content)
     except ValueError as error:
         raise UsageError(f"the manifest {path} cannot be judged: {error}", _HINT) from error
     if not isinstance(document, Mapping):

@@ -6,17 +6,17 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.run import (
     ExpectedReload,
-    Logged,
-    Metrics,
-    PodReload,
+    ReloadLog,
+    ReloadMetrics,
+    ReloadObservation,
     PodVerification,
     Taken,
-    Verified,
-    judged,
-    logged,
-    metrics_of,
+    VerificationResult,
+    verification_findings,
+    parse_log,
+    parse_metrics,
     metrics_port,
-    stand,
+    verify_pod,
 )
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Unknown
@@ -37,16 +37,16 @@ def metrics(digest: str = "", failed: int = 0) -> str:
 
 
 def found(metrics: str | Unknown, log: str | Unknown, wanted: ExpectedReload = WANTED) -> PodVerification:
-    return stand(POD, PodReload(metrics, log), wanted)
+    return verify_pod(POD, ReloadObservation(metrics, log), wanted)
 
 
 def test_what_is_printed_is_read() -> None:
-    assert metrics_of(metrics(NEW, 3)) == Metrics(NEW, 3.0) and metrics_of("up 1\n") is None
-    assert metrics_of("coredns_reload_failed_count_total 2\n") == Metrics("", 2.0)
-    assert logged(RUNS_NEW) == Logged(NEW)
-    assert logged(f"[INFO] plugin/reload: Running configuration MD5 = {MD5}\n") == Logged(MD5)
-    assert logged(f"{RUNS_NEW}{FAILS}").refused == "plugin/health: address in use", "the last word counts"
-    assert logged(f"{FAILS}{RUNS_NEW}") == Logged(NEW)
+    assert parse_metrics(metrics(NEW, 3)) == ReloadMetrics(NEW, 3.0) and parse_metrics("up 1\n") is None
+    assert parse_metrics("coredns_reload_failed_count_total 2\n") == ReloadMetrics("", 2.0)
+    assert parse_log(RUNS_NEW) == ReloadLog(NEW)
+    assert parse_log(f"[INFO] plugin/reload: Running configuration MD5 = {MD5}\n") == ReloadLog(MD5)
+    assert parse_log(f"{RUNS_NEW}{FAILS}").refused == "plugin/health: address in use", "the last word counts"
+    assert parse_log(f"{FAILS}{RUNS_NEW}") == ReloadLog(NEW)
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_silence_is_no_pass() -> None:
 
 def test_what_it_means_is_a_finding_each() -> None:
     stands = tuple(PodVerification(f"kube-system/{each.name}", "n", each, "", "so it is", ("get x",)) for each in Taken)
-    told = {each.subject.name: each for each in judged(Verified(stands, 3.0), True)}
+    told = {each.subject.name: each for each in verification_findings(VerificationResult(stands, 3.0), True)}
     assert set(told) == {"NOT_YET", "REFUSED", "UNKNOWN"}
     assert told["UNKNOWN"].status is Status.UNKNOWN and told["REFUSED"].status is Status.FAIL
-    (blind,) = judged(Verified((found(NO_METRICS, NO_LOG),), 3.0), True)
+    (blind,) = verification_findings(VerificationResult((found(NO_METRICS, NO_LOG),), 3.0), True)
     assert "permissions COMMAND --with proxy" in " ".join(each.text for each in blind.remedy)
-    assert [each.remedy[0].command for each in judged(None, False)] == [
+    assert [each.remedy[0].command for each in verification_findings(None, False)] == [
         "kubectl rollout restart deployment/coredns -n kube-system"
     ]
-    assert judged(None, True) == () and not Verified((), 0.0).all
-    assert [each.status for each in judged(Verified((), 1.0, unread="no pod is there"), True)] == [Status.UNKNOWN]
+    assert verification_findings(None, True) == () and not VerificationResult((), 0.0).all
+    assert [each.status for each in verification_findings(VerificationResult((), 1.0, unread="no pod is there"), True)] == [Status.UNKNOWN]

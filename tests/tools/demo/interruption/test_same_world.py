@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from kubectl_eksdoc.embedded.demo.reader import NOW
-from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.loading import load_documents
 from kubectl_eksdoc.model import kinds
 from tools.demo import incidents, objects, world
 from tools.demo.aws.demo_aws import DemoAws
@@ -42,8 +42,8 @@ def test_nothing_but_karpenter_differs() -> None:
 def test_a_server_would_have_taken_it() -> None:
     found, others = held()
     definitions = [each for each in others if each["kind"] == "CustomResourceDefinition"]
-    loaded = load([*definitions, *(each for several in found.values() for each in several)], NOW)
-    assert not loaded.misshapen and not loaded.doubled
+    loaded = load_documents([*definitions, *(each for several in found.values() for each in several)], NOW)
+    assert not loaded.malformed and not loaded.duplicates
 
 
 def test_the_role_is_that_of_the_service_account_and_logs_are_of_its_pods() -> None:

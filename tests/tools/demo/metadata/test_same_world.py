@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.demo.reader import NOW
-from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.loading import load_documents
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 from tests.tools.demo.aws.questions import OURS, instances
@@ -56,9 +56,9 @@ def test_all_of_the_demo_is_in_it(held: dict[Resource, list[Json]]) -> None:
 def test_a_server_would_have_taken_it(held: dict[Resource, list[Json]]) -> None:
     definitions = [each for each in incidents.others() if each["kind"] == "CustomResourceDefinition"]
     objects = [each for several in held.values() for each in several]
-    loaded = load([*definitions, *objects], NOW)
-    assert not loaded.misshapen and not loaded.doubled
-    assert set(loaded.left_out) <= {"karpenter.sh/v1 NodePool", "elbv2.k8s.aws/v1beta1 TargetGroupBinding"}
+    loaded = load_documents([*definitions, *objects], NOW)
+    assert not loaded.malformed and not loaded.duplicates
+    assert set(loaded.undeclared) <= {"karpenter.sh/v1 NodePool", "elbv2.k8s.aws/v1beta1 TargetGroupBinding"}
 
 
 def test_every_instance_is_a_node_and_says_the_same(held: dict[Resource, list[Json]]) -> None:
