@@ -23,7 +23,7 @@ from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, TokenUsers
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.plane import workload_controllers
+from kubectl_eksdoc.simulator.control_plane import workload_controllers
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 SOON_S = 30.0

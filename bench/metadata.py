@@ -21,7 +21,7 @@ from bench import dump
 from bench.cluster import PODS_PER_NODE
 from bench.world import Shape, make
 from kubectl_eksdoc.aws.asking import VerifiedCluster, verify_cluster
-from kubectl_eksdoc.aws.recorded import RecordingInfo, Recorder
+from kubectl_eksdoc.aws.recorded import Recorder, RecordingInfo
 from kubectl_eksdoc.host.dump import AWS_ANSWERS_STEM, DumpReader
 from kubectl_eksdoc.imds_probe.fix_choice import offered_fixes
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
@@ -123,7 +123,9 @@ def write(folder: Path, nodes: int) -> dict[str, Any]:
     aws = verify_cluster(recorder, AwsAccess("bench", "us-east-1", account=_ACCOUNT, server="https://bench"))
     cluster = DumpReader(str(folder)).read(KINDS)
     read_metadata_facts(ObservedSession(cluster, aws), cluster)
-    of = RecordingInfo("bench", "us-east-1", _ACCOUNT, "https://bench", _ARN, datetime(2026, 11, 20, tzinfo=timezone.utc))
+    of = RecordingInfo(
+        "bench", "us-east-1", _ACCOUNT, "https://bench", _ARN, datetime(2026, 11, 20, tzinfo=timezone.utc)
+    )
     (folder / f"{AWS_ANSWERS_STEM}.json").write_bytes(recorder.to_bytes(of))
     return {"nodes": len(listed["items"]), "pods": written["pods"], "asked": len(recorder)}
 

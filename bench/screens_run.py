@@ -10,10 +10,10 @@ from datetime import datetime, timezone
 from typing import cast
 
 from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunUpdate, ScreenRunController
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.history import PlannedNode
 from kubectl_eksdoc.drain.run.loop import RunRequest
-from kubectl_eksdoc.drain.run.progress import WaitingPod, RunProgress
+from kubectl_eksdoc.drain.run.progress import RunProgress, WaitingPod
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.tui.base_app import FramedApp
@@ -54,7 +54,10 @@ class MadeRun:
         self._looks += 1
         for node in (under_way * 2)[self._looks % AT_ONCE :][:GOING] if len(under_way) == AT_ONCE else under_way:
             pod = self._left[node].pop(0)
-            moments += [DrainEvent(now_s, DrainEventKind.EVICTED, pod, node), DrainEvent(now_s, DrainEventKind.GONE, pod, node)]
+            moments += [
+                DrainEvent(now_s, DrainEventKind.EVICTED, pod, node),
+                DrainEvent(now_s, DrainEventKind.GONE, pod, node),
+            ]
             self._gone += 1
             if not self._left[node]:
                 moments.append(DrainEvent(now_s, DrainEventKind.DONE, node))

@@ -20,7 +20,7 @@ from typing import Any
 from bench import cluster
 from bench.dump import a_node
 from kubectl_eksdoc.cli.main import reduce_gc
-from kubectl_eksdoc.host.dump import SnapshotWriter, SnapshotFileReader, read_snapshot
+from kubectl_eksdoc.host.dump import SnapshotFileReader, SnapshotWriter, read_snapshot
 from kubectl_eksdoc.kubernetes.redaction import Digester, Redactor
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState

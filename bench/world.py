@@ -18,7 +18,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Namespace, NodePool, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Node, Pod
-from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceRequests, StorageClass
+from kubectl_eksdoc.model.placement import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceRequests, StorageClass
 from kubectl_eksdoc.model.quantities import Version
 
 ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")

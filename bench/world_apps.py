@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.nodes import ControllerOwner
-from kubectl_eksdoc.model.placing import Placement, ResourceRequests
+from kubectl_eksdoc.model.placement import Placement, ResourceRequests
 from kubectl_eksdoc.model.selectors import Labels
 
 SINGLETONS = 0.3
@@ -26,7 +26,11 @@ LARGEST, MOST_REPLICAS = 500, 250
 STATEFUL = 0.1
 """Share of all pods that belong to StatefulSets and have a volume in one zone each."""
 
-GUARDS: tuple[tuple[float, IntOrPercent | None], ...] = ((0.25, None), (0.5, IntOrPercent(1)), (0.25, IntOrPercent(25, percent=True)))
+GUARDS: tuple[tuple[float, IntOrPercent | None], ...] = (
+    (0.25, None),
+    (0.5, IntOrPercent(1)),
+    (0.25, IntOrPercent(25, percent=True)),
+)
 """How many of the applications have which maxUnavailable; None is no budget."""
 
 GRACES = ((30, 0.8), (10, 0.05), (60, 0.1), (120, 0.04), (300, 0.01))
@@ -93,7 +97,9 @@ def apps(pods: int, cpu: int, nodes: int, memory_per_cpu: float, chance: random.
         of_set = stateful + size <= STATEFUL * made * pods / sum(sizes)
         stateful += size if of_set else 0
         millis = max(10, round(each * scale))
-        requests = ResourceRequests(millis, round(millis * memory_per_cpu * chance.lognormvariate(-0.03, 0.25)) >> 20 << 20)
+        requests = ResourceRequests(
+            millis, round(millis * memory_per_cpu * chance.lognormvariate(-0.03, 0.25)) >> 20 << 20
+        )
         found.append(_app(number, "StatefulSet" if of_set else "Deployment", size, requests, len(sizes), chance))
     return found
 

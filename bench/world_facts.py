@@ -10,9 +10,9 @@ from datetime import datetime, timedelta, timezone
 
 from bench.world_apps import SAFE, App, suffix
 from kubectl_eksdoc.kubernetes.budgets import SUFFICIENT_PODS, scale_amount
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus, IntOrPercent
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, NodeTerm, PersistentVolume
+from kubectl_eksdoc.model.placement import NodeTerm, PersistentVolume, PersistentVolumeClaim
 from kubectl_eksdoc.model.selectors import Requirement, from_parts
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -68,7 +68,10 @@ def claim_name(app: App, number: int) -> str:
 
 def claims(bound: Iterable[tuple[App, int, str]]) -> list[PersistentVolumeClaim]:
     """Those of (StatefulSet, number of its pod, zone)."""
-    found = [PersistentVolumeClaim(a.namespace, claim_name(a, number), _volume_name(a, number), "gp3") for a, number, _ in bound]
+    found = [
+        PersistentVolumeClaim(a.namespace, claim_name(a, number), _volume_name(a, number), "gp3")
+        for a, number, _ in bound
+    ]
     return sorted(found, key=lambda claim: (claim.namespace, claim.name))
 
 

@@ -42,7 +42,10 @@ def frozen(cls: Any = None, /, *, eq: bool = True, order: bool = False, kw_only:
         cls.__doc__ = cls.__doc__ or cls.__name__  # else ``dataclass`` computes one from the signature, which is slow
         own = {name for name in vars(cls) if name != "__hash__" or _has_own_hash(cls)}
         dataclass_type = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
-        for name, method in {**_COMMON_METHODS, **{name: _compile_on_first_call(dataclass_type, name) for name in compiled}}.items():
+        for name, method in {
+            **_COMMON_METHODS,
+            **{name: _compile_on_first_call(dataclass_type, name) for name in compiled},
+        }.items():
             if name not in own:
                 setattr(dataclass_type, name, method)
         return dataclass_type
@@ -102,11 +105,17 @@ def _init_source(cls: Any, names: dict[str, Any]) -> str:
 def _comparison_source(cls: Any, name: str) -> str:
     """The source of a method that compares or hashes the values of the fields."""
     is_hash = name == "__hash__"
-    field_names = [each.name for each in fields(cls) if (each.compare if not is_hash or each.hash is None else each.hash)]
-    self_values, other_values = (f"({''.join(f'{whose}.{field}, ' for field in field_names)})" for whose in ("self", "other"))
+    field_names = [
+        each.name for each in fields(cls) if (each.compare if not is_hash or each.hash is None else each.hash)
+    ]
+    self_values, other_values = (
+        f"({''.join(f'{whose}.{field}, ' for field in field_names)})" for whose in ("self", "other")
+    )
     if is_hash:
         return f"def __hash__(self):\n    return hash({self_values})"
-    comparison = f"{self_values} {_OPERATORS[name]} {other_values} if other.__class__ is self.__class__ else NotImplemented"
+    comparison = (
+        f"{self_values} {_OPERATORS[name]} {other_values} if other.__class__ is self.__class__ else NotImplemented"
+    )
     return f"def {name}(self, other):\n    return {comparison}"
 
 

@@ -7,16 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.kubernetes.news import RunUpdate
-from kubectl_eksdoc.model.actions import ClusterAction, Cordon, RunCommand, PodChange
+from kubectl_eksdoc.kubernetes.updates import RunUpdate
+from kubectl_eksdoc.model.actions import ClusterAction, Cordon, PodChange, RunCommand
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, UpdateCall
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.interruption import ReportedChanges, InterruptionEvent
+from kubectl_eksdoc.model.interruption import InterruptionEvent, ReportedChanges
 from kubectl_eksdoc.model.journal import JournalEntries, JournalEntry, LockState, RunPhase, RunStarted, RunSummary
 from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogKey
-from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner, ProbePodStatus
 from kubectl_eksdoc.simulator.faults import FaultEvent
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
@@ -127,7 +127,9 @@ class ChangeReader(Protocol):
     def reported_changes(self) -> ReportedChanges: ...
 
 
-class ExtraReader(ObjectReader, AppliedReader, HistoryReader, PodReader, InterruptionReader, ApiUsageReader, ChangeReader, Protocol):
+class ExtraReader(
+    ObjectReader, AppliedReader, HistoryReader, PodReader, InterruptionReader, ApiUsageReader, ChangeReader, Protocol
+):
     """All reads of a cluster, a snapshot, or the demo."""
 
 

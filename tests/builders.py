@@ -16,11 +16,11 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus, IntOrPercent
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, ControllerOwner, Node, Pod, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.model.quantities import parse_version as parse_version
+from kubectl_eksdoc.model.quantities import parse_version
 from kubectl_eksdoc.model.selectors import Selector, from_parts, parse
 from kubectl_eksdoc.model.workloads import Job, Workload
 

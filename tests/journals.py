@@ -7,12 +7,12 @@ from datetime import datetime, timezone
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.journal import (
-    JournalEntry,
+    IntentEntry,
     IntentOutcome,
     JournaledNode,
-    IntentEntry,
-    NoteKind,
+    JournalEntry,
     NoteEntry,
+    NoteKind,
     ResultEntry,
     RunStarted,
     Verb,
@@ -36,7 +36,9 @@ GRACES = st.none() | st.integers(0, 10**6)
 INTENTS = st.builds(
     IntentEntry, NUMBERS, TIMES, st.sampled_from(Verb), NAMES, NAMES, NAMES, NAMES, NAMES, GRACES, TEXTS
 )
-RESULTS = st.builds(ResultEntry, NUMBERS, TIMES, NUMBERS, st.sampled_from(IntentOutcome), st.integers(0, 599), NAMES, TEXTS)
+RESULTS = st.builds(
+    ResultEntry, NUMBERS, TIMES, NUMBERS, st.sampled_from(IntentOutcome), st.integers(0, 599), NAMES, TEXTS
+)
 NOTES = st.builds(NoteEntry, NUMBERS, TIMES, st.sampled_from(NoteKind), TEXTS, TEXTS)
 ENTRIES: st.SearchStrategy[JournalEntry] = st.one_of(BEGINNINGS, INTENTS, RESULTS, NOTES)
 JOURNALS = st.lists(ENTRIES, max_size=8)

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus, IntOrPercent
 from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.selectors import NOTHING, Requirement, Selector, from_parts
 from kubectl_eksdoc.model.workloads import Workload

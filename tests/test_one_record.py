@@ -65,7 +65,11 @@ def _told(folder: Path) -> dict[str, object]:
 
 def test_one_record_serves_four_commands(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE / "knowledge", tmp_path, dirs_exist_ok=True)
-    assert (objects_of("node-doctor"), program_of_image("node-doctor"), software_of_image("node-doctor")) == ((), None, None)
+    assert (objects_of("node-doctor"), program_of_image("node-doctor"), software_of_image("node-doctor")) == (
+        (),
+        None,
+        None,
+    )
     file = tmp_path / "software.json"
     written = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(json.dumps({**written, "records": [*written["records"], _RECORD]}), encoding="utf-8")

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from kubectl_eksdoc.cli.flags import SUPPORTED_FLAGS, REFUSED_FLAGS
+from kubectl_eksdoc.cli.flags import REFUSED_FLAGS, SUPPORTED_FLAGS
 from kubectl_eksdoc.cli.main import command_parser
 from kubectl_eksdoc.cli.parser import Formatter, Parser
 from tools import tables

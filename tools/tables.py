@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.cli import rights, streams
 from kubectl_eksdoc.cli.rights import Right
-from kubectl_eksdoc.objects.intake import CRD_PLURAL
+from kubectl_eksdoc.objects.dump_intake import CRD_PLURAL
 
 
 def exit_codes() -> str:

@@ -26,11 +26,11 @@ from kubectl_eksdoc.model.quantities import Version, parse_version
 from .expected import (
     EKS,
     EMPTY_VALUES,
+    ApplyEvidence,
     ExpectedApply,
     ExpectedConfig,
-    ApplyEvidence,
-    is_applied_by_eks,
     config_path_of,
+    is_applied_by_eks,
     leaves_of,
 )
 from .fields import MISSING, MissingValue, value_at
@@ -39,14 +39,24 @@ from .manifests import (
 )
 
 
-def removed_fields(object_ref: ObjectName, live: Doc, expected_config: ExpectedConfig, update: ExpectedApply, schema: Schema) -> dict[Path, bool]:
+def removed_fields(
+    object_ref: ObjectName, live: Doc, expected_config: ExpectedConfig, update: ExpectedApply, schema: Schema
+) -> dict[Path, bool]:
     """Fields that EKS has applied and that are now empty or absent. A user has emptied or removed them: they have no
     owner, so EKS restores them in every mode. The value says whether it is certain that EKS applies the field again."""
-    current, target_values = ({}, {}) if update.manifests is not None and update.manifests.is_distant else update.manifest_values(object_ref)
+    current, target_values = (
+        ({}, {}) if update.manifests is not None and update.manifests.is_distant else update.manifest_values(object_ref)
+    )
     if not is_applied_by_eks(expected_config.owners):  # EKS may own no field any more that it applies
-        absent_paths = (path for path in target_values if target_values[path] not in EMPTY_VALUES and _is_empty(live, path, schema))
+        absent_paths = (
+            path for path in target_values if target_values[path] not in EMPTY_VALUES and _is_empty(live, path, schema)
+        )
         return {path: False for path in absent_paths if path[-1][2:] not in _DEFAULTED_FIELDS.split()}
-    always_applied = () if target_values else leaves_of(always_applied_fields(object_ref, update.installed_version, update.has_agent), schema)
+    always_applied = (
+        ()
+        if target_values
+        else leaves_of(always_applied_fields(object_ref, update.installed_version, update.has_agent), schema)
+    )
     applied_fields: dict[Path, bool] = dict.fromkeys((*_emptied_variables(expected_config), *always_applied), False)
     if target_values:
         applied_fields = {path: False for path in applied_fields if path in target_values}
@@ -58,22 +68,32 @@ def removed_fields(object_ref: ObjectName, live: Doc, expected_config: ExpectedC
             and path[-1][2:] not in _DEFAULTED_FIELDS.split()
             and not _is_not_in_current_schema(path, object_ref, update, schema)
         }
-    target_parts = {path: value for part in update.target_parts if part.object_ref == object_ref for path, value in _leaf_values(part.part, schema)}
+    target_parts = {
+        path: value
+        for part in update.target_parts
+        if part.object_ref == object_ref
+        for path, value in _leaf_values(part.part, schema)
+    }
     for part in (each for each in update.current_parts if each.object_ref == object_ref):
-        is_in_current_schema = None if update.current_schema is None else update.current_schema.allowed_at(part.config) is not None
+        is_in_current_schema = (
+            None if update.current_schema is None else update.current_schema.allowed_at(part.config) is not None
+        )
         for path, value in _leaf_values(part.part, schema):
             evidence = expected_config.evidence.get(path)
             if evidence is ApplyEvidence.VALUES and target_parts.get(path) != value:
                 applied_fields.pop(path, None)  # the call sets the value on purpose
             elif path in target_parts and (evidence is ApplyEvidence.OWNED or is_in_current_schema is not False):
-                applied_fields[path] = evidence is ApplyEvidence.OWNED or (is_in_current_schema is True and evidence is not None)
+                applied_fields[path] = evidence is ApplyEvidence.OWNED or (
+                    is_in_current_schema is True and evidence is not None
+                )
     eks_fields = expected_config.owners.get(EKS, NO_FIELDS)
     empty_fields = {path: certain for path, certain in applied_fields.items() if _is_empty(live, path, schema)}
     fields_of_others = [fields for owner, fields in expected_config.owners.items() if owner != EKS]
     return {
         path: certain
         for path, certain in empty_fields.items()
-        if not _has_other_probe_handler(path, eks_fields) and not (_exists(live, path, schema) and any(path in each for each in fields_of_others))
+        if not _has_other_probe_handler(path, eks_fields)
+        and not (_exists(live, path, schema) and any(path in each for each in fields_of_others))
     }
 
 
@@ -175,7 +195,11 @@ def assign_objects(parts: Iterable[AppliedObjects | Unknown], addon: str, known:
     """Assign the objects that a search found. `known`: the add-on's objects by its manifests."""
     results = tuple(parts)
     object_sets = tuple(each for each in results if isinstance(each, AppliedObjects))
-    labels = {addons_by_object: object_labels for each in object_sets for addons_by_object, object_labels in each.labels.items()}
+    labels = {
+        addons_by_object: object_labels
+        for each in object_sets
+        for addons_by_object, object_labels in each.labels.items()
+    }
     addons_by_object = _addons_by_object(labels)
     stripped = {name for each in object_sets for name in each.stripped}
     addon_objects = {each for each, names in addons_by_object.items() if addon in names}
@@ -190,7 +214,10 @@ def assign_objects(parts: Iterable[AppliedObjects | Unknown], addon: str, known:
 def _addons_by_object(labels_by_object: Mapping[ObjectName, Mapping[str, str]]) -> dict[ObjectName, frozenset[str]]:
     """For each object, the add-ons or other software it may belong to: their objects have the same name, or share a
     label with an object that has. EKS's own objects belong to "eks"."""
-    by_name = {object_ref: frozenset(each.name for each in KNOWN_SOFTWARE if object_ref in objects_of(each.name)) for object_ref in labels_by_object}
+    by_name = {
+        object_ref: frozenset(each.name for each in KNOWN_SOFTWARE if object_ref in objects_of(each.name))
+        for object_ref in labels_by_object
+    }
     by_label: dict[tuple[str, str], set[str]] = {}
     for software in KNOWN_SOFTWARE:
         for label in software.labels:
@@ -200,7 +227,9 @@ def _addons_by_object(labels_by_object: Mapping[ObjectName, Mapping[str, str]]) 
             by_label.setdefault(label, set()).update(names)
 
     def addons_of(object_ref: ObjectName) -> frozenset[str]:
-        words = {_without_vendor(re.sub(r"-v?[0-9]+\..*", "", value)) for value in labels_by_object[object_ref].values()}
+        words = {
+            _without_vendor(re.sub(r"-v?[0-9]+\..*", "", value)) for value in labels_by_object[object_ref].values()
+        }
         names = {each.name for each in KNOWN_SOFTWARE if _without_vendor(each.name) in words}
         names |= {name for label in labels_by_object[object_ref].items() for name in by_label.get(label, ())}
         return frozenset(names or ({"eks"} if object_ref.name.startswith("eks:") else ()))

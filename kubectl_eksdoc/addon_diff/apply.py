@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kubectl_eksdoc.amazon.group_updates import UpdateStage, stage_of_addon, stage_of_update
-from kubectl_eksdoc.changes.engine import SentSteps, Step, ChangeEnvironment
+from kubectl_eksdoc.changes.engine import ChangeEnvironment, SentSteps, Step
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import EksAddonUpdate, HealthIssue, UpdateCall
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, object_name
-from kubectl_eksdoc.model.change_journal import PartOutcome, ChangePart
+from kubectl_eksdoc.model.change_journal import ChangePart, PartOutcome
 from kubectl_eksdoc.model.eks import TargetGroup
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import TargetGroupBinding
@@ -60,7 +60,9 @@ class FollowedUpdate:
 
     def health_before(self, ports: AddonUpdatePorts) -> dict[str, ServiceHealth]:
         """The health of the watched targets before the request, by ARN of the target group."""
-        return outcome.initial_health(self.watched_bindings, _read_target_groups([each.arn for each in self.watched_bindings], ports))
+        return outcome.initial_health(
+            self.watched_bindings, _read_target_groups([each.arn for each in self.watched_bindings], ports)
+        )
 
 
 _NO_HEALTH: Mapping[str, ServiceHealth] = MappingProxyType({})
@@ -209,7 +211,10 @@ class AddonUpdate:
     def result(self, sent: SentSteps) -> AddonUpdateResult:
         is_hurried = self.world.stop_count() > 1  # the user interrupted twice and waits for nothing
         names = [object_name(each) for each in self.followed.expected.objects]
-        current = {object_ref: Unknown("it was stopped at once") if is_hurried else self._read_object(object_ref) for object_ref in names}
+        current = {
+            object_ref: Unknown("it was stopped at once") if is_hurried else self._read_object(object_ref)
+            for object_ref in names
+        }
         unfinished = [each for each in self.rollouts.values() if not each.done]
         bindings = self.followed.bindings
         return AddonUpdateResult(

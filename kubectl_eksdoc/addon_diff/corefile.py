@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.kubernetes.corefile import parse_corefile
-from kubectl_eksdoc.kubernetes.corefile_edits import COREDNS_CONFIG_MAP, EKS_MANAGER, COREFILE_FIELD, field_owners, corefile_text
+from kubectl_eksdoc.kubernetes.corefile_edits import (
+    COREDNS_CONFIG_MAP,
+    COREFILE_FIELD,
+    EKS_MANAGER,
+    corefile_text,
+    field_owners,
+)
 from kubectl_eksdoc.kubernetes.corefile_plugins import CorefileVerdict, check_corefile
 from kubectl_eksdoc.kubernetes.redaction import is_digest
 from kubectl_eksdoc.model.api_objects import Doc, object_name
@@ -19,7 +25,9 @@ from .prediction import AddonFacts, Fate, FieldChange, Mode
 _EKS_EFFECTS = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)
 
 
-def corefile_findings(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldChange], mode: Mode) -> Iterator[Finding]:
+def corefile_findings(
+    facts: AddonFacts, values: Doc | None, changes: Iterable[FieldChange], mode: Mode
+) -> Iterator[Finding]:
     """`values`: those that hold after the call. No finding if version and Corefile stay the same, EKS writes its own
     Corefile, or EKS does not offer the version."""
     if facts.addon.name != NAME or facts.offered is False:
@@ -55,7 +63,11 @@ def findings_by_version(text: str, target: str) -> Iterator[Finding]:
         )
     elif judged_corefile.doubts:
         yield Finding.of(
-            "addon-corefile-refused/unknown", subject, judged_corefile.doubts[1:], target=target, doubts=judged_corefile.doubts[0]
+            "addon-corefile-refused/unknown",
+            subject,
+            judged_corefile.doubts[1:],
+            target=target,
+            doubts=judged_corefile.doubts[0],
         )
 
 
@@ -63,7 +75,9 @@ def _corefile_after(facts: AddonFacts, values: Doc | None, changes: Iterable[Fie
     from_values = _corefile_in_values(values)
     if from_values is not None:
         return from_values
-    fates = [each.fate(mode) for each in changes if each.field.of == COREDNS_CONFIG_MAP and each.field.path == COREFILE_FIELD]
+    fates = [
+        each.fate(mode) for each in changes if each.field.of == COREDNS_CONFIG_MAP and each.field.path == COREFILE_FIELD
+    ]
     return None if any(fate in _EKS_EFFECTS for fate in fates) else _live_corefile(facts.objects)
 
 

@@ -25,9 +25,9 @@ from kubectl_eksdoc.kubernetes.document_diff import (
 )
 from kubectl_eksdoc.kubernetes.field_paths import keys_of
 from kubectl_eksdoc.kubernetes.managed_fields import (
-    ManagedFieldsEntry,
     FieldManager,
     MalformedEntries,
+    ManagedFieldsEntry,
     field_manager,
     read_entries,
     without_entries,
@@ -45,11 +45,11 @@ from .manifests import (
     Values,
     build_document,
     has_known_field,
-    with_registry,
     is_possibly_same_image,
     registry_host,
-    value_stems,
     upstream_version,
+    value_stems,
+    with_registry,
 )
 from .schema import SchemaPaths
 
@@ -147,7 +147,9 @@ def build_expected_config(live: Doc, object_ref: ObjectName, update: ExpectedApp
         (stem,) = leaves_of(part.placeholder_part, schema)
         rendered |= dict.fromkeys(part_paths, part)
         config_paths |= {path: _config_path_below(part.config, path[len(stem) :]) for path in part_paths}
-        found_evidence = next((each for each, proves in _EVIDENCE_RULES if proves(update, eks_fields, part.config, part_paths)), None)
+        found_evidence = next(
+            (each for each, proves in _EVIDENCE_RULES if proves(update, eks_fields, part.config, part_paths)), None
+        )
         if found_evidence is not None:
             evidence |= dict.fromkeys(part_paths, found_evidence)
             applied = merge(applied, part.part, place)
@@ -160,18 +162,27 @@ def build_expected_config(live: Doc, object_ref: ObjectName, update: ExpectedApp
     parent_paths = {path[:at] for path in other_fields for at in range(1, len(path))}
     explained = parent_paths | {*evidence, *doubted, *shared}
     is_exact = update.manifest_evidence is ApplyEvidence.MANIFEST
-    is_complete = is_exact and bool(target_values) and all(has_known_field(update.addon, path) for path in update.set_paths)
+    is_complete = (
+        is_exact and bool(target_values) and all(has_known_field(update.addon, path) for path in update.set_paths)
+    )
     unknown_paths = tuple(
         path
         for path in other_fields
-        if (_is_unknown(path, config, explained, rules, schema) and not (is_complete and rules.is_known(path, {*current, *target_values})))
+        if (
+            _is_unknown(path, config, explained, rules, schema)
+            and not (is_complete and rules.is_known(path, {*current, *target_values}))
+        )
         or (path in changes and is_possibly_same_image(value_at(doc, path, place), changes[path]))
     )
-    config_paths = {path: rules.config_of(path) for path in (*target_values, *unknown_paths) if path not in eks_fields} | config_paths
+    config_paths = {
+        path: rules.config_of(path) for path in (*target_values, *unknown_paths) if path not in eks_fields
+    } | config_paths
     return ExpectedConfig(config, owners, evidence, config_paths, doubted, unknown_paths, shared, may_lack)
 
 
-_EVIDENCE_RULES: tuple[tuple[ApplyEvidence, Callable[[ExpectedApply, FieldSet, ConfigPath, tuple[Path, ...]], bool]], ...] = (
+_EVIDENCE_RULES: tuple[
+    tuple[ApplyEvidence, Callable[[ExpectedApply, FieldSet, ConfigPath, tuple[Path, ...]], bool]], ...
+] = (
     (ApplyEvidence.ROLE, lambda update, mine, config, named: not config),
     (
         ApplyEvidence.VALUES,
@@ -179,7 +190,10 @@ _EVIDENCE_RULES: tuple[tuple[ApplyEvidence, Callable[[ExpectedApply, FieldSet, C
     ),
     (ApplyEvidence.OWNED, lambda update, mine, config, named: any(path in mine or path[:-1] in mine for path in named)),
     (ApplyEvidence.CHART, lambda update, mine, config, named: update.schema is None),
-    (ApplyEvidence.SCHEMA, lambda update, mine, config, named: update.schema is None or update.schema.allowed_at(config) is not None),
+    (
+        ApplyEvidence.SCHEMA,
+        lambda update, mine, config, named: update.schema is None or update.schema.allowed_at(config) is not None,
+    ),
 )
 """Evidence that EKS applies what the chart renders for the value at `config`, which sets the fields `named`. The first
 match counts. If none matches, the manifest of the target version may still have the field."""
@@ -189,12 +203,19 @@ def _changed_values(doc: Doc, eks_fields: FieldSet, current: Values, target: Val
     """Fields that the target's manifest changes, and fields of it that EKS has lost. EKS keeps the others as they are
     now."""
     registry = registry_host(doc, eks_fields, current, place)
-    changed = {path: value for path, value in target.items() if path not in eks_fields or current.get(path, value) != value}
+    changed = {
+        path: value for path, value in target.items() if path not in eks_fields or current.get(path, value) != value
+    }
     return {path: with_registry(value, registry) if path[-1] == "f:image" else value for path, value in changed.items()}
 
 
 def _possibly_never_applied(
-    doc: Doc, eks_fields: FieldSet, other_fields: FieldSet, object_ref: ObjectName, update: ExpectedApply, schema: Schema
+    doc: Doc,
+    eks_fields: FieldSet,
+    other_fields: FieldSet,
+    object_ref: ObjectName,
+    update: ExpectedApply,
+    schema: Schema,
 ) -> frozenset[Path]:
     """Fields that both manifests have and the object lacks, and that EKS may never have applied: a field that a user
     removed has no owner, and EKS may apply less than upstream. It is certain that EKS applied it if EKS owns the entry
@@ -202,12 +223,22 @@ def _possibly_never_applied(
     current, target = update.manifest_values(object_ref)
     live_values = {path: value_at(doc, path, schema.root) for path in current}
     absent = {
-        path for path in current if path in target and path not in eks_fields and path not in other_fields and live_values[path] in EMPTY_VALUES
+        path
+        for path in current
+        if path in target and path not in eks_fields and path not in other_fields and live_values[path] in EMPTY_VALUES
     }
     variables = {path for path in absent if path[-3:-2] == _ENV_STEP and path[:-1] in eks_fields}
-    certain = absent if absent and _matches_manifest(doc, eks_fields, other_fields, absent, object_ref, update, schema) else variables
-    labels = {path: current[path] for path in current if _is_label(path) and path not in absent and path not in other_fields}
-    labels_match = labels and labels == {path: value_at(doc, path, schema.root) for path in eks_fields if _is_label(path)}
+    certain = (
+        absent
+        if absent and _matches_manifest(doc, eks_fields, other_fields, absent, object_ref, update, schema)
+        else variables
+    )
+    labels = {
+        path: current[path] for path in current if _is_label(path) and path not in absent and path not in other_fields
+    }
+    labels_match = labels and labels == {
+        path: value_at(doc, path, schema.root) for path in eks_fields if _is_label(path)
+    }
     return frozenset(path for path in absent if path not in certain or (_is_label(path) and not labels_match))
 
 
@@ -215,7 +246,13 @@ EMPTY_VALUES: tuple[object, ...] = (MISSING, None, "", {}, [])
 
 
 def _matches_manifest(
-    doc: Doc, eks_fields: FieldSet, other_fields: FieldSet, absent: Set[Path], object_ref: ObjectName, update: ExpectedApply, schema: Schema
+    doc: Doc,
+    eks_fields: FieldSet,
+    other_fields: FieldSet,
+    absent: Set[Path],
+    object_ref: ObjectName,
+    update: ExpectedApply,
+    schema: Schema,
 ) -> bool:
     """EKS owns exactly the fields of the current manifest, apart from `absent` ones, labels, and fields that
     configuration values set."""
@@ -224,7 +261,11 @@ def _matches_manifest(
     current = update.manifests.current.fields_of(object_ref)
     rules = _ValueRules.for_object(update, object_ref, schema)
     owned = {path for path in eks_fields if not is_item_or_key(path)}
-    expected_paths = {path for path in current if current[path] not in EMPTY_VALUES and path not in absent and path not in other_fields}
+    expected_paths = {
+        path
+        for path in current
+        if current[path] not in EMPTY_VALUES and path not in absent and path not in other_fields
+    }
     for path in owned | expected_paths:
         if _is_label(path) or any(rules.config_of(path)[: len(each)] == each for each in update.current_paths):
             continue
@@ -232,7 +273,9 @@ def _matches_manifest(
         if path not in current and live in EMPTY_VALUES:
             continue  # a null of the manifest (creationTimestamp)
         if path[-1] == "f:image":
-            is_equal = path not in current or upstream_version(_repository_of(live)) == upstream_version(_repository_of(current[path]))
+            is_equal = path not in current or upstream_version(_repository_of(live)) == upstream_version(
+                _repository_of(current[path])
+            )
         else:
             is_equal = path in current and live == current[path]
         if path not in owned or not is_equal:
@@ -249,7 +292,9 @@ def _is_label(path: Path) -> bool:
     return "f:labels" in path or "f:annotations" in path
 
 
-def _possible_values_overrides(doc: Doc, shared_fields: FieldSet, current: Values, target: Values, place: SchemaPlace) -> set[Path]:
+def _possible_values_overrides(
+    doc: Doc, shared_fields: FieldSet, current: Values, target: Values, place: SchemaPlace
+) -> set[Path]:
     """Shared fields whose value differs from both manifests: a configuration value may set it, and the update may drop
     that value."""
     return {
@@ -319,7 +364,9 @@ def _config_path_below(config: ConfigPath, steps: Path) -> ConfigPath:
 def _dropped_variables(update: ExpectedApply, object_ref: ObjectName, schema: Schema) -> FieldSet:
     """Environment variables that the current version renders and the target does not. For other fields, a template may
     set a default where no value does."""
-    kept_paths = {path for part in update.target_parts if part.object_ref == object_ref for path in leaves_of(part.part, schema)}
+    kept_paths = {
+        path for part in update.target_parts if part.object_ref == object_ref for path in leaves_of(part.part, schema)
+    }
     dropped: Tree = {}
     for part in update.current_parts:
         for path in leaves_of(part.part, schema) if part.object_ref == object_ref else ():
@@ -351,7 +398,9 @@ _INSTALLER_FIELDS = frozenset(("f:selector", "f:helm.sh/chart"))
 
 @lru_cache
 def _value_stems(addon: str, object_ref: ObjectName, schema: Schema) -> tuple[tuple[ConfigPath, Path, bool], ...]:
-    return tuple((config, leaves_of(part, schema)[0], is_per_key) for config, part, is_per_key in value_stems(addon, object_ref))
+    return tuple(
+        (config, leaves_of(part, schema)[0], is_per_key) for config, part, is_per_key in value_stems(addon, object_ref)
+    )
 
 
 @frozen
@@ -386,7 +435,9 @@ class _ValueRules:
     def excludes(self, path: Path) -> bool:
         """Only chart values could set the field, and they do not."""
         return self.is_chart_known and any(
-            _without_item(path) == _without_item(stem) if is_per_key else path[: len(stem)] == stem and len(path) > len(stem)
+            _without_item(path) == _without_item(stem)
+            if is_per_key
+            else path[: len(stem)] == stem and len(path) > len(stem)
             for _, stem, is_per_key in self.value_stems
         )
 
@@ -405,7 +456,9 @@ def _is_unknown(path: Path, config: Doc, explained: Set[Path], rules: _ValueRule
         return key in knowledge_file("applied_fields")["labels"] or key.startswith("app.kubernetes.io/")
     for index, step in enumerate(path):
         if step[:2] in ("k:", "v:") and value_at(config, path[: index + 1], schema.root) is MISSING:
-            return path[index - 1] == "f:env" and not rules.is_chart_known  # list items that only other managers have are theirs
+            return (
+                path[index - 1] == "f:env" and not rules.is_chart_known
+            )  # list items that only other managers have are theirs
     return not rules.excludes(path)
 
 

@@ -12,11 +12,11 @@ from kubectl_eksdoc.model.addons import SchemaViolation, format_path
 from kubectl_eksdoc.model.api_objects import nested_field, object_name
 from kubectl_eksdoc.model.findings import Finding, Severity, Subject, clause
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.nodes import ProbeKind, Pod
+from kubectl_eksdoc.model.nodes import Pod, ProbeKind
 from kubectl_eksdoc.model.quantities import parse_version
 
 from .expected import owners_of
-from .fields import FieldEffect, Usage, AffectedUsers, effect_of, leaves, shorten, value_text
+from .fields import AffectedUsers, FieldEffect, Usage, effect_of, leaves, shorten, value_text
 from .prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, tool_name
 
 _SCALAR_TYPES = ("boolean", "integer", "number")
@@ -63,7 +63,9 @@ def field_severity(
         return Severity.MEDIUM, ("what follows from it is not known here",)
     if effect.of and not _is_true(change.live):
         return Severity.LOW, (f"only the loss of {value_text(effect.of)} matters: {effect.does}",)
-    consequence = f"{effect.does} ({'as the update rolls over the nodes' if effect.at_once else 'later'}; {effect.source})"
+    consequence = (
+        f"{effect.does} ({'as the update rolls over the nodes' if effect.at_once else 'later'}; {effect.source})"
+    )
     if effect.users is not AffectedUsers.BRANCH_PODS:
         return _node_severity(facts.usage, effect, change, consequence)
     if effect.strict_only and _enforcing_mode(facts, changes, mode) == _STANDARD:
@@ -93,8 +95,12 @@ def field_severity(
 def _probe_evidence(pods: Sequence[Pod]) -> Iterator[str]:
     """Pods whose probes fail by the kubelet's view, and what the kubelet does then."""
     probes = {pod.key: pod.branch.probes if pod.branch else () for pod in pods}
-    ready = [key for key, pod_probes in probes.items() if any(probe.kind is ProbeKind.READINESS for probe in pod_probes)]
-    live = [key for key, pod_probes in probes.items() if any(probe.kind is not ProbeKind.READINESS for probe in pod_probes)]
+    ready = [
+        key for key, pod_probes in probes.items() if any(probe.kind is ProbeKind.READINESS for probe in pod_probes)
+    ]
+    live = [
+        key for key, pod_probes in probes.items() if any(probe.kind is not ProbeKind.READINESS for probe in pod_probes)
+    ]
     if ready:
         first_s = min(p.detection_s for key in ready for p in probes[key] if p.kind is ProbeKind.READINESS)
         yield f"readiness probes over the network, unready from {first_s} s on: {shorten(ready)}"
@@ -111,7 +117,9 @@ def _target_group_evidence(usage: Usage) -> Iterator[str]:
         yield f"target groups they stand in: {shorten(groups)}"
 
 
-def _node_severity(usage: Usage, effect: FieldEffect, change: FieldChange, consequence: str) -> tuple[Severity, tuple[str, ...]]:
+def _node_severity(
+    usage: Usage, effect: FieldEffect, change: FieldChange, consequence: str
+) -> tuple[Severity, tuple[str, ...]]:
     if change.field.variable == "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG":
         configs = usage.eni_configs
         if isinstance(configs, Unknown):
@@ -284,5 +292,8 @@ def _writer_findings(facts: AddonFacts) -> Iterator[Finding]:
         for manager, tool in ((each, tool_name(each)) for each in owners):
             if tool:
                 yield Finding.of(
-                    "addon-other-writer", Subject(object_ref.kind, object_ref.name, object_ref.namespace), tool=tool, manager=manager
+                    "addon-other-writer",
+                    Subject(object_ref.kind, object_ref.name, object_ref.namespace),
+                    tool=tool,
+                    manager=manager,
                 )

@@ -11,7 +11,7 @@ from typing import Any
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
 from kubectl_eksdoc.kubernetes.document_diff import Path, item_step
-from kubectl_eksdoc.kubernetes.field_paths import field_step, keys_of, format_step
+from kubectl_eksdoc.kubernetes.field_paths import field_step, format_step, keys_of
 from kubectl_eksdoc.kubernetes.redaction import redact_value
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import ConfigPath

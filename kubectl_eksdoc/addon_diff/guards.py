@@ -87,7 +87,11 @@ def _version_guards(plan: AddonPlan) -> Iterator[Guard]:
     for finding in plan.findings:
         if finding.code.name == "addon-update-refused":
             yield Guard(finding.message, "\n".join(remedy.text for remedy in finding.remedy))
-        if finding.code.name == "addon-values-refused" and finding.status is Status.FAIL and finding.severity is Severity.HIGH:
+        if (
+            finding.code.name == "addon-values-refused"
+            and finding.status is Status.FAIL
+            and finding.severity is Severity.HIGH
+        ):
             yield Guard(finding.message, "\n".join(remedy.text for remedy in finding.remedy))
 
 

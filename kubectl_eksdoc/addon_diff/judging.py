@@ -15,14 +15,17 @@ from .always_applied import always_applied_fields
 from .expected import EKS, ApplyEvidence, owners_of
 from .exposure import field_severity
 from .fields import MISSING, AddonField, AffectedUsers, effect_of, leaves, shorten, value_text
-from .manifests import known_manifests, is_complete, addon_manifests, objects_of
+from .manifests import addon_manifests, is_complete, known_manifests, objects_of
 from .prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
 
 UnreadObject = tuple[ObjectName, Unknown]
 
 
 def change_findings(
-    facts: AddonFacts, request: AddonUpdateRequest, changes: Sequence[FieldChange], unread_objects: Sequence[UnreadObject]
+    facts: AddonFacts,
+    request: AddonUpdateRequest,
+    changes: Sequence[FieldChange],
+    unread_objects: Sequence[UnreadObject],
 ) -> Iterator[Finding]:
     """Unsorted."""
     requested_paths = {leaf.path for leaf in leaves(request.values or {})}
@@ -39,7 +42,11 @@ def change_findings(
     shipped_manifests = addon_manifests(name, facts.addon.version, target, True, facts.manifest)
     if target != facts.addon.version and shipped_manifests is not None and not shipped_manifests.target.is_exact:
         known_versions = [each.version for each in known_manifests(name)]
-        versions = ", ".join(known_versions) if len(known_versions) <= _MAX_VERSIONS else f"{len(known_versions)} versions, to {known_versions[-1]}"
+        versions = (
+            ", ".join(known_versions)
+            if len(known_versions) <= _MAX_VERSIONS
+            else f"{len(known_versions)} versions, to {known_versions[-1]}"
+        )
         evidence = (f"public manifests of {name}: {versions}", *eks_ownership_evidence(facts))
         yield Finding.of(
             "addon-field-unknown/nearest",
@@ -91,10 +98,22 @@ def _recreated_findings(facts: AddonFacts) -> Iterator[Finding]:
     """Absent objects that both versions have: if EKS applies them, a user has deleted them."""
     name, values = facts.addon.name, facts.values
     shipped_manifests = addon_manifests(name, facts.addon.version, facts.target.version, True, facts.manifest)
-    both_manifests = () if shipped_manifests is None or shipped_manifests.is_distant else (shipped_manifests.current, shipped_manifests.target)
-    absent = [object_ref for object_ref in facts.absent if both_manifests and all(each.fields_of(object_ref) for each in both_manifests)]
+    both_manifests = (
+        ()
+        if shipped_manifests is None or shipped_manifests.is_distant
+        else (shipped_manifests.current, shipped_manifests.target)
+    )
+    absent = [
+        object_ref
+        for object_ref in facts.absent
+        if both_manifests and all(each.fields_of(object_ref) for each in both_manifests)
+    ]
     is_disabled = not isinstance(values, Unknown) and nested_field(values, "podDisruptionBudget", "enabled") is False
-    if _COREDNS_PDB in facts.absent and not is_disabled and always_applied_fields(_COREDNS_PDB, facts.addon.version, True):
+    if (
+        _COREDNS_PDB in facts.absent
+        and not is_disabled
+        and always_applied_fields(_COREDNS_PDB, facts.addon.version, True)
+    ):
         absent.append(_COREDNS_PDB)  # EKS's own object, which no public manifest has
     if absent and facts.installed:
         objects = tuple(map(str, absent))
@@ -121,9 +140,16 @@ def _search_findings(facts: AddonFacts) -> Iterator[Finding]:
         )
     if search.without_addon:
         unassigned = tuple(map(str, search.without_addon))
-        remedies = tuple(Remedy.of("look-for-fields", object=each, command=_get_command(each)) for each in search.without_addon[:3])
+        remedies = tuple(
+            Remedy.of("look-for-fields", object=each, command=_get_command(each)) for each in search.without_addon[:3]
+        )
         yield Finding.of(
-            "addon-object-unread/whose", subject, unassigned, remedy=remedies, addon_name=name, some_of=shorten(unassigned)
+            "addon-object-unread/whose",
+            subject,
+            unassigned,
+            remedy=remedies,
+            addon_name=name,
+            some_of=shorten(unassigned),
         )
     if search.unreadable_kinds:
         rights = ", ".join(missing_rights(*search.unreadable_kinds.values()))
@@ -142,7 +168,9 @@ def _get_command(object_ref: ObjectName) -> str:
     """kubectl accepts a kind for its resource (``DaemonSet.apps``). Values are not printed: a Secret may have one."""
     kind = str(object_ref).partition(" ")[0]
     namespace_flags = ("-n", object_ref.namespace) if object_ref.namespace else ()
-    return shell("kubectl", "get", *namespace_flags, *words(kind, object_ref.name), "-o", "jsonpath={.metadata.managedFields}")
+    return shell(
+        "kubectl", "get", *namespace_flags, *words(kind, object_ref.name), "-o", "jsonpath={.metadata.managedFields}"
+    )
 
 
 def _subject(object_ref: ObjectName) -> Subject:
@@ -158,7 +186,9 @@ _CODES = {
 }
 
 
-def _field_findings(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Sequence[FieldChange]) -> Iterator[Finding]:
+def _field_findings(
+    facts: AddonFacts, mode: Mode, change: FieldChange, changes: Sequence[FieldChange]
+) -> Iterator[Finding]:
     fate = change.fate(mode)
     code = _CODES.get(fate)
     if code is None:
@@ -221,7 +251,11 @@ def _requested_change_findings(
     )
 
 
-GIVE_VALUES, DECLARE_VALUES, UPDATE_PRESERVING = Remedy.of("give-values"), Remedy.of("declare-values"), Remedy.of("update-preserving")
+GIVE_VALUES, DECLARE_VALUES, UPDATE_PRESERVING = (
+    Remedy.of("give-values"),
+    Remedy.of("declare-values"),
+    Remedy.of("update-preserving"),
+)
 
 
 def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remedy, ...]:
@@ -267,7 +301,10 @@ def refused_findings(predictions: Sequence[Prediction], mode: Mode) -> Iterator[
         if mode in prediction.refused:
             modes = ", ".join(other.value for other in prediction.refused)
             yield Finding.of(
-                "addon-update-refused", _subject(prediction.object_ref), (f"so it is with {modes}",), said=prediction.refused[mode]
+                "addon-update-refused",
+                _subject(prediction.object_ref),
+                (f"so it is with {modes}",),
+                said=prediction.refused[mode],
             )
 
 

@@ -56,7 +56,10 @@ class NearestManifest:
     def without_agent(self) -> NearestManifest:
         """As the chart renders it if values disable that container."""
         step = 'k:{"name":"aws-eks-nodeagent"}'
-        objects = {object_key: {path: values[path] for path in values if step not in path} for object_key, values in self.objects.items()}
+        objects = {
+            object_key: {path: values[path] for path in values if step not in path}
+            for object_key, values in self.objects.items()
+        }
         return replace(self, objects=objects)
 
     def with_any_values(self) -> NearestManifest:
@@ -103,7 +106,9 @@ def addon_manifests(
         return None if user_manifest is None else AddonManifests(user_manifest.with_any_values(), user_manifest)
     if user_manifest is not None and not has_agent:
         user_manifest = user_manifest.without_agent()
-    return AddonManifests(_nearest_manifest(addon, current, has_agent), user_manifest or _nearest_manifest(addon, target, has_agent))
+    return AddonManifests(
+        _nearest_manifest(addon, current, has_agent), user_manifest or _nearest_manifest(addon, target, has_agent)
+    )
 
 
 def manifest_from_documents(version: str, docs: Iterable[Doc]) -> NearestManifest:
@@ -113,7 +118,11 @@ def manifest_from_documents(version: str, docs: Iterable[Doc]) -> NearestManifes
     for doc in docs:
         object_ref = object_name(doc)
         if object_ref.kind and object_ref.name:
-            object_ref = object_ref if object_ref.namespace or object_ref.kind in _CLUSTER_SCOPED else replace(object_ref, namespace="kube-system")
+            object_ref = (
+                object_ref
+                if object_ref.namespace or object_ref.kind in _CLUSTER_SCOPED
+                else replace(object_ref, namespace="kube-system")
+            )
             names.append(object_ref)
         if object_ref.kind and object_ref.name and object_ref.kind != "CustomResourceDefinition":
             objects[f"{object_ref.kind} {object_ref.name}"] = dict(_manifest_leaves(doc))
@@ -149,7 +158,9 @@ def _nearest_manifest(addon: str, version: str, has_agent: bool) -> NearestManif
 def _select_nearest(candidates: tuple[NearestManifest, ...], version: str) -> NearestManifest:
     exact = [each for each in candidates if _version_numbers(each.version) == _version_numbers(version)]
     same_release = [
-        each for each in candidates if _version_numbers(each.version)[:3] == _version_numbers(version)[:3] and "eksbuild" not in each.version
+        each
+        for each in candidates
+        if _version_numbers(each.version)[:3] == _version_numbers(version)[:3] and "eksbuild" not in each.version
     ]
     if exact or same_release:
         return (exact or same_release)[0].with_version(version)
@@ -157,9 +168,16 @@ def _select_nearest(candidates: tuple[NearestManifest, ...], version: str) -> Ne
     newer = [each for each in candidates if _version_numbers(version) < _version_numbers(each.version)]
     nearest = older[-1] if older else newer[0]
     is_same = bool(older and newer) and _without_version(older[-1]) == _without_version(newer[0])
-    (major, minor), (wanted_major, wanted_minor) = ((*_version_numbers(each), 0)[:2] for each in (nearest.version, version))
+    (major, minor), (wanted_major, wanted_minor) = (
+        (*_version_numbers(each), 0)[:2] for each in (nearest.version, version)
+    )
     is_distant = major != wanted_major or abs(minor - wanted_minor) > 1
-    return replace(nearest.with_version(version), is_exact=is_same, is_distant=is_distant and not is_same, source_version=nearest.version)
+    return replace(
+        nearest.with_version(version),
+        is_exact=is_same,
+        is_distant=is_distant and not is_same,
+        source_version=nearest.version,
+    )
 
 
 def _without_version(manifest: NearestManifest) -> object:
@@ -339,7 +357,11 @@ def _applied_addon(addon: str) -> RenderedAddon | None:
 def render_values(addon: str, values: Doc) -> tuple[RenderedPart, ...]:
     """The parts rendered from `values`, in the order of the rules; none for an add-on without rules."""
     addon_rules = _applied_addon(addon)
-    return () if addon_rules is None else tuple(part for rule in addon_rules.values for part in _render_rule(addon_rules, rule, values))
+    return (
+        ()
+        if addon_rules is None
+        else tuple(part for rule in addon_rules.values for part in _render_rule(addon_rules, rule, values))
+    )
 
 
 def render_role(addon: str, role: str) -> tuple[RenderedPart, ...]:
@@ -347,8 +369,12 @@ def render_role(addon: str, role: str) -> tuple[RenderedPart, ...]:
     applied_addon = _applied_addon(addon)
     if applied_addon is None or not applied_addon.role_account or not role:
         return ()
-    part, placeholder_part = ({"metadata": {"annotations": {_ROLE_ANNOTATION: value}}} for value in (role, _PLACEHOLDER))
-    return (RenderedPart((), applied_addon.object("ServiceAccount", applied_addon.role_account), part, placeholder_part),)
+    part, placeholder_part = (
+        {"metadata": {"annotations": {_ROLE_ANNOTATION: value}}} for value in (role, _PLACEHOLDER)
+    )
+    return (
+        RenderedPart((), applied_addon.object("ServiceAccount", applied_addon.role_account), part, placeholder_part),
+    )
 
 
 def value_stems(addon: str, object_ref: ObjectName) -> tuple[tuple[ConfigPath, Doc, bool], ...]:
@@ -357,13 +383,19 @@ def value_stems(addon: str, object_ref: ObjectName) -> tuple[tuple[ConfigPath, D
     applied_addon = _applied_addon(addon)
     rules = applied_addon.values if applied_addon and object_ref in applied_addon.objects else ()
     object_key = f"{object_ref.kind} {object_ref.name}"
-    return tuple((rule.config_path, rule.part(_PLACEHOLDER, _PLACEHOLDER), rule.is_per_key) for rule in rules if rule.of == object_key)
+    return tuple(
+        (rule.config_path, rule.part(_PLACEHOLDER, _PLACEHOLDER), rule.is_per_key)
+        for rule in rules
+        if rule.of == object_key
+    )
 
 
 def has_known_field(addon: str, config: ConfigPath) -> bool:
     """The field that this configuration value sets is known."""
     applied_addon = _applied_addon(addon)
-    return applied_addon is not None and any(config[: len(rule.config_path)] == rule.config_path for rule in applied_addon.values)
+    return applied_addon is not None and any(
+        config[: len(rule.config_path)] == rule.config_path for rule in applied_addon.values
+    )
 
 
 def objects_of(addon: str) -> tuple[ObjectName, ...]:
@@ -374,7 +406,11 @@ def objects_of(addon: str) -> tuple[ObjectName, ...]:
 
 def addons_applying(kind: str, name: str) -> tuple[str, ...]:
     """The add-ons that apply an object of that kind (``DaemonSet``) and name."""
-    return tuple(each.name for each in _APPLIED if (kind, name) in ((object_ref.kind, object_ref.name) for object_ref in each.objects))
+    return tuple(
+        each.name
+        for each in _APPLIED
+        if (kind, name) in ((object_ref.kind, object_ref.name) for object_ref in each.objects)
+    )
 
 
 _PLACEHOLDER = "x"
@@ -403,7 +439,9 @@ def _render_rule(applied: RenderedAddon, rule: _Rule, values: Doc) -> Iterator[R
     elif isinstance(value, dict):
         for key in sorted(value):
             if value[key] is not None:
-                yield RenderedPart((*rule.config_path, key), object_ref, rule.part(key, value[key]), rule.part(key, _PLACEHOLDER))
+                yield RenderedPart(
+                    (*rule.config_path, key), object_ref, rule.part(key, value[key]), rule.part(key, _PLACEHOLDER)
+                )
 
 
 def _template_text(value: Any) -> str:

@@ -50,9 +50,9 @@ class ExpectedField:
 @frozen
 class ExpectedUpdate:
     """The prediction that an update of `addon` to `target` is compared with. `objects`: the live objects before it,
-    with managedFields; `unread_objects`: those that could not be read. `shared`: fields that EKS and another owner have with
-    the same value; the effect of the version on them is unknown. `was`: the version before, "" if it was not recorded.
-    `key`: key of the digests that replace texts, "" if texts are stored."""
+    with managedFields; `unread_objects`: those that could not be read. `shared`: fields that EKS and another owner have
+    with the same value; the effect of the version on them is unknown. `was`: the version before, "" if it was not
+    recorded. `key`: key of the digests that replace texts, "" if texts are stored."""
 
     addon: str
     target: str
@@ -115,7 +115,9 @@ def expected_update(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expec
     unreadable = tuple(object_ref for object_ref, _ in facts.unread)
     shared_fields = tuple(field for each in plan.predictions for field in each.shared)
     version_before = facts.addon.version
-    return ExpectedUpdate(facts.addon.name, facts.target.version, mode, fields, facts.objects, unreadable, shared_fields, version_before)
+    return ExpectedUpdate(
+        facts.addon.name, facts.target.version, mode, fields, facts.objects, unreadable, shared_fields, version_before
+    )
 
 
 def _expected_field(change: FieldChange, mode: Mode) -> ExpectedField:
@@ -129,7 +131,11 @@ def to_document(expected: ExpectedUpdate, key: str) -> Doc:
     """As JSON, with digests for texts that may be secrets; a missing value is absent."""
     stored = replace(expected, key=key)
     fields = tuple(
-        replace(expected_field, live=stored.with_digest(expected_field.field, expected_field.live), value=stored.with_digest(expected_field.field, expected_field.value))
+        replace(
+            expected_field,
+            live=stored.with_digest(expected_field.field, expected_field.live),
+            value=stored.with_digest(expected_field.field, expected_field.value),
+        )
         for expected_field in expected.fields
     )
     document: Doc = to_json(replace(stored, fields=fields, objects=tuple(map(stored.with_digests, expected.objects))))
@@ -211,10 +217,14 @@ def initial_health(bindings: tuple[TargetGroupBinding, ...], target_groups: Targ
     return health
 
 
-def restored_health(bindings: Iterable[TargetGroupBinding], health: Mapping[str, ServiceHealth]) -> dict[str, ServiceHealth]:
+def restored_health(
+    bindings: Iterable[TargetGroupBinding], health: Mapping[str, ServiceHealth]
+) -> dict[str, ServiceHealth]:
     """Health before the update, as recorded in the journal; unknown for other groups."""
     reason = "how they were before the update was not written down"
-    unknown_health = {each.arn: ServiceHealth(f"{each.namespace}/{each.service}", 0, 0, 0, 0, unread=reason) for each in bindings}
+    unknown_health = {
+        each.arn: ServiceHealth(f"{each.namespace}/{each.service}", 0, 0, 0, 0, unread=reason) for each in bindings
+    }
     return {**unknown_health, **health}
 
 
@@ -273,7 +283,9 @@ def check_fields(expected: ExpectedUpdate, current: CurrentObjects, stage: Updat
     predicted = [_check_field(each, current, stage, expected) for each in expected.fields]
     predicted_fields, shared_fields = {each.field for each in expected.fields}, frozenset(expected.shared)
     unpredicted = [
-        replace(check, verdict=Verdict.NOT_PREDICTED) if check.field in shared_fields and stage not in _UNSUCCESSFUL else check
+        replace(check, verdict=Verdict.NOT_PREDICTED)
+        if check.field in shared_fields and stage not in _UNSUCCESSFUL
+        else check
         for before in expected.objects
         for check in _unpredicted_changes(before, current, stage, expected)
         if check.field not in predicted_fields
@@ -281,16 +293,32 @@ def check_fields(expected: ExpectedUpdate, current: CurrentObjects, stage: Updat
     return tuple(sorted((*predicted, *unpredicted), key=lambda check: check.field))
 
 
-def _check_field(expected_field: ExpectedField, current: CurrentObjects, stage: UpdateStage, expected: ExpectedUpdate) -> FieldCheck:
+def _check_field(
+    expected_field: ExpectedField, current: CurrentObjects, stage: UpdateStage, expected: ExpectedUpdate
+) -> FieldCheck:
     doc = current.get(expected_field.field.of, _NOT_READ)
     if isinstance(doc, Unknown):
-        return FieldCheck(expected_field.field, Verdict.NOT_READ, expected_field.live, None, expected_field, why=doc.why)
+        return FieldCheck(
+            expected_field.field, Verdict.NOT_READ, expected_field.live, None, expected_field, why=doc.why
+        )
     value, owners = _live_value(doc, expected_field.field), _managers_of(doc, expected_field.field.path)
     parent = _live_value(doc, replace(expected_field.field, path=expected_field.field.path[:-1]))
-    if value is MISSING and "" in (expected_field.live, expected_field.value) and isinstance(parent, dict) and "valueFrom" not in parent:
+    if (
+        value is MISSING
+        and "" in (expected_field.live, expected_field.value)
+        and isinstance(parent, dict)
+        and "valueFrom" not in parent
+    ):
         value = ""  # the API server omits an empty value
     value = expected.with_digest(expected_field.field, value)
-    return FieldCheck(expected_field.field, _field_verdict(expected_field, value, stage), expected_field.live, value, expected_field, owners)
+    return FieldCheck(
+        expected_field.field,
+        _field_verdict(expected_field, value, stage),
+        expected_field.live,
+        value,
+        expected_field,
+        owners,
+    )
 
 
 _NOT_READ = Unknown("it was not read again")
@@ -321,7 +349,9 @@ def _managers_of(doc: Doc, path: Path) -> tuple[str, ...]:
         return ()
 
 
-def _unpredicted_changes(before: Doc, current: CurrentObjects, stage: UpdateStage, expected: ExpectedUpdate) -> Iterator[FieldCheck]:
+def _unpredicted_changes(
+    before: Doc, current: CurrentObjects, stage: UpdateStage, expected: ExpectedUpdate
+) -> Iterator[FieldCheck]:
     """Changed fields of owners other than EKS; after an unsuccessful update, those of EKS, too."""
     object_ref = object_name(before)
     after = current.get(object_ref, _NOT_READ)
@@ -356,7 +386,9 @@ _CONTROLLERS = frozenset(("kube-controller-manager",))
 
 def unread_objects(expected: ExpectedUpdate, current: CurrentObjects) -> tuple[tuple[ObjectName, str], ...]:
     """Objects whose state after the update is unknown, sorted."""
-    reasons = {object_name(each): _reason_unread(current.get(object_name(each), _NOT_READ)) for each in expected.objects}
+    reasons = {
+        object_name(each): _reason_unread(current.get(object_name(each), _NOT_READ)) for each in expected.objects
+    }
     reasons |= dict.fromkeys(expected.unread, "it could not be read before the update")
     return tuple(sorted((object_ref, reason) for object_ref, reason in reasons.items() if reason))
 
@@ -397,7 +429,9 @@ class AddonUpdateResult:
     @property
     def has_deviations(self) -> bool:
         """A known value differs from the prediction, or targets are unhealthy."""
-        return bool(self.checks_with(Verdict.OTHER)) or any(each.has_dropped and not each.has_recovered for each in self.health)
+        return bool(self.checks_with(Verdict.OTHER)) or any(
+            each.has_dropped and not each.has_recovered for each in self.health
+        )
 
     @property
     def has_unknowns(self) -> bool:

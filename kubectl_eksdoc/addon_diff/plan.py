@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
-from kubectl_eksdoc.baseline.side import Scope, ResultSide, SnapshotOrigin, saved_result, kinds_by_code, complete_kinds
+from kubectl_eksdoc.baseline.side import ResultSide, Scope, SnapshotOrigin, complete_kinds, kinds_by_code, saved_result
 from kubectl_eksdoc.baseline.side import compare_with_saved as comparing_since
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries
@@ -25,7 +25,7 @@ from .expected import ExpectedApply
 from .exposure import request_findings
 from .fields import AddonField, MissingValue, leaves, merge_values
 from .judging import UnreadObject, change_findings, may_return_findings, refused_findings, shared_findings
-from .manifests import RenderedPart, addons_applying, addon_manifests, render_values, render_role
+from .manifests import RenderedPart, addon_manifests, addons_applying, render_role, render_values
 from .prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction, predict_object
 from .schema import SchemaPaths
 
@@ -85,7 +85,9 @@ def plan_update(facts: AddonFacts, request: AddonUpdateRequest, validate: Values
     """Plan the update that `request` asks for."""
     predictions, unpredicted = _predict_objects(facts, _values_after(facts, request))
     way_out = _propose_values(facts, request, predictions, validate)
-    return AddonPlan(facts, request, predictions, findings_of(facts, request, predictions, unpredicted, validate), way_out)
+    return AddonPlan(
+        facts, request, predictions, findings_of(facts, request, predictions, unpredicted, validate), way_out
+    )
 
 
 def findings_of(
@@ -132,7 +134,10 @@ def _predict_objects(facts: AddonFacts, values: Doc | None) -> tuple[tuple[Predi
 def _expected_apply(facts: AddonFacts, values: Doc | None) -> ExpectedApply:
     current_values = {} if isinstance(facts.values, Unknown) else facts.values
     name, current_chart, target_chart = facts.addon.name, facts.current.chart, facts.target.chart
-    schema, current_schema = (None if isinstance(version_facts.schema, Unknown) else version_facts.schema for version_facts in (facts.target, facts.current))
+    schema, current_schema = (
+        None if isinstance(version_facts.schema, Unknown) else version_facts.schema
+        for version_facts in (facts.target, facts.current)
+    )
     role = render_role(name, facts.addon.role)
     if values is None:
         return ExpectedApply((), role, frozenset(), schema, current_schema, name, False, facts.current.version)
@@ -146,7 +151,11 @@ def _expected_apply(facts: AddonFacts, values: Doc | None) -> ExpectedApply:
     else:
         target_parts = render_values(name, merge_values(target_chart, values))
         # Without the current chart, the parts that are no longer rendered are not known.
-        current_parts = () if isinstance(current_chart, Unknown) else render_values(name, merge_values(current_chart, current_values))
+        current_parts = (
+            ()
+            if isinstance(current_chart, Unknown)
+            else render_values(name, merge_values(current_chart, current_values))
+        )
     set_paths = frozenset(leaf.path for leaf in leaves(values))
     is_complete = not isinstance(target_chart, Unknown)
     return ExpectedApply(
@@ -314,7 +323,9 @@ class SchemaSince:
     exact: bool
 
 
-def first_schema_versions(changes: Iterable[FieldChange], versions: Sequence[str], schema_of: SchemaLookup) -> tuple[SchemaSince, ...]:
+def first_schema_versions(
+    changes: Iterable[FieldChange], versions: Sequence[str], schema_of: SchemaLookup
+) -> tuple[SchemaSince, ...]:
     """For each field at risk that has a configuration path in the schema of the last of `versions` (oldest first).
 
     A binary search: of thirty versions, about five schemas are requested. It assumes that a path, once added, stays.
@@ -327,7 +338,10 @@ def first_schema_versions(changes: Iterable[FieldChange], versions: Sequence[str
 
 
 def _first_schema_version(change: FieldChange, versions: Sequence[str], schema_of: SchemaLookup) -> SchemaSince:
-    newest_without, oldest_with = -1, len(versions) - 1  # the version is known to lack it, the version is known to have it
+    newest_without, oldest_with = (
+        -1,
+        len(versions) - 1,
+    )  # the version is known to lack it, the version is known to have it
     unchecked = set(range(oldest_with))  # versions without a known answer that were not requested yet
     while candidates := [index for index in unchecked if newest_without < index < oldest_with]:
         index = candidates[len(candidates) // 2]
@@ -378,7 +392,9 @@ def explain_conflict(plan: AddonPlan, fields: Sequence[str]) -> AddonPlan:
         replace(each, changes=tuple(change for change in each.changes if str(change.field) in fields))
         for each in plan.predictions
     )
-    return replace(plan, predictions=predictions, findings=sort_findings((*findings, *_unexplained_fields(plan, fields))))
+    return replace(
+        plan, predictions=predictions, findings=sort_findings((*findings, *_unexplained_fields(plan, fields)))
+    )
 
 
 def _unexplained_fields(plan: AddonPlan, fields: Sequence[str]) -> Iterator[Finding]:

@@ -32,8 +32,8 @@ from kubectl_eksdoc.kubernetes.managed_fields import (
 )
 from kubectl_eksdoc.kubernetes.server_side_apply import (
     AppliedDocument,
-    ApplyRefused,
     ApplyConflictSet,
+    ApplyRefused,
     apply,
     remove_fields,
 )
@@ -44,7 +44,7 @@ from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 
 from .always_applied import ObjectSearch, removed_fields
-from .expected import EKS, ExpectedApply, ExpectedConfig, ApplyEvidence, build_expected_config
+from .expected import EKS, ApplyEvidence, ExpectedApply, ExpectedConfig, build_expected_config
 from .fields import AddonField, MissingValue, Usage, value_at
 from .manifests import NearestManifest, has_unknown_build
 from .schema import SchemaPaths
@@ -134,7 +134,9 @@ class FieldChange:
     def has_exact_value(self, mode: Mode) -> bool:
         """The value after the update is known in full. EKS's build may lack a field that a public manifest adds."""
         prediction = self.by_mode[mode]
-        is_uncertain_addition = self.witness in (ApplyEvidence.MANIFEST, ApplyEvidence.NEAREST) and EKS.manager not in self.owners
+        is_uncertain_addition = (
+            self.witness in (ApplyEvidence.MANIFEST, ApplyEvidence.NEAREST) and EKS.manager not in self.owners
+        )
         return not (has_unknown_build(prediction.value) or (is_uncertain_addition and prediction.fate is Fate.FOLLOWS))
 
     def confidence(self, mode: Mode) -> Confidence:
@@ -173,7 +175,9 @@ def predict_object(live: Doc, update: ExpectedApply, schema: Schema | None = Non
     expected_config = build_expected_config(live, object_ref, update, object_schema)
     outcomes, conflict_paths = _apply_in_each_mode(live, expected_config, object_schema)
     before = with_defaults(without_entries(live))
-    refused = {mode: error for mode, after in outcomes.items() if (error := _validation_error(object_ref, before, after))}
+    refused = {
+        mode: error for mode, after in outcomes.items() if (error := _validation_error(object_ref, before, after))
+    }
     outcomes |= dict.fromkeys(refused, before)
     touched = {path for after in outcomes.values() for path in changed_paths(before, after, object_schema)}
     removed_by_path = removed_fields(object_ref, before, expected_config, update, object_schema)
@@ -181,16 +185,39 @@ def predict_object(live: Doc, update: ExpectedApply, schema: Schema | None = Non
     conflicting = {each for path in conflict_paths for each in _paths_within(before, path, object_schema)}
     paths = conflicting | set(expected_config.unknown_paths) | _doubted_paths(before, expected_config, object_schema)
     paths |= {each for path in touched for each in _paths_within(before, path, object_schema)}
-    duplicates = {path for path in _duplicate_items(before, expected_config, object_schema) if not any(each[: len(path)] == path for each in paths)}
+    duplicates = {
+        path
+        for path in _duplicate_items(before, expected_config, object_schema)
+        if not any(each[: len(path)] == path for each in paths)
+    }
     unknown_paths = duplicates | {*expected_config.unknown_paths, *expected_config.doubted_parts}
     changes = [
-        _field_change(object_ref, path, before, expected_config, outcomes, conflicting, object_schema, update, path in returning, path in unknown_paths)
+        _field_change(
+            object_ref,
+            path,
+            before,
+            expected_config,
+            outcomes,
+            conflicting,
+            object_schema,
+            update,
+            path in returning,
+            path in unknown_paths,
+        )
         for path in paths | duplicates
     ]
     message = _conflict_message(object_ref, conflict_paths)
     shared = tuple(sorted(AddonField(object_ref, path) for path in expected_config.shared_paths if path not in paths))
-    may_return = tuple(sorted(AddonField(object_ref, path) for path in removed_by_path if path not in returning and not (refused and removed_by_path[path])))
-    return Prediction(object_ref, tuple(sorted(changes, key=lambda change: change.field)), message, shared, may_return, refused)
+    may_return = tuple(
+        sorted(
+            AddonField(object_ref, path)
+            for path in removed_by_path
+            if path not in returning and not (refused and removed_by_path[path])
+        )
+    )
+    return Prediction(
+        object_ref, tuple(sorted(changes, key=lambda change: change.field)), message, shared, may_return, refused
+    )
 
 
 def _validation_error(object_ref: ObjectName, before: Doc, after: Doc) -> str:
@@ -202,7 +229,9 @@ def _validation_error(object_ref: ObjectName, before: Doc, after: Doc) -> str:
     return f'{kind} "{object_ref.name}" is invalid: {details}' if errors else ""
 
 
-def _apply_in_each_mode(live: Doc, expected_config: ExpectedConfig, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:
+def _apply_in_each_mode(
+    live: Doc, expected_config: ExpectedConfig, schema: Schema
+) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:
     """The object after the update in each mode, and the paths that conflict with NONE, in the server's order."""
     forced = apply(live, expected_config.config, EKS.manager, True, _ENTRY_TIME, schema)
     if isinstance(forced, ApplyRefused):
@@ -248,7 +277,9 @@ def _field_change(
     is_returning: bool,
     is_unknown: bool,
 ) -> FieldChange:
-    live = "" if is_returning and _is_environment_variable(before, path, schema) else value_at(before, path, schema.root)
+    live = (
+        "" if is_returning and _is_environment_variable(before, path, schema) else value_at(before, path, schema.root)
+    )
     managers = [owner for owner, fields in expected_config.owners.items() if path in fields]
     owners = tuple(sorted({_manager_name(owner) for owner in managers}))
     current_values, target_values = update.manifest_values(object_ref)
@@ -267,7 +298,9 @@ def _field_change(
         else:
             after = value_at(outcomes[mode], path, schema.root)
             # The field disappears with its list item, for example a container, and has no owner.
-            is_removed_default = not managers and isinstance(after, MissingValue) and _is_default(before, path, live, schema)
+            is_removed_default = (
+                not managers and isinstance(after, MissingValue) and _is_default(before, path, live, schema)
+            )
             by_mode[mode] = _field_prediction(live, after, has_other_owner and not is_removed_default)
     eks_fields = expected_config.owners.get(EKS)
     has_entry = eks_fields is not None and (path in eks_fields or path[:-1] in eks_fields)
@@ -278,7 +311,9 @@ def _field_change(
         by_mode,
         expected_config.config_paths.get(path, ()),
         expected_config.evidence.get(path) or (ApplyEvidence.OWNED if has_entry else None),
-        expands=not has_entry and not isinstance(live, MissingValue) and _is_new_in_schema(expected_config.config_paths.get(path, ()), update),
+        expands=not has_entry
+        and not isinstance(live, MissingValue)
+        and _is_new_in_schema(expected_config.config_paths.get(path, ()), update),
     )
 
 
@@ -332,7 +367,9 @@ def _is_new_in_schema(config: ConfigPath, update: ExpectedApply) -> bool:
     if not config:
         return False
     current, target = update.current_schema, update.schema
-    return (current is None or current.allowed_at(config) is None) and (target is None or target.allowed_at(config) is not None)
+    return (current is None or current.allowed_at(config) is None) and (
+        target is None or target.allowed_at(config) is not None
+    )
 
 
 def _field_prediction(live: Any, after: Any, has_other_owner: bool) -> FieldPrediction:

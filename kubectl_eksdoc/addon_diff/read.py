@@ -12,21 +12,21 @@ from kubectl_eksdoc.aws.eks import parse_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError, did_you_mean
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import AddonHistoryFacts, AddonUpdateFacts, TerraformPlan, AddonVersionDetails
+from kubectl_eksdoc.model.addons import AddonHistoryFacts, AddonUpdateFacts, AddonVersionDetails, TerraformPlan
 from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ObjectName, nested_field, object_name
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.session.session import AwsRequirement, ClusterNeeds, ClusterSession
 
-from .after import review_past_update
-from .after_facts import PastFacts, UpdateReview
 from .always_applied import ObjectSearch, assign_objects
 from .expected import EKS
 from .fields import USAGE_KINDS, read_usage
-from .guards import Guard, UpdateToSend, find_guards, choose_update
+from .guards import Guard, UpdateToSend, choose_update, find_guards
 from .manifests import NearestManifest, all_objects, is_complete, objects_of
 from .outcome import AddonRollback, plan_rollback
-from .plan import AddonPlan, ValuesValidator, SchemaSince, plan_update, first_schema_versions
+from .past_update import review_past_update
+from .past_update_facts import PastFacts, UpdateReview
+from .plan import AddonPlan, SchemaSince, ValuesValidator, first_schema_versions, plan_update
 from .prediction import AddonFacts, AddonUpdateRequest, AddonVersionFacts
 from .schema import SchemaPaths, read_schema
 from .terraform_judging import judge_change, of_change, without_plan
@@ -42,8 +42,8 @@ from .terraform_result import (
     PlannedAddonChange,
     RequestScope,
     TerraformJudgement,
-    scope_of,
     plan_findings,
+    scope_of,
 )
 
 KINDS = USAGE_KINDS
@@ -92,7 +92,9 @@ def _suggest_addon(session: ClusterSession, name: str, error: AwsMissing) -> Aws
 
 def read_versions(session: ClusterSession, name: str, versions: Sequence[str]) -> tuple[AddonVersionDetails, ...]:
     """In the given order; one request for each version, two at a time."""
-    sides = dict(ask_concurrently(dict.fromkeys(versions), lambda version: session.require(version_side, name, version)))
+    sides = dict(
+        ask_concurrently(dict.fromkeys(versions), lambda version: session.require(version_side, name, version))
+    )
     return tuple(sides[version] for version in versions)
 
 
@@ -126,7 +128,9 @@ def read_first_schema_versions(
     plan: AddonPlan, versions: Sequence[str], read_side: Callable[[Sequence[str]], Sequence[AddonVersionDetails]]
 ) -> tuple[SchemaSince, ...]:
     """`versions` are those after the installed one, oldest first; each is requested at most once."""
-    versions_by_name: dict[str, AddonVersionFacts] = {version_facts.version: version_facts for version_facts in (plan.facts.current, plan.facts.target)}
+    versions_by_name: dict[str, AddonVersionFacts] = {
+        version_facts.version: version_facts for version_facts in (plan.facts.current, plan.facts.target)
+    }
 
     def schema_of(version: str) -> SchemaPaths | Unknown:
         if version not in versions_by_name:
@@ -136,7 +140,9 @@ def read_first_schema_versions(
     return first_schema_versions(plan.changes, (plan.facts.current.version, *versions), schema_of)
 
 
-def read_addon_facts(session: ClusterSession, side: AddonUpdateFacts, manifest: NearestManifest | None = None) -> AddonFacts:
+def read_addon_facts(
+    session: ClusterSession, side: AddonUpdateFacts, manifest: NearestManifest | None = None
+) -> AddonFacts:
     """Read the facts of an add-on, including the objects of a user's `manifest`. An add-on without a version is not
     installed yet.
 
@@ -194,7 +200,9 @@ def _reason_not_read(object_ref: ObjectName) -> Unknown | None:
 _KNOWN_KINDS = frozenset((each.group, each.kind) for each in kinds.MANIFEST_KINDS)
 """The merge rules of Kubernetes kinds are known. Those of a custom resource are only in its CRD."""
 
-_TEMPLATE_NOT_RENDERED = Unknown("helm has to fill it in, or to fetch it: give what helm template prints with --manifest")
+_TEMPLATE_NOT_RENDERED = Unknown(
+    "helm has to fill it in, or to fetch it: give what helm template prints with --manifest"
+)
 
 
 def validator_for(target: AddonVersionDetails) -> ValuesValidator:
@@ -228,7 +236,11 @@ def review_update(session: ClusterSession, past: AddonHistoryFacts) -> UpdateRev
     """
     side = AddonUpdateFacts(past.addon, past.now, past.now, past.values, True, (past.now.version,))
     current_facts = read_addon_facts(session, side)
-    kinds_by_namespace = {(object_ref.kind, object_ref.namespace) for object_ref in map(object_name, current_facts.objects) if object_ref.kind in kinds.HISTORY_KINDS}
+    kinds_by_namespace = {
+        (object_ref.kind, object_ref.namespace)
+        for object_ref in map(object_name, current_facts.objects)
+        if object_ref.kind in kinds.HISTORY_KINDS
+    }
     revisions: dict[str, tuple[Doc, ...] | Unknown] = {}
     for kind, namespace in sorted(kinds_by_namespace):
         listed, earlier = session.histories.list_history(kinds.HISTORY_KINDS[kind], namespace), revisions.get(kind, ())
@@ -273,7 +285,9 @@ def prepare_update(
     user_plan = plan_addon_update(session, side, request)
     update_to_send = choose_update(user_plan, is_as_asked)
     plan = user_plan if update_to_send.request == request else plan_addon_update(session, side, update_to_send.request)
-    return PreparedAddonUpdate(plan, update_to_send, find_guards(plan, update_to_send.is_intended), plan_rollback(user_plan))
+    return PreparedAddonUpdate(
+        plan, update_to_send, find_guards(plan, update_to_send.is_intended), plan_rollback(user_plan)
+    )
 
 
 # Add-on changes of a Terraform plan, and their effect on the cluster.
@@ -285,13 +299,23 @@ def judge_terraform(plan: TerraformPlan, session: ClusterSession, addon: str = "
     Raises:
         ClusterError, AwsError: the cluster or AWS cannot be reached.
     """
-    addon_requests = [each for each in read_requests(plan) if not addon or each.addon == addon or isinstance(each.addon, Unknown)]
+    addon_requests = [
+        each for each in read_requests(plan) if not addon or each.addon == addon or isinstance(each.addon, Unknown)
+    ]
     scopes = [scope_of(each, session.verified_aws.cluster) for each in addon_requests]
-    other_requests = tuple(each for each, scope in zip(addon_requests, scopes, strict=True) if scope is RequestScope.ELSEWHERE)
-    local_requests = [each for each, scope in zip(addon_requests, scopes, strict=True) if scope is not RequestScope.ELSEWHERE]
+    other_requests = tuple(
+        each for each, scope in zip(addon_requests, scopes, strict=True) if scope is RequestScope.ELSEWHERE
+    )
+    local_requests = [
+        each for each, scope in zip(addon_requests, scopes, strict=True) if scope is not RequestScope.ELSEWHERE
+    ]
     changes = tuple(_judge_change(_planned_change(plan, each), session) for each in local_requests)
     return TerraformJudgement(
-        plan, changes, other_requests, tuple(plan_findings(plan, session.verified_aws.cluster, local_requests, other_requests, addon)), addon
+        plan,
+        changes,
+        other_requests,
+        tuple(plan_findings(plan, session.verified_aws.cluster, local_requests, other_requests, addon)),
+        addon,
     )
 
 
@@ -307,8 +331,12 @@ def _judge_change(change: PlannedAddonChange, session: ClusterSession) -> Judged
         return without_plan(change, finding)
     if isinstance(request.addon, Unknown) or not request.addon:
         return without_plan(change, of_change(change, "addon-terraform-unknown/of-addon"))
-    if request.kind in (RequestKind.DELETE, RequestKind.FORGET) or (request.kind is RequestKind.REPLACE and not request.preserves_objects):
-        return without_plan(change)  # a deletion or a removal from the state: its fields are deleted or stay as they are
+    if request.kind in (RequestKind.DELETE, RequestKind.FORGET) or (
+        request.kind is RequestKind.REPLACE and not request.preserves_objects
+    ):
+        return without_plan(
+            change
+        )  # a deletion or a removal from the state: its fields are deleted or stay as they are
     try:
         return _judge_request(change, request.addon, session)
     except ValuesError as error:
@@ -317,7 +345,9 @@ def _judge_change(change: PlannedAddonChange, session: ClusterSession) -> Judged
         return without_plan(change, _missing_finding(change, error))
     except (AwsDenied, UsageError) as error:
         missing_right = error.missing if isinstance(error, AwsDenied) else ""
-        return without_plan(change, of_change(change, "addon-terraform-unknown/denied", why=error.message, right=missing_right))
+        return without_plan(
+            change, of_change(change, "addon-terraform-unknown/denied", why=error.message, right=missing_right)
+        )
 
 
 def _judge_request(change: PlannedAddonChange, name: str, session: ClusterSession) -> JudgedAddonChange:

@@ -88,7 +88,10 @@ def _is_controlled_by(doc: Doc, live: Doc) -> bool:
     for owner in owners if isinstance(owners, list) else ():
         if isinstance(owner, dict) and owner.get("controller"):
             uids = {owner.get("uid"), nested_field(live, "metadata", "uid")} - {None, ""}
-            has_name = (owner.get("kind"), owner.get("name")) == (live.get("kind"), nested_field(live, "metadata", "name"))
+            has_name = (owner.get("kind"), owner.get("name")) == (
+                live.get("kind"),
+                nested_field(live, "metadata", "name"),
+            )
             return len(uids) < 2 and has_name
     return False
 
@@ -102,7 +105,10 @@ def _read_template(doc: Doc) -> Template | None:
     numbered_at: dict[int, datetime | None] = {}
     if doc.get("kind") == "ReplicaSet":
         number = _parse_number(nested_field(doc, "metadata", "annotations", _REVISION))
-        template, history = nested_field(doc, "spec", "template"), nested_field(doc, "metadata", "annotations", _REVISION_HISTORY)
+        template, history = (
+            nested_field(doc, "spec", "template"),
+            nested_field(doc, "metadata", "annotations", _REVISION_HISTORY),
+        )
         numbers = [*map(_parse_number, history.split(","))] if isinstance(history, str) else []
         numbered_at = dict.fromkeys(each for each in (*numbers, number) if 0 < each <= number)
         numbered_at |= {min(numbered_at): created} if numbered_at else {}
@@ -197,13 +203,17 @@ def template_periods(templates: TemplateRevisions) -> tuple[TemplatePeriod, ...]
     # The n-th object to be created had at least number n, so an object that has number n now never had another one.
     by_creation = sorted((each.created.timestamp() if each.created else 0.0, each.number) for each in stored)
     used_once = {number for rank, (_, number) in enumerate(by_creation, lost_numbers + 1) if rank == number}
-    by_number = {number: each for each in stored for number in each.numbered_at} | {each.number: each for each in stored}
+    by_number = {number: each for each in stored for number in each.numbered_at} | {
+        each.number: each for each in stored
+    }
     numbers = range(min((lost_numbers + 1, *by_number)), stored[-1].number + 1)
     periods = [_period(number, by_number.get(number), number in used_once) for number in numbers]
     # A period starts no earlier than the one before it and no later than the one after it.
     earliest: datetime | None = None
     for index, slot in enumerate(periods):
-        if earliest is not None and (slot.earliest_start is None or (slot.earliest_start < earliest and slot.latest_start is None)):
+        if earliest is not None and (
+            slot.earliest_start is None or (slot.earliest_start < earliest and slot.latest_start is None)
+        ):
             periods[index] = replace(slot, earliest_start=earliest)
         earliest = periods[index].earliest_start or earliest
     latest: datetime | None = None
@@ -225,7 +235,11 @@ def _period(number: int, template: Template | None, was_used_once: bool) -> Temp
 
 
 def template_step(
-    periods: Sequence[TemplatePeriod], started: datetime, version: str, is_current: bool, next_started: datetime | None = None
+    periods: Sequence[TemplatePeriod],
+    started: datetime,
+    version: str,
+    is_current: bool,
+    next_started: datetime | None = None,
 ) -> TemplateUpdateStep | UnchangedTemplate | UnknownRevision:
     """The effect of the update that began at `started` on the template. `version`: the version that the update set, ""
     if it named none. `is_current`: the last period has the live object's template. `next_started`: start of the next
@@ -243,9 +257,15 @@ def template_step(
     later = [slot for slot in periods if slot.earliest_start is not None and slot.earliest_start >= started_second]
     uncertain = [slot for slot in periods if slot not in earlier and slot not in later]
     if uncertain:
-        return _step_by_images([*earlier[-1:], *uncertain, *_started_with_update(later[:1], started_second, next_started)], version, _REUSED_REASON)
+        return _step_by_images(
+            [*earlier[-1:], *uncertain, *_started_with_update(later[:1], started_second, next_started)],
+            version,
+            _REUSED_REASON,
+        )
     if len(same_second := [slot for slot in later if slot.earliest_start == started_second]) > 1:
-        return _step_by_images([*earlier[-1:], *same_second], version, "its template changed more than once in that second")
+        return _step_by_images(
+            [*earlier[-1:], *same_second], version, "its template changed more than once in that second"
+        )
     if not earlier:
         if periods[0].number == 1:
             return UnknownRevision(
@@ -257,10 +277,23 @@ def template_step(
         return UnknownRevision(f"its revision {last.number}, in force before the update, is kept no more")
     following = _started_with_update(later[:1], started_second, next_started)
     if not following:
-        late_template = next((slot.template for slot in later[:1] if _is_before_next_update(slot, next_started) and slot.template is not None), None)
-        if late_template is not None and has_version(late_template.doc, version) and not has_version(last.template.doc, version):
+        late_template = next(
+            (
+                slot.template
+                for slot in later[:1]
+                if _is_before_next_update(slot, next_started) and slot.template is not None
+            ),
+            None,
+        )
+        if (
+            late_template is not None
+            and has_version(late_template.doc, version)
+            and not has_version(last.template.doc, version)
+        ):
             reason = f"its images are of {version} since then, though that was long after the update began"
-            return TemplateUpdateStep(last.template, late_template, Confidence.LOW if last.is_inferred else Confidence.MEDIUM, reason)
+            return TemplateUpdateStep(
+                last.template, late_template, Confidence.LOW if last.is_inferred else Confidence.MEDIUM, reason
+            )
         return UnchangedTemplate(last.template, _unchanged_reason(later[:1], started_second))
     (next_period,) = following
     if next_period.template is None:
@@ -271,16 +304,27 @@ def template_step(
 def _is_in_order(periods: Sequence[TemplatePeriod]) -> bool:
     times = [slot.earliest_start for slot in periods if slot.earliest_start is not None]
     return times == sorted(times) and all(
-        slot.earliest_start is None or slot.latest_start is None or slot.earliest_start <= slot.latest_start for slot in periods
+        slot.earliest_start is None or slot.latest_start is None or slot.earliest_start <= slot.latest_start
+        for slot in periods
     )
 
 
-def _started_with_update(later: Sequence[TemplatePeriod], started: datetime, next_started: datetime | None) -> list[TemplatePeriod]:
-    return [slot for slot in later if slot.earliest_start is not None and slot.earliest_start - started <= WRITE_WINDOW and _is_before_next_update(slot, next_started)]
+def _started_with_update(
+    later: Sequence[TemplatePeriod], started: datetime, next_started: datetime | None
+) -> list[TemplatePeriod]:
+    return [
+        slot
+        for slot in later
+        if slot.earliest_start is not None
+        and slot.earliest_start - started <= WRITE_WINDOW
+        and _is_before_next_update(slot, next_started)
+    ]
 
 
 def _is_before_next_update(period: TemplatePeriod, next_started: datetime | None) -> bool:
-    return next_started is None or (period.earliest_start is not None and period.earliest_start < next_started.replace(microsecond=0))
+    return next_started is None or (
+        period.earliest_start is not None and period.earliest_start < next_started.replace(microsecond=0)
+    )
 
 
 def _unchanged_reason(later: Sequence[TemplatePeriod], started: datetime) -> str:
@@ -295,15 +339,21 @@ def _update_step(before: Template, after: Template, version: str, is_inferred: b
         return TemplateUpdateStep(
             before, after, Confidence.HIGH, f"its images are of {version} since then, and were not before"
         )
-    reason = f"it is the first template after the update began, within {int(WRITE_WINDOW.total_seconds() // 60)} minutes"
+    reason = (
+        f"it is the first template after the update began, within {int(WRITE_WINDOW.total_seconds() // 60)} minutes"
+    )
     has_other_images = version and not has_version(after.doc, version)
-    return TemplateUpdateStep(before, after, Confidence.LOW if has_other_images or is_inferred else Confidence.MEDIUM, reason)
+    return TemplateUpdateStep(
+        before, after, Confidence.LOW if has_other_images or is_inferred else Confidence.MEDIUM, reason
+    )
 
 
 _REUSED_REASON = "nothing tells since when a revision of its template, which may have been used again, was in force"
 
 
-def _step_by_images(periods: Sequence[TemplatePeriod], version: str, reason: str) -> TemplateUpdateStep | UnknownRevision:
+def _step_by_images(
+    periods: Sequence[TemplatePeriod], version: str, reason: str
+) -> TemplateUpdateStep | UnknownRevision:
     """Select the step by image versions where times do not tell. `reason`: why they do not."""
     pairs = [
         (earlier.template, later.template)

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS_STEP, ConfigPath, resolve_ref, format_path
+from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS_STEP, ConfigPath, format_path, resolve_ref
 from kubectl_eksdoc.model.api_objects import Doc
 
 # Values that a configuration schema allows at one path.
@@ -114,7 +114,9 @@ def json_text(value: Any, max_depth: int = 50) -> str:
     if max_depth and isinstance(value, list):
         return f"[{', '.join(json_text(each, max_depth - 1) for each in value)}]"
     if max_depth and isinstance(value, dict):
-        return "{" + ", ".join(f"{json_text(key)}: {json_text(value[key], max_depth - 1)}" for key in sorted(value)) + "}"
+        return (
+            "{" + ", ".join(f"{json_text(key)}: {json_text(value[key], max_depth - 1)}" for key in sorted(value)) + "}"
+        )
     return "…" if isinstance(value, (list, dict)) else str(value)
 
 
@@ -161,7 +163,9 @@ class _SchemaWalk:
             target = resolve_ref(self.root, ref)
             if target is None:
                 self._add(
-                    AllowedValue(path, own_rules, unclear=(f"the reference {json_text(ref)} leads nowhere that is read here",))
+                    AllowedValue(
+                        path, own_rules, unclear=(f"the reference {json_text(ref)} leads nowhere that is read here",)
+                    )
                 )
             elif ref in references:
                 self._add(AllowedValue(path, own_rules))  # a recursive schema: its paths are known already
@@ -182,7 +186,9 @@ class _SchemaWalk:
         for walk, branch in zip(walks, branches, strict=True):
             walk.visit(path, branch, (*references, "either"))
         for child_path in sorted({each for walk in walks for each in walk.found}):
-            choices = [(walk.found[child_path], walk.required_keys(child_path)) for walk in walks if child_path in walk.found]
+            choices = [
+                (walk.found[child_path], walk.required_keys(child_path)) for walk in walks if child_path in walk.found
+            ]
             if child_path in (path, ()) or len(choices) > 1:
                 self._add(_join_alternatives(child_path, choices))
             else:
@@ -216,7 +222,9 @@ class _SchemaWalk:
 def _own_rules(path: ConfigPath, schema: Doc, inherited: Rules) -> AllowedValue:
     """The rules that a schema without a reference sets for the value itself."""
     type_keyword, enum = schema.get("type", []), schema.get("enum")
-    types = [type_keyword] if isinstance(type_keyword, str) else type_keyword if isinstance(type_keyword, list) else [None]
+    types = (
+        [type_keyword] if isinstance(type_keyword, str) else type_keyword if isinstance(type_keyword, list) else [None]
+    )
     known_types = {name for name in types if isinstance(name, str) and name in _TYPES}
     values = [schema["const"]] if "const" in schema else enum if isinstance(enum, list) else None
     rules: dict[str, Any] = {"type": tuple(sorted(known_types))} if known_types else {}
@@ -289,7 +297,9 @@ def _join_alternatives(path: ConfigPath, choices: list[tuple[AllowedValue, list[
         path,
         {
             **rules,
-            "anyOf": tuple(sorted({each.description + "".join(f", with {key}" for key in keys) for each, keys in choices})),
+            "anyOf": tuple(
+                sorted({each.description + "".join(f", with {key}" for key in keys) for each, keys in choices})
+            ),
         },
         unclear=tuple(sorted({text for each in branches for text in each.unclear})),
     )
@@ -353,7 +363,11 @@ def schema_changes(old: SchemaPaths, new: SchemaPaths) -> SchemaChanges:
         added=tuple(each for each in added if not _is_within(each, [new_rename.new for new_rename in renamed])),
         removed=tuple(each for each in removed if not _is_within(each, [old_rename.old for old_rename in renamed])),
         renamed=tuple(renamed),
-        tightened=tuple(f"{format_path(new_allowed.path)}: {tightened_rule}" for old_allowed, new_allowed in both for tightened_rule in _tightened_rules(old_allowed, new_allowed)),
+        tightened=tuple(
+            f"{format_path(new_allowed.path)}: {tightened_rule}"
+            for old_allowed, new_allowed in both
+            for tightened_rule in _tightened_rules(old_allowed, new_allowed)
+        ),
         defaults=tuple(
             f"{format_path(new_allowed.path)}: was {_default_text(old_allowed)}, is {_default_text(new_allowed)}"
             for old_allowed, new_allowed in both
@@ -399,20 +413,32 @@ def _is_no_stricter(rule: str, old_limit: Any, limit: Any) -> bool:
         return {*old_limit} <= {*limit} | ({"integer"} if "number" in limit else set())
     if rule in ALL_OF:
         return {*limit} <= {*old_limit}
-    return bool(limit <= old_limit if rule in LOWER_LIMITS else limit >= old_limit if rule in UPPER_LIMITS else limit == old_limit)
+    return bool(
+        limit <= old_limit
+        if rule in LOWER_LIMITS
+        else limit >= old_limit
+        if rule in UPPER_LIMITS
+        else limit == old_limit
+    )
 
 
 def _is_within(allowed: AllowedValue, parents: Sequence[ConfigPath]) -> bool:
     return any(allowed.path[: len(top)] == top for top in parents)
 
 
-def _renamed(removed: Sequence[AllowedValue], added: Sequence[AllowedValue], old: SchemaPaths, new: SchemaPaths) -> list[Renamed]:
+def _renamed(
+    removed: Sequence[AllowedValue], added: Sequence[AllowedValue], old: SchemaPaths, new: SchemaPaths
+) -> list[Renamed]:
     """Pairs of paths with equal rules down to the last key, if no other pair is possible."""
-    removed_values, added_values = ([each for each in side if each.path[-1:] not in ((ITEMS_STEP,), (ANY_KEY,))] for side in (removed, added))
+    removed_values, added_values = (
+        [each for each in side if each.path[-1:] not in ((ITEMS_STEP,), (ANY_KEY,))] for side in (removed, added)
+    )
     renames: list[Renamed] = []
     for before in removed_values:
         for after in added_values:
-            reason = _moved_reason(before, after, old, new) or _respelled_reason(before, after, removed_values, added_values)
+            reason = _moved_reason(before, after, old, new) or _respelled_reason(
+                before, after, removed_values, added_values
+            )
             if reason and _relative_shape(before.path, old) == _relative_shape(after.path, new):
                 renames.append(Renamed(before.path, after.path, reason))
     old_counts, new_counts = Counter(each.old for each in renames), Counter(each.new for each in renames)
@@ -430,13 +456,24 @@ def _moved_reason(before: AllowedValue, after: AllowedValue, old: SchemaPaths, n
     return "the same key, of the same shape, under another parent" if is_unique and has_parent else ""
 
 
-def _respelled_reason(before: AllowedValue, after: AllowedValue, removed_values: Sequence[AllowedValue], added_values: Sequence[AllowedValue]) -> str:
+def _respelled_reason(
+    before: AllowedValue,
+    after: AllowedValue,
+    removed_values: Sequence[AllowedValue],
+    added_values: Sequence[AllowedValue],
+) -> str:
     """The same parent, and names that differ only in case, dashes and a plural; no other name is similar."""
     if before.path[:-1] != after.path[:-1]:
         return ""
     normalized = _normalized(before.path)
-    is_unique = all(sum(_normalized(each.path) == normalized for each in side) == 1 for side in (removed_values, added_values))
-    return "the same name, spelled in another way" if _normalized(after.path) == normalized and normalized[-1] and is_unique else ""
+    is_unique = all(
+        sum(_normalized(each.path) == normalized for each in side) == 1 for side in (removed_values, added_values)
+    )
+    return (
+        "the same name, spelled in another way"
+        if _normalized(after.path) == normalized and normalized[-1] and is_unique
+        else ""
+    )
 
 
 def _normalized(path: ConfigPath) -> ConfigPath:

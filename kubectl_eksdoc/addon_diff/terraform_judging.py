@@ -58,14 +58,19 @@ def removal_findings(change: PlannedAddonChange) -> Iterator[Finding]:
 def _preserved_finding(change: PlannedAddonChange) -> Finding:
     is_replaced = change.request.kind is RequestKind.REPLACE
     evidence = ("preserve = true", _request_text(change))
-    return Finding.of("addon-terraform-removes/kept", change.subject, evidence, addon=change.addon, replaced=is_replaced)
+    return Finding.of(
+        "addon-terraform-removes/kept", change.subject, evidence, addon=change.addon, replaced=is_replaced
+    )
 
 
 def _deletion_finding(change: PlannedAddonChange) -> Finding:
     is_replaced = change.request.kind is RequestKind.REPLACE
     loss = _LOSSES.by("name").get(change.addon)
     severity, effect = (loss.severity, loss.effect) if loss else _DEFAULT_LOSS
-    objects = ", ".join(f"{object_ref.kind} {object_ref.name}" for object_ref in objects_of(change.addon)) or "all of its objects"
+    objects = (
+        ", ".join(f"{object_ref.kind} {object_ref.name}" for object_ref in objects_of(change.addon))
+        or "all of its objects"
+    )
     duration_text = "until it is recreated, without what people had set in it" if is_replaced else "for good"
     return Finding.of(
         "addon-terraform-removes/deleted",
@@ -94,7 +99,9 @@ def terraform_remedies(finding: Finding, change: PlannedAddonChange, facts: Addo
     return tuple(dict.fromkeys(remedies))
 
 
-def _replace_remedy(remedy: Remedy, finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Remedy]:
+def _replace_remedy(
+    remedy: Remedy, finding: Finding, change: PlannedAddonChange, facts: AddonFacts
+) -> Iterator[Remedy]:
     if remedy in (GIVE_VALUES, DECLARE_VALUES):
         yield from _values_remedies(change)
     elif remedy == UPDATE_PRESERVING:
@@ -127,7 +134,9 @@ def _values_remedies(change: PlannedAddonChange) -> Iterator[Remedy]:
         yield Remedy.of("tf-provider", provider=generation.value, creates=change.is_creation, version=version)
 
 
-def judge_change(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None, validate: ValuesValidator) -> JudgedAddonChange:
+def judge_change(
+    change: PlannedAddonChange, facts: AddonFacts, values: Doc | None, validate: ValuesValidator
+) -> JudgedAddonChange:
     """Judge an update, or a creation if `facts` say that EKS does not manage the add-on. `values`: the values after the
     change, None if EKS keeps the current ones."""
     plan = plan_update(facts, AddonUpdateRequest(_assumed_mode(change), values), validate)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, ModuleCall, TerraformPlan, PlannedText
+from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, ModuleCall, PlannedText, TerraformPlan
 from kubectl_eksdoc.model.kinds import Unknown
 
 from .prediction import Mode
@@ -82,7 +82,12 @@ def _requests_of(resource: AddonResource) -> Iterator[AddonRequest]:
     before, after = resource.before, resource.after
     if kind is None or not (after or before):
         return
-    if kind is RequestKind.REPLACE and before is not None and after is not None and _is_replaced_elsewhere(before, after):
+    if (
+        kind is RequestKind.REPLACE
+        and before is not None
+        and after is not None
+        and _is_replaced_elsewhere(before, after)
+    ):
         yield _build_request(resource, RequestKind.DELETE, before, None)
         yield _build_request(resource, RequestKind.CREATE, None, after)
     else:
@@ -124,7 +129,11 @@ def _request_kind(resource: AddonResource) -> RequestKind | None:
     if {"create", "delete"} <= actions:
         return RequestKind.REPLACE
     if "update" in actions:
-        return None if _UPDATING_ARGUMENTS.isdisjoint(resource.differs) and not resource.cloud_control else RequestKind.UPDATE
+        return (
+            None
+            if _UPDATING_ARGUMENTS.isdisjoint(resource.differs) and not resource.cloud_control
+            else RequestKind.UPDATE
+        )
     return next((RequestKind(each) for each in ("create", "delete", "forget") if each in actions), None)
 
 

@@ -181,7 +181,11 @@ def plan_findings(
     yield from _duplicate_findings(plan, cluster, local_requests)
     requested_resources = [each.resource for each in local_requests]
     for resource in plan.addons:
-        if resource not in requested_resources and (not addon or _concerns(resource, addon)) and _will_overwrite(resource, cluster):
+        if (
+            resource not in requested_resources
+            and (not addon or _concerns(resource, addon))
+            and _will_overwrite(resource, cluster)
+        ):
             subject = Subject("TerraformResource", resource.address)
             yield Finding.of("addon-terraform-unknown/overwrites-later", subject, address=resource.address)
 
@@ -203,7 +207,9 @@ def _concerns(resource: AddonResource, addon: str) -> bool:
     return any(each.addon == addon or isinstance(each.addon, Unknown) for each in sides)
 
 
-def _duplicate_findings(plan: TerraformPlan, cluster: EksCluster, local_requests: Sequence[AddonRequest]) -> Iterator[Finding]:
+def _duplicate_findings(
+    plan: TerraformPlan, cluster: EksCluster, local_requests: Sequence[AddonRequest]
+) -> Iterator[Finding]:
     """Requested add-ons that two resources declare."""
     requested_addons = {(each.cluster, each.addon) for each in local_requests if isinstance(each.addon, str)}
     by_addon: dict[tuple[object, object], list[AddonResource]] = defaultdict(list)

@@ -14,7 +14,7 @@ from typing import TypeVar
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, rule_basis, records, sections
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, rule_basis, sections
 from kubectl_eksdoc.model.quantities import Version, parse_version
 
 from .removed_apis import CUSTOM_APIS
@@ -136,7 +136,9 @@ def installed_version(software: Software, image: str, variables: Mapping[str, st
     value = (variables or {}).get(software.variable, "")
     if not value:
         return Unknown(f"its variable {software.variable}, which tells its version, is not known")
-    return parse_version(value.rpartition("/")[2]) or Unknown(f'its variable {software.variable} is "{value}", no version')
+    return parse_version(value.rpartition("/")[2]) or Unknown(
+        f'its variable {software.variable} is "{value}", no version'
+    )
 
 
 # Version requirements, and the order of updates.
@@ -191,7 +193,9 @@ TABLES = sections(CompatibilityTable, "software", "compatibility")
 
 def _compatibility_table(software: Software, extra_tables: Iterable[CompatibilityTable]) -> CompatibilityTable | None:
     """The table of the software, from `extra_tables` before those of the package."""
-    return next((each for each in extra_tables if each.name == software.name), None) or TABLES.by("name").get(software.name)
+    return next((each for each in extra_tables if each.name == software.name), None) or TABLES.by("name").get(
+        software.name
+    )
 
 
 @frozen
@@ -212,10 +216,16 @@ class VersionRequirement:
 VERSION_REQUIREMENTS = sections(VersionRequirement, "software", "needs")
 
 
-def requirements(software: Software, current: Version, step: Version, nodes: str = "") -> tuple[VersionRequirement, ...]:
+def requirements(
+    software: Software, current: Version, step: Version, nodes: str = ""
+) -> tuple[VersionRequirement, ...]:
     """The requirements of the step from `current` to `step`, and of nodes of that family. A cluster that has passed a
     version has met its requirements."""
-    return tuple(each for each in VERSION_REQUIREMENTS if each.name == software.name and _applies_to_step(each, current, step, nodes))
+    return tuple(
+        each
+        for each in VERSION_REQUIREMENTS
+        if each.name == software.name and _applies_to_step(each, current, step, nodes)
+    )
 
 
 def check_requirement(requirement: VersionRequirement, installed: InstalledVersion) -> SourcedVerdict:
@@ -224,7 +234,9 @@ def check_requirement(requirement: VersionRequirement, installed: InstalledVersi
         is_required = requirement.at_least is None
         reason = f"{requirement.name} is not installed"
         return SourcedVerdict(
-            Fit.ABSENT if is_required else Fit.FITS, f"{reason}: {requirement.reason}" if is_required else reason, requirement.source
+            Fit.ABSENT if is_required else Fit.FITS,
+            f"{reason}: {requirement.reason}" if is_required else reason,
+            requirement.source,
         )
     if requirement.at_least is None:
         return SourcedVerdict(Fit.FITS, f"{requirement.name} is installed", requirement.source)
@@ -234,10 +246,15 @@ def check_requirement(requirement: VersionRequirement, installed: InstalledVersi
         reason = f"only {format_version(installed)} is told, and {format_version(requirement.at_least)} is needed"
         return SourcedVerdict(Fit.UNKNOWN, reason, requirement.source)
     if installed < requirement.at_least:
-        reason = f"{format_version(requirement.at_least)} or newer is needed, it is {format_version(installed)}: {requirement.reason}"
+        reason = (
+            f"{format_version(requirement.at_least)} or newer is needed, it is "
+            f"{format_version(installed)}: {requirement.reason}"
+        )
         return SourcedVerdict(Fit.TOO_OLD, reason, requirement.source)
     return SourcedVerdict(
-        Fit.FITS, f"{format_version(requirement.at_least)} or newer is needed, it is {format_version(installed)}", requirement.source
+        Fit.FITS,
+        f"{format_version(requirement.at_least)} or newer is needed, it is {format_version(installed)}",
+        requirement.source,
     )
 
 
@@ -254,7 +271,9 @@ def check_compatibility(
         is_same_minor = minor_of(version) == minor_of(kubernetes)
         reason = "its minor is to be that of the control plane"
         return SourcedVerdict(
-            Fit.FITS if is_same_minor else Fit.UNTESTED, f"{reason}, it is {format_version(version)}", rule_basis("autoscaler-minor").source
+            Fit.FITS if is_same_minor else Fit.UNTESTED,
+            f"{reason}, it is {format_version(version)}",
+            rule_basis("autoscaler-minor").source,
         )
     table = _compatibility_table(software, extra_tables)
     if table is None:
@@ -309,30 +328,46 @@ def update_order(
     that come after it (AL2023; "" for the present ones). The caller decides whether an `only_if` condition holds."""
     if software == KUBE_PROXY:
         reason = "it must never be newer than the control plane"
-        return UpdateOrder(UpdatePosition.AFTER_CONTROL_PLANE, reason, minor_of(step), rule_basis("kube-proxy-order").source)
+        return UpdateOrder(
+            UpdatePosition.AFTER_CONTROL_PLANE, reason, minor_of(step), rule_basis("kube-proxy-order").source
+        )
     if software == CLUSTER_AUTOSCALER:
         reason = "its minor follows that of the control plane"
-        return UpdateOrder(UpdatePosition.AFTER_CONTROL_PLANE, reason, minor_of(step), rule_basis("autoscaler-minor").source)
-    return _order_by_requirements(software, installed, (current, step), nodes) or _order_by_table(software, installed, current, step, extra_tables)
+        return UpdateOrder(
+            UpdatePosition.AFTER_CONTROL_PLANE, reason, minor_of(step), rule_basis("autoscaler-minor").source
+        )
+    return _order_by_requirements(software, installed, (current, step), nodes) or _order_by_table(
+        software, installed, current, step, extra_tables
+    )
 
 
 def _order_by_requirements(
     software: Software, installed: InstalledVersion, step: tuple[Version, Version], nodes: str
 ) -> UpdateOrder | None:
     """By the first requirement that is not met; updates before the control plane come before those for nodes."""
-    for requirement in sorted(requirements(software, *step, nodes), key=lambda each: (each.kubernetes is None, _strictness(each))):
+    for requirement in sorted(
+        requirements(software, *step, nodes), key=lambda each: (each.kubernetes is None, _strictness(each))
+    ):
         verdict = check_requirement(requirement, installed)
         if verdict.fit is Fit.FITS:
             continue
         if verdict.fit is Fit.UNKNOWN:
-            return UpdateOrder(UpdatePosition.UNKNOWN, verdict.reason, requirement.at_least, requirement.source, requirement.only_if)
-        position = UpdatePosition.BEFORE_NODES if requirement.kubernetes is None else UpdatePosition.BEFORE_CONTROL_PLANE
+            return UpdateOrder(
+                UpdatePosition.UNKNOWN, verdict.reason, requirement.at_least, requirement.source, requirement.only_if
+            )
+        position = (
+            UpdatePosition.BEFORE_NODES if requirement.kubernetes is None else UpdatePosition.BEFORE_CONTROL_PLANE
+        )
         return UpdateOrder(position, verdict.reason, requirement.at_least, requirement.source, requirement.only_if)
     return None
 
 
 def _order_by_table(
-    software: Software, installed: InstalledVersion, current: Version, step: Version, extra_tables: Sequence[CompatibilityTable]
+    software: Software,
+    installed: InstalledVersion,
+    current: Version,
+    step: Version,
+    extra_tables: Sequence[CompatibilityTable],
 ) -> UpdateOrder:
     if installed is None:
         return UpdateOrder(UpdatePosition.NO_ORDER, "it is not installed")
@@ -354,12 +389,26 @@ def _order_by_table(
         return UpdateOrder(UpdatePosition.UNKNOWN, verdict.reason, None, verdict.source)
     newer_versions: tuple[Version, ...] = ()
     if not isinstance(installed, Unknown):
-        newer_versions = tuple(each for each in compatible_versions(software, (step,), extra_tables) if installed < each)
+        newer_versions = tuple(
+            each for each in compatible_versions(software, (step,), extra_tables) if installed < each
+        )
     if verdict.fit is Fit.TOO_OLD and newer_versions:
-        for_both = tuple(each for each in newer_versions if each in compatible_versions(software, (current,), extra_tables))
-        gap_text = "" if for_both else f"; no version is made for both {format_version(minor_of(current))} and {format_version(minor_of(step))}"
-        reason = f"{verdict.reason}{gap_text}{''.join(_custom_resource_moves(software.name, installed, (for_both or newer_versions)[0]))}"
-        return UpdateOrder(UpdatePosition.BEFORE_CONTROL_PLANE, reason, for_both[0] if for_both else None, verdict.source)
+        for_both = tuple(
+            each for each in newer_versions if each in compatible_versions(software, (current,), extra_tables)
+        )
+        gap_text = (
+            ""
+            if for_both
+            else f"; no version is made for both {format_version(minor_of(current))} and "
+            f"{format_version(minor_of(step))}"
+        )
+        reason = (
+            f"{verdict.reason}{gap_text}"
+            f"{''.join(_custom_resource_moves(software.name, installed, (for_both or newer_versions)[0]))}"
+        )
+        return UpdateOrder(
+            UpdatePosition.BEFORE_CONTROL_PLANE, reason, for_both[0] if for_both else None, verdict.source
+        )
     return UpdateOrder(UpdatePosition.NO_ORDER, verdict.reason, None, verdict.source)
 
 
@@ -395,7 +444,9 @@ def _check_table(table: CompatibilityTable, version: Version, kubernetes: Versio
             Fit.UNTESTED, f"the makers of {table.name} publish no table of Kubernetes versions", table.source
         )
     if table.last_software_minor < minor_of(version):
-        return SourcedVerdict(Fit.UNKNOWN, f"its table ends with {format_version(table.last_software_minor)}, it is {text}", table.source)
+        return SourcedVerdict(
+            Fit.UNKNOWN, f"its table ends with {format_version(table.last_software_minor)}, it is {text}", table.source
+        )
     # The last row that begins at or before the version. A version without a patch begins its minor.
     row = next((each for each in reversed(table.rows) if not version < each.since), None)
     if row is None:

@@ -15,7 +15,7 @@ from enum import Enum
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, rule_basis, last_kubernetes_read, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, last_kubernetes_read, records, rule_basis
 from kubectl_eksdoc.model.quantities import Version, parse_version
 
 from .versions import Fit, SourcedVerdict, beyond_table, format_version, minor_of
@@ -41,8 +41,8 @@ class Cgroup(str, Enum):
 @frozen
 class AmiFamilyInfo:
     """An AMI family. `type_prefix`: of amiTypes, `any_type`: one of them; `os_image`: a pattern. `last`: the last
-    version that EKS publishes an AMI for, with no new ones since `ended`; None while it continues. `cgroup_version` is None
-    where it depends on the release. `parameters` of Systems Manager, by amiType, have the recommended release."""
+    version that EKS publishes an AMI for, with no new ones since `ended`; None while it continues. `cgroup_version` is
+    None where it depends on the release. `parameters` of Systems Manager, by amiType, have the recommended release."""
 
     family: AmiFamily
     name: str
@@ -120,7 +120,9 @@ def check_cgroup(family: AmiFamily, kubelet: Version, fargate: bool = False) -> 
         return SourcedVerdict(Fit.FITS, f"kubelets before {since} start with cgroup v1 too", source)
     if fargate or family is AmiFamily.BOTTLEROCKET:
         platform = "Fargate" if fargate else "Bottlerocket"
-        return SourcedVerdict(Fit.FITS, f"{platform} lets its kubelet start with cgroup v1 (failCgroupV1: false)", source)
+        return SourcedVerdict(
+            Fit.FITS, f"{platform} lets its kubelet start with cgroup v1 (failCgroupV1: false)", source
+        )
     if family is AmiFamily.WINDOWS:
         return SourcedVerdict(Fit.FITS, "Windows has no cgroups", source)
     version = cgroup_version(family)
@@ -141,11 +143,17 @@ def check_runtime(runtime: str, kubelet: Version) -> SourcedVerdict:
     if name == "docker" and separator:
         removed_in, source = dockershim_removed_in(), rule_basis("dockershim").source
         if not kubelet_minor < removed_in:
-            return SourcedVerdict(Fit.TOO_OLD, f"Docker is no runtime of a kubelet from {format_version(removed_in)} on", source)
+            return SourcedVerdict(
+                Fit.TOO_OLD, f"Docker is no runtime of a kubelet from {format_version(removed_in)} on", source
+            )
         return SourcedVerdict(Fit.FITS, f"kubelets before {format_version(removed_in)} run with Docker", source)
     if name != "containerd" or version is None:
         return SourcedVerdict(Fit.UNKNOWN, f'"{runtime}" is no runtime that is known here')
-    containerd_2, cri_v1_rule, version_text = rule_basis("containerd/2"), rule_basis("containerd/cri-v1"), format_version(version)
+    containerd_2, cri_v1_rule, version_text = (
+        rule_basis("containerd/2"),
+        rule_basis("containerd/cri-v1"),
+        format_version(version),
+    )
     if not kubelet_minor < containerd_2.since and version < containerd_2.at_least:
         last_minor = Version(containerd_2.since.major, containerd_2.since.minor - 1)
         reason = f"{format_version(last_minor)} is the last with containerd 1.x, it is {version_text}"
@@ -260,7 +268,9 @@ def notes_between(current: Version, target: Version, when: UpgradeHalf) -> tuple
     """The notes that `when` brings after `current` up to `target`. For nodes `current` is their kubelets' version."""
     current_minor, target_minor = minor_of(current), minor_of(target)
     return tuple(
-        each for each in RELEASE_NOTES if each.when is when and current_minor < each.version and not target_minor < each.version
+        each
+        for each in RELEASE_NOTES
+        if each.when is when and current_minor < each.version and not target_minor < each.version
     )
 
 

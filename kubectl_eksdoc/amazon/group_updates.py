@@ -71,7 +71,11 @@ _STAGE_BY_ADDON_STATUS = {
 
 
 def stage_of_update(update: EksAddonUpdate | Unknown | Absent) -> UpdateStage:
-    return _STAGE_BY_UPDATE_STATUS.get(update.status, UpdateStage.UNKNOWN) if isinstance(update, EksAddonUpdate) else UpdateStage.UNKNOWN
+    return (
+        _STAGE_BY_UPDATE_STATUS.get(update.status, UpdateStage.UNKNOWN)
+        if isinstance(update, EksAddonUpdate)
+        else UpdateStage.UNKNOWN
+    )
 
 
 def stage_of_addon(addon: Addon | Unknown | Absent, target: str, previous: str, seen_stage: UpdateStage) -> UpdateStage:
@@ -80,7 +84,10 @@ def stage_of_addon(addon: Addon | Unknown | Absent, target: str, previous: str, 
     if not isinstance(addon, Addon):
         return UpdateStage.UNKNOWN
     if addon.status == "ACTIVE":
-        has_started = (previous and previous != target) or seen_stage in (UpdateStage.IN_PROGRESS, UpdateStage.SUCCESSFUL)
+        has_started = (previous and previous != target) or seen_stage in (
+            UpdateStage.IN_PROGRESS,
+            UpdateStage.SUCCESSFUL,
+        )
         return UpdateStage.SUCCESSFUL if addon.version == target and has_started else UpdateStage.UNKNOWN
     return _STAGE_BY_ADDON_STATUS.get(addon.status, UpdateStage.UNKNOWN)
 

@@ -67,7 +67,10 @@ def judge_policies(documents: Iterable[Doc], request: IamRequest) -> PolicyRulin
         if match is not IamMatch.NO:
             effect = statement.get("Effect") if isinstance(statement, dict) else None
             known_effect = effect if effect in ("Allow", "Deny") else "Deny"  # an unknown effect may deny
-            statement_by_effect.setdefault((str(known_effect), match if effect == known_effect else IamMatch.MAYBE), _statement_name(statement, number))
+            statement_by_effect.setdefault(
+                (str(known_effect), match if effect == known_effect else IamMatch.MAYBE),
+                _statement_name(statement, number),
+            )
     for effect, decision, verb in _EFFECTS_BY_PRECEDENCE:
         if (statement_name := statement_by_effect.get((effect, IamMatch.YES))) is not None:
             return PolicyRuling(decision, f"{statement_name} {verb} it")
@@ -120,7 +123,10 @@ def _match_element(statement: Mapping[str, Any], name: str, match_pattern: Any) 
     patterns, negated_patterns = statement.get(name), statement.get(f"Not{name}")
     if (patterns is None) == (negated_patterns is None):
         return IamMatch.MAYBE
-    match = _match_any(match_pattern(pattern) if isinstance(pattern, str) else IamMatch.MAYBE for pattern in _as_list(patterns or negated_patterns))
+    match = _match_any(
+        match_pattern(pattern) if isinstance(pattern, str) else IamMatch.MAYBE
+        for pattern in _as_list(patterns or negated_patterns)
+    )
     return match if negated_patterns is None else _NEGATED[match]
 
 
@@ -164,7 +170,9 @@ def _match_principal(statement: Mapping[str, Any], request: IamRequest) -> IamMa
         return IamMatch.YES
     if not isinstance(principal, dict):
         return IamMatch.MAYBE
-    return _match_any(_match_principal_name(kind, name, request) for kind, names in principal.items() for name in _as_list(names))
+    return _match_any(
+        _match_principal_name(kind, name, request) for kind, names in principal.items() for name in _as_list(names)
+    )
 
 
 def _match_principal_name(kind: str, name: Any, request: IamRequest) -> IamMatch:
@@ -257,10 +265,15 @@ def _is_same_statement(first: Any, second: Any) -> bool:
 
 def _with_free_sid(statement: Doc, statement_list: Sequence[Any]) -> Doc:
     sid = statement.get("Sid")
-    used_sids = {each.get("Sid") for each in statement_list if isinstance(each, dict) and isinstance(each.get("Sid"), str)}
+    used_sids = {
+        each.get("Sid") for each in statement_list if isinstance(each, dict) and isinstance(each.get("Sid"), str)
+    }
     if sid is None or sid not in used_sids:
         return statement
-    return {**statement, "Sid": next(name for n in range(2, len(statement_list) + 3) if (name := f"{sid}{n}") not in used_sids)}
+    return {
+        **statement,
+        "Sid": next(name for n in range(2, len(statement_list) + 3) if (name := f"{sid}{n}") not in used_sids),
+    }
 
 
 # Resources that an IAM policy may name for each action of this tool.
@@ -351,5 +364,9 @@ def resource_arns(action: str, arn_parts: ClusterArnParts) -> tuple[str, ...]:
     action_resources = RESOURCES_BY_ACTION.get(action, ())
     if not action_resources or not arn_parts.region:
         return (ANY_RESOURCE,)
-    values = {"region": arn_parts.region, "account": arn_parts.account or ANY_RESOURCE, "cluster": arn_parts.cluster or ANY_RESOURCE}
+    values = {
+        "region": arn_parts.region,
+        "account": arn_parts.account or ANY_RESOURCE,
+        "cluster": arn_parts.cluster or ANY_RESOURCE,
+    }
     return tuple(f"arn:{aws_partition(arn_parts.region)}:{arn.format(**values)}" for _, arn in action_resources)

@@ -37,7 +37,13 @@ def _match_field(patterns: Any, value: str) -> IamMatch:
     if not isinstance(patterns, list):
         return IamMatch.MAYBE
     matches_found = {_match_value(each, value) for each in patterns}
-    return IamMatch.YES if IamMatch.YES in matches_found else IamMatch.MAYBE if IamMatch.MAYBE in matches_found else IamMatch.NO
+    return (
+        IamMatch.YES
+        if IamMatch.YES in matches_found
+        else IamMatch.MAYBE
+        if IamMatch.MAYBE in matches_found
+        else IamMatch.NO
+    )
 
 
 def _match_value(pattern: Any, value: str) -> IamMatch:
@@ -101,7 +107,9 @@ def spot_notice() -> EventKind:
 def event_kinds_of(version: Version | None) -> tuple[EventKind, ...]:
     """The kinds that this version reads; for an unknown version, those that all versions read."""
     return tuple(
-        kind for kind in EVENT_KINDS if kind.since is None or (version is not None and not version.older_than(kind.since))
+        kind
+        for kind in EVENT_KINDS
+        if kind.since is None or (version is not None and not version.older_than(kind.since))
     )
 
 
@@ -116,7 +124,11 @@ def reads_config_map(version: Version | None) -> bool | None:
 
 def helm_key(version: Version | None) -> tuple[str, ...]:
     """The Helm value for the queue in the chart of this version."""
-    return OLD_HELM_KEY if version is not None and version.older_than(supported_since("queue-by-variable")) else NEW_HELM_KEY
+    return (
+        OLD_HELM_KEY
+        if version is not None and version.older_than(supported_since("queue-by-variable"))
+        else NEW_HELM_KEY
+    )
 
 
 QUEUE_ACTIONS = ("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage")

@@ -13,7 +13,7 @@ from enum import Enum
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
-from kubectl_eksdoc.model.machines import Image, MetadataOptions, DeclaredMetadataOptions
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions, Image, MetadataOptions
 
 TOKENS_REQUIRED, TOKENS_OPTIONAL = "required", "optional"
 HOST_HOPS, POD_HOPS, NESTED_HOPS = 1, 2, 3
@@ -115,18 +115,24 @@ def _default_of_type(instance_type: str) -> OptionsLayer:
     """EC2's own default. "The newly released instance types from mid-2024 use only IMDSv2 by default" (AWS news blog,
     November 2023; confidence medium); EC2 does not publish which types these are."""
     match = _INSTANCE_FAMILY.match(instance_type)
-    if match is None or (int(match[2]) < 8 and not {match[0][:-1], match[1] + match[2]} & {*_RECENT_FAMILIES.by("family")}):
+    if match is None or (
+        int(match[2]) < 8 and not {match[0][:-1], match[1] + match[2]} & {*_RECENT_FAMILIES.by("family")}
+    ):
         return _EC2_DEFAULT
     return Unknown(f"EC2's own default for {instance_type} is not published: types from mid-2024 on require IMDSv2")
 
 
-def resolve_launch_options(template: OptionsLayer, account: OptionsLayer, image: Image | Unknown, instance_type: str = "") -> LaunchOptions:
+def resolve_launch_options(
+    template: OptionsLayer, account: OptionsLayer, image: Image | Unknown, instance_type: str = ""
+) -> LaunchOptions:
     """Each option from the first layer that sets it: the template, the account's default, the AMI, EC2. An unknown
     layer makes only those options unknown that no layer above it sets.
 
     The order is that of the EC2 user guide (confidence medium: the API model mentions "other combinations").
     """
-    image_layer: OptionsLayer = image if isinstance(image, Unknown) else _IMAGE_OPTIONS if image.v2 else DeclaredMetadataOptions()
+    image_layer: OptionsLayer = (
+        image if isinstance(image, Unknown) else _IMAGE_OPTIONS if image.v2 else DeclaredMetadataOptions()
+    )
     account_requires_v2 = isinstance(account, DeclaredMetadataOptions) and account.tokens == TOKENS_REQUIRED
     layers = (
         (OptionsOrigin.TEMPLATE, template),
@@ -135,7 +141,9 @@ def resolve_launch_options(template: OptionsLayer, account: OptionsLayer, image:
         (OptionsOrigin.IMAGE, image_layer),
         (OptionsOrigin.EC2, _default_of_type(instance_type)),
     )
-    return LaunchOptions(_first_option(layers, "tokens"), _first_option(layers, "hop_limit"), _first_option(layers, "endpoint"))
+    return LaunchOptions(
+        _first_option(layers, "tokens"), _first_option(layers, "hop_limit"), _first_option(layers, "endpoint")
+    )
 
 
 def _first_option(layers: tuple[tuple[OptionsOrigin, OptionsLayer], ...], name: str) -> _LaunchOption:

@@ -46,7 +46,9 @@ CUSTOM_APIS = records(CustomApi, "custom_apis")
 def find_custom_api(api_version: str, kind: str, extra_rows: Iterable[CustomApi] = ()) -> CustomApi | None:
     """The row, from `extra_rows` before those of the table; None where its vendor has announced no removal."""
     matching = (
-        row for row in (*extra_rows, *CUSTOM_APIS) if row.api_version == api_version and (not row.kinds or kind in row.kinds)
+        row
+        for row in (*extra_rows, *CUSTOM_APIS)
+        if row.api_version == api_version and (not row.kinds or kind in row.kinds)
     )
     return next(matching, None)
 
@@ -138,7 +140,9 @@ def removals_not_read(target: Version) -> Unknown | None:
 
 
 _FLOWCONTROL = "flowcontrol.apiserver.k8s.io"
-_SUCCESSOR_VERSIONS: Mapping[str, tuple[tuple[int, str], ...]] = {_FLOWCONTROL: ((29, "v1"), (26, "v1beta3"), (23, "v1beta2"))}
+_SUCCESSOR_VERSIONS: Mapping[str, tuple[tuple[int, str], ...]] = {
+    _FLOWCONTROL: ((29, "v1"), (26, "v1beta3"), (23, "v1beta2"))
+}
 """Groups with several successors: since which minor each version is served, the newest first (kubernetes/api
 flowcontrol/*/zz_generated.prerelease-lifecycle.go)."""
 _FINAL_VERSIONS: Mapping[str, str] = {"client.authentication.k8s.io": "client.authentication.k8s.io/v1"}
@@ -158,7 +162,9 @@ def replacement_of(row: RemovedApi, current: Version) -> str | Unknown:
             return f"{row.group}/{version}"
         hint = f"; from 1.{since} on write {row.group}/{version}"
     if hint:
-        return Unknown(f"Kubernetes {format_version(minor_of(current))} serves no newer version of {row.api_version}{hint}")
+        return Unknown(
+            f"Kubernetes {format_version(minor_of(current))} serves no newer version of {row.api_version}{hint}"
+        )
     if row.group in _FINAL_VERSIONS:
         return _FINAL_VERSIONS[row.group]
     return row.replacement or Unknown(f"the source names no replacement of {row.api_version} {row.kind}")
@@ -191,7 +197,9 @@ _MANUAL_CONVERSIONS = records(ManualConversion, "conversions")
 
 def manual_conversions(row: RemovedApi) -> tuple[ManualConversion, ...]:
     """The manual changes after kubectl convert; none where it is sufficient according to the guide."""
-    return tuple(each for each in _MANUAL_CONVERSIONS if row.kind in each.kinds and row.api_version in each.api_versions)
+    return tuple(
+        each for each in _MANUAL_CONVERSIONS if row.kind in each.kinds and row.api_version in each.api_versions
+    )
 
 
 def is_convertible(row: RemovedApi) -> bool:

@@ -87,7 +87,11 @@ def reachable_sockets(path: str, path_type: str = "", sub_path: str = "") -> tup
     volume_path, mounted_path = _normalize_path(path), _normalize_path(f"{path}/{sub_path}")
     if not _is_within(mounted_path, volume_path):
         return ()  # the kubelet rejects a subPath that leads out of its volume
-    mounted_sockets = [each for socket in SOCKETS if (each := _mounted_socket(socket, mounted_path, path_type, bool(sub_path))) is not None]
+    mounted_sockets = [
+        each
+        for socket in SOCKETS
+        if (each := _mounted_socket(socket, mounted_path, path_type, bool(sub_path))) is not None
+    ]
     return tuple(mounted_sockets) or tuple(_similar_sockets(f"{path}/{sub_path}", mounted_path))
 
 
@@ -108,9 +112,19 @@ def _mounted_socket(socket: Socket, mounted_path: str, path_type: str, has_sub_p
     if mounted_path == socket.path:
         if path_type in _NON_SOCKET_TYPES and not has_sub_path:
             return None
-        return MountedSocket(socket, SocketAccess.ITSELF, mounted_path, _pod_after_upgrade(socket, SocketAccess.ITSELF, path_type, has_sub_path))
+        return MountedSocket(
+            socket,
+            SocketAccess.ITSELF,
+            mounted_path,
+            _pod_after_upgrade(socket, SocketAccess.ITSELF, path_type, has_sub_path),
+        )
     if _is_within(socket.path, mounted_path) and (has_sub_path or path_type in _FOLDER_TYPES):
-        return MountedSocket(socket, SocketAccess.FOLDER, mounted_path, _pod_after_upgrade(socket, SocketAccess.FOLDER, path_type, has_sub_path))
+        return MountedSocket(
+            socket,
+            SocketAccess.FOLDER,
+            mounted_path,
+            _pod_after_upgrade(socket, SocketAccess.FOLDER, path_type, has_sub_path),
+        )
     return None
 
 

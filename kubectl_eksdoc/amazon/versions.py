@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import AddonVersions
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, rule_basis, knowledge_file, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, knowledge_file, records, rule_basis
 from kubectl_eksdoc.model.quantities import Version, parse_version
 
 if TYPE_CHECKING:  # a check of manifests alone must not load the AWS types
@@ -112,7 +112,9 @@ SkewRule = Callable[[Version, Version | None], SourcedVerdict]
 """`kubelet_skew` or `kube_proxy_skew`."""
 
 
-def skew_after_steps(current: Version, steps: Sequence[Version], component: Version | None, rule: SkewRule) -> tuple[AfterStep, ...]:
+def skew_after_steps(
+    current: Version, steps: Sequence[Version], component: Version | None, rule: SkewRule
+) -> tuple[AfterStep, ...]:
     """The skew now, and after each of the steps of a path."""
     return tuple(AfterStep(minor_of(each), rule(each, component)) for each in (current, *steps))
 
@@ -128,7 +130,10 @@ def _control_plane_skew(component: str, control_plane: Version, component_versio
         return SourcedVerdict(
             Fit.TOO_NEW, f"{reason} ({format_version(minor_of(control_plane))}), which is never allowed", _policy()
         )
-    message = f"{component} ({format_version(minor_of(component_version))}) is {_minors_text(behind)} behind, {allowed} are allowed"
+    message = (
+        f"{component} ({format_version(minor_of(component_version))}) is {_minors_text(behind)} behind, "
+        f"{allowed} are allowed"
+    )
     return SourcedVerdict(Fit.FITS if behind <= allowed else Fit.TOO_OLD, message, _policy())
 
 
@@ -158,9 +163,18 @@ def minor_steps(current: Version, target: Version) -> tuple[Version, ...] | NoPa
     if current_minor.major != target_minor.major:
         return NoPath(f"{format_version(target_minor)} is another major version than {format_version(current_minor)}")
     if target_minor < current_minor:
-        rollback_note = "; only a rollback of a fresh upgrade goes back, by one minor" if current_minor.minor - target_minor.minor == 1 else ""
-        return NoPath(f"{format_version(target_minor)} is older than {format_version(current_minor)}, and EKS upgrades only{rollback_note}")
-    return tuple(Version(current_minor.major, minor) for minor in range(current_minor.minor + 1, target_minor.minor + 1))
+        rollback_note = (
+            "; only a rollback of a fresh upgrade goes back, by one minor"
+            if current_minor.minor - target_minor.minor == 1
+            else ""
+        )
+        return NoPath(
+            f"{format_version(target_minor)} is older than {format_version(current_minor)}, and EKS upgrades "
+            f"only{rollback_note}"
+        )
+    return tuple(
+        Version(current_minor.major, minor) for minor in range(current_minor.minor + 1, target_minor.minor + 1)
+    )
 
 
 @frozen
@@ -230,8 +244,8 @@ def offered_for_all(offered: AddonVersions, *kubernetes: str) -> tuple[str, ...]
 
 
 def update_steps(addon: str, offered: AddonVersions, kubernetes: str, current: str, target: str) -> tuple[str, ...]:
-    """The versions to install in turn, `target_version` the last: of each minor between, the newest that is offered. Only
-    `target_version` where the add-on may skip minors, or where a version cannot be parsed."""
+    """The versions to install in turn, `target_version` the last: of each minor between, the newest that is offered.
+    Only `target_version` where the add-on may skip minors, or where a version cannot be parsed."""
     old, new = parse_version(current), parse_version(target)
     if addon not in _MINOR_BY_MINOR_ADDONS or old is None or new is None:
         return (target,)
@@ -246,8 +260,8 @@ def update_steps(addon: str, offered: AddonVersions, kubernetes: str, current: s
 
 
 def versions_between(offered: AddonVersions, kubernetes: str, current: str, target: str) -> tuple[str, ...]:
-    """Every version that EKS offers for that Kubernetes version, newer than `current` and up to `target_version`, the oldest
-    first; none where one of the two cannot be parsed."""
+    """Every version that EKS offers for that Kubernetes version, newer than `current` and up to `target_version`, the
+    oldest first; none where one of the two cannot be parsed."""
     old, new = parse_version(current), parse_version(target)
     if old is None or new is None:
         return ()
@@ -352,17 +366,24 @@ class Support:
         return extended_cost_per_month() if self.phase is SupportPhase.EXTENDED else Decimal(0)
 
 
-def support_status(version: Version, today: date, listed_versions: Sequence[ClusterVersion] | Unknown) -> Support | Unknown:
+def support_status(
+    version: Version, today: date, listed_versions: Sequence[ClusterVersion] | Unknown
+) -> Support | Unknown:
     """The support as EKS lists it; from the table where EKS was not asked or does not list the version."""
     day = _utc_day(today)
     if not isinstance(listed_versions, Unknown):
         listed_version = next((each for each in listed_versions if _is_version(each, version)), None)
         if listed_version is not None and (status := _support_from_eks(version, day, listed_version)) is not None:
             return status
-    table_reason = listed_versions.why if isinstance(listed_versions, Unknown) else "DescribeClusterVersions does not list it"
+    table_reason = (
+        listed_versions.why if isinstance(listed_versions, Unknown) else "DescribeClusterVersions does not list it"
+    )
     row = next((each for each in CALENDAR if each.version == minor_of(version)), None)
     if row is None:
-        return Unknown(_not_listed_reason(version, table_reason), listed_versions.missing if isinstance(listed_versions, Unknown) else "")
+        return Unknown(
+            _not_listed_reason(version, table_reason),
+            listed_versions.missing if isinstance(listed_versions, Unknown) else "",
+        )
     if day < row.released:
         return Unknown(f"EKS has {format_version(row.version)} only from {row.released.isoformat()} on")
     phase = _support_phase(day, row.standard_ends, row.extended_ends)
@@ -400,7 +421,10 @@ def next_support_end(support_status: Support, policy: str) -> SupportEnding | Un
     if policy == STANDARD_POLICY:
         reason = "its upgrade policy is STANDARD: at the end of standard support"
         return SupportEnding(
-            SupportEnd.AUTO_UPGRADE, support_status.standard_ends, reason, policy_source if support_status.phase is SupportPhase.STANDARD else overdue_source
+            SupportEnd.AUTO_UPGRADE,
+            support_status.standard_ends,
+            reason,
+            policy_source if support_status.phase is SupportPhase.STANDARD else overdue_source,
         )
     if support_status.phase is SupportPhase.STANDARD and support_status.extended_ends is None:
         return Unknown("whether this version gets extended support was not told", "eks:DescribeClusterVersions")

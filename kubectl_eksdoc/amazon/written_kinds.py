@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version
 
-from .removed_apis import REMOVED_APIS, RemovedApi, removed_between, replacement_of, find_removed_api
+from .removed_apis import REMOVED_APIS, RemovedApi, find_removed_api, removed_between, replacement_of
 
 OLDEST_VERSION = Version(1, 21)
 """The oldest version that is considered: EKS runs no older cluster (EKS user guide, versions in extended support, and
@@ -53,7 +53,9 @@ def resource_of(row: RemovedApi) -> Resource:
     """The same resource for all rows that are about the same objects, in any of their former groups."""
     group = _current_group(row)
     versions = tuple(sorted(set(_served_versions(group, row.kind)), key=_version_rank, reverse=True))
-    return Resource(row.kind, row.resource, group, versions[0], not _has_trait(row, "cluster_scoped"), older=versions[1:])
+    return Resource(
+        row.kind, row.resource, group, versions[0], not _has_trait(row, "cluster_scoped"), older=versions[1:]
+    )
 
 
 def _can_be_listed(row: RemovedApi) -> bool:
@@ -164,7 +166,9 @@ class NoChangeNeeded:
 _BUILTIN_WRITERS = records(NoChangeNeeded, "own_writers")
 
 
-def find_no_change_needed(written: WriteRecord, name: str, annotations: Mapping[str, str] | None = None) -> NoChangeNeeded | None:
+def find_no_change_needed(
+    written: WriteRecord, name: str, annotations: Mapping[str, str] | None = None
+) -> NoChangeNeeded | None:
     """Why the record is not from the user's manifests or clients; None where it may be."""
     return next((each for each in _BUILTIN_WRITERS if each.matches(written, name, annotations or {})), None)
 

@@ -12,10 +12,10 @@ from kubectl_eksdoc.model.addons import (
     Addon,
     AddonHistoryFacts,
     AddonUpdateFacts,
+    AddonVersionDetails,
     AddonVersions,
     EksAddonUpdate,
     UpdateHistory,
-    AddonVersionDetails,
 )
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value, without_path
 from kubectl_eksdoc.model.kinds import Absent, Unknown, absent_as_unknown
@@ -23,7 +23,7 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version, parse_version
 
 from . import eks
-from .asking import VerifiedCluster, ask_concurrently, ask_all
+from .asking import VerifiedCluster, ask_all, ask_concurrently
 from .eks import values_or_unknown
 
 # Default values of the Helm charts of EKS add-ons, by version; only those of vpc-cni are known.
@@ -76,12 +76,17 @@ def chart_defaults(addon: str, version: str) -> Doc | Unknown:
     if older_versions and older_versions[-1] == chart_version:
         return table[chart_version]
     if not older_versions:
-        return Unknown(f"chart defaults of {_KNOWN_ADDON} are known from {newer_versions[0]} on, not of {chart_version}")
+        return Unknown(
+            f"chart defaults of {_KNOWN_ADDON} are known from {newer_versions[0]} on, not of {chart_version}"
+        )
     if not newer_versions:
         return Unknown(f"chart defaults of {_KNOWN_ADDON} are known up to {older_versions[-1]}, not of {chart_version}")
     below, above = table[older_versions[-1]], table[newer_versions[0]]
     if without_path(below, _OWN_VERSION) != without_path(above, _OWN_VERSION):
-        return Unknown(f"chart defaults of {_KNOWN_ADDON} {chart_version} are not known, and {older_versions[-1]} and {newer_versions[0]} differ")
+        return Unknown(
+            f"chart defaults of {_KNOWN_ADDON} {chart_version} are not known, and {older_versions[-1]} and "
+            f"{newer_versions[0]} differ"
+        )
     return below if nested_field(below, *_OWN_VERSION) is None else with_value(below, _OWN_VERSION, str(chart_version))
 
 
@@ -102,7 +107,9 @@ def _vpc_cni_values() -> dict[Version, Doc]:
     values_by_version: dict[Version, Doc] = {}
     values: Doc = {}
     for each in _VALUES:
-        values_by_version[each.version] = values = _apply_merge_patch(values, each.patch) if values_by_version else each.patch
+        values_by_version[each.version] = values = (
+            _apply_merge_patch(values, each.patch) if values_by_version else each.patch
+        )
     return values_by_version
 
 
@@ -145,10 +152,14 @@ def addon_side(verified: VerifiedCluster, name: str, requested: str | None) -> A
         UsageError: the requested version is not known.
         AwsError: as `AwsClient.ask`.
     """
-    answers = ask_all({"addon": lambda: eks.addon(verified, name), "offered": lambda: eks.versions_of_addon(verified, name)})
+    answers = ask_all(
+        {"addon": lambda: eks.addon(verified, name), "offered": lambda: eks.versions_of_addon(verified, name)}
+    )
     addon, offered = require_addon(verified, name, answers["addon"]), absent_as_unknown(answers["offered"])
     target = addon.version if requested is None else _target_version(verified, offered, name, requested)
-    versions = dict(ask_concurrently(dict.fromkeys((addon.version, target)), lambda version: version_side(verified, name, version)))
+    versions = dict(
+        ask_concurrently(dict.fromkeys((addon.version, target)), lambda version: version_side(verified, name, version))
+    )
     sides = addon, versions[addon.version], versions[target], values_or_unknown(addon.configuration)
     if isinstance(offered, Unknown):
         return AddonUpdateFacts(*sides, offered, (target,), ())
@@ -161,7 +172,9 @@ def addon_side(verified: VerifiedCluster, name: str, requested: str | None) -> A
     )
 
 
-def installed_side(verified: VerifiedCluster, name: str, requested: str | None = None) -> AddonUpdateFacts | Absent | Unknown:
+def installed_side(
+    verified: VerifiedCluster, name: str, requested: str | None = None
+) -> AddonUpdateFacts | Absent | Unknown:
     """The side of an installed add-on; Absent where EKS does not manage it. `requested`: as `addon_side`.
 
     Raises:
@@ -220,7 +233,11 @@ def _target_version(verified: VerifiedCluster, offered: object, name: str, reque
 def version_side(verified: VerifiedCluster, name: str, version: str) -> AddonVersionDetails:
     """The defaults and the schema of one version, with one question."""
     configuration = absent_as_unknown(eks.addon_configuration(verified, name, version))
-    return AddonVersionDetails(version, chart_defaults(name, version), configuration if isinstance(configuration, Unknown) else configuration.schema)
+    return AddonVersionDetails(
+        version,
+        chart_defaults(name, version),
+        configuration if isinstance(configuration, Unknown) else configuration.schema,
+    )
 
 
 # AWS data for an add-on after an update: its state and its latest updates, two questions at a time.
@@ -238,7 +255,12 @@ def addon_past(verified: VerifiedCluster, name: str, update_id: str) -> AddonHis
         AwsError: as `AwsClient.ask`.
     """
     target_filter = {"addonName": name}
-    answers = ask_all({"addon": lambda: eks.addon(verified, name), "history": lambda: eks.update_history(verified, target_filter, eks.MAX_UPDATES)})
+    answers = ask_all(
+        {
+            "addon": lambda: eks.addon(verified, name),
+            "history": lambda: eks.update_history(verified, target_filter, eks.MAX_UPDATES),
+        }
+    )
     addon, history = require_addon(verified, name, answers["addon"]), answers["history"]
     details = ask_all(
         {
@@ -258,7 +280,9 @@ def addon_past(verified: VerifiedCluster, name: str, update_id: str) -> AddonHis
             for each in (*history.updates, chosen_update)
             if isinstance(each, EksAddonUpdate)
         }
-        history = replace(history, values={id: values_or_unknown(text) for id, text in configurations.items() if text.strip()})
+        history = replace(
+            history, values={id: values_or_unknown(text) for id, text in configurations.items() if text.strip()}
+        )
     return AddonHistoryFacts(addon, details["now"], values_or_unknown(addon.configuration), history, chosen_update)
 
 

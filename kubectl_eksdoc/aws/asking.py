@@ -45,7 +45,9 @@ class AwsClient(Protocol):
         ...
 
 
-def ask_and_parse(aws: AwsClient, operation: AwsOperation, parameters: Mapping[str, Any], parse: Callable[[Json], T]) -> T:
+def ask_and_parse(
+    aws: AwsClient, operation: AwsOperation, parameters: Mapping[str, Any], parse: Callable[[Json], T]
+) -> T:
     """The parsed response.
 
     Raises:
@@ -204,7 +206,11 @@ def health_issues(document: Json) -> tuple[HealthIssue, ...]:
 def health_issue(document: Json, code_field: str, message_field: str) -> HealthIssue:
     """A health issue; `code_field`, `message_field`: names of its fields. EKS repeats messages of an API server, which
     repeat values: values that look like a secret are redacted."""
-    return HealthIssue(text_field(document, code_field), redact_message(text_field(document, message_field)), text_list_field(document, "resourceIds"))
+    return HealthIssue(
+        text_field(document, code_field),
+        redact_message(text_field(document, message_field)),
+        text_list_field(document, "resourceIds"),
+    )
 
 
 # The caller and the cluster: the only requests before the cluster is verified.
@@ -216,7 +222,9 @@ def get_caller(aws: AwsClient) -> CallerIdentity:
     Raises:
         AwsError: as `AwsClient.ask`.
     """
-    return ask_and_parse(aws, questions.CALLER, {}, lambda said: CallerIdentity(text_field(said, "Account"), text_field(said, "Arn")))
+    return ask_and_parse(
+        aws, questions.CALLER, {}, lambda said: CallerIdentity(text_field(said, "Account"), text_field(said, "Arn"))
+    )
 
 
 def describe_cluster(aws: AwsClient, name: str) -> EksCluster:

@@ -18,12 +18,12 @@ from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import (
+    DeclaredMetadataOptions,
     Image,
     Instance,
     MetadataOptions,
     RoleUse,
     RoleUses,
-    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
@@ -33,14 +33,14 @@ from .asking import (
     Json,
     VerifiedCluster,
     ask_concurrently,
+    ask_existing,
     ask_or_absent,
     ask_or_unknown,
-    time_field,
-    required_text,
     int_field,
+    required_text,
     struct_list_field,
     text_field,
-    ask_existing,
+    time_field,
 )
 
 T = TypeVar("T")
@@ -53,7 +53,9 @@ def instances(verified: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Ins
         questions.INSTANCES,
         ids,
         lambda part: {"Filters": [{"Name": "instance-id", "Values": part}], "IncludeManagedResources": True},
-        lambda said: (_parse_instance(each) for reservation in said["Reservations"] for each in reservation["Instances"]),
+        lambda said: (
+            _parse_instance(each) for reservation in said["Reservations"] for each in reservation["Instances"]
+        ),
         lambda each: each.id,
         "EC2 knows no such instance",
     )
@@ -88,7 +90,9 @@ def template_versions(
 
 def account_metadata_defaults(verified: VerifiedCluster) -> DeclaredMetadataOptions | Unknown:
     """The account's metadata options in this region, for launches that set none."""
-    return ask_or_unknown(verified.aws, questions.METADATA_DEFAULTS, {}, lambda said: _parse_option_settings(said.get("AccountLevel", {})))
+    return ask_or_unknown(
+        verified.aws, questions.METADATA_DEFAULTS, {}, lambda said: _parse_option_settings(said.get("AccountLevel", {}))
+    )
 
 
 def scaling_groups(verified: VerifiedCluster, names: Iterable[str]) -> Mapping[str, ScalingGroup | Absent | Unknown]:
@@ -121,7 +125,9 @@ def launch_configurations(
 
 def _parse_launch_configuration(document: Json) -> TemplateVersion:
     name = required_text(document, "LaunchConfigurationName")
-    return TemplateVersion("", name, 0, _parse_option_settings(document.get("MetadataOptions") or {}), text_field(document, "ImageId"))
+    return TemplateVersion(
+        "", name, 0, _parse_option_settings(document.get("MetadataOptions") or {}), text_field(document, "ImageId")
+    )
 
 
 def describe_by_key(
@@ -143,7 +149,9 @@ def describe_by_key(
     key_parts = [unique_keys[at : at + operation.batch_size] for at in range(0, len(unique_keys), operation.batch_size)]
     answers: dict[str, T | Absent | Unknown] = {}
     for part, part_answer in ask_concurrently(key_parts, ask_part):
-        answers |= dict.fromkeys(part, part_answer if isinstance(part_answer, Unknown) else Absent(f"{absent_text} (any more)"))
+        answers |= dict.fromkeys(
+            part, part_answer if isinstance(part_answer, Unknown) else Absent(f"{absent_text} (any more)")
+        )
         if not isinstance(part_answer, Unknown):
             answers |= {key_of(each): each for each in part_answer if key_of(each) in answers}
     return answers
@@ -167,7 +175,9 @@ def _parse_instance(document: Json) -> Instance:
 
 
 def _parse_image(document: Json) -> Image:
-    return Image(required_text(document, "ImageId"), text_field(document, "Name"), document.get("ImdsSupport") == "v2.0")
+    return Image(
+        required_text(document, "ImageId"), text_field(document, "Name"), document.get("ImdsSupport") == "v2.0"
+    )
 
 
 _REQUIRED_OPTIONS = ("HttpTokens", "HttpEndpoint")
@@ -224,11 +234,18 @@ def parse_template_version(document: Json) -> TemplateVersion:
 
 
 def _parse_scaling_group(document: Json) -> ScalingGroup:
-    policy, own_template = document.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}), document.get("LaunchTemplate")
+    policy, own_template = (
+        document.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}),
+        document.get("LaunchTemplate"),
+    )
     mixed_template, overrides = policy.get("LaunchTemplateSpecification"), policy.get("Overrides") or ()
-    type_templates = [template_ref(each.get("LaunchTemplateSpecification") or {}) for each in overrides if not own_template]
+    type_templates = [
+        template_ref(each.get("LaunchTemplateSpecification") or {}) for each in overrides if not own_template
+    ]
     base = template_ref(own_template or mixed_template or {})
-    used_templates = [base, *type_templates] if None in type_templates or not type_templates else type_templates  # else it launches no type
+    used_templates = (
+        [base, *type_templates] if None in type_templates or not type_templates else type_templates
+    )  # else it launches no type
     first, *others = dict.fromkeys(each for each in used_templates if each is not None) or (None,)
     return ScalingGroup(
         required_text(document, "AutoScalingGroupName"),
@@ -272,15 +289,21 @@ def role_events(
     """By instance. After one Unknown answer (denied, timeout, throttled) the remaining instances are not requested."""
     uses_by_instance: dict[str, RoleUses | Unknown] = {}
     for instance_id in instances:
-        uses_by_instance[instance_id] = answer = _role_events_of(verified, instance_id, until, wait, pause=bool(uses_by_instance))
+        uses_by_instance[instance_id] = answer = _role_events_of(
+            verified, instance_id, until, wait, pause=bool(uses_by_instance)
+        )
         if isinstance(answer, Unknown):
             return {**dict.fromkeys(instances, answer), **uses_by_instance}
     return uses_by_instance
 
 
-def _role_events_of(verified: VerifiedCluster, instance_id: str, until: datetime, wait: Wait, pause: bool) -> RoleUses | Unknown:
+def _role_events_of(
+    verified: VerifiedCluster, instance_id: str, until: datetime, wait: Wait, pause: bool
+) -> RoleUses | Unknown:
     since, token, oldest = until - timedelta(days=_DAYS), "", until
-    lookup = [{"AttributeKey": "Username", "AttributeValue": instance_id}]  # a session of an instance is named by its id
+    lookup = [
+        {"AttributeKey": "Username", "AttributeValue": instance_id}
+    ]  # a session of an instance is named by its id
     parameters: Json = {"LookupAttributes": lookup, "StartTime": since, "EndTime": until, "MaxResults": 50}
     uses: dict[tuple[str, str, str], RoleUse] = {}
     for page in range(_MAX_PAGES):
@@ -290,7 +313,10 @@ def _role_events_of(verified: VerifiedCluster, instance_id: str, until: datetime
             verified,
             questions.EVENTS,
             parameters | ({"NextToken": token} if token else {}),
-            lambda said: ([_parse_event(each, instance_id) for each in struct_list_field(said, "Events")], text_field(said, "NextToken")),
+            lambda said: (
+                [_parse_event(each, instance_id) for each in struct_list_field(said, "Events")],
+                text_field(said, "NextToken"),
+            ),
         )
         if isinstance(answer, Unknown):
             if page == 0:
@@ -302,7 +328,12 @@ def _role_events_of(verified: VerifiedCluster, instance_id: str, until: datetime
             if use is not None:
                 key = use.service, use.action, use.agent
                 if earlier_use := uses.get(key):
-                    use = replace(earlier_use, last=max(earlier_use.last, use.last), count=earlier_use.count + use.count, v1=earlier_use.v1 + use.v1)
+                    use = replace(
+                        earlier_use,
+                        last=max(earlier_use.last, use.last),
+                        count=earlier_use.count + use.count,
+                        v1=earlier_use.v1 + use.v1,
+                    )
                 uses[key] = use
         if not token:
             break
@@ -324,7 +355,9 @@ def _parse_event(document: Json, instance_id: str) -> tuple[datetime, RoleUse | 
     return event_time, RoleUse(service, event_time, required_text(event, "eventName"), agent, v1=int(delivery == "1.0"))
 
 
-def services_last_accessed(verified: VerifiedCluster, profiles: Sequence[str], wait: Wait = sleep) -> Mapping[str, RoleUses | Unknown]:
+def services_last_accessed(
+    verified: VerifiedCluster, profiles: Sequence[str], wait: Wait = sleep
+) -> Mapping[str, RoleUses | Unknown]:
     """The use of the role of each instance profile, by the profile's ARN."""
     return dict(ask_concurrently(profiles, lambda profile: _last_accessed_of(verified, profile, wait)))
 
@@ -340,7 +373,9 @@ def _last_accessed_of(verified: VerifiedCluster, profile: str, wait: Wait) -> Ro
     if isinstance(role, Unknown):
         return role
     report_parameters = {"Arn": role, "Granularity": "SERVICE_LEVEL"}
-    job = _ask_or_unknown(verified, questions.ACCESS_REPORT, report_parameters, lambda said: required_text(said, "JobId"))
+    job = _ask_or_unknown(
+        verified, questions.ACCESS_REPORT, report_parameters, lambda said: required_text(said, "JobId")
+    )
     if isinstance(job, Unknown):
         return job
     for pause in _REPORT_WAITS_S:
@@ -375,13 +410,16 @@ def _parse_report_page(document: Json) -> tuple[RoleUses, str] | Unknown | None:
     if status != "COMPLETED" or completed is None:
         return Unknown(f"IAM could not make its report: {text_field(document.get('Error') or {}, 'Message') or status}")
     services = (
-        (required_text(each, "ServiceNamespace"), time_field(each, "LastAuthenticated")) for each in document["ServicesLastAccessed"]
+        (required_text(each, "ServiceNamespace"), time_field(each, "LastAuthenticated"))
+        for each in document["ServicesLastAccessed"]
     )
     uses = tuple(RoleUse(service, when) for service, when in services if when is not None)
     return RoleUses(completed - timedelta(days=_REPORT_DAYS), uses), text_field(document, "Marker")
 
 
-def _ask_or_unknown(verified: VerifiedCluster, operation: AwsOperation, parameters: Json, parse: Callable[[Json], T]) -> T | Unknown:
+def _ask_or_unknown(
+    verified: VerifiedCluster, operation: AwsOperation, parameters: Json, parse: Callable[[Json], T]
+) -> T | Unknown:
     """As `ask_existing`; an AwsError of one source becomes Unknown and does not affect the others."""
     try:
         return ask_existing(verified.aws, operation, parameters, parse)

@@ -37,14 +37,14 @@ from .asking import (
     ask_and_parse,
     ask_concurrently,
     ask_or_absent,
+    ask_or_unknown,
     health_issue,
     health_issues,
-    ask_or_unknown,
-    time_field,
     required_text,
     struct_list_field,
     text_field,
     text_list_field,
+    time_field,
 )
 
 
@@ -127,7 +127,9 @@ def addon_versions(
             for addon_document in response.get("addons", ())
         )
 
-    return ask_or_absent(verified.aws, questions.ADDON_VERSIONS, {key: value for key, value in parameters.items() if value}, parse)
+    return ask_or_absent(
+        verified.aws, questions.ADDON_VERSIONS, {key: value for key, value in parameters.items() if value}, parse
+    )
 
 
 def versions_of_addon(verified: VerifiedCluster, name: str) -> AddonVersions | Absent | Unknown:
@@ -159,15 +161,23 @@ MAX_SEARCHED_UPDATES = 25
 def updates_of_addons(verified: VerifiedCluster) -> Mapping[str, UpdateHistory | Unknown | Absent] | Unknown:
     """The update history of every add-on, by its name."""
     names = addon_names(verified)
-    return names if isinstance(names, Unknown) else dict(ask_concurrently(names, lambda name: updates_of_addon(verified, name)))
+    return (
+        names
+        if isinstance(names, Unknown)
+        else dict(ask_concurrently(names, lambda name: updates_of_addon(verified, name)))
+    )
 
 
-def updates_of_addon(verified: VerifiedCluster, name: str, limit: int = MAX_UPDATES) -> UpdateHistory | Unknown | Absent:
+def updates_of_addon(
+    verified: VerifiedCluster, name: str, limit: int = MAX_UPDATES
+) -> UpdateHistory | Unknown | Absent:
     """The `updates` of an add-on."""
     return updates(verified, {"addonName": name}, limit)
 
 
-def updates(verified: VerifiedCluster, target_filter: Mapping[str, str], limit: int) -> UpdateHistory | Unknown | Absent:
+def updates(
+    verified: VerifiedCluster, target_filter: Mapping[str, str], limit: int
+) -> UpdateHistory | Unknown | Absent:
     """Updates of the cluster itself, or of what `target_filter` names: ``{"nodegroupName": "blue"}``. The latest first:
     the first `limit` that EKS lists, if these are in the order of time. EKS guarantees no order: where it is broken,
     the latest may be any of them, and up to `MAX_SEARCHED_UPDATES` are described."""
@@ -179,9 +189,13 @@ def updates(verified: VerifiedCluster, target_filter: Mapping[str, str], limit: 
     # An update without a start time tells nothing about the order.
     started_times = [each.begun for _, each in answers if isinstance(each, EksAddonUpdate) and each.begun is not None]
     if len(ids) > limit and not all(earlier <= later for later, earlier in pairwise(started_times)):
-        answers += ask_concurrently(ids[limit:MAX_SEARCHED_UPDATES], lambda id: describe_update(verified, target_filter, id))
+        answers += ask_concurrently(
+            ids[limit:MAX_SEARCHED_UPDATES], lambda id: describe_update(verified, target_filter, id)
+        )
     known_updates = [each for _, each in answers if isinstance(each, EksAddonUpdate)]
-    known_updates.sort(key=lambda each: (each.begun.timestamp() if each.begun is not None else 0.0, each.id), reverse=True)
+    known_updates.sort(
+        key=lambda each: (each.begun.timestamp() if each.begun is not None else 0.0, each.id), reverse=True
+    )
     unknown_updates = (each for _, each in answers if isinstance(each, Unknown))
     return UpdateHistory((*known_updates, *unknown_updates), max(0, len(ids) - len(answers)))
 
@@ -192,8 +206,15 @@ def update_history(verified: VerifiedCluster, target_filter: Mapping[str, str], 
     return UpdateHistory(()) if isinstance(answer, Absent) else answer
 
 
-def describe_update(verified: VerifiedCluster, target_filter: Mapping[str, str], update_id: str) -> EksAddonUpdate | Unknown | Absent:
-    return ask_or_absent(verified.aws, questions.UPDATE, {"name": verified.cluster.name, **target_filter, "updateId": update_id}, parse_update)
+def describe_update(
+    verified: VerifiedCluster, target_filter: Mapping[str, str], update_id: str
+) -> EksAddonUpdate | Unknown | Absent:
+    return ask_or_absent(
+        verified.aws,
+        questions.UPDATE,
+        {"name": verified.cluster.name, **target_filter, "updateId": update_id},
+        parse_update,
+    )
 
 
 def parse_update(response: Json) -> EksAddonUpdate:
@@ -202,7 +223,9 @@ def parse_update(response: Json) -> EksAddonUpdate:
         id=text_field(document, "id"),
         type=text_field(document, "type"),
         status=text_field(document, "status"),
-        parameters=tuple((text_field(each, "type"), text_field(each, "value")) for each in struct_list_field(document, "params")),
+        parameters=tuple(
+            (text_field(each, "type"), text_field(each, "value")) for each in struct_list_field(document, "params")
+        ),
         begun=time_field(document, "createdAt"),
         errors=tuple(health_issue(each, "errorCode", "errorMessage") for each in struct_list_field(document, "errors")),
     )
@@ -224,7 +247,9 @@ def recommended_release(verified: VerifiedCluster, ami_type: str, version: str) 
     name = ami_parameter(ami_type, version)
     if not name:
         return Unknown(f"no public parameter tells the releases of {ami_type or 'its AMI'}")
-    answer = ask_or_absent(verified.aws, questions.PARAMETER, {"Name": name}, lambda said: required_text(said["Parameter"], "Value"))
+    answer = ask_or_absent(
+        verified.aws, questions.PARAMETER, {"Name": name}, lambda said: required_text(said["Parameter"], "Value")
+    )
     return Absent(f"Systems Manager has no parameter {name}") if isinstance(answer, Absent) else answer
 
 
@@ -429,7 +454,9 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        return _unique_keys([(self._key_text(key), self.construct_object(value, deep=True)) for key, value in node.value])
+        return _unique_keys(
+            [(self._key_text(key), self.construct_object(value, deep=True)) for key, value in node.value]
+        )
 
     def _key_text(self, node: yaml.Node) -> str:
         if not isinstance(node, yaml.ScalarNode):

@@ -15,8 +15,10 @@ from kubectl_eksdoc.model.addons import EksAddonUpdate
 from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import (
-    QUOTAS,
     IMDSV1_LOOKBACK_DAYS,
+    QUOTAS,
+    DeclaredMetadataOptions,
+    Imdsv1Requests,
     Instance,
     MachineFacts,
     MachineQuery,
@@ -24,31 +26,29 @@ from kubectl_eksdoc.model.machines import (
     PodIdentity,
     Quota,
     QuotaKey,
-    DeclaredMetadataOptions,
     Subnet,
     UsageMetric,
-    Imdsv1Requests,
 )
-from kubectl_eksdoc.model.metadata import LaunchTemplateFix, InstanceOptionsChange
+from kubectl_eksdoc.model.metadata import InstanceOptionsChange, LaunchTemplateFix
 
 from . import ec2, eks
 from .asking import (
     Json,
     VerifiedCluster,
+    ask_all,
     ask_and_parse,
     ask_concurrently,
+    ask_existing,
     ask_or_absent,
-    health_issues,
     ask_or_unknown,
+    health_issues,
+    int_field,
     metric_query,
     required_text,
-    int_field,
-    struct_list_field,
     sorted_tags,
+    struct_list_field,
     text_field,
     text_list_field,
-    ask_existing,
-    ask_all,
 )
 from .ec2 import describe_by_key, template_ref
 
@@ -58,7 +58,9 @@ from .ec2 import describe_by_key, template_ref
 def node_group_names(verified: VerifiedCluster) -> tuple[str, ...] | Unknown:
     """The names of all managed node groups, sorted."""
     parameters = {"clusterName": verified.cluster.name}
-    return ask_existing(verified.aws, questions.NODE_GROUPS, parameters, lambda said: tuple(sorted(text_list_field(said, "nodegroups"))))
+    return ask_existing(
+        verified.aws, questions.NODE_GROUPS, parameters, lambda said: tuple(sorted(text_list_field(said, "nodegroups")))
+    )
 
 
 def node_groups(verified: VerifiedCluster, names: tuple[str, ...]) -> Mapping[str, NodeGroup | Absent | Unknown]:
@@ -68,7 +70,9 @@ def node_groups(verified: VerifiedCluster, names: tuple[str, ...]) -> Mapping[st
 
 def node_group(verified: VerifiedCluster, name: str) -> NodeGroup | Absent | Unknown:
     parameters = {"clusterName": verified.cluster.name, "nodegroupName": name}
-    return ask_or_absent(verified.aws, questions.NODE_GROUP, parameters, lambda said: _parse_node_group(said["nodegroup"]))
+    return ask_or_absent(
+        verified.aws, questions.NODE_GROUP, parameters, lambda said: _parse_node_group(said["nodegroup"])
+    )
 
 
 def _parse_node_group(document: Json) -> NodeGroup:
@@ -103,7 +107,10 @@ def pod_identities(verified: VerifiedCluster) -> frozenset[PodIdentity] | Unknow
     """All service accounts that have a role by EKS Pod Identity."""
 
     def parse(response: Json) -> frozenset[PodIdentity]:
-        each = ((required_text(each, "namespace"), required_text(each, "serviceAccount")) for each in response["associations"])
+        each = (
+            (required_text(each, "namespace"), required_text(each, "serviceAccount"))
+            for each in response["associations"]
+        )
         return frozenset(PodIdentity(*names) for names in each)
 
     return ask_or_unknown(verified.aws, questions.POD_IDENTITIES, {"clusterName": verified.cluster.name}, parse)
@@ -119,7 +126,10 @@ def read_machine_facts(verified: VerifiedCluster, keys: MachineQuery) -> Machine
         name: partial(ask, verified, getattr(keys, name)) for name, ask in _READER_BY_KEY.items() if getattr(keys, name)
     }
     if keys.account:
-        questions |= {"account": partial(ec2.account_metadata_defaults, verified), "identities": partial(pod_identities, verified)}
+        questions |= {
+            "account": partial(ec2.account_metadata_defaults, verified),
+            "identities": partial(pod_identities, verified),
+        }
     return MachineFacts(**ask_all(questions))
 
 
@@ -184,17 +194,27 @@ def _read_quota(verified: VerifiedCluster, quota_info: QuotaKey) -> Quota | Unkn
             raise TypeError(f"Value is a number, and there is {value!r}")
         dimensions = metric.get("MetricDimensions") or {}
         dimensions_by_name = {name: text_field(dimensions, name) for name in sorted(dimensions)}
-        usage_metric = UsageMetric(required_text(metric, "MetricNamespace"), required_text(metric, "MetricName"), dimensions_by_name) if metric else None
+        usage_metric = (
+            UsageMetric(
+                required_text(metric, "MetricNamespace"), required_text(metric, "MetricName"), dimensions_by_name
+            )
+            if metric
+            else None
+        )
         return Quota(quota_info.code, float(value), usage_metric)
 
-    return ask_existing(verified.aws, questions.QUOTA, {"ServiceCode": quota_info.service, "QuotaCode": quota_info.code}, parse)
+    return ask_existing(
+        verified.aws, questions.QUOTA, {"ServiceCode": quota_info.service, "QuotaCode": quota_info.code}, parse
+    )
 
 
 _PERIOD_S = 300
 """AWS/Usage is written every five minutes (CloudWatch user guide, service quotas integration)."""
 
 
-def _quota_usage(verified: VerifiedCluster, metrics: Mapping[str, UsageMetric], observed_at: datetime) -> Mapping[str, float | Unknown]:
+def _quota_usage(
+    verified: VerifiedCluster, metrics: Mapping[str, UsageMetric], observed_at: datetime
+) -> Mapping[str, float | Unknown]:
     """One request for all: the maximum of the last one to two full hours, so that it is the same a minute later."""
     until = observed_at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     queries = [
@@ -227,27 +247,40 @@ _DAY_S = 86_400
 _COMPLETE_CODES = ("Complete", "PartialData")
 
 
-def v1_calls(verified: VerifiedCluster, instances: Sequence[str], observed_at: datetime) -> Mapping[str, Imdsv1Requests | Unknown]:
+def v1_calls(
+    verified: VerifiedCluster, instances: Sequence[str], observed_at: datetime
+) -> Mapping[str, Imdsv1Requests | Unknown]:
     """By instance, for the days up to the last full hour before `observed_at`."""
     until = observed_at.replace(minute=0, second=0, microsecond=0)
-    instance_parts = [tuple(instances[first : first + _INSTANCES_PER_REQUEST]) for first in range(0, len(instances), _INSTANCES_PER_REQUEST)]
+    instance_parts = [
+        tuple(instances[first : first + _INSTANCES_PER_REQUEST])
+        for first in range(0, len(instances), _INSTANCES_PER_REQUEST)
+    ]
     calls_by_instance: dict[str, Imdsv1Requests | Unknown] = {}
     for part, answer in ask_concurrently(instance_parts, lambda part: _v1_calls_of(verified, part, until)):
         calls_by_instance |= dict.fromkeys(part, answer) if isinstance(answer, Unknown) else answer
     return calls_by_instance
 
 
-def _v1_calls_of(verified: VerifiedCluster, instances: Sequence[str], until: datetime) -> Mapping[str, Imdsv1Requests] | Unknown:
+def _v1_calls_of(
+    verified: VerifiedCluster, instances: Sequence[str], until: datetime
+) -> Mapping[str, Imdsv1Requests] | Unknown:
     queries = [
         metric_query(f"{key}{at}", "AWS/EC2", name, {"InstanceId": each}, _DAY_S, "Sum")
         for at, each in enumerate(instances)
         for key, name in _V1_METRICS.items()
     ]
-    parameters = {"StartTime": until - timedelta(days=IMDSV1_LOOKBACK_DAYS), "EndTime": until, "MetricDataQueries": queries}
+    parameters = {
+        "StartTime": until - timedelta(days=IMDSV1_LOOKBACK_DAYS),
+        "EndTime": until,
+        "MetricDataQueries": queries,
+    }
 
     def parse(response: Json) -> Mapping[str, Imdsv1Requests]:
         values: dict[str, list[float]] = defaultdict(list)
-        for result in struct_list_field(response, "MetricDataResults"):  # the values of one metric may be on several pages
+        for result in struct_list_field(
+            response, "MetricDataResults"
+        ):  # the values of one metric may be on several pages
             if text_field(result, "StatusCode") not in _COMPLETE_CODES:
                 raise ValueError(f"CloudWatch did not tell all of the figures: {text_field(result, 'StatusCode')}")
             values[required_text(result, "Id")] += map(float, result.get("Values") or ())
@@ -314,7 +347,9 @@ class MetadataChanges:
         parameters = {"LaunchTemplateId": action.id, "MinVersion": str(action.source)}
 
         def parse(response: Json) -> int:
-            own_versions = (each for each in response["LaunchTemplateVersions"] if each.get("VersionDescription") == token)
+            own_versions = (
+                each for each in response["LaunchTemplateVersions"] if each.get("VersionDescription") == token
+            )
             return max((int(each["VersionNumber"]) for each in own_versions), default=0)
 
         return ask_or_unknown(self._verified.aws, questions.TEMPLATE_VERSIONS, parameters, parse)
@@ -329,13 +364,17 @@ class MetadataChanges:
         }
         if action.release:
             parameters |= {"version": action.version, "releaseVersion": action.release}
-        unused_text = f"Node group {action.group} is as it was; version {number} of its launch template is made, and unused."
+        unused_text = (
+            f"Node group {action.group} is as it was; version {number} of its launch template is made, and unused."
+        )
         return eks.parse_update(self._send_change(questions.UPDATE_NODE_GROUP, parameters, state_text=unused_text))
 
     def update_to(self, action: LaunchTemplateFix, number: int) -> str | Unknown:
         """As `MetadataAws.update_to`."""
         parameters = {"name": self._verified.cluster.name, "nodegroupName": action.group}
-        update_ids = ask_or_unknown(self._verified.aws, questions.UPDATES, parameters, lambda told: tuple(map(str, told["updateIds"])))
+        update_ids = ask_or_unknown(
+            self._verified.aws, questions.UPDATES, parameters, lambda told: tuple(map(str, told["updateIds"]))
+        )
         if isinstance(update_ids, Unknown):
             return update_ids
         for _, update in ask_concurrently(update_ids[:_MAX_UPDATES], lambda ident: self.update(action.group, ident)):
@@ -352,7 +391,9 @@ class MetadataChanges:
         self, operation: AwsOperation, parameters: Json, dry: bool = False, state_text: str = "Nothing was changed."
     ) -> Json:
         try:
-            return ask_and_parse(self._verified.aws, operation, parameters | ({"DryRun": True} if dry else {}), lambda told: told)
+            return ask_and_parse(
+                self._verified.aws, operation, parameters | ({"DryRun": True} if dry else {}), lambda told: told
+            )
         except AwsDenied as error:
             raise AwsDenied(error.message, f"{state_text} {error.hint}", error.missing) from error
         except AwsRefused as error:

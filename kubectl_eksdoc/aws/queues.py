@@ -14,30 +14,30 @@ from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.eks import arn_part
 from kubectl_eksdoc.model.interruption import (
-    EventRule,
     DeliveryMetrics,
-    MetricsQuery,
+    EventRule,
     InterruptionAnswers,
     InterruptionQuery,
     KmsKey,
-    SpotInterruptionNotice,
+    MetricsQuery,
     Queue,
     RolePolicies,
     RuleTarget,
+    SpotInterruptionNotice,
 )
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 from .asking import (
     Json,
     VerifiedCluster,
+    ask_all,
     ask_concurrently,
+    ask_existing,
     ask_or_absent,
     ask_or_unknown,
     metric_query,
     required_text,
     text_field,
-    ask_existing,
-    ask_all,
 )
 from .eks import parse_document
 
@@ -46,7 +46,9 @@ _QUEUE_ATTRIBUTES = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRe
 
 def queue(verified: VerifiedCluster, name: str) -> Queue | Absent | Unknown:
     """The queue by its name, in the account and region of the cluster, as Karpenter looks it up."""
-    url = ask_or_absent(verified.aws, questions.QUEUE_URL, {"QueueName": name}, lambda said: required_text(said, "QueueUrl"))
+    url = ask_or_absent(
+        verified.aws, questions.QUEUE_URL, {"QueueName": name}, lambda said: required_text(said, "QueueUrl")
+    )
     if not isinstance(url, str):
         return url
 
@@ -63,7 +65,9 @@ def queue(verified: VerifiedCluster, name: str) -> Queue | Absent | Unknown:
             _int_attribute(attributes, "ApproximateNumberOfMessages"),
         )
 
-    return ask_or_absent(verified.aws, questions.QUEUE_ATTRIBUTES, {"QueueUrl": url, "AttributeNames": list(_QUEUE_ATTRIBUTES)}, parse)
+    return ask_or_absent(
+        verified.aws, questions.QUEUE_ATTRIBUTES, {"QueueUrl": url, "AttributeNames": list(_QUEUE_ATTRIBUTES)}, parse
+    )
 
 
 def _int_attribute(document: Json, name: str) -> int | None:
@@ -77,7 +81,9 @@ def kms_key(verified: VerifiedCluster, key_id: str) -> KmsKey | Absent | Unknown
 
     def parse(response: Json) -> KmsKey:
         metadata = response["KeyMetadata"]
-        return KmsKey(required_text(metadata, "Arn"), text_field(metadata, "KeyManager"), metadata.get("Enabled") is True)
+        return KmsKey(
+            required_text(metadata, "Arn"), text_field(metadata, "KeyManager"), metadata.get("Enabled") is True
+        )
 
     answer = ask_or_absent(verified.aws, questions.KEY, {"KeyId": key_id}, parse)
     if not isinstance(answer, KmsKey):
@@ -133,7 +139,9 @@ def rule_targets(verified: VerifiedCluster, names: Sequence[str]) -> Mapping[str
 
     def parse(response: Json) -> tuple[RuleTarget, ...]:
         return tuple(
-            RuleTarget(text_field(each, "Id"), required_text(each, "Arn"), any(each.get(name) for name in _INPUT_FIELDS))
+            RuleTarget(
+                text_field(each, "Id"), required_text(each, "Arn"), any(each.get(name) for name in _INPUT_FIELDS)
+            )
             for each in response["Targets"]
         )
 
@@ -158,7 +166,9 @@ def read_figures(verified: VerifiedCluster, figures_request: MetricsQuery) -> De
 
     def parse(response: Json) -> DeliveryMetrics:
         results = {required_text(each, "Id"): each for each in response["MetricDataResults"]}
-        if incomplete := {code for each in results.values() if (code := text_field(each, "StatusCode")) in _INCOMPLETE_CODES}:
+        if incomplete := {
+            code for each in results.values() if (code := text_field(each, "StatusCode")) in _INCOMPLETE_CODES
+        }:
             raise ValueError(f"CloudWatch did not tell all of the figures: {', '.join(sorted(incomplete))}")
         sums = {what: _sum_of_values(results.get(each["Id"], {})) for what, each in queries}
         return DeliveryMetrics(
@@ -214,7 +224,9 @@ def pod_identity_role(verified: VerifiedCluster, namespace: str, service_account
     if not association_ids:
         return _NO_ASSOCIATION
     parameters = {"clusterName": verified.cluster.name, "associationId": association_ids[0]}
-    return ask_or_absent(verified.aws, questions.POD_IDENTITY, parameters, lambda said: required_text(said["association"], "roleArn"))
+    return ask_or_absent(
+        verified.aws, questions.POD_IDENTITY, parameters, lambda said: required_text(said["association"], "roleArn")
+    )
 
 
 def role_policies(verified: VerifiedCluster, arn: str) -> RolePolicies | Absent | Unknown:
@@ -222,7 +234,9 @@ def role_policies(verified: VerifiedCluster, arn: str) -> RolePolicies | Absent 
     name = arn.rpartition("/")[2]
     account = arn_part(arn, 4)
     if account != verified.cluster.account:
-        return Unknown(f"role {arn} is of another account than the cluster ({verified.cluster.account}), which is not asked")
+        return Unknown(
+            f"role {arn} is of another account than the cluster ({verified.cluster.account}), which is not asked"
+        )
 
     def parse(response: Json) -> tuple[str, str]:
         boundary = response["Role"].get("PermissionsBoundary") or {}
@@ -233,7 +247,9 @@ def role_policies(verified: VerifiedCluster, arn: str) -> RolePolicies | Absent 
         return role
     if not isinstance(role, Unknown) and role[0] not in ("", arn):
         return Absent(f"there is no role {arn}: the one of that name is {role[0]}")
-    inline_names = ask_existing(verified.aws, questions.ROLE_POLICIES, {"RoleName": name}, lambda said: tuple(sorted(said["PolicyNames"])))
+    inline_names = ask_existing(
+        verified.aws, questions.ROLE_POLICIES, {"RoleName": name}, lambda said: tuple(sorted(said["PolicyNames"]))
+    )
     attached_arns = ask_existing(
         verified.aws,
         questions.ATTACHED_POLICIES,
@@ -243,13 +259,23 @@ def role_policies(verified: VerifiedCluster, arn: str) -> RolePolicies | Absent 
 
     def read_inline(policy_name: str) -> Doc | Unknown:
         parameters = {"RoleName": name, "PolicyName": policy_name}
-        return ask_existing(verified.aws, questions.ROLE_POLICY, parameters, lambda said: _policy_document(said["PolicyDocument"], policy_name))
+        return ask_existing(
+            verified.aws,
+            questions.ROLE_POLICY,
+            parameters,
+            lambda said: _policy_document(said["PolicyDocument"], policy_name),
+        )
 
     documents = [
         *ask_concurrently(() if isinstance(inline_names, Unknown) else inline_names, read_inline),
-        *ask_concurrently(() if isinstance(attached_arns, Unknown) else attached_arns, lambda each: _read_managed_policy(verified, each)),
+        *ask_concurrently(
+            () if isinstance(attached_arns, Unknown) else attached_arns,
+            lambda each: _read_managed_policy(verified, each),
+        ),
     ]
-    not_read = [each for each in (inline_names, attached_arns, *(doc for _, doc in documents)) if isinstance(each, Unknown)]
+    not_read = [
+        each for each in (inline_names, attached_arns, *(doc for _, doc in documents)) if isinstance(each, Unknown)
+    ]
     return RolePolicies(
         arn,
         tuple((each, doc) for each, doc in documents if not isinstance(doc, Unknown)),
@@ -260,13 +286,19 @@ def role_policies(verified: VerifiedCluster, arn: str) -> RolePolicies | Absent 
 
 def _read_managed_policy(verified: VerifiedCluster, arn: str) -> Doc | Unknown:
     version = ask_existing(
-        verified.aws, questions.POLICY, {"PolicyArn": arn}, lambda said: required_text(said["Policy"], "DefaultVersionId")
+        verified.aws,
+        questions.POLICY,
+        {"PolicyArn": arn},
+        lambda said: required_text(said["Policy"], "DefaultVersionId"),
     )
     if isinstance(version, Unknown):
         return version
     parameters = {"PolicyArn": arn, "VersionId": version}
     return ask_existing(
-        verified.aws, questions.POLICY_VERSION, parameters, lambda said: _policy_document(said["PolicyVersion"]["Document"], arn)
+        verified.aws,
+        questions.POLICY_VERSION,
+        parameters,
+        lambda said: _policy_document(said["PolicyVersion"]["Document"], arn),
     )
 
 

@@ -28,7 +28,8 @@ _TIME, _MARK = "$time", "$"
 
 @frozen
 class RecordingInfo:
-    """Metadata of a recording: its cluster, the address that verified it, the caller, and the time of the first answer."""
+    """Metadata of a recording: its cluster, the address that verified it, the caller, and the time of the first
+    answer."""
 
     cluster: str
     region: str
@@ -124,7 +125,8 @@ class RecordedAws:
                 raise SnapshotError(f"{source} holds {str(document['kind'])[:80]!r}, and no answers of AWS")
             if document["version"] != RECORDING_VERSION:
                 raise SnapshotError(
-                    f"{source} holds answers of AWS as version {document['version']!r}, and this tool reads {RECORDING_VERSION}",
+                    f"{source} holds answers of AWS as version {document['version']!r}, and this tool reads "
+                    f"{RECORDING_VERSION}",
                     "Read it with the tool that wrote it, or a newer one.",
                 )
             self.info = _parse_info(document["of"])
@@ -214,13 +216,16 @@ def _from_json(document: Json) -> Any:
 
 _KEPT_TAGS = ("aws:autoscaling:groupName", "aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")
 _HEALTH_FIELDS = "health issues code message resourceIds"
-_METADATA_FIELDS = "MetadataOptions State HttpTokens HttpPutResponseHopLimit HttpEndpoint HttpProtocolIpv6 InstanceMetadataTags"
+_METADATA_FIELDS = (
+    "MetadataOptions State HttpTokens HttpPutResponseHopLimit HttpEndpoint HttpProtocolIpv6 InstanceMetadataTags"
+)
 _TEMPLATE_FIELDS = "LaunchTemplate LaunchTemplateId LaunchTemplateName Version"
 
 _KEPT_FIELDS: Mapping[AwsOperation, str] = {
     questions.CALLER: "Account Arn",
     questions.CLUSTER: "cluster name arn version platformVersion status endpoint certificateAuthority data "
-    f"upgradePolicy supportType computeConfig enabled resourcesVpcConfig vpcId subnetIds createdAt tags {_HEALTH_FIELDS}",
+    "upgradePolicy supportType computeConfig enabled resourcesVpcConfig vpcId subnetIds createdAt tags "
+    f"{_HEALTH_FIELDS}",
     questions.CLUSTER_VERSIONS: "clusterVersions clusterVersion versionStatus status defaultVersion releaseDate "
     "endOfStandardSupportDate endOfExtendedSupportDate",
     questions.ADDONS: "addons",
@@ -320,9 +325,15 @@ class AwsAnswerCleaner:
             return self._clean_text(value)
         if value.get("Key") in _KEPT_TAGS and set(value) <= {"Key", "Value"}:
             return dict(value)
-        cleaned = {key: self._clean_field(key, each, kept_fields, complete_fields) for key, each in value.items() if key in kept_fields}
+        cleaned = {
+            key: self._clean_field(key, each, kept_fields, complete_fields)
+            for key, each in value.items()
+            if key in kept_fields
+        }
         cleaned |= {key: _each_text(each, self._clean_shape) for key, each in value.items() if key in complete_fields}
-        if value.get("type") in _CONFIGURATION_FIELDS and isinstance(value.get("value"), str):  # of an update's parameters
+        if value.get("type") in _CONFIGURATION_FIELDS and isinstance(
+            value.get("value"), str
+        ):  # of an update's parameters
             cleaned["value"] = self._clean_configuration(value["value"])
         return cleaned
 

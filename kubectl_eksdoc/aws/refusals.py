@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore import exceptions as raised
 
-from kubectl_eksdoc.bounds import ResponseLimits, DeadlineExceeded, ReadTime, run_within
+from kubectl_eksdoc.bounds import DeadlineExceeded, ReadTime, ResponseLimits, run_within
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled, UsageError
 from kubectl_eksdoc.held_secrets import redact_held
 from kubectl_eksdoc.kubernetes.redaction import redact_message
@@ -109,7 +109,9 @@ def error_of_code(code: str, message: str, operation: AwsOperation, access: AwsA
             f"AWS was asked too often for {operation.service}:{operation.operation}, and waiting did not help",
             "Try again in a minute; another client may be sending the same requests in this account.",
         )
-    if code in _MISSING_CODES or (code.endswith(("NotFound", "NotFoundException")) and not code.upper().startswith("KMS")):
+    if code in _MISSING_CODES or (
+        code.endswith(("NotFound", "NotFoundException")) and not code.upper().startswith("KMS")
+    ):
         return AwsMissing(message, f"Asked was {operation.service} in {access.region}, as {identity}.", code)
     operation_name = f"{operation.service}:{operation.operation}"
     return AwsRefused(f"AWS does not answer {operation_name}: {code}: {message}", code=code)
@@ -169,7 +171,8 @@ def error_of_exception(error: Exception, operation: AwsOperation, access: AwsAcc
 def credentials_error(error: Exception, access: AwsAccess) -> AwsLogin:
     """The error of a credential program or file, or of an MFA code that no user can be asked for."""
     return AwsLogin(
-        f"the credentials of {credentials_name(access)} cannot be had: {_one_line(error) or type(error).__name__}", login_hint(access)
+        f"the credentials of {credentials_name(access)} cannot be had: {_one_line(error) or type(error).__name__}",
+        login_hint(access),
     )
 
 
@@ -180,14 +183,18 @@ def _login_error(error: Exception, access: AwsAccess) -> AwsLogin | None:
             "aws configure list-profiles shows those that are there; give one with --profile.",
         )
     if isinstance(error, _SSO_ERRORS):
-        return AwsLogin(f"the login of {credentials_name(access)} cannot be used: {_one_line(error)}", login_hint(access))
+        return AwsLogin(
+            f"the login of {credentials_name(access)} cannot be used: {_one_line(error)}", login_hint(access)
+        )
     if isinstance(error, (raised.NoCredentialsError, raised.PartialCredentialsError)):
         return AwsLogin(f"there are no AWS credentials for {credentials_name(access)}", login_hint(access))
     if isinstance(
         error,
         (raised.CredentialRetrievalError, raised.MissingDependencyException, raised.RefreshWithMFAUnsupportedError),
     ):
-        return AwsLogin(f"the credentials of {credentials_name(access)} cannot be had: {_one_line(error)}", login_hint(access))
+        return AwsLogin(
+            f"the credentials of {credentials_name(access)} cannot be had: {_one_line(error)}", login_hint(access)
+        )
     return None
 
 
@@ -275,7 +282,9 @@ class LiveAws:
         except (OSError, EOFError, RuntimeError) as error:  # botocore's own are handled above
             raise credentials_error(error, self.access) from error
         except ValueError as error:  # an endpoint or a region with an invalid name
-            raise AwsError(f"cannot ask {operation.service} in {self.access.region}: {redacted_message(str(error))}") from error
+            raise AwsError(
+                f"cannot ask {operation.service} in {self.access.region}: {redacted_message(str(error))}"
+            ) from error
 
     def _ask_in_time(self, operation: AwsOperation, parameters: dict[str, Any]) -> Json:
         """In a separate thread: botocore also waits between attempts, and for programs that print credentials."""
@@ -323,7 +332,9 @@ class LiveAws:
         except (RecursionError, AttributeError, TypeError, KeyError, ResponseParserError) as error:
             operation_name = f"{operation.service}:{operation.operation}"
             reason = redacted_message(repr(error))[:_MAX_ERROR_LENGTH]
-            raise AwsRefused(f"the answer to {operation_name} is not what it should be: {reason}", _NOT_AWS_HINT) from error
+            raise AwsRefused(
+                f"the answer to {operation_name} is not what it should be: {reason}", _NOT_AWS_HINT
+            ) from error
         response.pop("ResponseMetadata", None)
         return response
 
@@ -332,7 +343,9 @@ class LiveAws:
             if self._clients is None:
                 from .sessions import ServiceClients
 
-                self._clients = ServiceClients(self.access, self._count_call, self._max_attempts, self._endpoint, self._ask_person)
+                self._clients = ServiceClients(
+                    self.access, self._count_call, self._max_attempts, self._endpoint, self._ask_person
+                )
             return self._clients
 
     def _count_call(self, call: str) -> None:

@@ -18,8 +18,8 @@ from botocore.loaders import Loader
 from botocore.utils import JSONFileCache
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.bounds import MAX_OUTPUT_BYTES, BoundedResponse, current_limits, capture_stream
-from kubectl_eksdoc.held_secrets import register_secrets, register_environment_secrets
+from kubectl_eksdoc.bounds import MAX_OUTPUT_BYTES, BoundedResponse, capture_stream, current_limits
+from kubectl_eksdoc.held_secrets import register_environment_secrets, register_secrets
 from kubectl_eksdoc.model.aws_operations import ALL, AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
 
@@ -53,7 +53,10 @@ class OperationModels(Loader):  # type: ignore[misc]
         if type_name != _OPERATIONS or used_operations is None:
             return model
         all_operations = model["operations"]  # an older botocore knows fewer
-        return {**model, "operations": {name: all_operations[name] for name in sorted(used_operations & all_operations.keys())}}
+        return {
+            **model,
+            "operations": {name: all_operations[name] for name in sorted(used_operations & all_operations.keys())},
+        }
 
 
 @cache

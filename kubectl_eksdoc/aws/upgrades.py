@@ -18,11 +18,11 @@ from kubectl_eksdoc.model.eks import (
     ROLLBACK,
     ApiClient,
     ApiDeprecation,
+    IncompatibleAddon,
     Insight,
     InsightDetail,
     InsightsRefresh,
     TemplateVersions,
-    IncompatibleAddon,
     UpgradeFacts,
 )
 from kubectl_eksdoc.model.kinds import Absent, CheckNeed, Unknown, UpgradeQuery
@@ -32,17 +32,17 @@ from . import eks, machines
 from .asking import (
     Json,
     VerifiedCluster,
+    ask_all,
     ask_and_parse,
     ask_concurrently,
+    ask_existing,
     ask_or_absent,
-    time_field,
-    required_text,
     int_field,
+    required_text,
     struct_list_field,
     text_field,
     text_list_field,
-    ask_existing,
-    ask_all,
+    time_field,
 )
 from .ec2 import parse_template_version, template_version
 
@@ -54,12 +54,16 @@ def template_versions(verified: VerifiedCluster, ref: TemplateRef) -> TemplateVe
 
     def parse(response: Json) -> tuple[TemplateVersion, TemplateVersion]:
         """A single version where the newest is the default."""
-        versions = [(parse_template_version(each), each) for each in struct_list_field(response, "LaunchTemplateVersions")]
+        versions = [
+            (parse_template_version(each), each) for each in struct_list_field(response, "LaunchTemplateVersions")
+        ]
         latest = max((each for each, _ in versions), key=lambda each: each.number)
         default = next((each for each, one in versions if one.get("DefaultVersion") is True), latest)
         return latest, default
 
-    answer = ask_or_absent(verified.aws, questions.TEMPLATE_VERSIONS, {**template_id, "Versions": ["$Latest", "$Default"]}, parse)
+    answer = ask_or_absent(
+        verified.aws, questions.TEMPLATE_VERSIONS, {**template_id, "Versions": ["$Latest", "$Default"]}, parse
+    )
     if isinstance(answer, (Absent, Unknown)):
         return answer
     latest, default = answer
@@ -76,7 +80,9 @@ InsightsOrUnknown = tuple[Insight, ...] | Unknown
 
 def readiness_insights(verified: VerifiedCluster, versions: Sequence[str]) -> InsightsOrUnknown:
     """Insights about an upgrade to each of `versions`."""
-    return _read_insights(verified, {"categories": [READINESS], "kubernetesVersions": list(versions)}) if versions else ()
+    return (
+        _read_insights(verified, {"categories": [READINESS], "kubernetesVersions": list(versions)}) if versions else ()
+    )
 
 
 def other_insights(verified: VerifiedCluster) -> InsightsOrUnknown:
@@ -88,7 +94,9 @@ def _read_insights(verified: VerifiedCluster, insight_filter: Json) -> InsightsO
     def parse(response: Json) -> tuple[Insight, ...]:
         return tuple(_parse_insight(each) for each in struct_list_field(response, "insights"))
 
-    insights = ask_existing(verified.aws, questions.INSIGHTS, {"clusterName": verified.cluster.name, "filter": insight_filter}, parse)
+    insights = ask_existing(
+        verified.aws, questions.INSIGHTS, {"clusterName": verified.cluster.name, "filter": insight_filter}, parse
+    )
     if isinstance(insights, Unknown):
         return insights
     return tuple(told for _, told in ask_concurrently(insights, lambda each: _with_detail(verified, each)))
@@ -98,7 +106,10 @@ def _with_detail(verified: VerifiedCluster, insight: Insight) -> Insight:
     if insight.status == PASSING:
         return insight
     parameters = {"clusterName": verified.cluster.name, "id": insight.id}
-    return replace(insight, detail=ask_existing(verified.aws, questions.INSIGHT, parameters, lambda said: _parse_detail(said["insight"])))
+    return replace(
+        insight,
+        detail=ask_existing(verified.aws, questions.INSIGHT, parameters, lambda said: _parse_detail(said["insight"])),
+    )
 
 
 def _parse_insight(document: Json) -> Insight:
@@ -134,10 +145,19 @@ def _parse_detail(document: Json) -> InsightDetail:
 
 def _parse_deprecation(document: Json) -> ApiDeprecation:
     clients = tuple(
-        ApiClient(text_field(each, "userAgent"), int_field(each, "numberOfRequestsLast30Days"), time_field(each, "lastRequestTime"))
+        ApiClient(
+            text_field(each, "userAgent"),
+            int_field(each, "numberOfRequestsLast30Days"),
+            time_field(each, "lastRequestTime"),
+        )
         for each in struct_list_field(document, "clientStats")
     )
-    return ApiDeprecation(text_field(document, "usage"), text_field(document, "replacedWith"), text_field(document, "stopServingVersion"), clients)
+    return ApiDeprecation(
+        text_field(document, "usage"),
+        text_field(document, "replacedWith"),
+        text_field(document, "stopServingVersion"),
+        clients,
+    )
 
 
 class InsightRefresh:
@@ -168,7 +188,9 @@ class InsightRefresh:
 
 
 def _parse_refresh(document: Json) -> InsightsRefresh:
-    return InsightsRefresh(text_field(document, "status"), text_field(document, "message"), time_field(document, "endedAt"))
+    return InsightsRefresh(
+        text_field(document, "status"), text_field(document, "message"), time_field(document, "endedAt")
+    )
 
 
 MAX_CLUSTER_UPDATES, MAX_GROUP_UPDATES = 10, 3
@@ -189,7 +211,10 @@ def read_upgrade_facts(verified: VerifiedCluster, wanted_versions: UpgradeQuery)
         CheckNeed.VERSIONS: lambda: {"versions": eks.cluster_versions(verified)},
         CheckNeed.ADDONS: lambda: _read_addons(verified),
         CheckNeed.INSIGHTS: lambda: ask_all(
-            {"insights": lambda: readiness_insights(verified, wanted_versions.steps), "other_insights": lambda: other_insights(verified)}
+            {
+                "insights": lambda: readiness_insights(verified, wanted_versions.steps),
+                "other_insights": lambda: other_insights(verified),
+            }
         ),
         CheckNeed.CLUSTER_UPDATES: lambda: {"cluster_updates": eks.update_history(verified, {}, MAX_CLUSTER_UPDATES)},
         CheckNeed.QUOTAS: lambda: {"quotas": machines.quotas(verified, wanted_versions.at)},
@@ -213,7 +238,10 @@ def unknown_upgrade_facts(reason: Unknown) -> UpgradeFacts:
 def _read_addons(verified: VerifiedCluster) -> dict[str, Any]:
     addons = eks.addons(verified)
     names = () if isinstance(addons, Unknown) else [each.name for each in addons if isinstance(each, Addon)]
-    return {"addons": addons, "addon_versions": dict(ask_concurrently(names, lambda name: eks.versions_of_addon(verified, name)))}
+    return {
+        "addons": addons,
+        "addon_versions": dict(ask_concurrently(names, lambda name: eks.versions_of_addon(verified, name))),
+    }
 
 
 def _read_groups(verified: VerifiedCluster, needs: frozenset[CheckNeed]) -> dict[str, Any]:
@@ -236,20 +264,28 @@ def _group_questions(verified: VerifiedCluster, names: tuple[str, ...], needs: f
         questions["node_groups"] = lambda: machines.node_groups(verified, names)
     if CheckNeed.GROUP_UPDATES in needs:
         questions["group_updates"] = lambda: dict(
-            ask_concurrently(names, lambda name: eks.update_history(verified, {"nodegroupName": name}, MAX_GROUP_UPDATES))
+            ask_concurrently(
+                names, lambda name: eks.update_history(verified, {"nodegroupName": name}, MAX_GROUP_UPDATES)
+            )
         )
     return questions
 
 
-def _dependent_questions(verified: VerifiedCluster, groups: Sequence[NodeGroup], needs: frozenset[CheckNeed]) -> Questions:
+def _dependent_questions(
+    verified: VerifiedCluster, groups: Sequence[NodeGroup], needs: frozenset[CheckNeed]
+) -> Questions:
     """Each question once, also where several groups share its answer."""
     questions: Questions = {}
     if CheckNeed.TEMPLATES in needs:
         template_refs = dict.fromkeys(each.template for each in groups if each.template is not None)
-        questions["templates"] = lambda: dict(ask_concurrently(template_refs, lambda ref: template_versions(verified, ref)))
+        questions["templates"] = lambda: dict(
+            ask_concurrently(template_refs, lambda ref: template_versions(verified, ref))
+        )
     if CheckNeed.RELEASES in needs:
         release_keys = dict.fromkeys((each.ami_type, each.version) for each in groups if each.ami_type != "CUSTOM")
-        questions["releases"] = lambda: dict(ask_concurrently(release_keys, lambda kind: eks.recommended_release(verified, *kind)))
+        questions["releases"] = lambda: dict(
+            ask_concurrently(release_keys, lambda kind: eks.recommended_release(verified, *kind))
+        )
     if CheckNeed.SUBNETS in needs:
         subnet_ids = (*verified.cluster.subnets, *(one for each in groups for one in each.subnets))
         questions["subnets"] = lambda: machines.subnets(verified, subnet_ids)

@@ -22,7 +22,7 @@ from typing import Any
 
 import fastjsonschema
 
-from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation, item_step, resolve_ref, format_path
+from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation, format_path, item_step, resolve_ref
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Unknown
 

@@ -153,7 +153,9 @@ class ResultFinding:
 Pair: TypeAlias = tuple[ResultFinding | None, ResultFinding | None]
 
 
-def pair_findings(before: Iterable[ResultFinding], now: Iterable[ResultFinding], per_part_codes: Collection[str] = ()) -> Iterator[Pair]:
+def pair_findings(
+    before: Iterable[ResultFinding], now: Iterable[ResultFinding], per_part_codes: Collection[str] = ()
+) -> Iterator[Pair]:
     """Pairs of (earlier, current), None where one result has no such finding. Swapping the results swaps each pair.
 
     `per_part_codes`: codes about parts of a subject; their messages name the part before the first comma.
@@ -219,14 +221,19 @@ def _match_findings(earlier: list[ResultFinding], current: list[ResultFinding], 
             else:
                 candidates.remove(new)
                 yield old, new
-        earlier, current = unmatched, sorted((each for candidates in unmatched_by_key.values() for each in candidates), key=_sort_key)
+        earlier, current = (
+            unmatched,
+            sorted((each for candidates in unmatched_by_key.values() for each in candidates), key=_sort_key),
+        )
     yield from ((old, None) for old in earlier)
     yield from ((None, new) for new in current)
 
 
 def _have_different_texts(old: ResultFinding, new: ResultFinding) -> bool:
     """Whether both have another reason: two different texts of their code."""
-    if old.finding.status is not new.finding.status or message_pattern(old.finding.message) == message_pattern(new.finding.message):
+    if old.finding.status is not new.finding.status or message_pattern(old.finding.message) == message_pattern(
+        new.finding.message
+    ):
         return False
     texts = {text_name_of(each.finding.code, each.finding.message) for each in (old, new)}
     return len(texts) == 2 and "" not in texts

@@ -12,12 +12,12 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.report import markdown
 from kubectl_eksdoc.report.command_result import ClusterResult
-from kubectl_eksdoc.report.markdown import escape_markdown, collapsible
-from kubectl_eksdoc.report.report import SYMBOLS, Line, TextBlock, FindingSuffix, flush_left, no_suffix
-from kubectl_eksdoc.report.result import Count, Meta, Timestamp, Printed, SubjectResult, Text, Texts
-from kubectl_eksdoc.report.text import Title, Tone, format_age, time_between, first_items, join_words, rfc3339
+from kubectl_eksdoc.report.markdown import collapsible, escape_markdown
+from kubectl_eksdoc.report.report import SYMBOLS, FindingSuffix, Line, TextBlock, flush_left, no_suffix
+from kubectl_eksdoc.report.result import Count, Meta, Printed, SubjectResult, Text, Texts, Timestamp
+from kubectl_eksdoc.report.text import Title, Tone, first_items, format_age, join_words, rfc3339, time_between
 
-from .changes import FindingChangeKind, FindingChange, ResultComparison, outline_of
+from .changes import FindingChange, FindingChangeKind, ResultComparison, outline_of
 
 # Texts for changes of findings: the counts, the remarks, and the line and mark of a change.
 
@@ -71,8 +71,13 @@ def remarks(since: ResultComparison, tool_version: str = __version__) -> Iterato
 def change_text(change: FindingChange) -> str:
     """``new high: Deployment shop/web: … [code]``, with the earlier state."""
     finding = change.either
-    text = f"{KIND_WORDS[change.kind]}{_kind_detail(change)}, {_severity_text(change)}: {finding.subject.kind} {finding.subject}: {finding.message}"
-    reason = change.why and (f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})")
+    text = (
+        f"{KIND_WORDS[change.kind]}{_kind_detail(change)}, {_severity_text(change)}: {finding.subject.kind} "
+        f"{finding.subject}: {finding.message}"
+    )
+    reason = change.why and (
+        f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})"
+    )
     return f"{text} [{finding.code}]{reason}"
 
 
@@ -127,7 +132,9 @@ def section(
     """None without a saved result. `observed_at`: when the facts of this result were read."""
     if since is None:
         return None
-    lines: list[Line | str] = [flush_left(text, 2) for text in (f"{counts_text(since)}.", *remarks(since, tool_version))]
+    lines: list[Line | str] = [
+        flush_left(text, 2) for text in (f"{counts_text(since)}.", *remarks(since, tool_version))
+    ]
     left_out = 0
     for kind in FindingChangeKind:
         changes = since.of_kind(kind)

@@ -15,19 +15,19 @@ from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject
 
 from .changes import (
     CLUSTER,
-    FindingChangeKind,
     FindingChange,
+    FindingChangeKind,
     Pair,
     ResultComparison,
     ResultFinding,
-    subject_key,
     changed_options,
-    message_pattern,
-    message_numbers,
     incomparable_reason,
+    message_numbers,
+    message_pattern,
     outline_of,
     pair_findings,
     rank,
+    subject_key,
 )
 
 Scope: TypeAlias = frozenset[tuple[str, str]]
@@ -90,7 +90,8 @@ class ResultSide:
         object.__setattr__(self, "_of", unknown_by_subject)
         # The name of such a subject contains a space (a description or several names), which no object's name does.
         several = {
-            key: {each: why for each, why in messages.items() if " " in each[0][2]} for key, messages in unknown_by_kind.items()
+            key: {each: why for each, why in messages.items() if " " in each[0][2]}
+            for key, messages in unknown_by_kind.items()
         }
         object.__setattr__(self, "_several", several)
 
@@ -131,7 +132,10 @@ class ResultSide:
         An unknown finding on an object hides nothing about other objects of its kind. A finding that was unknown in
         `other` as well did not prevent `other` from finding it, so it hides nothing.
         """
-        subject, codes = subject_key(finding.subject), self.related_codes.get(finding.code, frozenset()) | {finding.code}
+        subject, codes = (
+            subject_key(finding.subject),
+            self.related_codes.get(finding.code, frozenset()) | {finding.code},
+        )
         addons = self.addons_of(finding.subject)
         for code in sorted(codes):
             if (code, subject) in self._of:
@@ -159,7 +163,9 @@ class ResultSide:
         if own_message is None:
             return False
         other_numbers, own_numbers = message_numbers(message), message_numbers(own_message)
-        return len(other_numbers) == len(own_numbers) and all(now <= then for now, then in zip(other_numbers, own_numbers, strict=True))
+        return len(other_numbers) == len(own_numbers) and all(
+            now <= then for now, then in zip(other_numbers, own_numbers, strict=True)
+        )
 
 
 # The lists of the cluster that codes need, and the lists that a result had.
@@ -223,14 +229,19 @@ def same_cluster(
         return SameClusterVerdict(SameClusterAnswer.SAME)
     if (baseline.source is Source.DEMO) != (now.source is Source.DEMO):
         return SameClusterVerdict(SameClusterAnswer.OTHER, f"{difference} (one is the demo)")
-    places = ((saved_identity.cluster, identity.cluster), (saved_identity.account, identity.account), (saved_identity.region, identity.region))
+    places = (
+        (saved_identity.cluster, identity.cluster),
+        (saved_identity.account, identity.account),
+        (saved_identity.region, identity.region),
+    )
     if any(before and after and before != after for before, after in places):
         return SameClusterVerdict(SameClusterAnswer.OTHER, difference)
     complete = all(before and after for before, after in places)
     if complete or (saved_identity.context and saved_identity.context == identity.context):
         return SameClusterVerdict(SameClusterAnswer.SAME)
     return SameClusterVerdict(
-        SameClusterAnswer.UNKNOWN, f"{saved_noun} has {_cluster_text(saved_identity)}, {current_noun} has {_cluster_text(identity)}"
+        SameClusterAnswer.UNKNOWN,
+        f"{saved_noun} has {_cluster_text(saved_identity)}, {current_noun} has {_cluster_text(identity)}",
     )
 
 
@@ -314,7 +325,9 @@ def compare_with_saved(
     return ResultComparison(saved, verdict.why, changed, changes, unchanged, notes)
 
 
-def compare_findings(then: ResultSide, now: ResultSide, incomparable: str = "") -> tuple[tuple[FindingChange, ...], int]:
+def compare_findings(
+    then: ResultSide, now: ResultSide, incomparable: str = ""
+) -> tuple[tuple[FindingChange, ...], int]:
     """The changes, ordered by kind and then worst first, and the number of unchanged failing or unknown findings.
 
     A passing finding counts as no finding. `incomparable`: the result of `incomparable_reason`; unless "", nothing
@@ -327,7 +340,10 @@ def compare_findings(then: ResultSide, now: ResultSide, incomparable: str = "") 
         changes += pair_changes
         # It counts in both results, and did not change.
         unchanged += not pair_changes and all(
-            result_finding is not None and not result_finding.suppressed and result_finding.finding.status is not Status.PASS for result_finding in pair
+            result_finding is not None
+            and not result_finding.suppressed
+            and result_finding.finding.status is not Status.PASS
+            for result_finding in pair
         )
     return tuple(sorted(changes, key=_change_sort_key)), unchanged
 
@@ -342,13 +358,18 @@ def _pair_changes(pair: Pair, then: ResultSide, now: ResultSide, incomparable: s
         yield from _stayed_or_changed(before, current)
 
 
-def _appeared(before: ResultFinding | None, current: ResultFinding, then: ResultSide, now: ResultSide, incomparable: str) -> FindingChange:
+def _appeared(
+    before: ResultFinding | None, current: ResultFinding, then: ResultSide, now: ResultSide, incomparable: str
+) -> FindingChange:
     finding, earlier_pass = current.finding, before.finding if before else None
     reason = ("" if earlier_pass else _not_found_reason(then, current, now)) or incomparable
     if current.suppressed:
         return FindingChange(FindingChangeKind.SUPPRESSED, earlier_pass, finding, reason, suppressed_now=True)
     return FindingChange(
-        FindingChangeKind.NEW if finding.status is Status.FAIL else FindingChangeKind.NOT_KNOWN, earlier_pass, finding, reason
+        FindingChangeKind.NEW if finding.status is Status.FAIL else FindingChangeKind.NOT_KNOWN,
+        earlier_pass,
+        finding,
+        reason,
     )
 
 
@@ -361,7 +382,12 @@ def _disappeared(
     failed = finding.status is Status.FAIL
     kind = FindingChangeKind.FIXED if failed else FindingChangeKind.KNOWN
     reason = ("" if current_pass else _not_found_reason(now, before, then)) or incomparable
-    if failed and current_pass is None and not now.not_checked_reason(finding, then) and now.hiding_unknown(finding, then):
+    if (
+        failed
+        and current_pass is None
+        and not now.not_checked_reason(finding, then)
+        and now.hiding_unknown(finding, then)
+    ):
         kind = FindingChangeKind.NOT_KNOWN
     elif reason:
         kind = FindingChangeKind.NOT_JUDGED
@@ -370,8 +396,13 @@ def _disappeared(
 
 def _not_found_reason(side: ResultSide, result_finding: ResultFinding, other: ResultSide) -> str:
     """Why `side` could not have the finding of `other`, a clause."""
-    not_checked, unknown = side.not_checked_reason(result_finding.finding, other), side.hiding_unknown(result_finding.finding, other)
-    return not_checked or (f"not known: {unknown}" if unknown else side.not_judged_reason(result_finding.finding, other))
+    not_checked, unknown = (
+        side.not_checked_reason(result_finding.finding, other),
+        side.hiding_unknown(result_finding.finding, other),
+    )
+    return not_checked or (
+        f"not known: {unknown}" if unknown else side.not_judged_reason(result_finding.finding, other)
+    )
 
 
 def _stayed_or_changed(before: ResultFinding, current: ResultFinding) -> Iterator[FindingChange]:
@@ -390,4 +421,11 @@ def _stayed_or_changed(before: ResultFinding, current: ResultFinding) -> Iterato
 
 def _change_sort_key(change: FindingChange) -> tuple[object, ...]:
     finding = change.either
-    return (_KIND_ORDER[change.kind], *rank(finding), finding.code, finding.subject.kind, str(finding.subject), finding.message)
+    return (
+        _KIND_ORDER[change.kind],
+        *rank(finding),
+        finding.code,
+        finding.subject.kind,
+        str(finding.subject),
+        finding.message,
+    )

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import opening, streams
+from kubectl_eksdoc.cli import answers, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # help must not load facts and plans
     from kubectl_eksdoc.report.report import Report
     from kubectl_eksdoc.session.session import ClusterSession
 
-    from .engine import ChangeKind, ChangeResult, ChangeEnvironment
+    from .engine import ChangeEnvironment, ChangeKind, ChangeResult
 
 
 R = TypeVar("R", bound="ChangeResult")
@@ -46,13 +46,14 @@ def check_live(context: CommandContext, is_dry_run: bool, demo_hint: str = "") -
     flag = "--demo" if source.demo else "--snapshot"
     preview_hint = "Leave --apply out to see what would be changed."
     raise UsageError(
-        f"--apply is of the live cluster: {flag} does not go with it", demo_hint if source.demo and demo_hint else preview_hint
+        f"--apply is of the live cluster: {flag} does not go with it",
+        demo_hint if source.demo and demo_hint else preview_hint,
     )
 
 
 def target_arguments(context: CommandContext, session: ClusterSession) -> tuple[str, ...]:
     """Return the arguments that select the same cluster for a command with --apply; the demo cannot be changed."""
-    return ("--demo", "--dry-run") if context.source.demo else opening.session_flags(context, session)
+    return ("--demo", "--dry-run") if context.source.demo else answers.session_flags(context, session)
 
 
 @frozen
@@ -81,14 +82,17 @@ def confirm_and_reread(
         UsageError: the typed confirmation is wrong.
         Drifted: something differs from what was shown.
     """
-    opening.show_report(proposal.report, context)
+    answers.show_report(proposal.report, context)
     if proposal.refused is not None:
         reason, code = proposal.refused
         context.note(reason)
         return CommandAnswer(data_output(proposal.report, context), code)
     proposal.confirm()
     second_read = session.reobserve()
-    if cluster_identity(second_read) != cluster_identity(session) or unchanged_state(second_read) != proposal.unchanged_state:
+    if (
+        cluster_identity(second_read) != cluster_identity(session)
+        or unchanged_state(second_read) != proposal.unchanged_state
+    ):
         raise Drifted(
             drift_message,
             "Nothing was sent, and nothing was changed. Another client changed something meanwhile: check again.",
@@ -103,7 +107,7 @@ def cluster_identity(session: ClusterSession) -> tuple[object, str]:
 
 def data_output(report: Report, context: CommandContext) -> str:
     """Return nothing for table output, which was shown on stderr."""
-    return opening.render_report(report, context) if context.options.output in ("json", "yaml") else ""
+    return answers.render_report(report, context) if context.options.output in ("json", "yaml") else ""
 
 
 def new_journal(context: CommandContext) -> ChangeJournalFile:
@@ -118,7 +122,9 @@ def saved_journal(ident: str, context: CommandContext) -> ChangeJournalFile:
     return change_journal(context.edges.journal_location(ident, "", context.environ))
 
 
-def start_entry(kind: str, subject: str, ident: str, session: ClusterSession, context: CommandContext, **details: object) -> Doc:
+def start_entry(
+    kind: str, subject: str, ident: str, session: ClusterSession, context: CommandContext, **details: object
+) -> Doc:
     """Return the first entry of the journal: everything that a later process needs to continue or revert the change."""
     eks = session.verified_aws.cluster
     return first_entry(kind, subject, ident, session.cluster.identity.context, context) | {
@@ -128,7 +134,12 @@ def start_entry(kind: str, subject: str, ident: str, session: ClusterSession, co
 
 
 def run_change(
-    kind: ChangeKind[R], entry: Doc, environment: ChangeEnvironment, change_journal: ChangeJournalFile, context: CommandContext, undoes: str = ""
+    kind: ChangeKind[R],
+    entry: Doc,
+    environment: ChangeEnvironment,
+    change_journal: ChangeJournalFile,
+    context: CommandContext,
+    undoes: str = "",
 ) -> R:
     """Execute a change. `undoes`: the id of a change that is reverted. Raises: as `changes.engine.start_change`."""
     from .engine import start_change
@@ -138,7 +149,9 @@ def run_change(
     return _record_undo(result, undoes, environment, context)
 
 
-def resume_change(kind: ChangeKind[R], saved: SavedChange, environment: ChangeEnvironment, context: CommandContext) -> R:
+def resume_change(
+    kind: ChangeKind[R], saved: SavedChange, environment: ChangeEnvironment, context: CommandContext
+) -> R:
     """Continue a change that was started before. Raises: as `changes.engine.execute`."""
     from .engine import execute_change
 
@@ -185,7 +198,9 @@ def first_entry(kind: str, subject: str, ident: str, kube_context: str, command_
 
 
 @contextmanager
-def open_environment(change_journal: ChangeJournalFile, watch_s: float, context: CommandContext) -> Iterator[ChangeEnvironment]:
+def open_environment(
+    change_journal: ChangeJournalFile, watch_s: float, context: CommandContext
+) -> Iterator[ChangeEnvironment]:
     """Yield the outside of a change; meanwhile Ctrl-C stops it between two steps."""
     from .engine import ChangeEnvironment
 

@@ -6,13 +6,20 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 
-from kubectl_eksdoc.cli import opening, streams
-from kubectl_eksdoc.cli.called import load_object
+from kubectl_eksdoc.cli import answers, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.entry_point import load_object
 from kubectl_eksdoc.cli.options import add_command, check_writable
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
-from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS, ChangeState
+from kubectl_eksdoc.model.change_journal import (
+    ADDON_UPDATE,
+    DNS_CHANGE,
+    METADATA_FIX,
+    PLACEMENT,
+    TEST_PODS,
+    ChangeState,
+)
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -78,7 +85,7 @@ def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
         location = context.edges.journal_location("", "", context.environ)
         report = ChangesReport(saved_changes(location.environ, location.home, _MAX_JOURNALS))
         unknown = any(each.state is ChangeState.UNKNOWN for each in report.changes)
-        return opening.report_answer(report, context, streams.UNKNOWN if unknown else streams.CLEAN)
+        return answers.report_answer(report, context, streams.UNKNOWN if unknown else streams.CLEAN)
     if len(args.words) != 2 or args.words[0] not in VERBS:
         raise UsageError(
             f"{' '.join(args.words)!r} is neither resume ID nor undo ID",
@@ -91,7 +98,9 @@ def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     if module is None:
         raise LocalJournalError(f"change {ident}: {saved.unknown_reason}")
     handle_change: Callable[[SavedChangeRequest, CommandContext], CommandAnswer] = load_object(f"{module}.again")
-    return handle_change(SavedChangeRequest(saved, verb == "undo"), _live_context(context, saved.text("cluster", "context")))
+    return handle_change(
+        SavedChangeRequest(saved, verb == "undo"), _live_context(context, saved.text("cluster", "context"))
+    )
 
 
 def _live_context(command_context: CommandContext, kube_context: str) -> CommandContext:

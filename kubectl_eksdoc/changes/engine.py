@@ -29,7 +29,7 @@ from kubectl_eksdoc.errors import (
 )
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.change_journal import PartOutcome, ChangePart, ChangeProgress
+from kubectl_eksdoc.model.change_journal import ChangePart, ChangeProgress, PartOutcome
 
 _SLEEP_S = 0.5
 _GENERAL_REFUSALS = (AwsDenied, AwsLogin, AwsThrottled)
@@ -161,7 +161,9 @@ def execute_change(kind: ChangeKind[R], environment: ChangeEnvironment, past: Ch
     """Execute the remaining steps, given those of an earlier process. Raises: as `start_change`."""
     sent_steps = SentSteps(past, started_s=environment.clock.monotonic())
     sent_steps.incomplete_reason = _send_all(kind, sent_steps, environment)
-    sent_steps.incomplete_reason = "; ".join(dict.fromkeys(filter(None, (sent_steps.incomplete_reason, _follow(kind, sent_steps, environment)))))
+    sent_steps.incomplete_reason = "; ".join(
+        dict.fromkeys(filter(None, (sent_steps.incomplete_reason, _follow(kind, sent_steps, environment))))
+    )
     sent_steps.seconds = environment.clock.monotonic() - sent_steps.started_s
     result = kind.result(sent_steps)
     environment.note({"entry": "ended", "left": result.left, "whole": result.whole, **kind.journal_record(result)})

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.change_journal import TEST_PODS, SavedChange, ChangeState
+from kubectl_eksdoc.model.change_journal import TEST_PODS, ChangeState, SavedChange
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.report.report import Heading, TextBlock, BulletList, Report, Section, Table, verbatim_line
+from kubectl_eksdoc.report.report import BulletList, Heading, Report, Section, Table, TextBlock, verbatim_line
 from kubectl_eksdoc.report.result import KindResult, Printed, Text
 from kubectl_eksdoc.report.text import (
     Cell,
@@ -17,12 +17,17 @@ from kubectl_eksdoc.report.text import (
     Title,
     Tone,
     as_columns,
-    pluralize,
     name_column,
+    pluralize,
     text_column,
 )
 
-_TONES = {ChangeState.OPEN: Tone.WARN, ChangeState.FAILED: Tone.BAD, ChangeState.DONE: Tone.GOOD, ChangeState.UNKNOWN: Tone.UNKNOWN}
+_TONES = {
+    ChangeState.OPEN: Tone.WARN,
+    ChangeState.FAILED: Tone.BAD,
+    ChangeState.DONE: Tone.GOOD,
+    ChangeState.UNKNOWN: Tone.UNKNOWN,
+}
 
 
 @frozen

@@ -51,7 +51,9 @@ class _AddonMove:
     reason: str
 
 
-def addon_steps_before(facts: CheckFacts, running_versions: Sequence[RunningVersion], current: Version, step: Version) -> Iterator[UpgradeStep]:
+def addon_steps_before(
+    facts: CheckFacts, running_versions: Sequence[RunningVersion], current: Version, step: Version
+) -> Iterator[UpgradeStep]:
     """The updates before the control plane's step from `current` to the next minor. `running_versions`: all software
     that runs."""
     for move in _addon_moves(facts, step):
@@ -59,7 +61,9 @@ def addon_steps_before(facts: CheckFacts, running_versions: Sequence[RunningVers
             yield _addon_step(facts, running_versions, move, Phase.BEFORE_CONTROL_PLANE, current)
 
 
-def addon_steps_after(facts: CheckFacts, running_versions: Sequence[RunningVersion], step: Version) -> Iterator[UpgradeStep]:
+def addon_steps_after(
+    facts: CheckFacts, running_versions: Sequence[RunningVersion], step: Version
+) -> Iterator[UpgradeStep]:
     """The updates after the control plane's step: kube-proxy, vpc-cni and CoreDNS first, in this order."""
     for move in sorted((each for each in _addon_moves(facts, step) if not each.before_control_plane), key=_move_order):
         yield _addon_step(facts, running_versions, move, Phase.AFTER_CONTROL_PLANE, step)
@@ -87,23 +91,33 @@ def _addon_moves(facts: CheckFacts, step: Version) -> Iterator[_AddonMove]:
             version, current = move.to_version or version if move is not None else version, next_step
 
 
-def _early_kube_proxy_move(facts: CheckFacts, addon: Addon, from_version: str, current: Version, step: Version) -> _AddonMove | None:
+def _early_kube_proxy_move(
+    facts: CheckFacts, addon: Addon, from_version: str, current: Version, step: Version
+) -> _AddonMove | None:
     """The update of kube-proxy to the version of the control plane, where it is too old for the next one."""
     reason = _kube_proxy_too_old(parse_version(from_version), current, step) if addon.name == KUBE_PROXY.addon else ""
     if not reason:
         return None
     offered = facts.aws.addon_versions.get(addon.name)
-    to_version = addon_versions.target_version(offered, format_version(current), "") if isinstance(offered, AddonVersions) else ""
+    to_version = (
+        addon_versions.target_version(offered, format_version(current), "")
+        if isinstance(offered, AddonVersions)
+        else ""
+    )
     return _AddonMove(addon, from_version, to_version, True, reason)
 
 
 def _kube_proxy_too_old(kube_proxy: Version | Unknown | None, current: Version, step: Version) -> str:
     """Why kube-proxy has to follow the control plane to `current` before that gets `step`; "" where it does not."""
     skew = None if isinstance(kube_proxy, Unknown) or current == step else kube_proxy_skew(step, kube_proxy)
-    return f"once the control plane has {format_version(step)}, {skew.reason}" if skew and skew.fit is Fit.TOO_OLD else ""
+    return (
+        f"once the control plane has {format_version(step)}, {skew.reason}" if skew and skew.fit is Fit.TOO_OLD else ""
+    )
 
 
-def _addon_move(facts: CheckFacts, addon: Addon, from_version: str, current: Version, step: Version) -> _AddonMove | None:
+def _addon_move(
+    facts: CheckFacts, addon: Addon, from_version: str, current: Version, step: Version
+) -> _AddonMove | None:
     offered = facts.aws.addon_versions.get(addon.name)
     is_last, kubernetes = step == facts.path.target, format_version(step)
     if not isinstance(offered, AddonVersions):
@@ -111,18 +125,30 @@ def _addon_move(facts: CheckFacts, addon: Addon, from_version: str, current: Ver
         return _AddonMove(addon, from_version, "", False, reason) if is_last or addon.name == KUBE_PROXY.addon else None
     default = addon_versions.target_version(offered, kubernetes, "")
     if addon.name == KUBE_PROXY.addon:
-        return None if default == from_version else _AddonMove(addon, from_version, default, False, _ORDER_REASONS[addon.name])
+        return (
+            None
+            if default == from_version
+            else _AddonMove(addon, from_version, default, False, _ORDER_REASONS[addon.name])
+        )
     if not addon_versions.is_offered(offered, kubernetes, from_version):
         # Of the versions that support both, the default of the step, or else the newest.
         old, new = format_version(current), format_version(step)
         both = addon_versions.offered_for_all(offered, old, new)
         if both and current != step:
             to_version = default if default in both else both[0]
-            return _AddonMove(addon, from_version, to_version, True, f"{from_version} is not made for {new}; {to_version} is made for both {old} and {new}")
+            return _AddonMove(
+                addon,
+                from_version,
+                to_version,
+                True,
+                f"{from_version} is not made for {new}; {to_version} is made for both {old} and {new}",
+            )
         gap = "" if current == step else f", and none for both {old} and {new}"
         return _AddonMove(addon, from_version, default, False, f"{from_version} is not made for {new}{gap}")
     if is_last and default and _is_older(offered, from_version, default):
-        return _AddonMove(addon, from_version, default, False, f"it fits {kubernetes}; EKS installs this one by default there")
+        return _AddonMove(
+            addon, from_version, default, False, f"it fits {kubernetes}; EKS installs this one by default there"
+        )
     return None
 
 
@@ -132,7 +158,13 @@ def _is_older(offered: AddonVersions, version: str, other: str) -> bool:
     return version in order and other in order and order.index(version) > order.index(other)
 
 
-def _addon_step(facts: CheckFacts, running_versions: Sequence[RunningVersion], move: _AddonMove, phase: Phase, control_plane: Version) -> UpgradeStep:
+def _addon_step(
+    facts: CheckFacts,
+    running_versions: Sequence[RunningVersion],
+    move: _AddonMove,
+    phase: Phase,
+    control_plane: Version,
+) -> UpgradeStep:
     """`control_plane`: the version that the control plane has at that time."""
     name, versions = move.addon.name, _update_versions(facts, move, control_plane)
     order_reason = "" if move.before_control_plane else _ORDER_REASONS.get(name, "")
@@ -156,14 +188,24 @@ def _update_versions(facts: CheckFacts, move: _AddonMove, control_plane: Version
     """The versions to install one after the other; vpc-cni stops at every minor between. None if not known."""
     offered = facts.aws.addon_versions.get(move.addon.name)
     if move.to_version and isinstance(offered, AddonVersions):
-        return addon_versions.update_steps(move.addon.name, offered, format_version(control_plane), move.from_version, move.to_version)
+        return addon_versions.update_steps(
+            move.addon.name, offered, format_version(control_plane), move.from_version, move.to_version
+        )
     return (move.to_version,) if move.to_version else ()
 
 
 def _update_commands(facts: CheckFacts, name: str, versions: Sequence[str], control_plane: Version) -> Iterator[str]:
     """The commands that show the update first, then apply it."""
     if not versions:
-        yield aws_command(facts, "eks", "describe-addon-versions", "--addon-name", name, "--kubernetes-version", format_version(control_plane))
+        yield aws_command(
+            facts,
+            "eks",
+            "describe-addon-versions",
+            "--addon-name",
+            name,
+            "--kubernetes-version",
+            format_version(control_plane),
+        )
     for version in versions:
         yield shell("kubectl", "eksdoc", "addon-diff", name, "--to", version)
         yield shell("kubectl", "eksdoc", "addon-diff", name, "--to", version, "--apply")
@@ -195,7 +237,9 @@ def software_steps_before(
         yield _software_step(move, Phase.BEFORE_CONTROL_PLANE, current, f" (if {condition})" if condition else "")
 
 
-def software_steps_after(facts: CheckFacts, running_versions: Sequence[RunningVersion], step: Version) -> Iterator[UpgradeStep]:
+def software_steps_after(
+    facts: CheckFacts, running_versions: Sequence[RunningVersion], step: Version
+) -> Iterator[UpgradeStep]:
     """The updates after the control plane's step, in the order of EKS add-ons: first kube-proxy, vpc-cni, CoreDNS."""
     moves = _software_moves(facts, running_versions, step, UpdatePosition.AFTER_CONTROL_PLANE)
     for move in sorted(moves, key=lambda each: order_index(each.running.software.addon)):
@@ -220,8 +264,12 @@ def _software_moves(
             if reason:
                 version = current
                 if next_step == step and position is UpdatePosition.BEFORE_CONTROL_PLANE:
-                    yield _SoftwareMove(running, UpdateOrder(position, reason, current, rule_basis("kube-proxy-order").source))
-            ordered = update_order(running.software, version, current, next_step, extra_tables=facts.tables.compatibility)
+                    yield _SoftwareMove(
+                        running, UpdateOrder(position, reason, current, rule_basis("kube-proxy-order").source)
+                    )
+            ordered = update_order(
+                running.software, version, current, next_step, extra_tables=facts.tables.compatibility
+            )
             if next_step == step and ordered.position is position and not ordered.is_reached(version):
                 yield _SoftwareMove(running, ordered)
             if ordered.position in (UpdatePosition.BEFORE_CONTROL_PLANE, UpdatePosition.AFTER_CONTROL_PLANE):

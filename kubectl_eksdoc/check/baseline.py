@@ -10,11 +10,11 @@ from dataclasses import replace
 from kubectl_eksdoc.addon_diff.plan import FIELD_CODES
 from kubectl_eksdoc.amazon.versions import format_version
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
-from kubectl_eksdoc.baseline.side import ResultSide, SnapshotOrigin, saved_result, complete_kinds, compare_with_saved
+from kubectl_eksdoc.baseline.side import ResultSide, SnapshotOrigin, compare_with_saved, complete_kinds, saved_result
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.kinds import CheckNeed
 
-from .checking import COMBINED_NEEDS, requested_codes, related_codes
+from .checking import COMBINED_NEEDS, related_codes, requested_codes
 from .plan import CheckPlan
 from .registry import ALL_CHECKS, codes_of_areas
 
@@ -22,7 +22,9 @@ _SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
 _NARROWING_OPTIONS = (_SYMPTOM, _FILES, _GATE, "only", "area", "without", "changed-since", "refresh-insights", "target")
 """Options that leave out findings. `_beyond_target` handles another target."""
 
-_COMBINED_CODES = frozenset(code.name for check in ALL_CHECKS if COMBINED_NEEDS & set(check.needs) for code in check.codes)
+_COMBINED_CODES = frozenset(
+    code.name for check in ALL_CHECKS if COMBINED_NEEDS & set(check.needs) for code in check.codes
+)
 
 _PATH_INDEPENDENT_CODES = frozenset(
     code.name
@@ -64,7 +66,9 @@ def compare_with_earlier(earlier: SavedResult, plan: CheckPlan, options: Mapping
         per_part_codes=FIELD_CODES,
         hidden_findings=_beyond_target(earlier, plan),
     )
-    return compare_with_saved(earlier, cluster, earlier_side, current_side, options, _NARROWING_OPTIONS, _notes(earlier, plan))
+    return compare_with_saved(
+        earlier, cluster, earlier_side, current_side, options, _NARROWING_OPTIONS, _notes(earlier, plan)
+    )
 
 
 def as_saved_result(origin: SnapshotOrigin, plan: CheckPlan) -> SavedResult:
@@ -82,7 +86,9 @@ def _notes(earlier: SavedResult, plan: CheckPlan) -> tuple[str, ...]:
     path_text = _path_text(plan)
     if not earlier.way or earlier.way == path_text:
         return ()
-    return (f"The earlier answer is about {earlier.way}, this one about {path_text}: what came or went may be the way's.",)
+    return (
+        f"The earlier answer is about {earlier.way}, this one about {path_text}: what came or went may be the way's.",
+    )
 
 
 def _beyond_target(earlier: SavedResult, plan: CheckPlan) -> dict[FindingOutline, str]:
@@ -91,7 +97,9 @@ def _beyond_target(earlier: SavedResult, plan: CheckPlan) -> dict[FindingOutline
     if earlier_minor is None or int(earlier_minor.group(1)) <= target_minor:
         return {}
     reason = f"this answer looks no further than {format_version(plan.facts.path.target)}"
-    return {each: reason for each in (*earlier.findings, *earlier.suppressed) if each.code not in _PATH_INDEPENDENT_CODES}
+    return {
+        each: reason for each in (*earlier.findings, *earlier.suppressed) if each.code not in _PATH_INDEPENDENT_CODES
+    }
 
 
 def _shown_codes(earlier: SavedResult) -> frozenset[str]:
@@ -104,7 +112,9 @@ def _shown_codes(earlier: SavedResult) -> frozenset[str]:
     return codes & (requested | {name for check in ALL_CHECKS for name in requested_codes(check, requested)})
 
 
-def _searched_codes(codes: frozenset[str], options: Mapping[str, object], other_options: Mapping[str, object]) -> frozenset[str]:
+def _searched_codes(
+    codes: frozenset[str], options: Mapping[str, object], other_options: Mapping[str, object]
+) -> frozenset[str]:
     """The codes whose findings are shown: a symptom hides those that cannot cause it, and manifests differ by files."""
     symptom = options.get(_SYMPTOM)
     if symptom and symptom != other_options.get(_SYMPTOM):

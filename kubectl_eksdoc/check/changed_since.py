@@ -57,7 +57,10 @@ def _node_changes(facts: CheckFacts, since: datetime) -> Iterator[_RecentChange]
     for group in group_nodes(facts.cluster.nodes):
         new_nodes = [(at, node) for node in group.nodes if (at := node.created_at) is not None and at >= since]
         if new_nodes:
-            change_text = f"{pluralize(len(new_nodes), 'node')} of {len(group.nodes)} came: {node_names([node for _, node in new_nodes])}"
+            change_text = (
+                f"{pluralize(len(new_nodes), 'node')} of {len(group.nodes)} came: "
+                f"{node_names([node for _, node in new_nodes])}"
+            )
             yield _RecentChange(max(at for at, _ in new_nodes), group.subject, change_text, "nodes")
         for node in group.nodes:
             if node.deletion_at is not None and node.deletion_at >= since:
@@ -71,7 +74,12 @@ def _template_changes(facts: CheckFacts, since: datetime) -> Iterator[_RecentCha
         for template_revision in revisions:
             if template_revision.at >= since:
                 revision = f" (revision {template_revision.number})" if template_revision.number else ""
-                yield _RecentChange(template_revision.at, template_revision.of, f"it was given another pod template{revision}", "revisions")
+                yield _RecentChange(
+                    template_revision.at,
+                    template_revision.of,
+                    f"it was given another pod template{revision}",
+                    "revisions",
+                )
 
 
 def _addon_updates(facts: CheckFacts, since: datetime) -> Iterator[_RecentChange]:
@@ -181,4 +189,6 @@ def _updates_not_read(owner: str, history: UpdateHistory, since: datetime) -> It
 
 
 def _reason_text(unknown: Unknown) -> str:
-    return f"{unknown.why} ({unknown.missing})" if unknown.missing and unknown.missing not in unknown.why else unknown.why
+    return (
+        f"{unknown.why} ({unknown.missing})" if unknown.missing and unknown.missing not in unknown.why else unknown.why
+    )

@@ -140,7 +140,9 @@ class CheckFacts:
     def is_offered(self, minor: Version) -> bool:
         """Whether EKS offers it; False only where EKS has listed its versions and this one is missing."""
         versions = self.aws.versions
-        return isinstance(versions, Unknown) or minor in {minor_of(v) for each in versions if (v := parse_version(each.version))}
+        return isinstance(versions, Unknown) or minor in {
+            minor_of(v) for each in versions if (v := parse_version(each.version))
+        }
 
     @property
     def cluster_name(self) -> str:
@@ -199,7 +201,9 @@ def is_requested(finding: Finding, check: UpgradeCheck, only: Collection[str]) -
     """Whether the finding is requested, or is unknown and may hide a requested finding."""
     requested = requested_codes(check, only)
     code = finding.code.name
-    return code in requested or (finding.status is Status.UNKNOWN and any(code in related_codes(check, each) for each in requested))
+    return code in requested or (
+        finding.status is Status.UNKNOWN and any(code in related_codes(check, each) for each in requested)
+    )
 
 
 def related_codes(check: UpgradeCheck, code: str) -> frozenset[str]:
@@ -242,8 +246,13 @@ class UpgradeCheck:
     def of(code: CodeName, judge: Judge, *kinds: Resource) -> UpgradeCheck:
         """A check from the record of its code. `kinds`: further lists it can judge without if they are missing."""
         finding_code = Code.of(code)
-        gate, lists = Gate(finding_code.gate) if finding_code.gate else None, tuple(dict.fromkeys((*finding_code.needs, *kinds)))
-        return UpgradeCheck((finding_code,), Area(finding_code.area), gate, judge, lists, tuple(map(CheckNeed, finding_code.asks)))
+        gate, lists = (
+            Gate(finding_code.gate) if finding_code.gate else None,
+            tuple(dict.fromkeys((*finding_code.needs, *kinds))),
+        )
+        return UpgradeCheck(
+            (finding_code,), Area(finding_code.area), gate, judge, lists, tuple(map(CheckNeed, finding_code.asks))
+        )
 
 
 def cluster_subject(facts: CheckFacts) -> Subject:
@@ -259,7 +268,9 @@ def unknown_finding(
     question, remedy = clause(clause_name, **values), (remedy_for(reason),)
     message = clause("/not-known", what=question, why=reason)
     missing = reason.missing or question.rstrip(",")
-    return Finding(Code.of(clause_name), severity, Status.UNKNOWN, subject, message, (), remedy, missing, unknowns=(reason,))
+    return Finding(
+        Code.of(clause_name), severity, Status.UNKNOWN, subject, message, (), remedy, missing, unknowns=(reason,)
+    )
 
 
 def unread_lists(
@@ -276,7 +287,9 @@ def unread_lists(
     lacks = tuple(read.as_unknown for read in missing)
     missing_rights = [f"list {read.resource.full_name}" for read in missing if read.state is ReadState.FORBIDDEN]
     lacking = ", ".join(missing_rights) or ", ".join(read.resource.full_name for read in missing)
-    finding = unknown_finding(clause_name, cluster_subject(facts), Unknown("; ".join(map(str, lacks)), lacking), severity, **values)
+    finding = unknown_finding(
+        clause_name, cluster_subject(facts), Unknown("; ".join(map(str, lacks)), lacking), severity, **values
+    )
     yield replace(finding, remedy=finding.remedy if missing_rights else (remedy_for(lacks[0]),), unknowns=lacks)
 
 
@@ -338,7 +351,10 @@ def format_issue(health_issue: HealthIssue, limit: int = 5) -> str:
     """``PodEvictionFailure: Reached max retries … (ip-10-0-1-2.ec2.internal)``."""
     more = " …" if len(health_issue.resources) > limit else ""
     resources = f" ({', '.join(health_issue.resources[:limit])}{more})" if health_issue.resources else ""
-    return f"{health_issue.code or 'an issue without a code'}{f': {health_issue.message}' if health_issue.message else ''}{resources}"
+    return (
+        f"{health_issue.code or 'an issue without a code'}"
+        f"{f': {health_issue.message}' if health_issue.message else ''}{resources}"
+    )
 
 
 def health_problems(status: str, healthy_statuses: Collection[str], issues: Sequence[HealthIssue]) -> str:
@@ -408,7 +424,9 @@ def root_causes(
     by_key: dict[object, list[tuple[Finding, Gate | None]]] = defaultdict(list)
     for each, gate in findings_with_gates:
         by_key[_cause_key(missing_sources.get(id(each)) or _cause_subject(each), each)].append((each, gate))
-    return tuple(sorted((_build_cause(some, missing_sources, command_target) for some in by_key.values()), key=_cause_order))
+    return tuple(
+        sorted((_build_cause(some, missing_sources, command_target) for some in by_key.values()), key=_cause_order)
+    )
 
 
 def causes_of_findings(causes: Iterable[RootCause], findings: Sequence[Finding]) -> tuple[RootCause, ...]:
@@ -419,14 +437,23 @@ def causes_of_findings(causes: Iterable[RootCause], findings: Sequence[Finding])
 
 
 def _build_cause(
-    findings_with_gates: Sequence[tuple[Finding, Gate | None]], missing_sources: Mapping[int, Subject], command_target: CommandTarget
+    findings_with_gates: Sequence[tuple[Finding, Gate | None]],
+    missing_sources: Mapping[int, Subject],
+    command_target: CommandTarget,
 ) -> RootCause:
     gate = min((gate for _, gate in findings_with_gates), key=_GATE_ORDER.index)
-    at_first_gate, at_later_gates = (sort_findings(each for each, at in findings_with_gates if (at is gate) is now) for now in (True, False))
+    at_first_gate, at_later_gates = (
+        sort_findings(each for each, at in findings_with_gates if (at is gate) is now) for now in (True, False)
+    )
     first, findings = at_first_gate[0], (*at_first_gate, *at_later_gates)
     source = missing_sources.get(id(first))
     if source == AWS_ACCOUNT:
-        return RootCause(AWS_ACCOUNT, gate, findings, Remedy.of("leave-aws-out", command=_check_command(("--no-aws",), command_target)))
+        return RootCause(
+            AWS_ACCOUNT,
+            gate,
+            findings,
+            Remedy.of("leave-aws-out", command=_check_command(("--no-aws",), command_target)),
+        )
     if source is not None:
         return RootCause(source, gate, findings, Remedy.of("snapshot-again"))
     flags = ("--only", first.code.name, "-o", "wide", *_file_flags(first.subject))

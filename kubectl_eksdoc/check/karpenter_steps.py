@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_eksdoc.amazon.amis import AMIS, AmiChange, AmiFamily, GroupUpdateKind, family_of_os, choose_ami_change
+from kubectl_eksdoc.amazon.amis import AMIS, AmiChange, AmiFamily, GroupUpdateKind, choose_ami_change, family_of_os
 from kubectl_eksdoc.amazon.versions import format_version
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
@@ -54,7 +54,8 @@ def _pin_amis_step(facts: CheckFacts, group: NodeGroupNodes, node_class: NodeCla
             f"its AMIs ({terms}) are selected again once the control plane has a new version: its nodes drift "
             "at once, and those that expire are replaced with it, which no disruption budget holds "
             "(expireAfter). In amiSelectorTerms name the ids that the second command prints, each as an "
-            f"id, and amiFamily beside them; nodes that have them do not drift{_pinned_release_warning(facts, group.name)}"
+            "id, and amiFamily beside them; nodes that have them do not "
+            f"drift{_pinned_release_warning(facts, group.name)}"
         ),
         (
             save_command("ec2nodeclass", node_class.name, ""),
@@ -126,7 +127,9 @@ def replacement_step(
             "they drift by themselves once the control plane has a new version; the budgets say how many of them at a"
             f" time (10 % where none is set), and those of before are in the file that was saved{_ami_text(node_class)}"
         )
-        commands = (shell("kubectl", "edit", "nodepool", group.name),) if _has_node_pool(group) and facts.path.steps else ()
+        commands = (
+            (shell("kubectl", "edit", "nodepool", group.name),) if _has_node_pool(group) and facts.path.steps else ()
+        )
     return UpgradeStep(
         phase,
         title,
@@ -157,7 +160,8 @@ def _pinned_release_warning(facts: CheckFacts, pool: str) -> str:
     if not pinned:
         return ""
     return (
-        f". Its AMIs are of one release ({', '.join(pinned[:3])}): where there is none of that release for {target}, no new"
+        f". Its AMIs are of one release ({', '.join(pinned[:3])}): where there is none of that release for "
+        f"{target}, no new"
         " node comes once the control plane has it; name a release that has one, at the latest then"
     )
 
@@ -209,7 +213,10 @@ def choose_group_update(facts: CheckFacts, group: NodeGroupNodes, version: Versi
     change = _change_from_eks(facts, group, version) or _change_from_os_images(group, version)
     blockers = tuple(dict.fromkeys(_drain_blockers(facts, group)))
     if change.kind in (GroupUpdateKind.IN_PLACE, GroupUpdateKind.UNKNOWN) and blockers:
-        reason = f"an update in place waits {POD_TIMEOUT_MINUTES} minutes for each node and fails on {join_names(blockers, 1)}"
+        reason = (
+            f"an update in place waits {POD_TIMEOUT_MINUTES} minutes for each node and fails on "
+            f"{join_names(blockers, 1)}"
+        )
         return _GroupUpdate(GroupUpdateKind.NEW_GROUP, reason, rule_basis("group-update/karpenter").source, blockers)
     return _GroupUpdate(change.kind, change.reason, change.source, blockers)
 
@@ -227,7 +234,9 @@ def _change_from_os_images(group: NodeGroupNodes, version: Version) -> AmiChange
     """Of several AMI families, one without an AMI of `version` decides: it may still be the group's amiType."""
     families = {family_of_os(node.os_image) for node in group.nodes}
     changes = [
-        choose_ami_change(AMIS[family].any_type, version) for family in families if family in AMIS and AMIS[family].any_type
+        choose_ami_change(AMIS[family].any_type, version)
+        for family in families
+        if family in AMIS and AMIS[family].any_type
     ]
     for change in changes:
         if change.kind is GroupUpdateKind.NEW_GROUP or len(families) == 1:
@@ -281,7 +290,9 @@ def index_group(cluster: Cluster, group: NodeGroupNodes) -> _GroupIndex:
     for pod in cluster.pods:
         if pod.node in nodes:
             pods[pod.namespace].append(pod)
-    controllers = {(pod.namespace, name) for each in pods.values() for pod in each for name in _possible_controllers(pod.name)}
+    controllers = {
+        (pod.namespace, name) for each in pods.values() for pod in each for name in _possible_controllers(pod.name)
+    }
     budgets = {(each.namespace, each.name): each for each in cluster.budgets}
     return _GroupIndex(group.name, pods, frozenset(controllers), budgets)
 

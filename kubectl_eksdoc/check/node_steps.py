@@ -28,8 +28,8 @@ from .steps import (
     check_command,
     deletion_findings,
     deletion_flags,
-    eks_command,
     deletion_text,
+    eks_command,
     number_steps,
     prepare_steps,
     restart_steps,
@@ -43,19 +43,28 @@ def node_steps_before(facts: CheckFacts, current: Version, step: Version, listed
     all_groups = group_nodes(facts.cluster.nodes)
     old_groups = [(group, reason) for group in all_groups if (reason := _too_old_reason(facts, group, step))]
     if old_groups:
-        check_reason = f"nodes are replaced before the control plane gets {format_version(step)}, which would not serve them"
+        check_reason = (
+            f"nodes are replaced before the control plane gets {format_version(step)}, which would not serve them"
+        )
         yield from _check_steps(facts, Phase.BEFORE_CONTROL_PLANE, check_reason, listed_before)
     elif current == facts.path.now and any(group.owner is NodeOwner.AUTO_MODE for group in all_groups):
         yield from _check_steps(facts, Phase.BEFORE_CONTROL_PLANE, _AUTO_MODE_TIMING, listed_before)
     for group, reason in old_groups:
-        yield from _group_steps(facts, group, current, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {reason}; ")
+        yield from _group_steps(
+            facts, group, current, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {reason}; "
+        )
 
 
-_DRAIN_LIMITS = f"EKS gives the pods of a node {POD_TIMEOUT_MINUTES} minutes, Karpenter waits for ever: neither says which budget it is"
+_DRAIN_LIMITS = (
+    f"EKS gives the pods of a node {POD_TIMEOUT_MINUTES} minutes, Karpenter waits for ever: neither "
+    "says which budget it is"
+)
 _AUTO_MODE_TIMING = "EKS Auto Mode begins to replace its nodes as soon as the control plane has a new version"
 
 
-def node_steps_after(facts: CheckFacts, running_versions: Sequence[RunningVersion], listed_before: bool) -> Iterator[UpgradeStep]:
+def node_steps_after(
+    facts: CheckFacts, running_versions: Sequence[RunningVersion], listed_before: bool
+) -> Iterator[UpgradeStep]:
     """Replace all nodes that are behind, the smallest groups first, to find problems at a small scale.
     `running_versions`: all software that runs; `listed_before`: an earlier step has listed the blockers, and the
     replacement of Auto Mode nodes has begun since."""
@@ -65,7 +74,9 @@ def node_steps_after(facts: CheckFacts, running_versions: Sequence[RunningVersio
         return
     if not listed_before or any(each.owner is not NodeOwner.AUTO_MODE for each in old_groups):
         yield from _check_steps(facts, Phase.NODES, _DRAIN_LIMITS, listed_before)
-    has_scaling_groups = any(each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in old_groups)
+    has_scaling_groups = any(
+        each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in old_groups
+    )
     if has_scaling_groups:
         yield from _autoscaler_step(facts, running_versions, scale_down=True)
     for group in sorted(old_groups, key=lambda each: (_OWNER_ORDER.index(each.owner), len(each.nodes), each.name)):
@@ -118,7 +129,9 @@ def _check_steps(facts: CheckFacts, phase: Phase, reason: str, listed_before: bo
     gate = Gate.BEFORE_NODES
     yield UpgradeStep(
         phase,
-        "Look again before nodes are replaced" if listed_before else "Check that nothing blocks the replacement of nodes",
+        "Look again before nodes are replaced"
+        if listed_before
+        else "Check that nothing blocks the replacement of nodes",
         reason,
         (check_command("--target", format_version(facts.path.target), "--gate", gate.value),),
         "it exits with 0",
@@ -142,17 +155,29 @@ _SCALE_UP_TEXTS = (
 )
 
 
-def _autoscaler_step(facts: CheckFacts, running_versions: Sequence[RunningVersion], scale_down: bool) -> Iterator[UpgradeStep]:
+def _autoscaler_step(
+    facts: CheckFacts, running_versions: Sequence[RunningVersion], scale_down: bool
+) -> Iterator[UpgradeStep]:
     """The step that scales it down before the nodes are replaced, or the one after them that scales it up again."""
     for running_version in running_versions:
         subject = running_version.subject
         if running_version.software == CLUSTER_AUTOSCALER and subject.kind == "Deployment":
             title, reason, done_when = _SCALE_DOWN_TEXTS if scale_down else _SCALE_UP_TEXTS
             owner = (subject.kind, subject.namespace, subject.name)
-            replicas = next((it.replicas for it in facts.cluster.workloads if (it.kind, it.namespace, it.name) == owner), 1)
-            scale = kubectl("scale", "deployment", subject.name, subject.namespace, f"--replicas={0 if scale_down else replicas}")
+            replicas = next(
+                (it.replicas for it in facts.cluster.workloads if (it.kind, it.namespace, it.name) == owner), 1
+            )
+            scale = kubectl(
+                "scale", "deployment", subject.name, subject.namespace, f"--replicas={0 if scale_down else replicas}"
+            )
             yield UpgradeStep(
-                Phase.NODES, title, reason, (scale,), done_when, at=facts.path.target, source=rule_basis("self-managed-nodes").source
+                Phase.NODES,
+                title,
+                reason,
+                (scale,),
+                done_when,
+                at=facts.path.target,
+                source=rule_basis("self-managed-nodes").source,
             )
             return
 
@@ -171,7 +196,9 @@ def _managed_group_steps(
     version_text = format_version(version)
     name_flags = ("--nodegroup-name", group.name)
     wait = eks_command(facts, "wait nodegroup-active", *name_flags)
-    describe = eks_command(facts, "describe-nodegroup", *name_flags, "--query", "nodegroup.[amiType,releaseVersion,launchTemplate]")
+    describe = eks_command(
+        facts, "describe-nodegroup", *name_flags, "--query", "nodegroup.[amiType,releaseVersion,launchTemplate]"
+    )
     about = (group.name, *(node.name for node in group.nodes))
     if update.kind is GroupUpdateKind.NEW_GROUP:
         title = f"Make a new group beside {group.name} with {version_text}, and drain {group.name}"
@@ -190,24 +217,39 @@ def _managed_group_steps(
         )
     elif update.kind is GroupUpdateKind.TEMPLATE:
         title = f"Give the launch template of group {group.name} an AMI of {version_text}, and update the group to it"
-        commands = (describe, f"{eks_command(facts, 'update-nodegroup-version', *name_flags)} --launch-template id=LT,version=N", wait)
+        commands = (
+            describe,
+            f"{eks_command(facts, 'update-nodegroup-version', *name_flags)} --launch-template id=LT,version=N",
+            wait,
+        )
         reason = f"{update.reason}: neither version nor release may be given then"
     else:
         is_in_place = update.kind is GroupUpdateKind.IN_PLACE
         title = (
-            f"Update group {group.name} {f'in place to {version_text}' if is_in_place else f'to {version_text}, in place if its AMI allows it'}"
+            f"Update group {group.name} "
+            f"{f'in place to {version_text}' if is_in_place else f'to {version_text}, in place if its AMI allows it'}"
         )
-        commands = (describe, eks_command(facts, "update-nodegroup-version", *name_flags, "--kubernetes-version", version_text), wait)
+        commands = (
+            describe,
+            eks_command(facts, "update-nodegroup-version", *name_flags, "--kubernetes-version", version_text),
+            wait,
+        )
         reason = (
             f"{update.reason}; with an AMI of its own in the launch template, or for a quick rollback, create a new "
             "group instead: an in-place update cannot be rolled back"
         )
     forms = node_group_forms(facts, group, version_text, update.kind, _drain_commands(facts, group))
     replaces_group = update.kind is GroupUpdateKind.NEW_GROUP
-    done_when = f"the old group is gone, and no node is older than {version_text}" if replaces_group else f"every node of it has {version_text}"
+    done_when = (
+        f"the old group is gone, and no node is older than {version_text}"
+        if replaces_group
+        else f"every node of it has {version_text}"
+    )
     gate, verify = Gate.BEFORE_NODES, _list_nodes_command(group)
     source = update.source
-    yield UpgradeStep(phase, title, prefix + reason, commands, done_when, verify, version, gate, (), about, source, forms=forms)
+    yield UpgradeStep(
+        phase, title, prefix + reason, commands, done_when, verify, version, gate, (), about, source, forms=forms
+    )
 
 
 def _drain_commands(facts: CheckFacts, group: NodeGroupNodes, *nodes: str) -> tuple[str, ...]:
@@ -268,7 +310,9 @@ def _self_managed_steps(
         f"{_deletion_warning(facts, group)}",
         (
             *_drain_commands(facts, group, *names[:_MAX_NAMES]),
-            aws_command(facts, "autoscaling", _TERMINATE_COMMAND, "--instance-id", "ID", "--should-decrement-desired-capacity"),
+            aws_command(
+                facts, "autoscaling", _TERMINATE_COMMAND, "--instance-id", "ID", "--should-decrement-desired-capacity"
+            ),
         ),
         f"no node is older than {format_version(version)}",
         _list_nodes_command(group),

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 from kubectl_eksdoc.amazon.removed_apis import KnowledgeTables
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, sort_findings, for_target
+from kubectl_eksdoc.model.findings import (
+    Code,
+    Finding,
+    Severity,
+    Status,
+    Subject,
+    Suppression,
+    for_target,
+    sort_findings,
+)
 from kubectl_eksdoc.model.kinds import AwsUnavailable, NotInSnapshot, Unknown
 from kubectl_eksdoc.model.knowledge import knowledge_file, subjects
 from kubectl_eksdoc.model.missing_rights import for_source
@@ -27,9 +36,9 @@ from .checking import (
     RootCause,
     UpgradeCheck,
     causes_of_findings,
-    requested_codes,
     is_requested,
     pluralize,
+    requested_codes,
     root_causes,
 )
 
@@ -55,7 +64,9 @@ class SortedFindings:
     suppressed: tuple[SuppressedFinding, ...]
 
 
-def apply_suppressions(findings: Iterable[Finding], rules: Sequence[Suppression], observed_at: datetime) -> SortedFindings:
+def apply_suppressions(
+    findings: Iterable[Finding], rules: Sequence[Suppression], observed_at: datetime
+) -> SortedFindings:
     """Suppress each finding by the first rule that is valid on the day of the observation. A passed finding is kept."""
     today = utc_day(observed_at)
     counted: list[Finding] = []
@@ -117,8 +128,8 @@ def _rule_text(rule: Suppression) -> str:
 class CheckScope:
     """What the user requests. `only`: finding codes, none for all, including those of `areas` as --area names them;
     `gate`: of one step, or of all. `fail_on`: less severe findings block nothing, and may be unknown. `symptom`: only
-    its possible causes, likeliest first. `since`: list the changes since then, None for no list. `accepted`: codes
-    that may be unknown. `no_aws`: data that only AWS has is out of scope. `table_outlines`: rows that take precedence over
+    its possible causes, likeliest first. `since`: list the changes since then, None for no list. `accepted`: codes that
+    may be unknown. `no_aws`: data that only AWS has is out of scope. `table_outlines`: rows that take precedence over
     those of the package."""
 
     only: frozenset[str] = frozenset()
@@ -170,11 +181,11 @@ class _Outcome:
 
 @frozen
 class CheckPlan:
-    """`judged`: without the `suppressed` findings; `suppression_notes`: sentences about outdated suppressions. `checklist`: only
-    for a complete upgrade. `diagnosis`: only with a symptom; `changes`: only with a time. `causes`: of the findings
-    that count and are not accepted as unknown; those that the next step waits for come first. `causes_by_gate`: for
-    each gate the causes of its findings alone, so one cause may be at several gates, each time with the findings of
-    that gate."""
+    """`judged`: without the `suppressed` findings; `suppression_notes`: sentences about outdated suppressions.
+    `checklist`: only for a complete upgrade. `diagnosis`: only with a symptom; `changes`: only with a time. `causes`:
+    of the findings that count and are not accepted as unknown; those that the next step waits for come first.
+    `causes_by_gate`: for each gate the causes of its findings alone, so one cause may be at several gates, each time
+    with the findings of that gate."""
 
     facts: CheckFacts
     scope: CheckScope
@@ -216,7 +227,9 @@ class CheckPlan:
             finding
             for each in self.judged
             for finding in each.findings
-            if finding.status is not Status.PASS and self.is_counted(finding) and step.waits_for(finding, each.check.gate)
+            if finding.status is not Status.PASS
+            and self.is_counted(finding)
+            and step.waits_for(finding, each.check.gate)
         )
         return sort_findings(findings)
 
@@ -229,7 +242,10 @@ class CheckPlan:
 
 
 def plan_check(
-    facts: CheckFacts, checks: Sequence[UpgradeCheck], scope: CheckScope, command_target: CommandTarget = CommandTarget()
+    facts: CheckFacts,
+    checks: Sequence[UpgradeCheck],
+    scope: CheckScope,
+    command_target: CommandTarget = CommandTarget(),
 ) -> CheckPlan:
     """`command_target`: the flags that direct commands to the cluster that was read. Checks at the end of an upgrade
     are left out before the upgrade has begun: nodes are always behind its target then, and the steps say what to do."""
@@ -237,7 +253,9 @@ def plan_check(
         checks = [check for check in checks if check.gate is not Gate.AFTER]
     facts = replace(facts, tables=scope.tables)
     judged_findings = [(check, tuple(check.judge(facts))) for check in checks]
-    requested = [(check, _requested_findings(facts, check, each, scope, command_target)) for check, each in judged_findings]
+    requested = [
+        (check, _requested_findings(facts, check, each, scope, command_target)) for check, each in judged_findings
+    ]
     observed_at = facts.cluster.observed_at
     sorted_findings = [(check, apply_suppressions(each, scope.suppressions, observed_at)) for check, each in requested]
     judged = tuple(JudgedFindings(check, each.counted) for check, each in sorted_findings)
@@ -266,15 +284,26 @@ def _with_causes(plan: CheckPlan, command_target: CommandTarget) -> CheckPlan:
     """The plan with the causes of the findings that decide its outcome."""
     outcome = plan.outcome
     counted_ids = set(map(id, (*outcome.fails, *outcome.unknown)))
-    findings_with_gates = [(each, one.check.gate) for one in plan.judged for each in one.findings if id(each) in counted_ids]
-    snapshot = Subject("Snapshot", command_target.eksdoc[1] if command_target.eksdoc[:1] == ("--snapshot",) else "that was read")
+    findings_with_gates = [
+        (each, one.check.gate) for one in plan.judged for each in one.findings if id(each) in counted_ids
+    ]
+    snapshot = Subject(
+        "Snapshot", command_target.eksdoc[1] if command_target.eksdoc[:1] == ("--snapshot",) else "that was read"
+    )
     missing_sources = {id(each): snapshot for each in outcome.unknown if _lacks_only(each, NotInSnapshot)}
     missing_sources |= {id(each): AWS_ACCOUNT for each in outcome.unknown if _lacks_only(each, AwsUnavailable)}
-    causes_by_gate = {gate: root_causes((each for each in findings_with_gates if each[1] is gate), missing_sources, command_target) for gate in (*Gate, None)}
-    return replace(plan, causes=root_causes(findings_with_gates, missing_sources, command_target), causes_by_gate=causes_by_gate)
+    causes_by_gate = {
+        gate: root_causes((each for each in findings_with_gates if each[1] is gate), missing_sources, command_target)
+        for gate in (*Gate, None)
+    }
+    return replace(
+        plan, causes=root_causes(findings_with_gates, missing_sources, command_target), causes_by_gate=causes_by_gate
+    )
 
 
-def _diagnosis(symptom: Symptom, findings: Sequence[Finding], facts: CheckFacts, command_target: CommandTarget) -> SymptomDiagnosis:
+def _diagnosis(
+    symptom: Symptom, findings: Sequence[Finding], facts: CheckFacts, command_target: CommandTarget
+) -> SymptomDiagnosis:
     # Imported late, as in `_upgrade_steps`.
     from .symptoms import diagnose
 
@@ -305,11 +334,19 @@ def _without_aws(judged: JudgedFindings) -> JudgedFindings | None:
 
 def _lacks_only(finding: Finding, reason_type: type[Unknown]) -> bool:
     """Whether every reason why it is unknown is of that type. With another reason too, it would be unknown anyway."""
-    return finding.status is Status.UNKNOWN and bool(finding.unknowns) and all(isinstance(each, reason_type) for each in finding.unknowns)
+    return (
+        finding.status is Status.UNKNOWN
+        and bool(finding.unknowns)
+        and all(isinstance(each, reason_type) for each in finding.unknowns)
+    )
 
 
 def _requested_findings(
-    facts: CheckFacts, check: UpgradeCheck, findings: Sequence[Finding], scope: CheckScope, command_target: CommandTarget
+    facts: CheckFacts,
+    check: UpgradeCheck,
+    findings: Sequence[Finding],
+    scope: CheckScope,
+    command_target: CommandTarget,
 ) -> tuple[Finding, ...]:
     """The requested ones of `findings`, with commands for the cluster that was read."""
     requested = (each for each in findings if is_requested(each, check, scope.only))
@@ -373,10 +410,14 @@ def _outlines_of(subject: str) -> Iterator[TableOutline]:
     rows = tuple(_table_row(each, each.get("source", {}), document["source"]) for each in document["records"])
     yield TableOutline(subject, about, rows, document.get("read_to", ""))
     for section, title in _SECTIONS.items():
-        section_items = [(record, each) for record in document["records"] for each in _section_items(record.get(section))]
+        section_items = [
+            (record, each) for record in document["records"] for each in _section_items(record.get(section))
+        ]
         if section_items:
             parts = (
-                _table_row({"name": record["name"], **each}, each.get("source", record.get("source", {})), document["source"])
+                _table_row(
+                    {"name": record["name"], **each}, each.get("source", record.get("source", {})), document["source"]
+                )
                 for record, each in section_items
             )
             yield TableOutline(f"{subject}, {section}", title, tuple(parts))
@@ -412,4 +453,6 @@ def _table_row(record: Mapping[str, Any], source: Mapping[str, Any], head: Mappi
         value if isinstance(value, str) else ", ".join(map(str, value)) for value in map(record.get, keys) if value
     )
     merged = {**head, **source}
-    return _TableRow(name, merged["document"], date.fromisoformat(merged["read"]), merged["confidence"], record.get("promise", ""))
+    return _TableRow(
+        name, merged["document"], date.fromisoformat(merged["read"]), merged["confidence"], record.get("promise", "")
+    )

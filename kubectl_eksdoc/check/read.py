@@ -20,7 +20,7 @@ from kubectl_eksdoc.amazon.versions import NoPath, format_version, minor_of
 from kubectl_eksdoc.amazon.written_kinds import kinds_with_removed_versions
 from kubectl_eksdoc.aws.addon_side import installed_side
 from kubectl_eksdoc.aws.eks import updates_of_addons
-from kubectl_eksdoc.aws.upgrades import InsightRefresh, unknown_upgrade_facts, read_upgrade_facts
+from kubectl_eksdoc.aws.upgrades import InsightRefresh, read_upgrade_facts, unknown_upgrade_facts
 from kubectl_eksdoc.coredns_lameduck import read as dns_reads
 from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
@@ -47,7 +47,7 @@ from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse_version
 from kubectl_eksdoc.session.session import AwsRequirement, ClusterNeeds, ClusterSession
 
-from .checking import CheckFacts, UpgradeCheck, UpgradePath, unknown_finding, upgrade_path, current_version
+from .checking import CheckFacts, UpgradeCheck, UpgradePath, current_version, unknown_finding, upgrade_path
 from .plan import CheckPlan, CheckScope, plan_check
 from .registry import kinds_of, needs_of
 
@@ -98,20 +98,26 @@ def run_checks(
 
 def kinds_for(checks: Sequence[UpgradeCheck]) -> tuple[Resource, ...]:
     """The lists that the checks, and the commands that they summarize, judge by."""
-    of_commands = (resource for need, resources in KINDS_BY_NEED.items() if need in needs_of(checks) for resource in resources)
+    of_commands = (
+        resource for need, resources in KINDS_BY_NEED.items() if need in needs_of(checks) for resource in resources
+    )
     return tuple(dict.fromkeys((*kinds_of(checks), *of_commands)))
 
 
 def find_upgrade_path(session: ClusterSession, target: Version | None) -> UpgradePath:
     """The path from the current version to `target`. Raises UsageError: as `run_checks`."""
     cluster, eks = session.cluster, session.eks
-    current = current_version(eks if isinstance(eks, Unknown) else eks.version, cluster.identity.server_version, cluster.nodes)
+    current = current_version(
+        eks if isinstance(eks, Unknown) else eks.version, cluster.identity.server_version, cluster.nodes
+    )
     if isinstance(current, Unknown):
         raise UsageError(f"the upgrade path is unknown: {current.why}", "Ask the live cluster.")
     path = upgrade_path(current, target)
     if isinstance(path, NoPath):
         desired = "the next version" if target is None else format_version(target)
-        raise UsageError(f"there is no upgrade path to {desired}: {path.reason}", _current_version_hint(current.version, eks))
+        raise UsageError(
+            f"there is no upgrade path to {desired}: {path.reason}", _current_version_hint(current.version, eks)
+        )
     return path
 
 
@@ -119,7 +125,10 @@ def _current_version_hint(version: Version, eks: object) -> str:
     """`eks`: the cluster as EKS describes it, or why it is unknown."""
     if not isinstance(eks, Unknown):
         return f"It is at {format_version(version)} now."
-    hint = f"It seems to be at {format_version(version)}, by what the cluster itself says; EKS could not be asked: {eks.why}"
+    hint = (
+        f"It seems to be at {format_version(version)}, by what the cluster itself says; EKS could not be "
+        f"asked: {eks.why}"
+    )
     return f"{hint} (missing: {eks.missing})" if eks.missing and eks.missing not in eks.why else hint
 
 
@@ -145,16 +154,26 @@ def check_facts(
     cluster = replace(session.cluster, notes=tuple(dict.fromkeys((*session.cluster.notes, *command_findings.notes))))
     kube_proxy_config: str | Absent | Unknown = NOT_REQUESTED
     if CheckNeed.PROXY in needs:
-        kube_proxy_config = guards.kube_proxy_configuration(*map(session.objects.read_object, (guards.KUBE_PROXY_DAEMON_SET, guards.KUBE_PROXY_CONFIG)))
+        kube_proxy_config = guards.kube_proxy_configuration(
+            *map(session.objects.read_object, (guards.KUBE_PROXY_DAEMON_SET, guards.KUBE_PROXY_CONFIG))
+        )
     facts = CheckFacts(
-        cluster, path, session.eks, aws_facts, read_api_usage(session, check_input.files, wanted_versions), command_findings.findings, command_findings.drain
+        cluster,
+        path,
+        session.eks,
+        aws_facts,
+        read_api_usage(session, check_input.files, wanted_versions),
+        command_findings.findings,
+        command_findings.drain,
     )
     return replace(facts, kube_proxy_config=kube_proxy_config)
 
 
 def build_wanted_versions(session: ClusterSession, path: UpgradePath, needs: frozenset[CheckNeed]) -> UpgradeQuery:
     steps = tuple(map(format_version, path.steps))
-    return UpgradeQuery(needs, format_version(path.now), format_version(path.target), steps, session.cluster.observed_at)
+    return UpgradeQuery(
+        needs, format_version(path.now), format_version(path.target), steps, session.cluster.observed_at
+    )
 
 
 def read_aws_facts(session: ClusterSession, wanted_versions: UpgradeQuery) -> UpgradeFacts:
@@ -241,16 +260,24 @@ def read_command_findings(
 
     @cache
     def interruption_plan() -> InterruptionPlan:
-        plan = interruption_reads.read_interruption(session, InterruptionOptions(connection_args=cluster_flags), check_input.read_metrics)
+        plan = interruption_reads.read_interruption(
+            session, InterruptionOptions(connection_args=cluster_flags), check_input.read_metrics
+        )
         notes.extend(plan.facts.cluster.notes)
         return plan
 
-    drain_plan = _result_or_unknown(lambda: plan_node_replacement(session.cluster, path)) if CheckNeed.PLAN_DRAIN in needs else None
+    drain_plan = (
+        _result_or_unknown(lambda: plan_node_replacement(session.cluster, path))
+        if CheckNeed.PLAN_DRAIN in needs
+        else None
+    )
     readers: Mapping[CheckNeed, Callable[[], FindingsOrUnknown]] = {
         CheckNeed.PLAN_DRAIN: lambda: _replacement_findings(drain_plan),
         CheckNeed.PLAN_ADDONS: lambda: _addon_findings(session, path, aws_facts),
         CheckNeed.PLAN_IMDS: lambda: imds_reads.plan_imds_access(session).findings,
-        CheckNeed.PLAN_DNS: lambda: plan_dns(dns_reads.complete_facts(session, interruption_plan, check_input.find_measurement)).findings,
+        CheckNeed.PLAN_DNS: lambda: (
+            plan_dns(dns_reads.complete_facts(session, interruption_plan, check_input.find_measurement)).findings
+        ),
         CheckNeed.PLAN_INTERRUPTION: lambda: interruption_plan().findings,
     }
     findings = {need: _result_or_unknown(make) for need, make in readers.items() if need in needs}
@@ -319,19 +346,27 @@ def _addon_findings(session: ClusterSession, path: UpgradePath, aws_facts: Upgra
         elif not isinstance(side, Absent):
             plan = addon_reads.plan_addon_update(session, side, AddonUpdateRequest())
             later_version = _later_version(addon, aws_facts, path, side.target.version)
-            steps = tuple(skipped_minors_findings(plan.facts))  # not findings here: the checklist has these steps one by one
+            steps = tuple(
+                skipped_minors_findings(plan.facts)
+            )  # not findings here: the checklist has these steps one by one
             findings = (addon for addon in plan.findings if addon not in steps)
             later_findings = at_later_version(plan.facts.objects, side.values, later_version) if later_version else ()
             diff_command = shell("kubectl", "eksdoc", "addon-diff", addon.name, *(("--to", version) if version else ()))
             all_findings += [as_upgrade_finding(one, plan.facts, diff_command) for one in (*findings, *later_findings)]
-    unknown_findings = (unknown_finding("check-addons/update", Subject("Addon", ", ".join(names)), why) for why, names in unknown_addons.items())
+    unknown_findings = (
+        unknown_finding("check-addons/update", Subject("Addon", ", ".join(names)), why)
+        for why, names in unknown_addons.items()
+    )
     return (*all_findings, *unknown_findings)
 
 
 def as_upgrade_finding(finding: Finding, facts: AddonFacts, diff_command: str) -> Finding:
     """The finding as an upgrade shows it. Where EKS alone owns the fields, an unknown manifest hides no conflict: the
     finding is shown, and blocks nothing. `diff_command`: shows the update; added to findings without a command."""
-    is_whole_addon = finding.subject.kind == "Addon" and finding.code.name in ("addon-object-unread", "addon-field-unknown")
+    is_whole_addon = finding.subject.kind == "Addon" and finding.code.name in (
+        "addon-object-unread",
+        "addon-field-unknown",
+    )
     severity = Severity.INFO if is_whole_addon and any(eks_ownership_evidence(facts)) else finding.severity
     remedy = finding.remedy
     if remedy and not any(each.command for each in remedy):

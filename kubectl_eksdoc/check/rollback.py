@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget
+from kubectl_eksdoc.model.budgets import Budget, IntOrPercent
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl, patch, shell
 
@@ -66,7 +66,11 @@ def _own_command_rollback(words: Sequence[str]) -> str:
 def _delete_stack(words: Sequence[str]) -> str:
     name, region = _flag_value(words, "--stack-name"), _flag_value(words, "--region")
     region_flags = ("--region", region) if region else ()
-    return f"{UNDO}{shell('aws', 'cloudformation', 'delete-stack', '--stack-name', name, *region_flags)}" if name else _UNKNOWN
+    return (
+        f"{UNDO}{shell('aws', 'cloudformation', 'delete-stack', '--stack-name', name, *region_flags)}"
+        if name
+        else _UNKNOWN
+    )
 
 
 def _kubectl_rollback(command: str, words: Sequence[str], cluster: Cluster) -> str:
@@ -77,7 +81,9 @@ def _kubectl_rollback(command: str, words: Sequence[str], cluster: Cluster) -> s
     verb = next((each for each in _READ_VERBS if " ".join(words[: len(each.split())]) == each), "")
     if verb:
         return READ_ONLY
-    undo_command = next((builder for prefix, builder in _UNDO_BY_VERB.items() if " ".join(words[: len(prefix.split())]) == prefix), None)
+    undo_command = next(
+        (builder for prefix, builder in _UNDO_BY_VERB.items() if " ".join(words[: len(prefix.split())]) == prefix), None
+    )
     return _UNKNOWN if undo_command is None else undo_command(words, cluster)
 
 
@@ -106,7 +112,9 @@ def _budget_spec(budget: Budget) -> str:
     """A merge patch: null removes a field."""
     policy = f'"{budget.unhealthy_policy}"' if budget.unhealthy_policy.isalnum() else "null"
     min_available, max_unavailable = _amount(budget.min_available), _amount(budget.max_unavailable)
-    fields = f'"minAvailable": {min_available}, "maxUnavailable": {max_unavailable}, "unhealthyPodEvictionPolicy": {policy}'
+    fields = (
+        f'"minAvailable": {min_available}, "maxUnavailable": {max_unavailable}, "unhealthyPodEvictionPolicy": {policy}'
+    )
     return f'{{"spec": {{{fields}}}}}'
 
 

@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import CLOUDFORMATION, EKSCTL, TERRAFORM, NodeGroup, manager_tags
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node
 
-from .checking import CheckFacts, region_flags, cluster_name_arg
+from .checking import CheckFacts, cluster_name_arg, region_flags
 from .checks.release_notes import NodeGroupNodes
 
 
@@ -54,7 +54,9 @@ def addon_forms(facts: CheckFacts, name: str, versions: Sequence[str]) -> tuple[
     """Forms of an add-on's update; `versions`: one after the other. eksctl keeps no stack for an add-on, so the tags of
     the cluster decide whether eksctl manages it."""
     tools = _managing_tools(facts.eks)
-    eksctl_commands = [_eksctl_command(facts, "update addon", "--name", name, "--version", each, "--wait") for each in versions]
+    eksctl_commands = [
+        _eksctl_command(facts, "update addon", "--name", name, "--version", each, "--wait") for each in versions
+    ]
     text = "Give --config-file instead where the add-on has Pod Identity associations: it has to name them."
     quoted_versions = ", then ".join(f'"{each}"' for each in versions)
     return _collect_forms(
@@ -94,7 +96,9 @@ def node_group_forms(
             f'Set version = "{version}" in its aws_eks_node_group, and release_version where it is given ({_MODULE}: '
             f"{entry}.kubernetes_version, before v21 .cluster_version, and .ami_release_version)"
         )
-    eksctl_form = StepForm(EKSCTL, "It made this group, and keeps a stack for it.", eksctl_commands) if EKSCTL in tools else None
+    eksctl_form = (
+        StepForm(EKSCTL, "It made this group, and keeps a stack for it.", eksctl_commands) if EKSCTL in tools else None
+    )
     return _collect_forms(tools, eksctl_form, declared, terraform_commands)
 
 
@@ -109,12 +113,17 @@ def scaling_group_forms(version: str) -> tuple[StepForm, ...]:
 
 
 def _collect_forms(
-    tools: Mapping[str, str], eksctl_form: StepForm | None, declared: str, terraform_commands: Sequence[str] = _TERRAFORM_COMMANDS
+    tools: Mapping[str, str],
+    eksctl_form: StepForm | None,
+    declared: str,
+    terraform_commands: Sequence[str] = _TERRAFORM_COMMANDS,
 ) -> tuple[StepForm, ...]:
     """`tools`: the managing tools by the tags, with the name in the tag. `declared`: the change in Terraform terms."""
     forms = [] if eksctl_form is None else [eksctl_form]
     if CLOUDFORMATION in tools:
-        text = f"Stack {tools[CLOUDFORMATION]} made it: change it in the template of that, and update the stack: {_DRIFT}."
+        text = (
+            f"Stack {tools[CLOUDFORMATION]} made it: change it in the template of that, and update the stack: {_DRIFT}."
+        )
         forms.append(StepForm(CLOUDFORMATION, text))
     if TERRAFORM in tools or not tools:
         tagged = f"It is tagged {tools[TERRAFORM]}. " if TERRAFORM in tools else ""

@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, rule_basis
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 
-from .checking import NOT_ASKED, CheckFacts, Gate, aws_command, region_flags, join_names, cluster_name_arg, pluralize
+from .checking import NOT_ASKED, CheckFacts, Gate, aws_command, cluster_name_arg, join_names, pluralize, region_flags
 from .checks.compatibility import installed_addons
 from .checks.insights import FORCE, follows_control_plane
 from .checks.software import likely_owner
@@ -107,7 +107,9 @@ def deletion_findings(facts: CheckFacts) -> tuple[Finding, ...]:
     """Workloads that lose the data of an emptyDir, and pods that are not created again, on all nodes that are replaced;
     none where the drain is unknown: without the flags it refuses these pods."""
     findings = facts.command_findings.get(CheckNeed.PLAN_DRAIN, NOT_ASKED)
-    return () if isinstance(findings, Unknown) else tuple(each for each in findings if each.code.name in _DELETION_FLAGS)
+    return (
+        () if isinstance(findings, Unknown) else tuple(each for each in findings if each.code.name in _DELETION_FLAGS)
+    )
 
 
 def deletion_flags(findings: Iterable[Finding]) -> tuple[str, ...]:
@@ -128,7 +130,9 @@ def ask_owners(facts: CheckFacts, phase: Phase) -> Iterator[UpgradeStep]:
             f"Ask the owners of what goes with the nodes: {' and '.join(losses)}",
             f"the replacement of nodes deletes for good: {deletion_text(findings)}",
             (
-                check_command("--target", format_version(facts.path.target), "--only", ",".join(_DELETION_FLAGS), "-o", "wide"),
+                check_command(
+                    "--target", format_version(facts.path.target), "--only", ",".join(_DELETION_FLAGS), "-o", "wide"
+                ),
                 *(each.remedy[0].command for each in unmanaged[:_MAX_COMMANDS]),
             ),
             "they agree, and each pod without a controller is saved",
@@ -138,7 +142,9 @@ def ask_owners(facts: CheckFacts, phase: Phase) -> Iterator[UpgradeStep]:
 
 def deletion_text(findings: Iterable[Finding]) -> str:
     """``the emptyDir data of Deployment shop/web, Pod ops/shell, which nothing creates again``."""
-    data, unmanaged = ([f"{f.subject.kind} {f.subject}" for f in findings if f.code.name == code] for code in _DELETION_FLAGS)
+    data, unmanaged = (
+        [f"{f.subject.kind} {f.subject}" for f in findings if f.code.name == code] for code in _DELETION_FLAGS
+    )
     parts = [f"the emptyDir data of {join_names(data)}"] if data else []
     return "; ".join([*parts, *([f"{join_names(unmanaged)}, which nothing creates again"] if unmanaged else [])])
 
@@ -152,7 +158,9 @@ def check_step(facts: CheckFacts, step: Version, is_first: bool) -> UpgradeStep:
     target = facts.path.target if is_first else step
     return UpgradeStep(
         Phase.BEFORE_CONTROL_PLANE,
-        f"Check that nothing blocks {format_version(step)}" if is_first else f"Look again before {format_version(step)}",
+        f"Check that nothing blocks {format_version(step)}"
+        if is_first
+        else f"Look again before {format_version(step)}",
         "what is broken now is not better found in the middle of an upgrade"
         if is_first
         else "weeks may be between two versions, and the cluster changes",
@@ -187,7 +195,9 @@ def update_steps(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
             eks_command(facts, "wait cluster-active", name_flag="--name"),
         ),
         f"EKS says ACTIVE and {version}",
-        eks_command(facts, "describe-cluster", "--query", "cluster.[status,version]", "--output", "text", name_flag="--name"),
+        eks_command(
+            facts, "describe-cluster", "--query", "cluster.[status,version]", "--output", "text", name_flag="--name"
+        ),
         at=step,
         source=rule_basis("one-minor-at-a-time").source,
         forms=cluster_forms(facts, version),
@@ -197,7 +207,11 @@ def update_steps(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
 def _ignored_errors(facts: CheckFacts, version: str) -> str:
     """A clause about errors of EKS insights that later steps fix; "" without any."""
     insights = () if isinstance(facts.aws.insights, Unknown) else facts.aws.insights
-    errors = [each for each in insights if (each.version, each.status) == (version, ERROR) and follows_control_plane(facts, each)]
+    errors = [
+        each
+        for each in insights
+        if (each.version, each.status) == (version, ERROR) and follows_control_plane(facts, each)
+    ]
     names = join_names([each.name for each in errors], 2)
     return f". An error of EKS that later steps fix is left ({names}): {FORCE}" if errors else ""
 
@@ -205,12 +219,15 @@ def _ignored_errors(facts: CheckFacts, version: str) -> str:
 def soak_step(facts: CheckFacts, previous: Version, step: Version) -> UpgradeStep:
     """Only the latest upgrade can be rolled back, by one minor, and only while no newer version runs below it."""
     days = rollback_window().days
-    rollback = eks_command(facts, "update-cluster-version", "--kubernetes-version", format_version(previous), name_flag="--name")
+    rollback = eks_command(
+        facts, "update-cluster-version", "--kubernetes-version", format_version(previous), name_flag="--name"
+    )
     return UpgradeStep(
         Phase.AFTER_CONTROL_PLANE,
         f"Let it run with {format_version(step)} for some days, before anything follows it",
         (
-            f"for {days} days EKS takes the control plane back to {format_version(previous)}, as long as no node is newer and "
+            f"for {days} days EKS takes the control plane back to {format_version(previous)}, as long as no "
+            "node is newer and "
             "no pod is on Fargate; downgrade add-ons that were upgraded first, and objects stay as they are. "
             "After the next version no rollback to it is possible. What declares the version is set back, too. "
             f"{ROLLBACK}{rollback}"
@@ -252,7 +269,9 @@ def restart_steps(facts: CheckFacts, version: Version, phase: Phase, prefix: str
         if each.kind in _RESTARTABLE_KINDS
     ]
     others = [f"{each.kind} {each}" for each in owners if each.kind not in _RESTARTABLE_KINDS]
-    more_text = f" {len(restarts) - _MAX_COMMANDS} more owners go in the same way." if len(restarts) > _MAX_COMMANDS else ""
+    more_text = (
+        f" {len(restarts) - _MAX_COMMANDS} more owners go in the same way." if len(restarts) > _MAX_COMMANDS else ""
+    )
     by_hand = f" Pods of no such owner are deleted one by one: {', '.join(others[:_MAX_COMMANDS])}." if others else ""
     yield UpgradeStep(
         phase,
@@ -348,7 +367,16 @@ def _rehearsal_steps(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
             Phase.PREPARE,
             "Rehearse the replacement of the nodes",
             "budgets and places that hold it up are fixed during working hours",
-            (shell("kubectl", "eksdoc", "rehearse", "--older-than", f"v{target}", *deletion_flags(deletion_findings(facts))),),
+            (
+                shell(
+                    "kubectl",
+                    "eksdoc",
+                    "rehearse",
+                    "--older-than",
+                    f"v{target}",
+                    *deletion_flags(deletion_findings(facts)),
+                ),
+            ),
             "the rehearsal ends with every node empty",
         )
     if installed_addons(facts):

@@ -113,8 +113,12 @@ def diagnose(
     for number, cluster_suspect in enumerate(_suspects_in_cluster(symptom, cluster, command_target)):
         suspects.append(((0, cluster_suspect.severity.rank, -1, number), cluster_suspect))
     unknown = tuple(finding for finding in findings if finding.status is Status.UNKNOWN and may_cause(symptom, finding))
-    next_places = ((finding, command_target.add_to(finding.command)) for finding in _CAUSES.by("symptom")[symptom].elsewhere)
-    elsewhere = tuple(Remedy(finding.text, command) for finding, command in next_places if command or not finding.command)
+    next_places = (
+        (finding, command_target.add_to(finding.command)) for finding in _CAUSES.by("symptom")[symptom].elsewhere
+    )
+    elsewhere = tuple(
+        Remedy(finding.text, command) for finding, command in next_places if command or not finding.command
+    )
     ranked_suspects = [finding for _, finding in sorted(suspects, key=lambda pair: pair[0])]
     return SymptomDiagnosis(symptom, tuple(_merge_root_causes(ranked_suspects, root_causes)), unknown, elsewhere)
 
@@ -147,7 +151,14 @@ def _build_suspect(cause: _Cause, finding: Finding, cluster: Cluster, command_ta
     if cause.look:
         remedy = Remedy.of("look-first", command=command_target.add_to(cause.look))
     undo = _with_command_target(rollback_text("" if remedy is None else remedy.command, cluster), command_target)
-    finding_fields = finding.code.name, finding.severity, finding.status, finding.subject, finding.message, finding.evidence
+    finding_fields = (
+        finding.code.name,
+        finding.severity,
+        finding.status,
+        finding.subject,
+        finding.message,
+        finding.evidence,
+    )
     return Suspect(cause.what, *finding_fields, remedy, undo, cause.now)
 
 
@@ -164,14 +175,17 @@ def _suspects_in_cluster(symptom: Symptom, cluster: Cluster, command_target: Com
     names = [node.name for node in excluded_nodes]
     command = command_target.add_to(shell("kubectl", "label", "node", *names[:20], f"{EXCLUDE_FROM_LOAD_BALANCERS}-"))
     value = excluded_nodes[0].labels[EXCLUDE_FROM_LOAD_BALANCERS]
-    rollback = command_target.add_to(shell("kubectl", "label", "node", *names[:20], f"{EXCLUDE_FROM_LOAD_BALANCERS}={value}"))
+    rollback = command_target.add_to(
+        shell("kubectl", "label", "node", *names[:20], f"{EXCLUDE_FROM_LOAD_BALANCERS}={value}")
+    )
     yield Suspect(
         "load balancers were configured to exclude nodes",
         "node-excluded",
         Severity.HIGH if len(excluded_nodes) * 2 >= len(cluster.nodes) else Severity.MEDIUM,
         Status.FAIL,
         Subject("Node", ", ".join(names[:5])),
-        f"{len(excluded_nodes)} of {len(cluster.nodes)} nodes have the label {EXCLUDE_FROM_LOAD_BALANCERS}: drains and updates of node"
+        f"{len(excluded_nodes)} of {len(cluster.nodes)} nodes have the label {EXCLUDE_FROM_LOAD_BALANCERS}: "
+        "drains and updates of node"
         " groups set it",
         (),
         Remedy.of("unlabel", command=command),

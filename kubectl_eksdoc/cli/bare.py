@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.errors import UsageError
 
-from .called import lazy_call
+from .entry_point import lazy_call
 from .parser import Commands, Parser, ShowText, add_flag, expand_bare_flags, split_at_dashes
 
 REPLAY = "--replay"
@@ -111,12 +111,14 @@ def parse_without_command(argv: Sequence[str], prog: str) -> argparse.Namespace 
 def add_options(commands: Commands) -> None:
     """Add the command; without a help text it is not listed."""
     parser = commands.add_parser("options", description="List the flags that every command takes.")
-    parser.set_defaults(leaf=parser, command=lambda args, around: lazy_call("cli.context.CommandAnswer")(_options_text()))
+    parser.set_defaults(
+        leaf=parser, command=lambda args, around: lazy_call("cli.context.CommandAnswer")(_options_text())
+    )
 
 
 def _options_text() -> str:
     """The flags of kubectl, the flags of this tool, and the refused flags of kubectl with the reason."""
-    from .flags import SUPPORTED_FLAGS, REFUSED_FLAGS
+    from .flags import REFUSED_FLAGS, SUPPORTED_FLAGS
 
     width = max(len(flag.help_name) for flag in SUPPORTED_FLAGS) + 2
     lines = ["Flags of kubectl, before or after the command:"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .called import PROG, lazy_call
+from .entry_point import PROG, lazy_call
 
 if TYPE_CHECKING:
     from .parser import Commands, Parser
@@ -107,7 +107,9 @@ def help_text(path: tuple[str, ...], prog: str = PROG) -> str:
     return parser.format_help()
 
 
-def _add_commands(commands: Commands, entries: Sequence[Command], only_path: tuple[str, ...] | None, *, list_names: bool = False) -> None:
+def _add_commands(
+    commands: Commands, entries: Sequence[Command], only_path: tuple[str, ...] | None, *, list_names: bool = False
+) -> None:
     """`list_names`: below `only_path`, add the commands with their help lines and without their flags."""
     for command in entries:
         if list_names and not only_path and command.about:
@@ -115,7 +117,9 @@ def _add_commands(commands: Commands, entries: Sequence[Command], only_path: tup
         elif only_path is None or only_path[:1] == (command.name,):
             subparsers = command.add_to(commands)
             if subparsers is not None:
-                _add_commands(subparsers, command.subcommands, None if only_path is None else only_path[1:], list_names=list_names)
+                _add_commands(
+                    subparsers, command.subcommands, None if only_path is None else only_path[1:], list_names=list_names
+                )
 
 
 def find_command(path: Sequence[str]) -> Command | None:

@@ -17,10 +17,10 @@ from kubectl_eksdoc.host.completers import (
     Completer,
     CompleterState,
     InstalledCompleters,
-    program_folder,
     installed_completers,
-    link_completer,
     is_on_path,
+    link_completer,
+    program_folder,
     unlink_completer,
 )
 
@@ -191,15 +191,28 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser(NAME, help=about, description=_ABOUT)
     GlobalOptions.add_to(parser, level=LEVELS - 2)
     subparsers = parser.add_commands()
-    add_subcommand(subparsers, "install", "create the links for completion by kubectl", _INSTALL, install, has_dry_run=True)
+    add_subcommand(
+        subparsers, "install", "create the links for completion by kubectl", _INSTALL, install, has_dry_run=True
+    )
     add_subcommand(subparsers, "uninstall", "remove them", _UNINSTALL, uninstall, has_dry_run=True)
     add_subcommand(subparsers, "status", "list the links and what is missing", _STATUS, show_status)
     for shell, script in BY_SHELL.items():
-        add_subcommand(subparsers, shell, f"print the {shell} completion script", _SCRIPT_ABOUT[shell], partial(_print_script, script))
+        add_subcommand(
+            subparsers,
+            shell,
+            f"print the {shell} completion script",
+            _SCRIPT_ABOUT[shell],
+            partial(_print_script, script),
+        )
 
 
 def add_subcommand(
-    subparsers: Commands, name: str, about: str, description: str, command: Callable[..., CommandAnswer], has_dry_run: bool = False
+    subparsers: Commands,
+    name: str,
+    about: str,
+    description: str,
+    command: Callable[..., CommandAnswer],
+    has_dry_run: bool = False,
 ) -> None:
     parser = add_command(subparsers, name, about, "[flags]", description, "", command)
     if has_dry_run:
@@ -214,7 +227,9 @@ def install(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     """
     installed, dry_run = _find_installed(args.words, context), is_dry_run(args)
     lines = [_install_line(each, dry_run) for each in installed.completers if each.state is not CompleterState.DANGLING]
-    return lines_answer([*lines, *_path_notes(installed)], any(each.state is CompleterState.OTHER for each in installed.completers))
+    return lines_answer(
+        [*lines, *_path_notes(installed)], any(each.state is CompleterState.OTHER for each in installed.completers)
+    )
 
 
 def uninstall(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
@@ -297,7 +312,8 @@ def _install_line(completer: Completer, dry_run: bool) -> str:
     if completer.state is CompleterState.OTHER:
         return f"left alone: {completer.path} is something else; move it away, and install again"
     return (
-        f"there already: {completer.path}{' (a script, as pip installs it)' if completer.state is CompleterState.SCRIPT else ''}"
+        "there already: "
+        f"{completer.path}{' (a script, as pip installs it)' if completer.state is CompleterState.SCRIPT else ''}"
     )
 
 
@@ -309,7 +325,9 @@ def run_or_usage_error(change: Callable[[], None], action: str) -> None:
     try:
         change()
     except OSError as error:
-        raise UsageError(f"cannot {action}: {error.strerror or error}", "Who installed the program may do it.") from error
+        raise UsageError(
+            f"cannot {action}: {error.strerror or error}", "Who installed the program may do it."
+        ) from error
 
 
 def _state_text(completer: Completer) -> str:
@@ -320,7 +338,9 @@ def _state_text(completer: Completer) -> str:
         CompleterState.DANGLING: "a link_completer without its program: kubectl eksdoc completion uninstall removes it",
         CompleterState.OTHER: "something else has its name",
     }[completer.state]
-    shadowed_by = f"; but kubectl runs {completer.shadowed_by}, which comes earlier on PATH" if completer.shadowed_by else ""
+    shadowed_by = (
+        f"; but kubectl runs {completer.shadowed_by}, which comes earlier on PATH" if completer.shadowed_by else ""
+    )
     return f"{completer.path.name}: {state}{shadowed_by}"
 
 

@@ -12,10 +12,10 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.names import CompletionName, NameKind
 
 from .commands import listed_commands
-from .completion_offers import FILE_COMPLETIONS, NO_FILES, NO_SPACE, NO_COMPLETIONS, Completion, Completions
+from .completion_offers import FILE_COMPLETIONS, NO_COMPLETIONS, NO_FILES, NO_SPACE, Completion, Completions
 from .completion_sources import (
-    SOURCE_BY_METAVAR,
     SOURCE_BY_FLAG,
+    SOURCE_BY_METAVAR,
     WORDS_BY_COMMAND,
     CompletedName,
     CompletionSource,
@@ -171,7 +171,9 @@ def completions_at(cursor: Cursor, lookup: _Names) -> Completions:
     """The completions that start with the typed part."""
     if cursor.kind is CursorKind.COMMAND:
         commands = listed_commands(cursor.path)
-        subcommands = cursor.leaf.listed_commands() if commands is None else [(each.name, each.about) for each in commands]
+        subcommands = (
+            cursor.leaf.listed_commands() if commands is None else [(each.name, each.about) for each in commands]
+        )
         return Completions(tuple(Completion(*each) for each in subcommands)).with_prefix(cursor.partial)
     if cursor.kind is CursorKind.FLAG:
         return Completions(tuple(_flag_completions(cursor))).with_prefix(cursor.partial)
@@ -193,7 +195,9 @@ def for_command(table: Mapping[str, Found], cursor: Cursor) -> Found | None:
 def completion_source(command: str, flag: argparse.Action) -> CompletionSource | None:
     """The completion source of the flag by the tables; None where it is in none of them."""
     name = long_flag_name(flag)
-    return SOURCE_BY_FLAG.get(f"{command} {name}") or SOURCE_BY_FLAG.get(name) or SOURCE_BY_METAVAR.get(str(flag.metavar))
+    return (
+        SOURCE_BY_FLAG.get(f"{command} {name}") or SOURCE_BY_FLAG.get(name) or SOURCE_BY_METAVAR.get(str(flag.metavar))
+    )
 
 
 def allowed_words(flag: argparse.Action) -> Callable[[], Sequence[str]] | None:
@@ -237,7 +241,9 @@ def _value_completions(cursor: Cursor, flag: argparse.Action, lookup: _Names) ->
         return NO_COMPLETIONS
     if isinstance(source, OpenWords):
         completions = tuple(Completion(word, about) for word, about in source.words.items())
-        return Completions(completions, _directive(all(not word.endswith("=") for word in source.words))).with_prefix(cursor.partial)
+        return Completions(completions, _directive(all(not word.endswith("=") for word in source.words))).with_prefix(
+            cursor.partial
+        )
     return _name_completions((source,), cursor, lookup)
 
 
@@ -259,7 +265,9 @@ def _name_completions(name_kinds: Sequence[CompletedName], cursor: Cursor, looku
         )
         prefixes = () if name_kind.before else _prefix_completions(name_kinds, cursor.partial)
         if items or not prefixes:
-            return Completions((*items, *prefixes), _directive(not name_kind.after and not prefixes)).with_prefix(cursor.partial)
+            return Completions((*items, *prefixes), _directive(not name_kind.after and not prefixes)).with_prefix(
+                cursor.partial
+            )
     return Completions(_prefix_completions(name_kinds, cursor.partial), _directive(False)).with_prefix(cursor.partial)
 
 
@@ -277,7 +285,9 @@ def _list_completions(partial: str, names: Iterable[CompletionName]) -> Completi
     """Names separated by commas: each with the names before it, as the shell takes all as one word."""
     earlier_names, comma, _ = partial.rpartition(",")
     given_names = set(earlier_names.split(","))
-    completions = (Completion(f"{earlier_names}{comma}{each.text}", each.about) for each in names if each.text not in given_names)
+    completions = (
+        Completion(f"{earlier_names}{comma}{each.text}", each.about) for each in names if each.text not in given_names
+    )
     return Completions(tuple(completions), _directive(False)).with_prefix(partial)
 
 

@@ -10,8 +10,8 @@ import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from .called import PROG
 from .completion_offers import NO_COMPLETIONS, Completion, Completions, format_completions
+from .entry_point import PROG
 
 TIMEOUT_S = 6.0
 """The time limit for an answer; the limit for the cluster alone is much shorter (`cli.completion_names`)."""
@@ -39,17 +39,21 @@ def main(words: Sequence[str]) -> int:
 
 def complete(words: Sequence[str], environ: Mapping[str, str]) -> str:
     """The output for stdout. `words`: the words after the name of the program, the last one as far as it is typed."""
-    from .commands import listed_commands, command_parser
+    from .commands import command_parser, listed_commands
 
     before, partial = tuple(words[:-1]), words[-1] if words else ""
     commands = listed_commands(before)
     if commands is not None and not partial.startswith("-"):  # needs no parser
-        return format_completions(Completions(tuple(Completion(each.name, each.about) for each in commands)).with_prefix(partial))
+        return format_completions(
+            Completions(tuple(Completion(each.name, each.about) for each in commands)).with_prefix(partial)
+        )
     from . import bare
-    from .completion_candidates import cursor_at, completions_at
+    from .completion_candidates import completions_at, cursor_at
     from .completion_names import NameLookup
 
     # The words that may be commands: words that are not values of flags.
     path = cursor_at(bare.root_parser(PROG), words).names
     cursor = cursor_at(command_parser(only_path=path), words)
-    return format_completions(completions_at(cursor, NameLookup(environ, environ.get("HOME") or os.path.expanduser("~"))))
+    return format_completions(
+        completions_at(cursor, NameLookup(environ, environ.get("HOME") or os.path.expanduser("~")))
+    )

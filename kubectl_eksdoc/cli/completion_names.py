@@ -17,9 +17,9 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import CompletionName, NameKind
 from kubectl_eksdoc.session.sources import SourceChoice, default_namespace, open_reader
 
-from .called import lazy_call, load_object
 from .completion_candidates import Cursor, for_command
 from .completion_sources import FORMATS_BY_COMMAND, OwnNames
+from .entry_point import lazy_call, load_object
 from .flags import SUPPORTED_FLAGS, FlagValueKind
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ class BackgroundReads:
     wait_s: float = CLUSTER_WAIT_S
 
 
-def cached_names(query: NameQuery, environ: Mapping[str, str], home: str, background: BackgroundReads) -> tuple[CompletionName, ...]:
+def cached_names(
+    query: NameQuery, environ: Mapping[str, str], home: str, background: BackgroundReads
+) -> tuple[CompletionName, ...]:
     """Empty where they cannot be read; names of the demo are read at once."""
     if query.source.demo:
         return _read_names(query, environ, home)
@@ -137,7 +139,9 @@ def _wait_for_lookup(look_up: Callable[[], object], cache: NameCache, key: str, 
         cache.mark_requested(key, time())
         background.start(look_up, background.wait_s, LOOKUP_TIMEOUT_S)
         return
-    deadline_s = monotonic() + (background.wait_s if started_ago_s < SHARED_WAIT_S else 0.0)  # an earlier press started the lookup
+    deadline_s = monotonic() + (
+        background.wait_s if started_ago_s < SHARED_WAIT_S else 0.0
+    )  # an earlier press started the lookup
     while monotonic() < deadline_s:
         entry = cache.read(key)
         if entry is not None and entry.is_fresh(time()):
@@ -153,7 +157,12 @@ def _look_up(query: NameQuery, environ: Mapping[str, str], home: str, cache: Nam
         names = _read_names(query, environ, home)
     except Exception:  # of the cluster, or a bug: there is no user to report it to
         previous = cache.read(key)
-        cache.write(key, CachedNames(() if previous is None else previous.names, time(), 0.0 if previous is None else previous.received_at))
+        cache.write(
+            key,
+            CachedNames(
+                () if previous is None else previous.names, time(), 0.0 if previous is None else previous.received_at
+            ),
+        )
         return
     cache.write(key, CachedNames(names, time(), time()))
 
@@ -193,7 +202,9 @@ def names_in_cluster(cluster: Cluster, kind: NameKind, namespace: str) -> tuple[
     if kind is NameKind.NODES:
         return names.node_names((node.name, node.labels) for node in cluster.nodes)
     if kind is NameKind.NODE_GROUPS:
-        return names.node_group_names((node.labels for node in cluster.nodes), (pool.name for pool in cluster.node_pools))
+        return names.node_group_names(
+            (node.labels for node in cluster.nodes), (pool.name for pool in cluster.node_pools)
+        )
     if kind is NameKind.NAMESPACES:
         namespaces = {each.name for each in cluster.namespaces} | {pod.namespace for pod in cluster.pods}
         return tuple(map(CompletionName, sorted(namespaces)))
@@ -260,10 +271,16 @@ class NameLookup:
         from kubectl_eksdoc.host.processes import run_in_background
 
         source = SourceChoice(snapshot=cursor.last_value("--snapshot"), demo=cursor.is_switched_on("--demo"))
-        flag_values = (cursor.last_value("--cluster-name"), cursor.last_value("--region"), cursor.last_value("--profile"))
+        flag_values = (
+            cursor.last_value("--cluster-name"),
+            cursor.last_value("--region"),
+            cursor.last_value("--profile"),
+        )
         aws_flags = flag_values if kind is NameKind.ADDONS else ("", "", "")
         query = NameQuery(kind, source, connection_of(cursor), namespace, aws_flags)
-        background = self.background or BackgroundReads(run_in_background, _AWS_WAIT_S if kind is NameKind.ADDONS else CLUSTER_WAIT_S)
+        background = self.background or BackgroundReads(
+            run_in_background, _AWS_WAIT_S if kind is NameKind.ADDONS else CLUSTER_WAIT_S
+        )
         try:
             return cached_names(query, self.environ, self.home, background)
         except EksdocError:
@@ -275,7 +292,11 @@ def connection_of(cursor: Cursor) -> Connection:
     connection_fields = {field.name for field in fields(Connection)}
     field_values: dict[str, object] = {}
     for flag in SUPPORTED_FLAGS:
-        if flag.dest in connection_fields and flag.long in cursor.flag_values and flag.value_kind is not FlagValueKind.SECONDS:
+        if (
+            flag.dest in connection_fields
+            and flag.long in cursor.flag_values
+            and flag.value_kind is not FlagValueKind.SECONDS
+        ):
             values = cursor.flag_values[flag.long]
             if flag.value_kind is FlagValueKind.SWITCH:
                 field_values[flag.dest] = cursor.is_switched_on(flag.long)
@@ -305,7 +326,10 @@ def _fault_names(lookup: NameLookup, cursor: Cursor) -> Iterable[CompletionName]
 
     from .options import LIST_FAULTS
 
-    return (CompletionName(LIST_FAULTS, "show all of them"), *(CompletionName(each.name, each.about) for each in ALL_FAULTS))
+    return (
+        CompletionName(LIST_FAULTS, "show all of them"),
+        *(CompletionName(each.name, each.about) for each in ALL_FAULTS),
+    )
 
 
 def _known_addons(lookup: NameLookup, cursor: Cursor) -> Iterable[CompletionName]:
@@ -324,7 +348,9 @@ _READ_OWN_NAMES: Mapping[OwnNames, Callable[[NameLookup, Cursor], Iterable[Compl
         cursor.last_value("--kubeconfig"), looking.credential_context()
     ),
     OwnNames.FORMATS: _format_names,
-    OwnNames.COMMANDS: lambda _, cursor: map(CompletionName, lazy_call("permissions.command.rights.next_words")(cursor.names)),
+    OwnNames.COMMANDS: lambda _, cursor: map(
+        CompletionName, lazy_call("permissions.command.rights.next_words")(cursor.names)
+    ),
     OwnNames.FAULTS: _fault_names,
     OwnNames.FIXES: lambda *_: map(CompletionName, load_object("imds_probe.fix.CARRIED_OUT")),
     OwnNames.ADDONS: _known_addons,
@@ -332,5 +358,7 @@ _READ_OWN_NAMES: Mapping[OwnNames, Callable[[NameLookup, Cursor], Iterable[Compl
     OwnNames.METADATA_FIXES: _journal_names(METADATA_FIX),
     OwnNames.DNS_CHANGES: _journal_names(DNS_CHANGE),
     OwnNames.CHANGES: lambda looking, cursor: _journal_names()(looking, cursor) if cursor.names else (),
-    OwnNames.CHANGE_VERBS: lambda _, cursor: () if cursor.names else map(CompletionName, load_object("changes.command.VERBS")),
+    OwnNames.CHANGE_VERBS: lambda _, cursor: (
+        () if cursor.names else map(CompletionName, load_object("changes.command.VERBS"))
+    ),
 }

@@ -74,14 +74,24 @@ def _completed_name(record: Any) -> CompletedName:
 
 
 def _completion_source(record: Any) -> CompletionSource:
-    return NoCompletion(**record) if "why" in record else OpenWords(**record) if "words" in record else _completed_name(record)
+    return (
+        NoCompletion(**record)
+        if "why" in record
+        else OpenWords(**record)
+        if "words" in record
+        else _completed_name(record)
+    )
 
 
 _TABLES = knowledge_file("completion")
-SOURCE_BY_FLAG: Mapping[str, CompletionSource] = {name: _completion_source(told) for name, told in _TABLES["flags"].items()}
+SOURCE_BY_FLAG: Mapping[str, CompletionSource] = {
+    name: _completion_source(told) for name, told in _TABLES["flags"].items()
+}
 """By long name, for every command that has the flag, or by command and name, for that command."""
 
-SOURCE_BY_METAVAR: Mapping[str, CompletionSource] = {name: _completion_source(told) for name, told in _TABLES["metavars"].items()}
+SOURCE_BY_METAVAR: Mapping[str, CompletionSource] = {
+    name: _completion_source(told) for name, told in _TABLES["metavars"].items()
+}
 """For flags that are not in `SOURCE_BY_FLAG`, by the metavar of their value."""
 
 WORDS_BY_COMMAND: Mapping[str, NamedWords] = {

@@ -17,7 +17,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.report.text import clean
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline
 
-from .called import lazy_call
+from .entry_point import lazy_call
 from .flags import GlobalOptions
 from .streams import write_answer, write_note
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.baseline import Baseline
-    from kubectl_eksdoc.model.cluster import Identity, FleetMember
+    from kubectl_eksdoc.model.cluster import FleetMember, Identity
     from kubectl_eksdoc.model.connection import Connection, OutageLimits
     from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.journal import JournalEntries
-    from kubectl_eksdoc.model.permissions import Permission, AccessReview
-    from kubectl_eksdoc.model.placing import ProbeLabels
-    from kubectl_eksdoc.ports import ClusterReader, RunBackend, ProbeNamespace, RunStore, SimulatedCluster
+    from kubectl_eksdoc.model.permissions import AccessReview, Permission
+    from kubectl_eksdoc.model.placement import ProbeLabels
+    from kubectl_eksdoc.ports import ClusterReader, ProbeNamespace, RunBackend, RunStore, SimulatedCluster
     from kubectl_eksdoc.session.session import ClusterSession, SessionRequest
     from kubectl_eksdoc.snapshot.command import SnapshotContent
     from kubectl_eksdoc.tui.opening import Opening
@@ -74,11 +74,17 @@ class DrainRunEdges:
     open_runs: Callable[[Connection, JournalLocation], RunStore] = lazy_call("wiring.runs.open_runs")
     journal_location: Callable[[str, str, Mapping[str, str]], JournalLocation] = lazy_call("wiring.runs.keeping_here")
     open_watch: Callable[[Connection], AbstractContextManager[RunBackend]] = lazy_call("wiring.runs.open_watch")
-    denied_permissions: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = lazy_call("wiring.runs.denied")
-    review_permissions: Callable[[Connection, Sequence[Permission]], tuple[AccessReview, ...]] = lazy_call("wiring.runs.reviewed")
+    denied_permissions: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = lazy_call(
+        "wiring.runs.denied"
+    )
+    review_permissions: Callable[[Connection, Sequence[Permission]], tuple[AccessReview, ...]] = lazy_call(
+        "wiring.runs.reviewed"
+    )
     pod_report: Callable[[Connection, str], PodReport] = lazy_call("wiring.runs.pod_report")
     new_run_id: Callable[[datetime], str] = lazy_call("wiring.runs.new_run_id")
-    earlier_journals: Callable[[Mapping[str, str], str], dict[str, JournalEntries]] = lazy_call("wiring.runs.earlier_journals")
+    earlier_journals: Callable[[Mapping[str, str], str], dict[str, JournalEntries]] = lazy_call(
+        "wiring.runs.earlier_journals"
+    )
     clock: DrainClock = SystemClock()
     stop_requests: Callable[[], AbstractContextManager[Callable[[], int]]] = lazy_call("host.processes.told_to_stop")
     open_probe_namespace: OpenProbeNamespace = lazy_call("wiring.runs.open_ground")

@@ -13,14 +13,14 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
 from . import streams
-from .called import COMPLETE, PROG, VERSION, split_command_line, lazy_call
-from .commands import help_text, find_command, command_parser
+from .commands import command_parser, find_command, help_text
+from .entry_point import COMPLETE, PROG, VERSION, lazy_call, split_command_line
 
 if TYPE_CHECKING:  # completion must not wait for these imports
     from .context import CommandAnswer, CommandContext
     from .parser import Parser
 
-__all__ = ["main", "run", "command_parser"]
+__all__ = ["command_parser", "main", "run"]
 
 
 def main() -> int:
@@ -99,7 +99,14 @@ def _prepare(argv: Sequence[str], prog: str, context: CommandContext) -> Callabl
     """Parse `argv`; returns the function that runs the command."""
     from . import bare, options
     from .context import CommandAnswer, non_terminal_stream
-    from .parser import ShowText, first_unknown_flag, expand_bare_flags, positional_words, unknown_flag_error, split_at_dashes
+    from .parser import (
+        ShowText,
+        expand_bare_flags,
+        first_unknown_flag,
+        positional_words,
+        split_at_dashes,
+        unknown_flag_error,
+    )
 
     flags_only = bare.parse_without_command(argv, prog)
     if flags_only is not None and not non_terminal_stream(context):

@@ -36,7 +36,9 @@ READ_ONLY = "EKSDOC_READ_ONLY"
 _FALSE_VALUES = ("", "0", "false", "no", "off")
 
 
-def check_writable(environ: Mapping[str, str], action: str, read_only_clause: str = "drain plan and rehearse read only") -> None:
+def check_writable(
+    environ: Mapping[str, str], action: str, read_only_clause: str = "drain plan and rehearse read only"
+) -> None:
     """`read_only_clause`: commands that only read, a clause.
 
     Raises:
@@ -104,7 +106,11 @@ def confirm(
     check_expected(confirmation, count, action, item)
     prompt_with_hint = with_hint(prompt, _script_hint(item))
     if not confirmation.yes:
-        require_typed(f"{short_cluster_name(identity)} {count}", f"to {action} {item.count_text(count)} of {short_cluster_name(identity) or 'this cluster'}", prompt_with_hint)
+        require_typed(
+            f"{short_cluster_name(identity)} {count}",
+            f"to {action} {item.count_text(count)} of {short_cluster_name(identity) or 'this cluster'}",
+            prompt_with_hint,
+        )
     for word in extra_words:
         require_typed(word, f"to delete {word} past its budget", prompt_with_hint)
 
@@ -128,7 +134,9 @@ def check_expected(confirmation: ConfirmationFlags, count: int, action: str, ite
         )
 
 
-def check_can_confirm(confirmation: ConfirmationFlags, check_terminal: Callable[[], object], item: CountedItem = NODES) -> None:
+def check_can_confirm(
+    confirmation: ConfirmationFlags, check_terminal: Callable[[], object], item: CountedItem = NODES
+) -> None:
     """For use before anything is read. Raises UsageError: a confirmation is needed, and there is no terminal."""
     if not confirmation.yes:
         with_hint(check_terminal, _script_hint(item))()
@@ -247,7 +255,9 @@ def context_from_args(args: argparse.Namespace, context: CommandContext) -> Comm
 WITH, WITHOUT = "--with", "--without"
 
 
-def add_with_flag(group: argparse._ArgumentGroup, effect: str, names: tuple[str, ...] = permissions.OPT_IN_NAMES) -> None:
+def add_with_flag(
+    group: argparse._ArgumentGroup, effect: str, names: tuple[str, ...] = permissions.OPT_IN_NAMES
+) -> None:
     """`effect`: the effect of an opt-in, an imperative."""
     risks = "; ".join(f"{each.name} {each.risk}" for each in permissions.OPT_INS if each.name in names)
     _add_opt_ins(group, WITH, "opted", names, f"{effect} opt-in rights: {risks}")
@@ -393,10 +403,16 @@ def earlier_result(
     """
     if not path:
         return None
-    return result_of_snapshot(path, command, answer_of, context) if is_snapshot(path) else read_saved_result(path, kind, command)
+    return (
+        result_of_snapshot(path, command, answer_of, context)
+        if is_snapshot(path)
+        else read_saved_result(path, kind, command)
+    )
 
 
-def result_of_snapshot(path: str, command: str, answer_of: Callable[[CommandContext], Result], context: CommandContext) -> Result:
+def result_of_snapshot(
+    path: str, command: str, answer_of: Callable[[CommandContext], Result], context: CommandContext
+) -> Result:
     """The answer of `answer_of` for the snapshot at `path`.
 
     Raises:

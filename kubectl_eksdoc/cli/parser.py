@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from kubectl_eksdoc.errors import UsageError, did_you_mean
 
-from .called import VERSION
+from .entry_point import VERSION
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 """The action to which commands are added."""
@@ -80,7 +80,9 @@ class Parser(argparse.ArgumentParser):
             word, known = choice.group(1), self.commands()
             suggestion = did_you_mean(word, known)
             message = f"{word!r} is no command of {self.prog!r}{suggestion}"
-            drain_hint = f"To drain a node: {self.prog} run {word}\n" if self.prog.endswith(" drain") and not suggestion else ""
+            drain_hint = (
+                f"To drain a node: {self.prog} run {word}\n" if self.prog.endswith(" drain") and not suggestion else ""
+            )
             raise UsageError(message, drain_hint + self._commands_hint())
         raise UsageError(message, f"More: {self.prog} --help")
 
@@ -142,7 +144,9 @@ class Parser(argparse.ArgumentParser):
 
     def long_flags(self) -> set[str]:
         """Every long flag of this parser and of its subcommands, with hidden ones."""
-        return {name for parser in self._all_parsers() for name in parser._option_string_actions if name.startswith("--")}
+        return {
+            name for parser in self._all_parsers() for name in parser._option_string_actions if name.startswith("--")
+        }
 
     def _all_parsers(self) -> Iterator[Parser]:
         yield self

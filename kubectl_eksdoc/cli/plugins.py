@@ -5,9 +5,23 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from kubectl_eksdoc.host.completers import EntryPoint, EntryPointState, entry_points, link_entry_point, unlink_entry_point
+from kubectl_eksdoc.host.completers import (
+    EntryPoint,
+    EntryPointState,
+    entry_points,
+    link_entry_point,
+    unlink_entry_point,
+)
 
-from .completion import add_subcommand, lines_answer, run_or_usage_error, is_dry_run, folder_and_notes, remove_links, dry_run_text
+from .completion import (
+    add_subcommand,
+    dry_run_text,
+    folder_and_notes,
+    is_dry_run,
+    lines_answer,
+    remove_links,
+    run_or_usage_error,
+)
 from .context import CommandAnswer, CommandContext
 from .flags import LEVELS, GlobalOptions
 from .parser import Commands

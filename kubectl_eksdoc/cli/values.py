@@ -70,8 +70,14 @@ class Codes:
         for name in names:
             if name not in known_words:
                 owner_clause = f" of {self.owner}" if self.owner else ""
-                known_clause = f". {self.word_name.split()[-1].capitalize()}s: {', '.join(known_words)}" if self.lists_known else ""
-                raise argparse.ArgumentTypeError(f"{name!r} is no {self.word_name}{owner_clause}{did_you_mean(name, known_words)}{known_clause}")
+                known_clause = (
+                    f". {self.word_name.split()[-1].capitalize()}s: {', '.join(known_words)}"
+                    if self.lists_known
+                    else ""
+                )
+                raise argparse.ArgumentTypeError(
+                    f"{name!r} is no {self.word_name}{owner_clause}{did_you_mean(name, known_words)}{known_clause}"
+                )
         return names
 
 

@@ -23,8 +23,8 @@ from kubectl_eksdoc.kubernetes.corefile_edits import COREDNS_CONFIG_MAP, corefil
 from kubectl_eksdoc.kubernetes.redaction import redact_corefile
 from kubectl_eksdoc.kubernetes.server_side_apply import ApplyConflictSet, apply
 from kubectl_eksdoc.model.addons import AddonUpdateFacts
-from kubectl_eksdoc.model.api_objects import ApplyResult, ApplyConflict, ApplyConflicts, Doc, nested_field, with_value
-from kubectl_eksdoc.model.change_journal import PartOutcome, ChangePart
+from kubectl_eksdoc.model.api_objects import ApplyConflict, ApplyConflicts, ApplyResult, Doc, nested_field, with_value
+from kubectl_eksdoc.model.change_journal import ChangePart, PartOutcome
 from kubectl_eksdoc.model.coredns import COREFILE_KEY, Corefile
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -32,7 +32,7 @@ from kubectl_eksdoc.session.session import ClusterSession
 
 from .change import CorednsChange, plan_change
 from .deployed import DnsFacts, corefile_of
-from .lameduck import EditedCorefile, DnsChangeRequest, exceeds_default_grace
+from .lameduck import DnsChangeRequest, EditedCorefile, exceeds_default_grace
 from .read import VerificationEdges, verify_reload
 from .run import ExpectedReload, VerificationResult, verification_findings
 from .shutdown import DEFAULT_GRACE_S
@@ -124,9 +124,18 @@ def _prepare_addon_change(
     prepared_update = prepare_update(session, side, update_request, True)
     # Live values that users set go into the add-on's values, so that no mode resets them.
     plan = prepared_update.plan
-    values, requested_keys, schema = change.values or {}, {*change.changed_keys, *change.given}, plan.facts.target.schema
+    values, requested_keys, schema = (
+        change.values or {},
+        {*change.changed_keys, *change.given},
+        plan.facts.target.schema,
+    )
     for each in plan.changes:
-        if not each.at_risk or not each.config or each.config[0] in requested_keys or isinstance(each.live, MissingValue):
+        if (
+            not each.at_risk
+            or not each.config
+            or each.config[0] in requested_keys
+            or isinstance(each.live, MissingValue)
+        ):
             continue
         if isinstance(schema, Unknown) or not schema.is_refused(each.config):
             values = with_value(values, each.config, each.live)
@@ -135,7 +144,11 @@ def _prepare_addon_change(
         prepared_update = prepare_update(session, side, update_request, True)
     if prepared_update.plan.conflict:
         prepared_update = prepare_update(session, side, AddonUpdateRequest(Mode.OVERWRITE, values), True)
-    guards = (*prepared_update.guards, *reset_guards(prepared_update.plan, change, accepted_resets), *_grace_guards(facts, change, prepared_update.plan))
+    guards = (
+        *prepared_update.guards,
+        *reset_guards(prepared_update.plan, change, accepted_resets),
+        *_grace_guards(facts, change, prepared_update.plan),
+    )
     return PreparedChange(change, prepared_update, guards=guards)
 
 
@@ -157,7 +170,8 @@ def reset_guards(plan: AddonPlan, change: CorednsChange, accepted_resets: Collec
     if not_accepted:
         names = ", ".join(field_name(each.field) for each in not_accepted)
         yield Guard(
-            f"with {plan.request.mode.value}, which it needs, EKS would also reset what other clients have set: {names}",
+            f"with {plan.request.mode.value}, which it needs, EKS would also reset what other clients have set: "
+            f"{names}",
             f"If that is meant: --accept-reset '{','.join(field_name(each.field) for each in not_accepted)}'.",
         )
 
@@ -205,7 +219,9 @@ def prepare_revert(facts: DnsFacts, applied: NewCorefile, previous_text: str) ->
     if not isinstance(live, str) or NewCorefile.of(live) != applied:
         reason = live.why if isinstance(live, Unknown) else "another client has changed it since"
         raise Drifted(f"the Corefile is not the one that the change has made: {reason}", "Nothing was changed.")
-    return _prepare_config_map_change(facts, CorednsChange(DnsChangeRequest(), False, corefile=EditedCorefile(live, previous_text)), False)
+    return _prepare_config_map_change(
+        facts, CorednsChange(DnsChangeRequest(), False, corefile=EditedCorefile(live, previous_text)), False
+    )
 
 
 def config_map_manifest(text: str) -> Doc:
@@ -268,7 +284,9 @@ class ConfigMapApply:
         response = self.config_maps.apply(self.config, self.force)
         if isinstance(response, ApplyConflicts):
             owners = "; ".join(f"{each.field} is {each.owner}'s" for each in response.conflicts)
-            raise Drifted(f"another client has changed the Corefile since: {owners}", "Nothing was changed. Look again.")
+            raise Drifted(
+                f"another client has changed the Corefile since: {owners}", "Nothing was changed. Look again."
+            )
         return {}
 
     def has_finished(self, sent_steps: SentSteps) -> bool:
@@ -324,8 +342,14 @@ class ReloadCheck:
         verified_result: VerificationResult | None = None
         if self.after.text and self.reloads:
             self.edges.report("now each pod is asked whether it has taken the new Corefile up; Ctrl-C only stops that")
-            verified_result = verify_reload(ExpectedReload(self.after.sums, self.failed_before), self.started_s, self.edges, self.verify_s)
-        return DnsChangeOutcome(update_result, verified_result, verification_findings(verified_result, self.reloads or not self.after.text, self.recreates_pods))
+            verified_result = verify_reload(
+                ExpectedReload(self.after.sums, self.failed_before), self.started_s, self.edges, self.verify_s
+            )
+        return DnsChangeOutcome(
+            update_result,
+            verified_result,
+            verification_findings(verified_result, self.reloads or not self.after.text, self.recreates_pods),
+        )
 
 
 @frozen

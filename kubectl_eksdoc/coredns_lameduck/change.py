@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.fields import changed_leaves, merge_values
-from kubectl_eksdoc.addon_diff.schema import SchemaPaths, read_schema, json_text
+from kubectl_eksdoc.addon_diff.schema import SchemaPaths, json_text, read_schema
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import AddonUpdateFacts
@@ -22,8 +22,8 @@ from .deployed import DnsFacts
 from .lameduck import (
     AutoscalerRange,
     ChangeRefusal,
-    EditedCorefile,
     DnsChangeRequest,
+    EditedCorefile,
     edit_lameduck,
     rollout_refusals,
 )
@@ -32,8 +32,8 @@ from .placement_values import AFFINITY_KEY as AFFINITY
 from .placement_values import (
     SPREAD,
     CorednsPlacement,
-    PlacementValues,
     PlacementRefused,
+    PlacementValues,
     budget_values,
     placement_values,
 )
@@ -48,7 +48,9 @@ _FIRST_MINOR = 25
 _FIRST_VERSIONS = "v1.9.3-eksbuild.15 (1.25, 1.26), v1.10.1-eksbuild.11 (1.27, 1.28), v1.11.1-eksbuild.9 (from 1.29 on)"
 
 
-def autoscaler_refusals(facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPaths | None) -> Iterator[ChangeRefusal]:
+def autoscaler_refusals(
+    facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPaths | None
+) -> Iterator[ChangeRefusal]:
     """`version`: of the add-on; `schema`: of this version, None where unknown."""
     kubernetes_version = parse_version(kubernetes)
     if kubernetes_version is not None and (kubernetes_version.major, kubernetes_version.minor) < (1, _FIRST_MINOR):
@@ -83,7 +85,8 @@ def _other_autoscaler_refusals(facts: DnsFacts) -> Iterator[ChangeRefusal]:
             )
     if facts.proportional_autoscaler:
         yield ChangeRefusal(
-            f"Deployment {facts.proportional_autoscaler} (cluster-proportional-autoscaler) scales CoreDNS already: the two would "
+            f"Deployment {facts.proportional_autoscaler} (cluster-proportional-autoscaler) scales CoreDNS "
+            "already: the two would "
             "undo each other's work",
             f"Take it away first: kubectl delete deployment {facts.proportional_autoscaler} -n {SYSTEM_NAMESPACE}",
         )
@@ -172,7 +175,9 @@ def plan_change(facts: DnsFacts, request: DnsChangeRequest, kubernetes: str) -> 
     return _plan_change(facts, addon, addon.values, request, kubernetes)
 
 
-def _plan_change(facts: DnsFacts, side: AddonUpdateFacts | None, values: Doc, request: DnsChangeRequest, kubernetes: str) -> CorednsChange:
+def _plan_change(
+    facts: DnsFacts, side: AddonUpdateFacts | None, values: Doc, request: DnsChangeRequest, kubernetes: str
+) -> CorednsChange:
     """Without an add-on (`side`), the ConfigMap is applied; the Deployment has to be changed in its manifest or
     chart."""
     version = side.addon.version if side is not None else ""
@@ -211,7 +216,9 @@ def _plan_change(facts: DnsFacts, side: AddonUpdateFacts | None, values: Doc, re
         findings += replica_findings(facts.cluster, request.scale)
     if request.on_demand or request.scale is not None:
         new_values |= budget_values(facts, values, schema)
-    findings += _two_steps_findings(request, edited_text, AFFINITY in new_values and values.get(AFFINITY) != new_values[AFFINITY])
+    findings += _two_steps_findings(
+        request, edited_text, AFFINITY in new_values and values.get(AFFINITY) != new_values[AFFINITY]
+    )
     return replace(
         base_change,
         before=values,
@@ -244,13 +251,18 @@ def _missing_key(schema: SchemaPaths | None, key: str, version: str) -> Iterator
         yield ChangeRefusal(f"the schema of coredns {version} has no {key}: EKS would refuse it", hint)
 
 
-def _two_steps_findings(request: DnsChangeRequest, corefile: EditedCorefile | None, recreates_pods: bool) -> Iterator[Finding]:
+def _two_steps_findings(
+    request: DnsChangeRequest, corefile: EditedCorefile | None, recreates_pods: bool
+) -> Iterator[Finding]:
     """A finding if the rollout starts before pods have loaded the new Corefile: old pods then still wait as long as
     before."""
     if not recreates_pods or corefile is None or corefile.same:
         return
     current_text = "" if corefile.current_s is None else f"{corefile.current_s:g}"
-    first_args, second_args = ("--set", f"lameduck={request.lameduck_s}s", "--apply"), ("--place", "on-demand", "--apply")
+    first_args, second_args = (
+        ("--set", f"lameduck={request.lameduck_s}s", "--apply"),
+        ("--place", "on-demand", "--apply"),
+    )
     yield Finding.of(
         "dns-change-two-steps",
         Subject("Deployment", NAME, SYSTEM_NAMESPACE),

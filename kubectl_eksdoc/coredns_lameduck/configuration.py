@@ -56,11 +56,15 @@ def has_features_of_1_11(addon: AddonUpdateFacts | Absent | Unknown) -> bool:
     return version is not None and not version.older_than(_FEATURES_VERSION)
 
 
-def unread_finding(clause_name: ClauseName, missing_value: Absent | Unknown, subject_of: Subject = DEPLOYMENT, **values: object) -> Finding:
+def unread_finding(
+    clause_name: ClauseName, missing_value: Absent | Unknown, subject_of: Subject = DEPLOYMENT, **values: object
+) -> Finding:
     """A finding for a missing fact: conclusions from it are unknown."""
     why, what = absent_as_unknown(missing_value), clause(clause_name, **values)
     missing_text = missing_value.missing or what
-    return Finding.of("dns-unread/fact", subject_of, remedy=(remedy_for(why),), what=what, why=why, lacking=missing_text)
+    return Finding.of(
+        "dns-unread/fact", subject_of, remedy=(remedy_for(why),), what=what, why=why, lacking=missing_text
+    )
 
 
 def corefile_findings(facts: DnsFacts) -> Iterator[Finding]:
@@ -103,7 +107,9 @@ def _doubted_finding(facts: DnsFacts, doubts: tuple[str, ...]) -> Finding:
     return Finding.of("dns-corefile-unknown/live", CONFIG, doubts[1:], version=version, doubt=doubts[0])
 
 
-def _plugin_findings(facts: DnsFacts, corefile: Corefile, deployment: CorednsDeployment | Absent | Unknown) -> Iterator[Finding]:
+def _plugin_findings(
+    facts: DnsFacts, corefile: Corefile, deployment: CorednsDeployment | Absent | Unknown
+) -> Iterator[Finding]:
     plugins = {each.name for each in corefile.directives}
     if corefile.imported_files:
         return  # they may contain any plugin
@@ -192,7 +198,9 @@ _UDP_TIMEOUT = re.compile(r"(?:^[ \t]+udpTimeout:[ \t]*|--ipvs-udp-timeout[= ])[
 def client_findings(facts: DnsFacts) -> Iterator[Finding]:
     """No finding where kube-proxy has neither a ConfigMap nor flags: another proxy is in use."""
     not_requested = Absent("it was not asked for")
-    text = guards.kube_proxy_configuration(*(facts.objects.get(name, not_requested) for name in (guards.KUBE_PROXY_DAEMON_SET, KUBE_PROXY)))
+    text = guards.kube_proxy_configuration(
+        *(facts.objects.get(name, not_requested) for name in (guards.KUBE_PROXY_DAEMON_SET, KUBE_PROXY))
+    )
     if isinstance(text, Unknown):
         yield unread_finding("dns-unread/proxy-mode", text, PROXY)
     if not isinstance(text, str):

@@ -16,7 +16,7 @@ from kubectl_eksdoc.interruption.installs import Link
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.kubernetes.corefile import parse_corefile
-from kubectl_eksdoc.kubernetes.corefile_edits import COREDNS_CONFIG_MAP, EKS_MANAGER, field_owners, corefile_text
+from kubectl_eksdoc.kubernetes.corefile_edits import COREDNS_CONFIG_MAP, EKS_MANAGER, corefile_text, field_owners
 from kubectl_eksdoc.kubernetes.corefile_plugins import CorefileVerdict, check_corefile, lameduck_s
 from kubectl_eksdoc.kubernetes.evictions import pre_stop_s
 from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries, read_entries
@@ -24,7 +24,15 @@ from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.addons import AddonUpdateFacts
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, nested_field
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.coredns import COREFILE_KEY, NAME, SYSTEM_NAMESPACE, Corefile, CorefileError, EndpointPropagation, is_coredns
+from kubectl_eksdoc.model.coredns import (
+    COREFILE_KEY,
+    NAME,
+    SYSTEM_NAMESPACE,
+    Corefile,
+    CorefileError,
+    EndpointPropagation,
+    is_coredns,
+)
 from kubectl_eksdoc.model.findings import Remedy, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import NODES, NOT_REQUESTED, Absent, Unknown
@@ -37,9 +45,9 @@ from .shutdown import (
     LogSymptom,
     Shutdown,
     ShutdownBudget,
-    shutdown_budget,
     log_symptoms,
     merge_symptoms,
+    shutdown_budget,
 )
 
 DEPLOYMENT = ObjectName("apps/v1", "Deployment", SYSTEM_NAMESPACE, NAME)
@@ -182,7 +190,11 @@ def _http_probe(probe: Any, container: Doc) -> _HttpProbe | None:
     path = nested_field(probe, "httpGet", "path") if isinstance(probe, dict) else None
     if path is None:
         return None
-    port, period, failures = nested_field(probe, "httpGet", "port"), probe.get("periodSeconds"), probe.get("failureThreshold")
+    port, period, failures = (
+        nested_field(probe, "httpGet", "port"),
+        probe.get("periodSeconds"),
+        probe.get("failureThreshold"),
+    )
     port_by_name = {each.get("name"): each.get("containerPort") for each in _docs(container, "ports")}
     return _HttpProbe(
         str(path),
@@ -258,9 +270,10 @@ class InterruptionNotices:
 class DnsFacts:
     """Facts about CoreDNS.
 
-    `objects`: the documents of `read_deployment.OBJECTS`. `addon`: EKS' answer about the add-on coredns, Absent where EKS does
-    not manage it. `read_pod_logs`: logs by the pod's ``namespace/name``. `auto_mode`: EKS creates nodes itself, and answers
-    DNS there. `notices`: for Karpenter's nodes. `measured`: the result of an earlier ``--measure`` of this CoreDNS.
+    `objects`: the documents of `read_deployment.OBJECTS`. `addon`: EKS' answer about the add-on coredns, Absent where
+    EKS does not manage it. `read_pod_logs`: logs by the pod's ``namespace/name``. `auto_mode`: EKS creates nodes
+    itself, and answers DNS there. `notices`: for Karpenter's nodes. `measured`: the result of an earlier ``--measure``
+    of this CoreDNS.
     """
 
     cluster: Cluster
@@ -296,7 +309,11 @@ class DnsFacts:
         deployment = self.deployed
         known_deployment = deployment if isinstance(deployment, CorednsDeployment) else None
         version_text = version or (known_deployment.version if known_deployment else "")
-        only_corefile, custom_build = (known_deployment.has_only_corefile, known_deployment.is_custom_build) if known_deployment is not None else (False, False)
+        only_corefile, custom_build = (
+            (known_deployment.has_only_corefile, known_deployment.is_custom_build)
+            if known_deployment is not None
+            else (False, False)
+        )
         return check_corefile(corefile, quantities.parse_version(version_text), only_corefile, custom_build)
 
     def budget(self, shutdown: Shutdown) -> ShutdownBudget:
@@ -312,7 +329,9 @@ class DnsFacts:
         measured, lameduck = self.measured, self.lameduck_s
         if measured is None or measured.measured_at is None:
             return None
-        if not -RELOAD_TIME <= self.cluster.observed_at - measured.measured_at <= MAX_MEASUREMENT_AGE:  # otherwise it is outdated
+        if (
+            not -RELOAD_TIME <= self.cluster.observed_at - measured.measured_at <= MAX_MEASUREMENT_AGE
+        ):  # otherwise it is outdated
             return None
         if measured.lost or lameduck is None or measured.seconds > lameduck + TERMINATION_DELAY_S:
             return measured

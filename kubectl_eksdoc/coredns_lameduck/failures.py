@@ -16,22 +16,22 @@ from .configuration import (
     CONFIG,
     DEPLOYMENT,
     SERVICE_SUBJECT,
-    unread_finding,
     place_command,
     scale_command,
     set_lameduck_command,
+    unread_finding,
 )
-from .deployed import CorednsPodLogs, CorednsDeployment, DnsFacts
+from .deployed import CorednsDeployment, CorednsPodLogs, DnsFacts
 from .shutdown import (
     DEFAULT_GRACE_S,
-    MIN_PROPAGATION_S,
     MARGIN_S,
     MAX_PROPAGATION_S,
+    MIN_PROPAGATION_S,
     Shutdown,
     ShutdownBudget,
     budget_sum_text,
-    needed_grace_s,
     merge_symptoms,
+    needed_grace_s,
 )
 
 # The shutdown budget of the live Deployment and Corefile.
@@ -131,7 +131,8 @@ def _propagation_text(allowed: ShutdownBudget) -> str:
     if propagation.measured_at:
         return str(propagation)
     return (
-        f"until every node sends elsewhere, {MIN_PROPAGATION_S} to {MAX_PROPAGATION_S} s pass, here about {propagation.seconds} s by estimate"
+        f"until every node sends elsewhere, {MIN_PROPAGATION_S} to {MAX_PROPAGATION_S} s pass, here about "
+        f"{propagation.seconds} s by estimate"
     )
 
 
@@ -192,9 +193,14 @@ def dns_endpoints(facts: DnsFacts) -> Endpoints | Unknown:
             f"EndpointSlices could not be read: {not_read[0].detail or not_read[0].state.value}",
             f"list {ENDPOINT_SLICES.full_name}",
         )
-    slices = [each for each in facts.cluster.endpoint_slices if (each.namespace, each.service) == (SYSTEM_NAMESPACE, SERVICE)]
+    slices = [
+        each for each in facts.cluster.endpoint_slices if (each.namespace, each.service) == (SYSTEM_NAMESPACE, SERVICE)
+    ]
     all_endpoints = [each for endpoint_slice in slices for each in endpoint_slice.endpoints]
-    return Endpoints(frozenset(each.pod_uid for each in all_endpoints if each.ready), frozenset(each.pod_uid for each in all_endpoints))
+    return Endpoints(
+        frozenset(each.pod_uid for each in all_endpoints if each.ready),
+        frozenset(each.pod_uid for each in all_endpoints),
+    )
 
 
 def failure_findings(facts: DnsFacts) -> Iterator[Finding]:
@@ -204,7 +210,9 @@ def failure_findings(facts: DnsFacts) -> Iterator[Finding]:
         return  # the missing Deployment is another finding
     unread_kinds = facts.cluster.not_read(PODS)
     if unread_kinds:
-        yield unread_finding("dns-unread/pods", Unknown(unread_kinds[0].detail or "pods could not be read", "list pods"))
+        yield unread_finding(
+            "dns-unread/pods", Unknown(unread_kinds[0].detail or "pods could not be read", "list pods")
+        )
         return
     yield from _pod_findings(facts, deployment if isinstance(deployment, CorednsDeployment) else None)
     yield from _restart_findings(facts, deployment if isinstance(deployment, CorednsDeployment) else None)
@@ -223,7 +231,11 @@ def _pod_findings(facts: DnsFacts, deployment: CorednsDeployment | None) -> Iter
         return
     not_ready = [pod for pod in pods if not pod.ready]
     missing_pods = desired - len(pods)
-    missing_text = (f"{pod_count(missing_pods)} of {desired} {'is' if missing_pods == 1 else 'are'} not made",) if missing_pods else ()
+    missing_text = (
+        (f"{pod_count(missing_pods)} of {desired} {'is' if missing_pods == 1 else 'are'} not made",)
+        if missing_pods
+        else ()
+    )
     yield Finding.of(
         "dns-failing/few-ready" if ready else "dns-failing/none-ready",
         DEPLOYMENT,
@@ -244,7 +256,9 @@ def _urgent_remedies(facts: DnsFacts, not_ready: Sequence[Pod], ready: int, desi
         remedies.append(Remedy.of("not-made"))
     elif not scheduled:
         remedies.append(Remedy.of("no-node"))
-    elif pods_would_start(facts) and any((node := facts.node_of(pod)) and node.capacity_type == "spot" for pod in scheduled):
+    elif pods_would_start(facts) and any(
+        (node := facts.node_of(pod)) and node.capacity_type == "spot" for pod in scheduled
+    ):
         remedies.append(Remedy.of("place-elsewhere", command=place_command(facts.self_managed)))
     if scheduled:
         remedies.append(_log_remedy(facts, scheduled[0]))
@@ -305,7 +319,9 @@ def _is_recent(facts: DnsFacts, pod: Pod, state: ContainerRunState) -> bool:
 
 
 def _log_findings(facts: DnsFacts) -> Iterator[Finding]:
-    log_symptoms_found = merge_symptoms(log_symptom for pod in facts.pods for log_symptom in facts.inside.get(pod.key, _NO_LOGS).symptoms)
+    log_symptoms_found = merge_symptoms(
+        log_symptom for pod in facts.pods for log_symptom in facts.inside.get(pod.key, _NO_LOGS).symptoms
+    )
     for log_symptom in log_symptoms_found:
         yield Finding.of(
             "dns-failing/logs",

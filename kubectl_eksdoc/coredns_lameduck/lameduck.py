@@ -23,8 +23,8 @@ from .shutdown import (
     Shutdown,
     ShutdownBudget,
     budget_sum_text,
-    shutdown_budget,
     needed_grace_s,
+    shutdown_budget,
 )
 
 # The requested change of CoreDNS, and its syntax.
@@ -153,7 +153,11 @@ def edit_lameduck(facts: DnsFacts, seconds: int) -> EditedCorefile | tuple[Chang
     new_s = lameduck_s(new_corefile)
     if new_s is not None and abs(new_s - seconds) >= 1:
         return (ChangeRefusal(f"the edit would make CoreDNS wait {new_s:g} s, and not {seconds} s"),)
-    findings = (*_still_short_findings(facts, seconds), *_tight_findings(facts, seconds), *_grace_findings(facts, seconds))
+    findings = (
+        *_still_short_findings(facts, seconds),
+        *_tight_findings(facts, seconds),
+        *_grace_findings(facts, seconds),
+    )
     return EditedCorefile(corefile.text, text, current_s, findings)
 
 
@@ -190,10 +194,13 @@ def has_reload(text: str) -> bool:
     return isinstance(corefile, Corefile) and corefile.has_plugin("reload")
 
 
-def _edit_refusals(facts: DnsFacts, corefile: Corefile, seconds: int, current_s: float | None) -> Iterator[ChangeRefusal]:
+def _edit_refusals(
+    facts: DnsFacts, corefile: Corefile, seconds: int, current_s: float | None
+) -> Iterator[ChangeRefusal]:
     if corefile.imported_files:
         yield ChangeRefusal(
-            f"it imports {', '.join(corefile.imported_files)}, which may hold the plugin health: how long CoreDNS would wait in "
+            f"it imports {', '.join(corefile.imported_files)}, which may hold the plugin health: how long "
+            "CoreDNS would wait in "
             "all is not known",
             "Put what that holds into the Corefile itself, or change it by hand.",
             "what the imported files hold",
@@ -218,14 +225,17 @@ def _edit_refusals(facts: DnsFacts, corefile: Corefile, seconds: int, current_s:
     if requested_budget.is_too_long:
         needed_s = needed_grace_s(seconds, deployed.pre_stop_s)
         yield ChangeRefusal(
-            f"lameduck {seconds}s does not fit: {budget_sum_text(seconds, requested_budget.shutdown)}; CoreDNS may be killed while it "
+            f"lameduck {seconds}s does not fit: {budget_sum_text(seconds, requested_budget.shutdown)}; CoreDNS "
+            "may be killed while it "
             "still closes its servers",
-            f"The largest that is safe is {requested_budget.advised_s}s; {seconds}s needs terminationGracePeriodSeconds {needed_s}"
+            f"The largest that is safe is {requested_budget.advised_s}s; {seconds}s needs "
+            f"terminationGracePeriodSeconds {needed_s}"
             + (", for which no schema of the add-on has a key." if isinstance(facts.addon, AddonUpdateFacts) else "."),
         )
     elif requested_budget.may_be_too_short and (current_s is None or seconds <= current_s):
         yield ChangeRefusal(
-            f"lameduck {seconds}s may be too short: {_why_short(requested_budget)}", f"Give at least {requested_budget.least_s}s."
+            f"lameduck {seconds}s may be too short: {_why_short(requested_budget)}",
+            f"Give at least {requested_budget.least_s}s.",
         )
 
 
@@ -265,7 +275,11 @@ def _requested_budget(facts: DnsFacts, seconds: int) -> ShutdownBudget | None:
 
 
 def _why_short(requested_budget: ShutdownBudget) -> str:
-    margin = f", with a margin {requested_budget.least_s} s" if requested_budget.least_s > requested_budget.propagation.seconds else ""
+    margin = (
+        f", with a margin {requested_budget.least_s} s"
+        if requested_budget.least_s > requested_budget.propagation.seconds
+        else ""
+    )
     return f"{requested_budget.propagation}{margin}"
 
 

@@ -16,37 +16,37 @@ from typing import Any, Protocol
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.coredns import (
-    UDP_KEPT,
     TRANSPORTS,
-    QueryCounts,
-    CoreDnsPod,
-    DnsService,
-    CoreDnsState,
+    UDP_KEPT,
     CoreDnsDeployment,
+    CoreDnsPod,
+    CoreDnsState,
+    DnsService,
     LoadReport,
     MeasuredSecond,
+    QueryCounts,
     QueryStream,
 )
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner, ProbePodStatus
 from kubectl_eksdoc.ports import ProbeNamespace
 from kubectl_eksdoc.probes.pods import (
     INTERRUPTED,
     POLL_INTERVAL_S,
     ProbeClock,
     ProbeStage,
-    wait_for_pods,
-    run_with_owner,
     probe_stage,
+    run_with_owner,
+    wait_for_pods,
 )
 
 from .measurement_findings import (
     CorednsAction,
     DnsMeasurement,
     MeasuredZone,
-    measurement_events,
     has_settled,
+    measurement_events,
     truncate_report,
 )
 from .measurement_plan import (
@@ -56,8 +56,8 @@ from .measurement_plan import (
     QUERY_NAME,
     Happening,
     MeasurementFacts,
-    MeasurementSettings,
     MeasurementPlan,
+    MeasurementSettings,
     owner_manifest,
     plan_measurement,
     pod_manifest,
@@ -144,7 +144,9 @@ _RETRY_S = 5.0
 """Interval of retries after a refusal by a budget, as in kubectl drain."""
 
 
-def make_change(plan: MeasurementPlan, dns: CorednsAccess, watcher: _CorednsWatcher, report: Callable[[str], object]) -> CorednsAction:
+def make_change(
+    plan: MeasurementPlan, dns: CorednsAccess, watcher: _CorednsWatcher, report: Callable[[str], object]
+) -> CorednsAction:
     """Wait before the change, make it, and wait after it."""
     settings = plan.settings
     if not settings.happening.changes:
@@ -181,7 +183,9 @@ def _change_text(plan: MeasurementPlan) -> str:
     return f"{plan.affected[0].name} was evicted"
 
 
-def _change_with_retries(plan: MeasurementPlan, dns: CorednsAccess, watcher: _CorednsWatcher, remaining_s: Callable[[], float]) -> ProbeFailure | None:
+def _change_with_retries(
+    plan: MeasurementPlan, dns: CorednsAccess, watcher: _CorednsWatcher, remaining_s: Callable[[], float]
+) -> ProbeFailure | None:
     """Make the change; while time remains, retry after a refusal by a budget. If it is unknown whether the request was
     accepted, the pods show it soon."""
     while True:
@@ -289,7 +293,11 @@ class MeasurementEdges:
 
 
 def prepare_measurement(
-    nodes: Iterable[Node], probe_namespace: ProbeNamespace, dns: CorednsAccess, probe_id: str, settings: MeasurementSettings
+    nodes: Iterable[Node],
+    probe_namespace: ProbeNamespace,
+    dns: CorednsAccess,
+    probe_id: str,
+    settings: MeasurementSettings,
 ) -> MeasurementPlan:
     """Read the facts and make the plan; nothing is created.
 
@@ -305,7 +313,9 @@ def prepare_measurement(
         raise _unknown_error(state)
     if isinstance(workload, Unknown):
         raise _unknown_error(workload)
-    return plan_measurement(nodes, MeasurementFacts(service, state, workload, probe_namespace.owners()), probe_id, settings)
+    return plan_measurement(
+        nodes, MeasurementFacts(service, state, workload, probe_namespace.owners()), probe_id, settings
+    )
 
 
 def _unknown_error(unknown: Unknown) -> ClusterError:
@@ -314,7 +324,9 @@ def _unknown_error(unknown: Unknown) -> ClusterError:
     return ClusterError(unknown.why, "Nothing was done.")
 
 
-def dry_run_refusals(plan: MeasurementPlan, program: bytes, probe_namespace: ProbeNamespace, dns: CorednsAccess) -> dict[str, ProbeFailure]:
+def dry_run_refusals(
+    plan: MeasurementPlan, program: bytes, probe_namespace: ProbeNamespace, dns: CorednsAccess
+) -> dict[str, ProbeFailure]:
     """What the server would refuse to create or to do, by name; nothing is created.
 
     Raises:
@@ -324,7 +336,9 @@ def dry_run_refusals(plan: MeasurementPlan, program: bytes, probe_namespace: Pro
     manifest = owner_manifest(plan, program)
     owner_response = probe_namespace.create_owner(manifest, is_dry_run=True)
     responses: dict[str, object] = {str(manifest["metadata"]["name"]): owner_response}
-    responses |= {pod.name: probe_namespace.create_pod(pod_manifest(pod, plan, load_plan), is_dry_run=True) for pod in plan.pods}
+    responses |= {
+        pod.name: probe_namespace.create_pod(pod_manifest(pod, plan, load_plan), is_dry_run=True) for pod in plan.pods
+    }
     if plan.settings.happening is Happening.ROLLOUT and plan.workload is not None:
         responses["deployment/coredns"] = dns.restart(plan.workload, dry=True)
     if plan.settings.happening is Happening.EVICTION:
@@ -338,7 +352,11 @@ def run_measurement(plan: MeasurementPlan, program: bytes, edges: MeasurementEdg
     Raises:
         Forbidden, ClusterError: the first object cannot be created; nothing remains.
     """
-    manifest, probe_namespace, load_plan = owner_manifest(plan, program), edges.probe_namespace, load_generator_plan(plan)
+    manifest, probe_namespace, load_plan = (
+        owner_manifest(plan, program),
+        edges.probe_namespace,
+        load_generator_plan(plan),
+    )
     watcher = _CorednsWatcher(edges.dns, edges.clock, edges.interrupts)
 
     last_states: list[tuple[datetime, float]] = []
@@ -346,7 +364,9 @@ def run_measurement(plan: MeasurementPlan, program: bytes, edges: MeasurementEdg
     def body(owner: ProbeOwner) -> tuple[CorednsAction, dict[str, LoadReport | Unknown], float]:
         pods = {pod.name: pod_manifest(pod, plan, load_plan, owner.uid) for pod in plan.pods}
         outcome_of = partial(_pod_outcome, probe_namespace)
-        outcomes = wait_for_pods(pods, plan.ident, plan.settings.wait_s, probe_namespace, edges.clock, edges.interrupts, outcome_of)
+        outcomes = wait_for_pods(
+            pods, plan.ident, plan.settings.wait_s, probe_namespace, edges.clock, edges.interrupts, outcome_of
+        )
         failures = {name: said for name, said in outcomes.items() if isinstance(said, Unknown)}
         running = [name for name in outcomes if name not in failures]
         action = CorednsAction()
@@ -355,11 +375,19 @@ def run_measurement(plan: MeasurementPlan, program: bytes, edges: MeasurementEdg
             action = make_change(plan, edges.dns, watcher, edges.report)
             last_states.extend((stand.at, watcher.observed_s) for stand in watcher.states[-1:])
             watcher.wait_for_s(plan.settings.settle_s)
-        return action, failures | {name: _read_report(probe_namespace, name) for name in running}, edges.clock.monotonic()
+        return (
+            action,
+            failures | {name: _read_report(probe_namespace, name) for name in running},
+            edges.clock.monotonic(),
+        )
 
-    (action, reports, read_s), cleanup = run_with_owner(probe_namespace, plan.ident, manifest, plan.stale, edges.clock, edges.report, body)
+    (action, reports, read_s), cleanup = run_with_owner(
+        probe_namespace, plan.ident, manifest, plan.stale, edges.clock, edges.report, body
+    )
     ended_at, ended_s = last_states[0] if last_states else (None, read_s)
-    report_by_zone = {pod.zone: truncate_report(reports.get(pod.name, INTERRUPTED), ended_at, read_s - ended_s) for pod in plan.pods}
+    report_by_zone = {
+        pod.zone: truncate_report(reports.get(pod.name, INTERRUPTED), ended_at, read_s - ended_s) for pod in plan.pods
+    }
     return DnsMeasurement(
         tuple(MeasuredZone(zone, report_by_zone[zone.name]) for zone in plan.zones if zone.node),
         action,

@@ -10,19 +10,19 @@ from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.coredns import (
-    UDP_KEPT,
     NAME,
     SERVICE,
     SYSTEM_NAMESPACE,
     TCP,
     TRANSPORTS,
     UDP,
-    QueryCounts,
+    UDP_KEPT,
     CoreDnsPod,
     CoreDnsState,
-    LoadReport,
-    QueryStream,
     EndpointPropagation,
+    LoadReport,
+    QueryCounts,
+    QueryStream,
 )
 from kubectl_eksdoc.model.findings import Finding, Subject, clause, sort_findings
 from kubectl_eksdoc.model.kinds import Unknown
@@ -31,8 +31,8 @@ from kubectl_eksdoc.probes.pods import not_removed_finding
 from .measurement_plan import (
     LATE_S,
     Happening,
-    MeasurementZone,
     MeasurementPlan,
+    MeasurementZone,
 )
 from .shutdown import CLIENT_TIMEOUT_S, MIN_PROPAGATION_S
 
@@ -80,7 +80,9 @@ def _events_between(before: CoreDnsState, after: CoreDnsState) -> Iterator[Measu
     yield from _endpoint_events(after.serving - before.serving, What.CAME, pod_by_address, after.at)
 
 
-def _endpoint_events(addresses: frozenset[str], kind: What, pod_by_address: dict[str, str], time: datetime) -> Iterator[MeasurementEvent]:
+def _endpoint_events(
+    addresses: frozenset[str], kind: What, pod_by_address: dict[str, str], time: datetime
+) -> Iterator[MeasurementEvent]:
     """One event for each pod, because all its addresses change at once."""
     for name in sorted({pod_by_address[address] for address in addresses if address in pod_by_address}):
         yield MeasurementEvent(time, kind, name)
@@ -162,7 +164,10 @@ def truncate_report(report: LoadReport | Unknown, ended_at: datetime | None, rea
     ahead_s = report.duration_s - last_s - read_s
     if ahead_s > _MAX_CLOCK_DIFFERENCE_S:
         return Unknown(f"the clock of its node is ahead of the API server's, by {ahead_s:.0f} s at least")
-    kept_seconds = {stream: {t: measured_second for t, measured_second in stream_seconds.items() if t <= last_s} for stream, stream_seconds in report.seconds.items()}
+    kept_seconds = {
+        stream: {t: measured_second for t, measured_second in stream_seconds.items() if t <= last_s}
+        for stream, stream_seconds in report.seconds.items()
+    }
     return replace(report, seconds=kept_seconds)
 
 
@@ -195,7 +200,9 @@ def ended_pods(plan: MeasurementPlan, measured: DnsMeasurement) -> tuple[_EndedP
         for report in reports:
             terminated_s = round(offset_s(event, report))
             answered = list(_answered_for_s(plan, report, event.pod, terminated_s))
-            until_end = until_end or any(terminated_s + each > report.duration_s - CLIENT_TIMEOUT_S for each in answered)
+            until_end = until_end or any(
+                terminated_s + each > report.duration_s - CLIENT_TIMEOUT_S for each in answered
+            )
             all_answered += answered
         ended.append(_EndedPod(event.pod, min(all_answered, default=None), until_end))
     return tuple(ended)
@@ -224,7 +231,9 @@ def lost_until_s(plan: MeasurementPlan, measured: DnsMeasurement) -> int | None:
             is_counted = stream.target in services and stream.transport != UDP_KEPT
             bad_seconds = [t for t, one in seconds.items() if one.counts.bad and is_counted]
             lost_s += [
-                1 + t - max(each for each in terminations if each <= t) for t in bad_seconds if any(each <= t for each in terminations)
+                1 + t - max(each for each in terminations if each <= t)
+                for t in bad_seconds
+                if any(each <= t for each in terminations)
             ]
     return max(lost_s, default=None)
 
@@ -294,7 +303,9 @@ def measurement_findings(plan: MeasurementPlan, measured: DnsMeasurement) -> tup
     found += _action_findings(plan, measured)
     if measured.not_removed or measured.left:
         namespace = plan.settings.namespace
-        found.append(not_removed_finding("dns-measure-left", measured.owner, namespace, measured.left, measured.not_removed))
+        found.append(
+            not_removed_finding("dns-measure-left", measured.owner, namespace, measured.left, measured.not_removed)
+        )
     return sort_findings(found)
 
 
@@ -320,14 +331,17 @@ def _zone_findings(plan: MeasurementPlan, measured: DnsMeasurement, zone: Measur
     unknown_seconds = {t for of in report.seconds.values() for t, second in of.items() if second.counts.unknown}
     if unknown_seconds:
         yield _unknown(
-            f"{len(unknown_seconds)} of {report.duration_s} s are not known {zone_text}: the asking pod was too busy to ask on time",
+            f"{len(unknown_seconds)} of {report.duration_s} s are not known {zone_text}: the asking pod was too "
+            "busy to ask on time",
             "questions that are sent on time",
             (f"in the seconds {_span_text(unknown_seconds)}",),
         )
     unreported = unreported_s(report, measured.ended)
     if unreported > TIME_TOLERANCE_S:
         missing = "the rest of the asking pod's log"
-        yield _unknown(f"the last {unreported:.0f} s were not told of {zone_text}: the asking pod ended too soon", missing)
+        yield _unknown(
+            f"the last {unreported:.0f} s were not told of {zone_text}: the asking pod ended too soon", missing
+        )
     if not total.sent:
         yield _unknown(f"no question was sent {zone_text}", "what a pod there measures")
     elif not total.bad and not total.late and not unknown_seconds and unreported <= TIME_TOLERANCE_S:
@@ -349,8 +363,14 @@ def _lost_finding(
 ) -> Finding:
     total = sum(service.values(), QueryCounts())
     transports = (*TRANSPORTS, UDP_KEPT)
-    lost_by_transport = {transport: sum(c.bad for s, c in service.items() if s.transport == transport) for transport in transports}
-    parts = ", ".join(clause("dns-answers-lost/over", count=count, by=_TRANSPORT_WORDS[by]) for by, count in lost_by_transport.items() if count)
+    lost_by_transport = {
+        transport: sum(c.bad for s, c in service.items() if s.transport == transport) for transport in transports
+    }
+    parts = ", ".join(
+        clause("dns-answers-lost/over", count=count, by=_TRANSPORT_WORDS[by])
+        for by, count in lost_by_transport.items()
+        if count
+    )
     spans = _span_text(_seconds_with(report, service, "bad"))
     reasons = sorted({w for s in service for one in report.seconds.get(s, {}).values() for w in one.why})
     evidence = [f"in the seconds {spans}"]
@@ -370,14 +390,18 @@ def _silent_endpoints(plan: MeasurementPlan, measured: DnsMeasurement) -> Iterat
     """Endpoints that did not answer before their termination began, with the zones of the queries."""
     for pod in dict.fromkeys(target.pod for target in plan.targets if target.pod):
         pod_streams = [stream for stream in plan.streams if _pod_of(plan, stream) == pod]
-        bad_by_zone = {zone.zone.label: _unanswered_before_end(measured, zone.report, pod_streams, pod) for zone in measured.zones}
+        bad_by_zone = {
+            zone.zone.label: _unanswered_before_end(measured, zone.report, pod_streams, pod) for zone in measured.zones
+        }
         silent_zones = {zone: seconds for zone, seconds in bad_by_zone.items() if seconds}
         if silent_zones:
             total = sum(sum(seconds.values()) for seconds in silent_zones.values())
             yield Finding.of(
                 "dns-endpoint-silent",
                 Subject("Pod", pod, SYSTEM_NAMESPACE),
-                tuple(f"from zone {zone} in the seconds {_span_text(seconds)}" for zone, seconds in silent_zones.items()),
+                tuple(
+                    f"from zone {zone} in the seconds {_span_text(seconds)}" for zone, seconds in silent_zones.items()
+                ),
                 total=total,
                 pod=pod,
             )

@@ -18,16 +18,16 @@ from kubectl_eksdoc.model.coredns import (
     POD_SELECTOR,
     SERVICE,
     SYSTEM_NAMESPACE,
-    CoreDnsPod,
-    DnsService,
-    CoreDnsState,
     CoreDnsDeployment,
+    CoreDnsPod,
+    CoreDnsState,
+    DnsService,
     QueryStream,
     QueryTarget,
 )
 from kubectl_eksdoc.model.kinds import Absent, Unknown, missing_rights
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.placing import ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeOwner
 from kubectl_eksdoc.probes.pods import ProbePurpose, probe_owner_manifest, probe_pod_manifest
 
 # The node in each zone from which DNS is queried: a node that stays, preferably without a CoreDNS pod.
@@ -41,7 +41,8 @@ OS = "kubernetes.io/os"
 
 @frozen
 class MeasurementZone:
-    """`name` "" for nodes without a zone; `node` "" where no node can send queries, with the reason in `exclusion_reason`."""
+    """`name` "" for nodes without a zone; `node` "" where no node can send queries, with the reason in
+    `exclusion_reason`."""
 
     name: str
     node: str = ""
@@ -168,7 +169,9 @@ MAX_ENDPOINTS = 12
 
 def query_targets(service: DnsService, state: CoreDnsState) -> tuple[QueryTarget, ...]:
     """The service's addresses first."""
-    service_targets = [QueryTarget(f"service-{_family(address)}", address, service.port) for address in service.addresses]
+    service_targets = [
+        QueryTarget(f"service-{_family(address)}", address, service.port) for address in service.addresses
+    ]
     return (*service_targets, *list(_endpoints(service, state))[:MAX_ENDPOINTS])
 
 
@@ -230,9 +233,7 @@ class MeasurementPlan:
 
     @property
     def streams(self) -> tuple[QueryStream, ...]:
-        return tuple(
-            QueryStream(target.name, transport) for target in self.targets for transport in target.transports
-        )
+        return tuple(QueryStream(target.name, transport) for target in self.targets for transport in target.transports)
 
 
 @frozen
@@ -260,7 +261,8 @@ def plan_measurement(
     all_zones = zones(nodes, {pod.node for pod in state.pods})
     usable_zones = [zone for zone in all_zones if zone.node]
     pods = tuple(
-        MeasurementPod(zone.name, zone.node, f"eksdoc-dns-measure-{ident}-{index}") for index, zone in enumerate(usable_zones)
+        MeasurementPod(zone.name, zone.node, f"eksdoc-dns-measure-{ident}-{index}")
+        for index, zone in enumerate(usable_zones)
     )
     owners = () if isinstance(facts.owners, Unknown) else facts.owners
     stale = tuple(owner for owner in owners if owner.age_s > STALE_AFTER_S)
@@ -269,7 +271,17 @@ def plan_measurement(
     affected = _affected_pods(settings.happening, state, facts.workload) if pods else ()
     query_targets_of_plan, absent = query_targets(service, state), absent_families(service)
     plan = MeasurementPlan(
-        ident, settings, all_zones, pods, query_targets_of_plan, absent, affected, workload, stale, others, missing_rights(facts.owners)
+        ident,
+        settings,
+        all_zones,
+        pods,
+        query_targets_of_plan,
+        absent,
+        affected,
+        workload,
+        stale,
+        others,
+        missing_rights(facts.owners),
     )
     if settings.rate * len(plan.streams) > MAX_QUERIES_PER_SECOND:
         rate_text = f"{settings.rate * len(plan.streams):g} questions a second from each pod"
@@ -281,7 +293,9 @@ _PODS_COMMAND = f"kubectl get pods -n {SYSTEM_NAMESPACE} -l {POD_SELECTOR}"
 _AUTO_MODE_HINT = "EKS Auto Mode runs DNS on each node: there is no CoreDNS that could be rolled out."
 
 
-def _affected_pods(happening: Happening, state: CoreDnsState, workload: CoreDnsDeployment | Absent | None) -> tuple[CoreDnsPod, ...]:
+def _affected_pods(
+    happening: Happening, state: CoreDnsState, workload: CoreDnsDeployment | Absent | None
+) -> tuple[CoreDnsPod, ...]:
     """The CoreDNS pods that the change ends.
 
     Raises:
@@ -341,7 +355,9 @@ def pod_manifest(measurement_pod: MeasurementPod, plan: MeasurementPlan, load_pl
         "volumeMounts": [{"name": "program", "mountPath": _FOLDER, "readOnly": True}],
     }
     volumes = [{"name": "program", "configMap": {"name": purpose.owner_name, "items": [{"key": FILE, "path": FILE}]}}]
-    return probe_pod_manifest(purpose, measurement_pod.name, measurement_pod.node, container, owner_uid, volumes=volumes, dnsPolicy="Default")
+    return probe_pod_manifest(
+        purpose, measurement_pod.name, measurement_pod.node, container, owner_uid, volumes=volumes, dnsPolicy="Default"
+    )
 
 
 def manifests(plan: MeasurementPlan, program: bytes, load_plan: str) -> tuple[Doc, ...]:

@@ -12,13 +12,13 @@ from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.model.interruption import EVENT_DELIVERY
 from kubectl_eksdoc.model.kinds import AUTOSCALERS, BUDGETS, NODES, PODS, Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
-from kubectl_eksdoc.model.placing import CPU
+from kubectl_eksdoc.model.placement import CPU
 
 from .configuration import (
     DEPLOYMENT,
     has_features_of_1_11,
-    unread_finding,
     place_command,
+    unread_finding,
 )
 from .deployed import CorednsDeployment, DnsFacts
 
@@ -34,7 +34,9 @@ def placement_findings(facts: DnsFacts) -> Iterator[Finding]:
     if unread_kinds:
         yield unread_finding(
             "dns-unread/where",
-            Unknown(unread_kinds[0].detail or unread_kinds[0].state.value, f"list {unread_kinds[0].resource.full_name}"),
+            Unknown(
+                unread_kinds[0].detail or unread_kinds[0].state.value, f"list {unread_kinds[0].resource.full_name}"
+            ),
         )
         return
     placed_pods = [(pod, node) for pod in facts.pods if (node := facts.node_of(pod)) is not None and not pod.deleting]
@@ -70,7 +72,9 @@ def _spot_findings(facts: DnsFacts, placed_pods: Sequence[tuple[Pod, Node]]) -> 
             f"{pod.name} on {node.name} ({node.zone or 'zone unknown'}, {f'{node.owner.value} {node.group}'.strip()})"
             for pod, node in spot_pods_found
         ),
-        severity=Severity.CRITICAL if all_on_spot and len({node.name for _, node in spot_pods_found}) == 1 else Severity.HIGH,
+        severity=Severity.CRITICAL
+        if all_on_spot and len({node.name for _, node in spot_pods_found}) == 1
+        else Severity.HIGH,
         every=all_on_spot,
         spot=len(spot_pods_found),
         pods=len(placed_pods),
@@ -120,7 +124,9 @@ def _unlabeled_findings(facts: DnsFacts, nodes: Sequence[Node]) -> Iterator[Find
         yield unread_finding("dns-unread/where", Unknown(reason))
     unlabeled = sorted({node.name for node in nodes if node.owner in _MAY_LACK_LABELS and not node.capacity_type})
     if unlabeled:
-        verb_text = "has no label of its capacity type" if len(unlabeled) == 1 else "have no label of their capacity type"
+        verb_text = (
+            "has no label of its capacity type" if len(unlabeled) == 1 else "have no label of their capacity type"
+        )
         yield unread_finding("dns-unread/on-spot", Unknown(f"{_joined_names(unlabeled)} {verb_text}"))
     if len(known) > 1 and not all(node.zone for node in nodes):
         without = sorted({node.name for node in nodes if not node.zone})
@@ -146,7 +152,9 @@ def _leaving_reason(node: Node) -> str:
 
 def _leaving_node_findings(placed_pods: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
     leaving = [
-        (pod, node) for pod, node in placed_pods if node.unschedulable or node.deletion_at is not None or node.ready != "True"
+        (pod, node)
+        for pod, node in placed_pods
+        if node.unschedulable or node.deletion_at is not None or node.ready != "True"
     ]
     if leaving:
         yield Finding.of(
@@ -163,7 +171,9 @@ def _leaving_node_findings(placed_pods: Sequence[tuple[Pod, Node]]) -> Iterator[
 def _budget_findings(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
     unread_kinds = facts.cluster.not_read(BUDGETS)
     if unread_kinds:
-        yield unread_finding("dns-unread/budget", Unknown(unread_kinds[0].detail or "unread", f"list {BUDGETS.full_name}"))
+        yield unread_finding(
+            "dns-unread/budget", Unknown(unread_kinds[0].detail or "unread", f"list {BUDGETS.full_name}")
+        )
         return
     budgets = [each for each in facts.cluster.budgets if each.namespace == SYSTEM_NAMESPACE]
     if any(each.selector.matches(pods[0].labels) for each in budgets):
@@ -226,7 +236,9 @@ def _autoscaler_findings(facts: DnsFacts) -> Iterator[Finding]:
     if len(names) > 1:
         yield Finding.of("dns-two-scalers", DEPLOYMENT, found=" and by ".join(names))
     elif unread_kinds and not isinstance(facts.deployed, (Absent, Unknown)):
-        yield unread_finding("dns-unread/scaler", Unknown(unread_kinds[0].detail or "unread", f"list {AUTOSCALERS.full_name}"))
+        yield unread_finding(
+            "dns-unread/scaler", Unknown(unread_kinds[0].detail or "unread", f"list {AUTOSCALERS.full_name}")
+        )
 
 
 def _node_names(nodes: Sequence[Node]) -> str:

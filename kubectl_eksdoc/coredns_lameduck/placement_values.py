@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.coredns import POD_LABEL, SYSTEM_NAMESPACE
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import NODE_AFFINITY, NODE_TERMS, REQUIRED, required_node_terms
+from kubectl_eksdoc.model.placement import NODE_AFFINITY, NODE_TERMS, REQUIRED, required_node_terms
 
 from .deployed import DEPLOYMENT, DnsFacts
 from .lameduck import ChangeRefusal
@@ -39,7 +39,10 @@ def without_spot(affinity: Doc) -> Doc:
     """The affinity with each required term (terms are alternatives) excluding Spot nodes; the rest is unchanged."""
     # An empty term matches no node, but would match nearly all with the new expressions.
     terms = [each for each in _terms(affinity) if isinstance(each, dict) and any(each.values())] or [{}]
-    required = {**(nested_field(affinity, NODE_AFFINITY, REQUIRED) or {}), NODE_TERMS: [_excluding_spot(term) for term in terms]}
+    required = {
+        **(nested_field(affinity, NODE_AFFINITY, REQUIRED) or {}),
+        NODE_TERMS: [_excluding_spot(term) for term in terms],
+    }
     return {**affinity, NODE_AFFINITY: {**(affinity.get(NODE_AFFINITY) or {}), REQUIRED: required}}
 
 
@@ -158,7 +161,8 @@ def placement_refusal(placement: CorednsPlacement) -> ChangeRefusal | None:
     names = f" ({', '.join(each.node for each in placement.fitting[:3])})" if count else ""
     zones_text = f" in {zones} zone{'' if zones == 1 else 's'}" if count else ""
     return ChangeRefusal(
-        f"of {len(placement.seats)} nodes only {nodes}{names}{zones_text} would take a pod of CoreDNS; at least {MIN_NODES} "
+        f"of {len(placement.seats)} nodes only {nodes}{names}{zones_text} would take a pod of CoreDNS; at least "
+        f"{MIN_NODES} "
         f"in {MIN_ZONES} zones are needed, or it would be Pending, or all in one place",
         "Have such nodes Ready first: on-demand, in two zones, without taints that CoreDNS does not tolerate.",
     )
@@ -213,7 +217,9 @@ class PlacementValues:
     is_live: bool
 
 
-def placement_values(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> PlacementValues | tuple[ChangeRefusal, ...]:
+def placement_values(
+    facts: DnsFacts, values: Doc, schema: SchemaPaths | None
+) -> PlacementValues | tuple[ChangeRefusal, ...]:
     """`values`: the current values of the add-on; `schema`: None where unknown, or for a self-managed CoreDNS."""
     if schema is not None and schema.allowed_at((AFFINITY_KEY,)) is None:
         reason = f"the schema of this version of the add-on has no {AFFINITY_KEY}: EKS would refuse it"
@@ -227,7 +233,9 @@ def placement_values(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -
     if required_pod_affinity(new_affinity) != required_pod_affinity(live if isinstance(live, dict) else {}):
         reason = "the affinity among pods that the add-on's values ask for is another one than that of today's pods"
         hint = "Bring the add-on in order first: kubectl eksdoc addon-diff coredns tells why it does not hold."
-        return (ChangeRefusal(f"whether CoreDNS would find nodes is not known: {reason}", hint, "what its pods ask for"),)
+        return (
+            ChangeRefusal(f"whether CoreDNS would find nodes is not known: {reason}", hint, "what its pods ask for"),
+        )
     placement = find_placement(facts, new_affinity)
     if isinstance(placement, ChangeRefusal):
         return (placement,)
@@ -276,7 +284,9 @@ def _spread_constraints(facts: DnsFacts, values: Doc, schema: SchemaPaths | None
         return []
     live = nested_field(_deployment(facts), "spec", "template", "spec", SPREAD)
     current = values.get(SPREAD) or live or []
-    if not isinstance(current, list) or any(isinstance(each, dict) and each.get("topologyKey") == ZONE for each in current):
+    if not isinstance(current, list) or any(
+        isinstance(each, dict) and each.get("topologyKey") == ZONE for each in current
+    ):
         return []
     return [*current, dict(_ZONE_SPREAD)]
 

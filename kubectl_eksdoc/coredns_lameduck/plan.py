@@ -8,7 +8,7 @@ from dataclasses import replace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.drain_filters import not_ready_after_s
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, sort_findings, for_target
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, for_target, sort_findings
 from kubectl_eksdoc.model.kinds import NODES, Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import for_source
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
@@ -24,12 +24,12 @@ from . import (
 )
 from .configuration import (
     ADDON,
-    DEPLOYMENT,
     CHECK_COMMAND,
+    DEPLOYMENT,
     NO_START_CODES,
-    unread_finding,
     place_command,
     set_lameduck_command,
+    unread_finding,
 )
 from .deployed import DnsFacts, InterruptionNotices
 from .failures import ShutdownEnding, shutdown_ending
@@ -59,7 +59,11 @@ _URGENT_CODES = ("dns-failing", "dns-not-serving")
 def fix_steps(findings: Sequence[Finding], ending_state: ShutdownEnding, facts: DnsFacts) -> tuple[CorednsStep, ...]:
     """The fixes of what fails, in order; () where there is nothing to fix."""
     failing_by_code = {each.code.name: each for each in reversed(findings) if each.status is Status.FAIL}
-    fixes = [_step_from_remedy(failing_by_code[code]) for code in _URGENT_CODES if code in failing_by_code and failing_by_code[code].remedy]
+    fixes = [
+        _step_from_remedy(failing_by_code[code])
+        for code in _URGENT_CODES
+        if code in failing_by_code and failing_by_code[code].remedy
+    ]
     startup_findings = [failing_by_code[code] for code in NO_START_CODES if code in failing_by_code]
     fixes += [_step_from_remedy(each, number) for each in startup_findings for number in range(len(each.remedy))]
     if startup_findings:
@@ -85,7 +89,11 @@ def fix_steps(findings: Sequence[Finding], ending_state: ShutdownEnding, facts: 
                 set_lameduck_command(ending_state.advised_s),
             )
         )
-    if "dns-too-few" in failing_by_code and failing_by_code["dns-too-few"].severity is Severity.HIGH and "dns-failing" not in failing_by_code:
+    if (
+        "dns-too-few" in failing_by_code
+        and failing_by_code["dns-too-few"].severity is Severity.HIGH
+        and "dns-failing" not in failing_by_code
+    ):
         fixes.append(_step_from_remedy(failing_by_code["dns-too-few"], moves="nothing"))
     if "dns-no-budget" in failing_by_code:
         fixes.append(_step_from_remedy(failing_by_code["dns-no-budget"], moves="nothing"))
@@ -122,7 +130,9 @@ def _step_from_remedy(finding: Finding, number: int = 0, moves: str = "") -> Cor
 
 def outlook(facts: DnsFacts, ending_state: ShutdownEnding, findings: Sequence[Finding]) -> tuple[str, ...]:
     """One sentence for each expected failure; () where none is expected."""
-    return tuple(_outlook_sentences(facts, ending_state, {each.code.name for each in findings if each.status is Status.FAIL}))
+    return tuple(
+        _outlook_sentences(facts, ending_state, {each.code.name for each in findings if each.status is Status.FAIL})
+    )
 
 
 def _outlook_sentences(facts: DnsFacts, ending_state: ShutdownEnding, failing: set[str]) -> Iterator[str]:
@@ -135,7 +145,11 @@ def _outlook_sentences(facts: DnsFacts, ending_state: ShutdownEnding, failing: s
             f"At each drain, update or scale-down, for {ending_state.budget.propagation}, "
             f"{share_text} goes to a pod that has stopped answering, and waits {CLIENT_TIMEOUT_S} s for nothing."
         )
-    if "dns-lameduck-long" in failing and not isinstance(ending_state.budget, Unknown) and ending_state.budget.is_too_long:
+    if (
+        "dns-lameduck-long" in failing
+        and not isinstance(ending_state.budget, Unknown)
+        and ending_state.budget.is_too_long
+    ):
         yield "At each drain, update or scale-down: CoreDNS is killed with questions still open."
     yield from _spot_sentences(facts, [each for each in spot_pods(facts) if each[0] in ready], len(ready))
 
@@ -161,7 +175,8 @@ def _spot_sentences(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], total: in
         )
         return
     yield (
-        f"When EC2 takes back {_joined_with_or(nodes)}: it is drained within two minutes, critical pods last; CoreDNS is "
+        f"When EC2 takes back {_joined_with_or(nodes)}: it is drained within two minutes, critical pods last; "
+        "CoreDNS is "
         "evicted as in any drain, if the others are gone in time."
     )
 
@@ -174,7 +189,8 @@ def _undrained_sentence(spot: Sequence[tuple[Pod, Node]], total: int, not_ready_
     if len(nodes) > 1:
         share = f"its part of the lookups fails ({pods_text} are on such nodes)"
     return (
-        f"When EC2 takes back {_joined_with_or(nodes)}: it is not drained, CoreDNS is terminated without SIGTERM (confidence: "
+        f"When EC2 takes back {_joined_with_or(nodes)}: it is not drained, CoreDNS is terminated without "
+        "SIGTERM (confidence: "
         f"medium), and {share} until the node counts as gone, about {not_ready_after_s} s; each of them waits "
         f"{CLIENT_TIMEOUT_S} s first."
     )
@@ -229,7 +245,10 @@ def plan_dns(facts: DnsFacts, command_target: CommandTarget = CommandTarget()) -
         ending_state,
         _count_zones(facts),
         outlook(facts, ending_state, findings),
-        tuple(replace(each, command=command_target.add_to(each.command)) for each in fix_steps(findings, ending_state, facts)),
+        tuple(
+            replace(each, command=command_target.add_to(each.command))
+            for each in fix_steps(findings, ending_state, facts)
+        ),
         tuple(for_target(each, command_target) for each in findings),
     )
 
@@ -273,7 +292,9 @@ def _other_dns_findings(facts: DnsFacts) -> Iterator[Finding]:
     owners = [node.owner for node in facts.cluster.nodes]
     auto_nodes = owners.count(NodeOwner.AUTO_MODE)
     if auto_nodes or facts.auto_mode is True:
-        yield Finding.of("dns-elsewhere/some-auto-mode", DEPLOYMENT, auto=auto_nodes, owners_count=len(owners) - auto_nodes)
+        yield Finding.of(
+            "dns-elsewhere/some-auto-mode", DEPLOYMENT, auto=auto_nodes, owners_count=len(owners) - auto_nodes
+        )
     fargate = [pod for pod in facts.pods if (node := facts.node_of(pod)) and node.owner is NodeOwner.FARGATE]
     if fargate:
         yield Finding.of("dns-elsewhere/fargate", DEPLOYMENT, fargate_count=len(fargate))
@@ -286,7 +307,9 @@ def _count_zones(facts: DnsFacts) -> tuple[CorednsZone, ...]:
     zones = []
     for name in sorted(set(zone_of.values())):
         pods = [pod for pod in facts.pods if zone_of.get(pod.node) == name]
-        serving = None if isinstance(service_endpoints, Unknown) else sum(pod.uid in service_endpoints.ready for pod in pods)
+        serving = (
+            None if isinstance(service_endpoints, Unknown) else sum(pod.uid in service_endpoints.ready for pod in pods)
+        )
         nodes = sum(zone == name for zone in zone_of.values())
         zones.append(CorednsZone(name, nodes, len(pods), sum(pod.ready for pod in pods), serving))
     return tuple(zones)

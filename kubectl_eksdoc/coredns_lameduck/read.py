@@ -26,12 +26,12 @@ from .deployed import (
     OBJECTS,
     DnsFacts,
     dns_pods,
-    read_pod_logs,
-    logs_to_read,
     interruption_notices,
+    logs_to_read,
+    read_pod_logs,
 )
 from .placement import spot_pods
-from .run import ExpectedReload, ReloadObservation, PodVerification, VerificationResult, parse_metrics, verify_pod
+from .run import ExpectedReload, PodVerification, ReloadObservation, VerificationResult, parse_metrics, verify_pod
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
 """Kinds that are listed completely."""
@@ -63,7 +63,9 @@ def dns_facts(session: ClusterSession, measurement_lookup: MeasurementLookup = l
 
 
 def complete_facts(
-    session: ClusterSession, read_notices_plan: Callable[[], InterruptionPlan], measurement_lookup: MeasurementLookup = lambda uid, context: None
+    session: ClusterSession,
+    read_notices_plan: Callable[[], InterruptionPlan],
+    measurement_lookup: MeasurementLookup = lambda uid, context: None,
 ) -> DnsFacts:
     """The facts with pod logs and the handling of Spot notices. Raises: as `dns_facts`."""
     return with_pod_logs(with_notices(dns_facts(session, measurement_lookup), read_notices_plan), session.pod_reader)
@@ -100,7 +102,9 @@ def with_pod_logs(facts: DnsFacts, pod_reader: PodReader) -> DnsFacts:
     logs = pod_reader.logs([log for each in requests.values() for log in each])
     return replace(
         facts,
-        inside={key: read_pod_logs(containers[key], {log: logs[log] for log in each}) for key, each in requests.items()},
+        inside={
+            key: read_pod_logs(containers[key], {log: logs[log] for log in each}) for key, each in requests.items()
+        },
     )
 
 
@@ -169,7 +173,9 @@ def failed_reloads(edges: VerificationEdges) -> Mapping[str, float | None]:
     return failed_by_pod
 
 
-def verify_reload(expected: ExpectedReload, started_s: float, edges: VerificationEdges, watch_s: float = WATCH_S) -> VerificationResult:
+def verify_reload(
+    expected: ExpectedReload, started_s: float, edges: VerificationEdges, watch_s: float = WATCH_S
+) -> VerificationResult:
     """`started_s`: when the change was made, by the clock of `edges`."""
     return _ReloadWatcher(expected, started_s, edges, watch_s).run()
 
@@ -223,10 +229,15 @@ class _ReloadWatcher:
         metrics = {} if edges.port is None else edges.resolvers.metrics(names, edges.port)
         logs = edges.resolvers.logs(names, since_s)
         for pod in pods:
-            observed = ReloadObservation(metrics.get(pod.key, no_metrics), logs.get(pod.key, Unknown("it was not asked")))
+            observed = ReloadObservation(
+                metrics.get(pod.key, no_metrics), logs.get(pod.key, Unknown("it was not asked"))
+            )
             self._known[pod.key] = verification = verify_pod(pod, observed, self._expected)
             if verification.taken.is_final:
-                self._report(pod.key, f"{pod.key}: {verification.taken.value}{f', {verification.why}' if verification.why else ''}")
+                self._report(
+                    pod.key,
+                    f"{pod.key}: {verification.taken.value}{f', {verification.why}' if verification.why else ''}",
+                )
 
     def _wait(self, loop_started_s: float) -> str:
         """Wait until the next check. Returns why the check ends instead, a clause, or ""."""

@@ -27,7 +27,9 @@ from kubectl_eksdoc.model.permissions import opt_in_for
 # plugin/reload/{reload,metrics}.go; coremain/run.go.
 
 
-_VERSION_METRIC = re.compile(r'^coredns_reload_version_info\{[^}]*\bvalue="([0-9a-f]+)"[^}]*\}\s+1(?:\.0+)?\s*$', re.MULTILINE)
+_VERSION_METRIC = re.compile(
+    r'^coredns_reload_version_info\{[^}]*\bvalue="([0-9a-f]+)"[^}]*\}\s+1(?:\.0+)?\s*$', re.MULTILINE
+)
 _FAILED_METRIC = re.compile(
     r"^coredns_reload_failed_(?:total|count)(?:_total)?(?:\{[^}]*\})?\s+([0-9.eE+]+)\s*$", re.MULTILINE
 )
@@ -168,7 +170,9 @@ def _by_metric(pod: Pod, metrics: ReloadMetrics, expected: ExpectedReload) -> Po
     """The metric names the new Corefile, which is also the case for a refused one."""
     failed_before = expected.failed.get(pod.key, 0.0)
     if failed_before is None:
-        reason = "its metric names the new Corefile, and does so for one that was refused; how many it had refused before "
+        reason = (
+            "its metric names the new Corefile, and does so for one that was refused; how many it had refused before "
+        )
         return PodVerification(pod.key, pod.node, Taken.UNKNOWN, METRIC, f"{reason}is not known", ("get pods/log",))
     if metrics.failed > failed_before:
         reason = "its count of failed reloads increased, and it keeps the old one"
@@ -176,7 +180,9 @@ def _by_metric(pod: Pod, metrics: ReloadMetrics, expected: ExpectedReload) -> Po
     return PodVerification(pod.key, pod.node, Taken.VERIFIED, METRIC)
 
 
-def _doubts(pod: Pod, observed: ReloadObservation, metrics: ReloadMetrics | None, expected: ExpectedReload) -> list[tuple[str, str]]:
+def _doubts(
+    pod: Pod, observed: ReloadObservation, metrics: ReloadMetrics | None, expected: ExpectedReload
+) -> list[tuple[str, str]]:
     """Why no sign of a reload proves nothing: the log is missing, and the metrics are missing or not conclusive."""
     if isinstance(observed.log, str):
         return []
@@ -220,7 +226,9 @@ class VerificationResult:
 _DEPLOYMENT = Subject("Deployment", "coredns", "kube-system")
 
 
-def verification_findings(verified: VerificationResult | None, reloads: bool, recreates_pods: bool = False) -> tuple[Finding, ...]:
+def verification_findings(
+    verified: VerificationResult | None, reloads: bool, recreates_pods: bool = False
+) -> tuple[Finding, ...]:
     """`reloads`: CoreDNS reloads by itself; otherwise no pod was asked. `recreates_pods`: the same change recreated its
     pods."""
     if not reloads:

@@ -21,9 +21,9 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile import parse_corefile
 from kubectl_eksdoc.kubernetes.corefile_plugins import (
     CorefileVerdict,
-    listen_addresses,
     check_corefile,
     lameduck_s,
+    listen_addresses,
 )
 from kubectl_eksdoc.model.coredns import Corefile, CorefileError, EndpointPropagation
 from kubectl_eksdoc.model.findings import Finding, Subject
@@ -100,9 +100,15 @@ def propagation_s(nodes: int) -> int:
 def shutdown_budget(shutdown: Shutdown, nodes: int, measured: EndpointPropagation | None = None) -> ShutdownBudget:
     """From the measurement, if it applies to this number of nodes; otherwise from the estimate."""
     available_s = shutdown.grace_s - shutdown.pre_stop_s - CLOSING_S
-    known_propagation = measured if measured and measured.holds_for(nodes) else EndpointPropagation(propagation_s(nodes), nodes)
-    margin_s = MARGIN_S if known_propagation.lost or not known_propagation.measured_at else 0  # none if measured without a loss
-    return ShutdownBudget(shutdown, known_propagation, known_propagation.seconds + margin_s, available_s, max(0, available_s - MARGIN_S))
+    known_propagation = (
+        measured if measured and measured.holds_for(nodes) else EndpointPropagation(propagation_s(nodes), nodes)
+    )
+    margin_s = (
+        MARGIN_S if known_propagation.lost or not known_propagation.measured_at else 0
+    )  # none if measured without a loss
+    return ShutdownBudget(
+        shutdown, known_propagation, known_propagation.seconds + margin_s, available_s, max(0, available_s - MARGIN_S)
+    )
 
 
 def needed_grace_s(lameduck_s: float, pre_stop_s: int = 0) -> int:
@@ -167,7 +173,9 @@ def merge_symptoms(symptoms_found: Iterable[LogSymptom]) -> tuple[LogSymptom, ..
     merged: dict[DnsLogSymptom, LogSymptom] = {}
     for each in symptoms_found:
         earlier = merged.get(each.symptom)
-        merged[each.symptom] = each if earlier is None else LogSymptom(each.symptom, earlier.times + each.times, each.line)
+        merged[each.symptom] = (
+            each if earlier is None else LogSymptom(each.symptom, earlier.times + each.times, each.line)
+        )
     return tuple(merged[each] for each in SYMPTOMS if each in merged)
 
 
@@ -196,7 +204,7 @@ class CheckedCorefile:
         return None if self.lameduck_s is None else self.lameduck_s + CLOSING_S
 
 
-def check_corefile(text: str, path: str, version: Version) -> CheckedCorefile:
+def check_corefile_text(text: str, path: str, version: Version) -> CheckedCorefile:
     corefile = parse_corefile(text)
     verdict = check_corefile(corefile, version)
     if isinstance(corefile, CorefileError):
@@ -225,11 +233,17 @@ def _refusal_findings(path: str, version: Version, verdict: CorefileVerdict) -> 
         )
     if verdict.doubts and not verdict.refusals:
         yield Finding.of(
-            "dns-corefile-unknown/file", Subject(FILE, path), verdict.doubts[1:], version=version, doubts=verdict.doubts[0]
+            "dns-corefile-unknown/file",
+            Subject(FILE, path),
+            verdict.doubts[1:],
+            version=version,
+            doubts=verdict.doubts[0],
         )
 
 
-def _shutdown_findings(path: str, corefile: Corefile, lameduck: float | None, verdict: CorefileVerdict) -> Iterator[Finding]:
+def _shutdown_findings(
+    path: str, corefile: Corefile, lameduck: float | None, verdict: CorefileVerdict
+) -> Iterator[Finding]:
     if verdict.refusals:
         return
     health = next((each for block in corefile.server_blocks for each in block.directives_named("health")), None)

@@ -13,20 +13,20 @@ import time
 from collections.abc import Callable, Sequence
 
 from kubectl_eksdoc.dns_load.exchanges import (
-    UDP_PERSISTENT,
     STALL_AFTER_S,
+    UDP_PERSISTENT,
     BadPlan,
     DnsQuery,
     FinishedQuery,
     LinePrinter,
     LoadSettings,
+    LoadStream,
     PersistentSocket,
     QueryResult,
-    LoadStream,
     TalliedSecond,
     Tally,
-    send_query,
     parse_plan,
+    send_query,
 )
 
 _HEARTBEAT_S = 0.05
@@ -47,7 +47,9 @@ class LoadRun:
         self.tally = Tally(settings, self._started)
         self._stop, self._abort = asyncio.Event(), asyncio.Event()
         self._open_queries: dict[asyncio.Task[None], tuple[LoadStream, float, float]] = {}
-        self._sockets = {stream: PersistentSocket() for stream in settings.streams if stream.transport == UDP_PERSISTENT}
+        self._sockets = {
+            stream: PersistentSocket() for stream in settings.streams if stream.transport == UDP_PERSISTENT
+        }
 
     def stop(self) -> None:
         """Send no more queries; open queries may still be answered. The second call aborts them."""
@@ -132,7 +134,10 @@ class LoadRun:
             now = self._loop.time()
             self.tally.stalls.add(last + _HEARTBEAT_S, now)
             last = now
-            while now >= self._started + next_second + 1 + self._settings.timeout + _REPORT_DELAY_S and not self._has_open_query(next_second):
+            while (
+                now >= self._started + next_second + 1 + self._settings.timeout + _REPORT_DELAY_S
+                and not self._has_open_query(next_second)
+            ):
                 self._report_second(next_second, self.tally.pop_second(next_second))
                 next_second += 1
 

@@ -94,7 +94,9 @@ def parse_plan(text: str) -> LoadSettings:
     if min(settings.queries_per_second, settings.seconds, settings.timeout, settings.late_after) <= 0:
         raise BadPlan("rate, seconds, timeout and late must be more than 0")
     if settings.queries_per_second * len(streams) > MAX_QUERIES_PER_SECOND:
-        raise BadPlan(f"{settings.queries_per_second * len(streams):g} questions a second are more than {MAX_QUERIES_PER_SECOND}")
+        raise BadPlan(
+            f"{settings.queries_per_second * len(streams):g} questions a second are more than {MAX_QUERIES_PER_SECOND}"
+        )
     return settings
 
 
@@ -211,7 +213,9 @@ async def send_query(
     Raises:
         OSError: this machine cannot send (no sockets, no memory); it says nothing about the target.
     """
-    exchange = persistent_socket.exchange if persistent_socket is not None else _udp if stream.transport == UDP else _tcp
+    exchange = (
+        persistent_socket.exchange if persistent_socket is not None else _udp if stream.transport == UDP else _tcp
+    )
     try:
         failure = await asyncio.wait_for(exchange(stream, question), timeout_s)
     except (asyncio.TimeoutError, TimeoutError):
@@ -351,7 +355,9 @@ class Tally:
     def pop_second(self, number: int) -> dict[LoadStream, TalliedSecond]:
         """The tally of one second without open queries; only its sum is kept."""
         queries = self._finished.pop(number, {})
-        seconds = {stream: self._tally_second(queries[stream]) for stream in self._settings.streams if stream in queries}
+        seconds = {
+            stream: self._tally_second(queries[stream]) for stream in self._settings.streams if stream in queries
+        }
         for stream, second in seconds.items():
             self._sums[stream].add(second)
         return seconds
@@ -408,7 +414,9 @@ class LinePrinter:
 
     def print_start(self, settings: LoadSettings, wall_s: float) -> None:
         """`wall_s`: seconds since 1970, UTC."""
-        self._print_line({"program": PROGRAM_NAME, "version": OUTPUT_VERSION, "began": round(wall_s, 3), "seconds": settings.seconds})
+        self._print_line(
+            {"program": PROGRAM_NAME, "version": OUTPUT_VERSION, "began": round(wall_s, 3), "seconds": settings.seconds}
+        )
 
     def print_second(self, number: int, seconds: dict[LoadStream, TalliedSecond]) -> None:
         for stream, second in seconds.items():
@@ -417,7 +425,9 @@ class LinePrinter:
     def print_end(self, was_stopped: bool, sums: dict[LoadStream, TalliedSecond]) -> None:
         """`was_stopped`: by a signal, not by the deadline."""
         ending = "told" if was_stopped else "deadline"
-        self._print_line({"end": ending, "sum": [{**_stream_fields(stream), **second_fields(sums[stream])} for stream in sums]})
+        self._print_line(
+            {"end": ending, "sum": [{**_stream_fields(stream), **second_fields(sums[stream])} for stream in sums]}
+        )
 
     def print_error(self, reason: str) -> None:
         self._print_line({"error": reason})

@@ -12,7 +12,7 @@ from dataclasses import replace
 from kubectl_eksdoc.kubernetes.budgets import allowed_at_full_health
 from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
 from kubectl_eksdoc.model import connection
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget
+from kubectl_eksdoc.model.budgets import Budget, IntOrPercent
 from kubectl_eksdoc.model.findings import Code, Remedy, clause
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
@@ -65,7 +65,9 @@ def _never_allows_remedies(context: DrainContext, budget: Budget, counted: Seque
             yield surge_option
     loosened_budget = _loosen_budget(context, budget)
     if loosened_budget is not None:
-        yield Remedy.of("loosen-budget", rollback=_patch_command(budget, budget), command=_patch_command(budget, loosened_budget))
+        yield Remedy.of(
+            "loosen-budget", rollback=_patch_command(budget, budget), command=_patch_command(budget, loosened_budget)
+        )
     else:
         yield Remedy.of(
             "remove-budget",
@@ -95,12 +97,16 @@ def _counted_workload(context: DrainContext, pod: Pod) -> Workload | None:
     workload, owner = context.top_workload(pod), context.top_owner(pod)
     if workload is None or owner is None or workload.kind not in filters.SCALABLE_KINDS:
         return None
-    if workload.uid != owner.uid and (owner.kind == "Deployment" or context.desired_replicas.get(owner.uid) != workload.replicas):
+    if workload.uid != owner.uid and (
+        owner.kind == "Deployment" or context.desired_replicas.get(owner.uid) != workload.replicas
+    ):
         return None  # its real owner was not read, or spreads its replicas over several ReplicaSets
     return workload
 
 
-def _replicas_that_allow_one(context: DrainContext, budget: Budget, pods: Sequence[Pod], workload: Workload) -> int | None:
+def _replicas_that_allow_one(
+    context: DrainContext, budget: Budget, pods: Sequence[Pod], workload: Workload
+) -> int | None:
     """The smallest number of replicas of `workload` at which the budget allows a disruption; None when none does."""
     workloads = dict(_owners_of_pods(context.scales, pods))
     for replica_count in range(workload.replicas + 1, workload.replicas + 1 + MAX_EXTRA_REPLICAS):
@@ -162,13 +168,17 @@ def _unhealthy_remedies(budget: Budget, counted: Sequence[Pod]) -> Iterable[Reme
     yield Remedy.of("ready-pods", command=describe_command)
     if not budget.always_allows_unhealthy and any(not pod.ready for pod in counted):
         always_allow_patch = '{"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}'
-        yield Remedy.of("unready-go", command=connection.patch("pdb", budget.name, budget.namespace, always_allow_patch))
+        yield Remedy.of(
+            "unready-go", command=connection.patch("pdb", budget.name, budget.namespace, always_allow_patch)
+        )
 
 
 def _sync_failed_remedies(context: DrainContext, budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
     loosened_budget = _loosen_budget(context, budget, without_scale=True)
     if loosened_budget is not None:
-        yield Remedy.of("absolute-budget", rollback=_patch_command(budget, budget), command=_patch_command(budget, loosened_budget))
+        yield Remedy.of(
+            "absolute-budget", rollback=_patch_command(budget, budget), command=_patch_command(budget, loosened_budget)
+        )
     else:
         describe_command = connection.kubectl("describe", "pdb", budget.name, budget.namespace)
         yield Remedy.of("fix-budget", command=describe_command)

@@ -20,13 +20,13 @@ from .budget_remedies import remedies_for_budget, touch_budget_remedy
 from .filter_verdicts import restarted_workload
 from .nodes import SCALED_KINDS, DrainContext, natural_key
 from .outcome import BudgetVerdict
-from .policy import DrainPolicy, EvictionMode, EvictionMethod
+from .policy import DrainPolicy, EvictionMethod, EvictionMode
 from .rule_results import (
     RuleResult,
     assume_fixed_finding,
+    evidence_line,
     is_assumed_fixed,
     unknown_finding,
-    evidence_line,
 )
 
 _BLOCKING = {
@@ -94,8 +94,12 @@ def judge_budget(context: DrainContext, budget: Budget, on_targets: Sequence[Pod
     evictable = on_targets
     if context.policy.surge_singles:
         evictable = [pod for pod in on_targets if restarted_workload(context, pod) is None]
-    shared_pods = tuple([pod for pod in evictable if pod.uid in shared_uids and pod.key not in named_keys]) if shared_uids else ()
-    counted = tuple([pod for pod in evictable if needs_budget(pod, budget) and not (shared_uids and pod.uid in shared_uids)])
+    shared_pods = (
+        tuple([pod for pod in evictable if pod.uid in shared_uids and pod.key not in named_keys]) if shared_uids else ()
+    )
+    counted = tuple(
+        [pod for pod in evictable if needs_budget(pod, budget) and not (shared_uids and pod.uid in shared_uids)]
+    )
     pods = context.pod_budgets.selected_pods(budget)
     result = _recompute(context, budget, pods)
     recomputed = result.status if isinstance(result, budgets.ComputedStatus) else None
@@ -103,7 +107,11 @@ def judge_budget(context: DrainContext, budget: Budget, on_targets: Sequence[Pod
     allowed = budget.status.allowed if recomputed is None else min(budget.status.allowed, recomputed.allowed)
     blocked, code = _blocking_verdict(context, budget, pods, allowed, disagrees)
     same_name_holds = budgets.same_name_holds(budget, pods, context.now)
-    if same_name_holds and blocked is BudgetVerdict.BLOCKED_NOW and (allowed_later := _allowed_after_holds(context, budget, pods, same_name_holds)) > 0:
+    if (
+        same_name_holds
+        and blocked is BudgetVerdict.BLOCKED_NOW
+        and (allowed_later := _allowed_after_holds(context, budget, pods, same_name_holds)) > 0
+    ):
         allowed, blocked, code = allowed_later, None, None
     past_budget = tuple([pod for pod in counted if pod.key in named_keys]) if named_keys and blocked is not None else ()
     if past_budget:
@@ -127,14 +135,20 @@ def judge_budget(context: DrainContext, budget: Budget, on_targets: Sequence[Pod
     )
     blocking_findings = _blocking_findings(context, judged)
     if is_assumed_fixed(judged.code, context.policy):
-        blocking_findings = tuple(fixed_finding for finding in blocking_findings if (fixed_finding := assume_fixed_finding(finding)) is not None)
+        blocking_findings = tuple(
+            fixed_finding
+            for finding in blocking_findings
+            if (fixed_finding := assume_fixed_finding(finding)) is not None
+        )
         judged = replace(judged, blocked=None, code=None, per_round=max(allowed, 1))
     hold_findings = _same_name_hold_findings(judged, same_name_holds) if same_name_holds and counted else ()
     findings = (*blocking_findings, *hold_findings, *_other_findings(context, judged, result, disagrees))
     return replace(judged, findings=findings) if findings else judged
 
 
-def _allowed_after_holds(context: DrainContext, budget: Budget, pods: Sequence[Pod], holds: Sequence[budgets.SameNameHold]) -> int:
+def _allowed_after_holds(
+    context: DrainContext, budget: Budget, pods: Sequence[Pod], holds: Sequence[budgets.SameNameHold]
+) -> int:
     """How many disruptions it allows after its same-name holds have ended."""
     names = {hold.pod for hold in holds}
     disrupted = {name: granted for name, granted in budget.disrupted.items() if name not in names}
@@ -276,7 +290,9 @@ def _other_findings(
     budget, findings = judged.budget, []
     subject = Subject("PodDisruptionBudget", budget.name, budget.namespace)
     if disagrees and judged.blocked is not BudgetVerdict.DISAGREES:
-        findings.append(Finding.of("budget-disagrees", subject, remedy=(touch_budget_remedy(budget),), why=judged.explanation))
+        findings.append(
+            Finding.of("budget-disagrees", subject, remedy=(touch_budget_remedy(budget),), why=judged.explanation)
+        )
     if isinstance(result, budgets.StatusUnknown) and judged.counted:
         not_read = context.cluster.not_read(kinds.PODS, *SCALED_KINDS)
         if not_read:
@@ -306,7 +322,8 @@ def several_budgets_finding(context: DrainContext, pod: Pod, pod_budgets: Sequen
         keep=kept_name,
         restore=connection.shell("kubectl", "apply", "-f", connection.file_name(dropped_name)),
         command=connection.in_sequence(
-            connection.save_command("pdb", dropped_name, pod.namespace), connection.kubectl("delete", "pdb", dropped_name, pod.namespace)
+            connection.save_command("pdb", dropped_name, pod.namespace),
+            connection.kubectl("delete", "pdb", dropped_name, pod.namespace),
         ),
     )
 

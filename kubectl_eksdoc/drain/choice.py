@@ -14,10 +14,9 @@ from math import inf
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.placing import CPU, MEMORY
+from kubectl_eksdoc.model.placement import CPU, MEMORY
 
 from . import placement as places
-from .course import PodMove, Timeline, slot_hold_s
 from .duration import node_times
 from .duration.bounds import find_bounds
 from .duration.estimate import GOOD_ENOUGH, TimingInput, TypicalRun, simulate_typical_run
@@ -28,10 +27,10 @@ from .orders import (
     STRATEGIES,
     NodeTasks,
     NodeTraits,
+    build_node_tasks,
     order_from_list,
     soonest_first,
     vary_order,
-    build_node_tasks,
 )
 from .outcome import PodVerdict
 from .placement import node_adder
@@ -41,11 +40,12 @@ from .rounds import (
     EvictionOrder,
     NodeWaves,
     arrange_rounds,
-    pods_needing_place,
-    gated_waves,
     assign_generations,
+    gated_waves,
+    pods_needing_place,
 )
 from .simulation import simulate
+from .timeline import PodMove, Timeline, slot_hold_s
 
 # The result of one order: nodes in their turns, reserved places, and the simulated run of exactly this order.
 
@@ -164,7 +164,9 @@ class OrderTrials:
     def run(self, name: str, order: Sequence[str]) -> OrderTrial:
         """Simulate the drain of the nodes in this order, as far as there is room."""
         surge = self._context.policy.surge
-        self.latest_trial = trial = self._run_without_new_nodes(name, order) if surge is None else self._run_with_new_nodes(name, order)
+        self.latest_trial = trial = (
+            self._run_without_new_nodes(name, order) if surge is None else self._run_with_new_nodes(name, order)
+        )
         return trial
 
     def reserve(self, trial: OrderTrial) -> None:
@@ -201,9 +203,13 @@ class OrderTrials:
         self.reservations.reset()
         admitted = {node for node in order if self.reservations.admit(node, thorough=False)}
         # A drained node may allow others to be drained: its pods are no longer in the way of other placements.
-        while added := {node for node in order if node not in admitted and self.reservations.admit(node, thorough=True)}:
+        while added := {
+            node for node in order if node not in admitted and self.reservations.admit(node, thorough=True)
+        }:
             admitted |= added
-        return admitted | {n for n in order if n not in admitted and self.reservations.admit(n, thorough=True, partly=True)}
+        return admitted | {
+            n for n in order if n not in admitted and self.reservations.admit(n, thorough=True, partly=True)
+        }
 
     def _run_with_new_nodes(self, name: str, order: Sequence[str]) -> OrderTrial:
         """Leave out nodes that find no room after all earlier waves are replaced, and simulate again without them."""
@@ -221,7 +227,9 @@ class OrderTrials:
                 continue
             left_out.update(refused_nodes)
             started_nodes = [node for node in order if node not in left_out]
-            return OrderTrial(name, tuple(order), tuple(started_nodes), tuple(n for n in order if n in left_out), waves, timeline)
+            return OrderTrial(
+                name, tuple(order), tuple(started_nodes), tuple(n for n in order if n in left_out), waves, timeline
+            )
 
     def _moves_in_order(self, order: Sequence[str]) -> list[_NodeMoves]:
         return [(node, self.moves[node]) for node in order]
@@ -266,12 +274,17 @@ def find_best_order(
         best_plan = plans.get(scored_trials[0][1])
         simulated_evictions += evictions
         effort_exhausted = not search.is_forced and simulated_evictions + evictions > context.policy.effort
-        if effort_exhausted or (best_plan is not None and (search.is_good_enough(best_plan) or (search.best_trial is trial and is_futile(best_plan)))):
+        if effort_exhausted or (
+            best_plan is not None
+            and (search.is_good_enough(best_plan) or (search.best_trial is trial and is_futile(best_plan)))
+        ):
             break
     _, number, trial = scored_trials[0]
     trials.reserve(trial)
     best_plan = plans.get(number) or plan_for_trial(trial)
-    tried_orders = tuple(TriedOrder(trial.name, score.makespan_s, score.not_drained) for score, _, trial in scored_trials)
+    tried_orders = tuple(
+        TriedOrder(trial.name, score.makespan_s, score.not_drained) for score, _, trial in scored_trials
+    )
     return replace(best_plan, effort_exhausted=effort_exhausted), tried_orders
 
 
@@ -320,7 +333,9 @@ class _OrderSearch:
             return False
         if self._lower_bound_s is None:
             terms = drain_terms(self._context, self._work.per_round, {})
-            lower_bounds = find_bounds([(node, choice.typical_run.moves[node]) for node in choice.start_order], terms, keep=1)
+            lower_bounds = find_bounds(
+                [(node, choice.typical_run.moves[node]) for node in choice.start_order], terms, keep=1
+            )
             self._lower_bound_s = lower_bounds[0].seconds if lower_bounds else 0.0
         return choice.typical_run.timeline.makespan_s <= GOOD_ENOUGH * self._lower_bound_s
 
@@ -343,7 +358,10 @@ class _OrderSearch:
                 sum(t.pod.placement.requests.cpu for t in tasks),
                 sum(t.pod.placement.requests.memory for t in tasks),
             )
-            load = max((request / capacity for request, capacity in zip(requested, allocatable, strict=True) if capacity), default=0.0)
+            load = max(
+                (request / capacity for request, capacity in zip(requested, allocatable, strict=True) if capacity),
+                default=0.0,
+            )
             traits.append(
                 NodeTraits(
                     node.name,
@@ -370,7 +388,9 @@ def restarts_without_place(before: Judgement, after: Judgement) -> frozenset[str
         for p in on_node
         if p.results and p.eviction_mode.means is EvictionMethod.RESTART and p.verdict is not PodVerdict.BLOCKED
     }
-    blocked = (p.pod.uid for on_node in after.pods.values() for p in on_node if restarted and p.verdict is PodVerdict.BLOCKED)
+    blocked = (
+        p.pod.uid for on_node in after.pods.values() for p in on_node if restarted and p.verdict is PodVerdict.BLOCKED
+    )
     return frozenset(restarted.intersection(blocked))
 
 
@@ -387,7 +407,9 @@ def choose_order(context: DrainContext, judgement: Judgement) -> OrderedPlan:
             context,
             trials,
             partial(finish_trial, context, judgement, trials, pod_times),
-            lambda choice: context.policy.surge_singles and bool(restarts_without_place(first_judgement, choice.judgement)),
+            lambda choice: (
+                context.policy.surge_singles and bool(restarts_without_place(first_judgement, choice.judgement))
+            ),
         )
         if not best.order.refused_tasks:
             return replace(best, tried_orders=tried_orders)
@@ -409,9 +431,23 @@ def finish_trial(
     waves = node_waves(context, start_order, started_s, placement.needs, trial.gated_waves)
     order = arrange_rounds(work.tasks, work.per_round, start_order, waves, keep_node_order=trial.name == USER_ORDER)
     strict = any(task.late_reason or task.permanent_limits for tasks in work.tasks.values() for task in tasks)
-    matches = not (strict or placement.unplaced or trial.timeline.never_evicted) and set(start_order) == set(trial.drained)
+    matches = not (strict or placement.unplaced or trial.timeline.never_evicted) and set(start_order) == set(
+        trial.drained
+    )
     typical_run = TypicalRun(trials.moves, trial.timeline) if matches else None
-    choice = OrderedPlan(trial.name, updated, work, order, start_order, started_s, placement, pod_times, typical_run, (), trials.reservations)
+    choice = OrderedPlan(
+        trial.name,
+        updated,
+        work,
+        order,
+        start_order,
+        started_s,
+        placement,
+        pod_times,
+        typical_run,
+        (),
+        trials.reservations,
+    )
     return choice if order.refused_tasks else with_timeline(choice)
 
 
@@ -435,7 +471,9 @@ def node_waves(
     """The waves of nodes. Nodes of `fixed_waves` keep theirs: their places were reserved in these waves."""
     by_start = sorted(start_order, key=lambda node: started_s.get(node, inf))
     active = set(start_order)
-    generation = assign_generations(by_start, {node: [x for x in needs.get(node, ()) if x in active] for node in by_start})
+    generation = assign_generations(
+        by_start, {node: [x for x in needs.get(node, ()) if x in active] for node in by_start}
+    )
     gated_wave_of = gated_waves(context, start_order, fixed_waves)
     return NodeWaves(gated_wave_of or generation, generation, is_gated=bool(gated_wave_of))
 
@@ -444,7 +482,9 @@ def block_unplaced_pods(context: DrainContext, judgement: Judgement, placement: 
     """`judgement` after placement: a pod without a place is blocked, or waits for a new node."""
     judge_placed = places.PlacementJudge(context, placement).judge
     nodes_short_of_room = {unplaced.node for unplaced in placement.unplaced.values()}
-    pods = {name: tuple(map(judge_placed, judgement.pods[name])) for name in judgement.pods if name in nodes_short_of_room}
+    pods = {
+        name: tuple(map(judge_placed, judgement.pods[name])) for name in judgement.pods if name in nodes_short_of_room
+    }
     return replace(judgement, pods={**judgement.pods, **pods})
 
 
@@ -455,4 +495,8 @@ def _block_refused_pods(judgement: Judgement, order: EvictionOrder) -> Judgement
         name: tuple(block_exhausted(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on_node)
         for name, on_node in judgement.pods.items()
     }
-    return replace(judgement, pods=pods, exhausted_budgets=judgement.exhausted_budgets | {budget.key for budget in refused.values()})
+    return replace(
+        judgement,
+        pods=pods,
+        exhausted_budgets=judgement.exhausted_budgets | {budget.key for budget in refused.values()},
+    )

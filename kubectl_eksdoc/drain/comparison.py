@@ -13,14 +13,14 @@ from kubectl_eksdoc.baseline.changes import (
     incomparable_reason,
 )
 from kubectl_eksdoc.baseline.side import (
+    ResultSide,
     SameClusterAnswer,
     Scope,
-    ResultSide,
     SnapshotOrigin,
     compare_findings,
-    same_cluster,
-    kinds_by_code,
     complete_kinds,
+    kinds_by_code,
+    same_cluster,
     uids_of,
 )
 from kubectl_eksdoc.errors import BaselineError
@@ -28,11 +28,11 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import (
     Baseline,
     BudgetOutline,
+    DurationOutline,
     FindingOutline,
     PlanOutline,
     SavedResult,
     TargetOutline,
-    DurationOutline,
 )
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Status
@@ -42,11 +42,11 @@ from .nodes import natural_key
 from .outcome import BudgetVerdict, TargetVerdict
 from .plan_changes import (
     BudgetChange,
-    PlanComparison,
+    FigureValue,
     Measure,
+    PlanComparison,
     PlanFigure,
     TargetChange,
-    FigureValue,
 )
 from .result import DrainPlan
 
@@ -113,7 +113,9 @@ class JudgeableScope:
         if subject.kind == _CLUSTER_KIND and finding.status is Status.UNKNOWN:
             return False  # it is the unknown finding itself
         needs = _NEEDS.get(finding.code, frozenset())
-        subject_nodes = {subject.name} if subject.kind == _NODE_KIND else other.nodes_by_code.get(finding.code, frozenset())
+        subject_nodes = (
+            {subject.name} if subject.kind == _NODE_KIND else other.nodes_by_code.get(finding.code, frozenset())
+        )
         return (
             finding.code in self.unanswered_codes
             or bool((needs & other.known_kinds) - self.known_kinds)
@@ -155,7 +157,10 @@ def compare_plan_findings(
     before, (scope_before, scope_now) = baseline.outline, scopes
     same_selection = not any(each.option in _NODE_SELECTION_OPTIONS for each in changed_options)
     side_before = ResultSide(
-        before.findings, complete_kinds=scope_before.known_kinds, scope=None if same_selection else _judged_nodes(before), hidden_findings=_hidden_findings(now, scope_before, scope_now)
+        before.findings,
+        complete_kinds=scope_before.known_kinds,
+        scope=None if same_selection else _judged_nodes(before),
+        hidden_findings=_hidden_findings(now, scope_before, scope_now),
     )
     side_now = ResultSide(
         now.findings,
@@ -164,7 +169,9 @@ def compare_plan_findings(
         scope=None if same_selection else _judged_nodes(now),
         hidden_findings=_hidden_findings(before, scope_now, scope_before),
     )
-    changes, unchanged = compare_findings(side_before, side_now, incomparable_reason(changed_options, _NODE_SELECTION_OPTIONS))
+    changes, unchanged = compare_findings(
+        side_before, side_now, incomparable_reason(changed_options, _NODE_SELECTION_OPTIONS)
+    )
     saved = SavedResult(
         baseline.file,
         baseline.identity,
@@ -183,8 +190,14 @@ def _judged_nodes(plan: PlanOutline) -> Scope:
     return frozenset(("Node", each.name) for each in plan.targets if each.verdict != TargetVerdict.UNKNOWN.value)
 
 
-def _hidden_findings(other: PlanOutline, scope: JudgeableScope, other_scope: JudgeableScope) -> dict[FindingOutline, str]:
-    return {finding: "what it rests on was not read" for finding in other.findings if scope.could_not_judge(finding, other_scope)}
+def _hidden_findings(
+    other: PlanOutline, scope: JudgeableScope, other_scope: JudgeableScope
+) -> dict[FindingOutline, str]:
+    return {
+        finding: "what it rests on was not read"
+        for finding in other.findings
+        if scope.could_not_judge(finding, other_scope)
+    }
 
 
 ORDER_FILE_OPTION = "order-file"
@@ -205,7 +218,9 @@ _FINDING_MEASURES = {
 }
 
 
-def compare_plans(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapping[str, object]) -> PlanComparison:
+def compare_plans(
+    baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapping[str, object]
+) -> PlanComparison:
     """Compare `plan` of `cluster`, requested with `options` (JSON values by flag), with `baseline`.
 
     Raises:
@@ -225,7 +240,10 @@ def compare_plans(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options
     values_before, values_now = _measure_values(before), _measure_values(now)
     option_changes = tuple(changed_options(baseline.options, {**options, **order_file_option(plan)}))
     targets = tuple(_target_changes(before, now))
-    read_before, read_now = tuple(sorted(scope_before.known_kinds - scope_now.known_kinds)), tuple(sorted(scope_now.known_kinds - scope_before.known_kinds))
+    read_before, read_now = (
+        tuple(sorted(scope_before.known_kinds - scope_now.known_kinds)),
+        tuple(sorted(scope_now.known_kinds - scope_before.known_kinds)),
+    )
     notes = tuple(_notes(targets, read_before, read_now))
     return PlanComparison(
         figures=tuple(PlanFigure(measure, values_before[measure], values_now[measure]) for measure in Measure),
@@ -233,7 +251,9 @@ def compare_plans(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options
         budgets=tuple(_budget_changes(before, now)),
         read_before=read_before,
         read_now=read_now,
-        since=compare_plan_findings(baseline, now, (scope_before, scope_now), option_changes, cluster_kinship.why, notes),
+        since=compare_plan_findings(
+            baseline, now, (scope_before, scope_now), option_changes, cluster_kinship.why, notes
+        ),
     )
 
 

@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.workloads import Workload
 from .nodes import DrainContext
 from .outcome import PodVerdict
 from .policy import DrainPolicy
-from .rule_results import RuleResult, unknown_result, stays_result, evidence_line
+from .rule_results import RuleResult, evidence_line, stays_result, unknown_result
 
 STUCK_AFTER_DEADLINE = timedelta(seconds=60)
 """A pod is stuck this long after its deletion deadline, as in Karpenter (terminator: IsStuckTerminating)."""
@@ -44,7 +44,9 @@ def filter_options(policy: DrainPolicy) -> FilterOptions:
 def apply_filters(context: DrainContext, pod: Pod, options: FilterOptions) -> list[RuleResult]:
     """All results of kubectl's filters for `pod`; STAY when the filters, or the end of its namespace, leave it in
     place."""
-    decision = drain_filters.run_filters(pod, DrainFilterInput(options, context.now, _daemon_set_presence(context, pod)))
+    decision = drain_filters.run_filters(
+        pod, DrainFilterInput(options, context.now, _daemon_set_presence(context, pod))
+    )
     decisive = decision.decisive
     if decisive is not None and decisive.outcome is DrainFilterOutcome.SKIP:
         code = Code.of("pod-daemonset") if decisive.filter is DrainFilter.DAEMON_SET else None
@@ -53,7 +55,10 @@ def apply_filters(context: DrainContext, pod: Pod, options: FilterOptions) -> li
         return [_terminating_result(context, pod), *_namespace_results(context, pod)]
     if pod.namespace in context.terminating_namespaces:
         reason = clause("namespace-terminating/stays", namespace=pod.namespace)
-        return [stays_result(reason, Code.of("namespace-terminating"), result.finding) for result in _namespace_results(context, pod)]
+        return [
+            stays_result(reason, Code.of("namespace-terminating"), result.finding)
+            for result in _namespace_results(context, pod)
+        ]
     if decisive is not None and decisive.filter is DrainFilter.DAEMON_SET:
         return [_daemon_set_result(context, pod, decisive)]
     return [_filter_result(context, pod, filter_result) for filter_result in decision.results]
@@ -119,10 +124,17 @@ def _daemon_set_result(context: DrainContext, pod: Pod, filter_result: drain_fil
 
 
 def _filter_result(context: DrainContext, pod: Pod, filter_result: drain_filters.FilterResult) -> RuleResult:
-    is_allowed, subject, evidence = filter_result.outcome is DrainFilterOutcome.DELETE, context.owner_subject(pod), (evidence_line(pod),)
+    is_allowed, subject, evidence = (
+        filter_result.outcome is DrainFilterOutcome.DELETE,
+        context.owner_subject(pod),
+        (evidence_line(pod),),
+    )
     if filter_result.filter is DrainFilter.LOCAL_STORAGE:
         finding = Finding.of(
-            "pod-emptydir/allowed" if is_allowed else "pod-emptydir/blocks", subject, evidence, volumes=_empty_dirs_text(pod)
+            "pod-emptydir/allowed" if is_allowed else "pod-emptydir/blocks",
+            subject,
+            evidence,
+            volumes=_empty_dirs_text(pod),
         )
     else:
         backup_command = save_command("pod", pod.name, pod.namespace)
@@ -187,20 +199,28 @@ def scale_remedy(context: DrainContext, pod: Pod, replicas: int, reason: str) ->
         why=reason,
         maker=f"{workload.owner.kind} {workload.owner.name}" if workload.owner is not None else "",
         unread=autoscalers_not_read,
-        command=connection.kubectl("scale", workload.kind.lower(), workload.name, pod.namespace, f"--replicas={replicas}"),
+        command=connection.kubectl(
+            "scale", workload.kind.lower(), workload.name, pod.namespace, f"--replicas={replicas}"
+        ),
     )
 
 
 def restart_remedy(workload: Workload) -> Remedy | None:
     """Move all its pods by a rollout restart; None where that is impossible, or makes all of them unavailable at
     once."""
-    if workload.kind != "Deployment" or workload.paused or not (workload.surges or workload.rollout_unavailable < workload.replicas):
+    if (
+        workload.kind != "Deployment"
+        or workload.paused
+        or not (workload.surges or workload.rollout_unavailable < workload.replicas)
+    ):
         return None
     return Remedy.of(
         "restart-rollout",
         away=str(workload.rollout_unavailable or ""),
         replicas=workload.replicas,
-        command=connection.shell("kubectl", "rollout", "restart", f"deployment/{workload.name}", "-n", workload.namespace),
+        command=connection.shell(
+            "kubectl", "rollout", "restart", f"deployment/{workload.name}", "-n", workload.namespace
+        ),
     )
 
 
@@ -220,7 +240,9 @@ def single_replica_workload(context: DrainContext, pod: Pod) -> Workload | None:
     workload, owner = context.top_workload(pod), context.top_owner(pod)
     if workload is None or owner is None or workload.kind not in SCALABLE_KINDS:
         return None
-    replicas = workload.replicas if workload.uid == owner.uid else context.desired_replicas.get(owner.uid, workload.replicas)
+    replicas = (
+        workload.replicas if workload.uid == owner.uid else context.desired_replicas.get(owner.uid, workload.replicas)
+    )
     return workload if replicas == 1 else None
 
 

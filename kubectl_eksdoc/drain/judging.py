@@ -18,7 +18,6 @@ from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod, Volume, Volum
 from . import filter_verdicts as filters
 from . import pod_verdicts as pods
 from .budget_verdicts import JudgedBudget, judge_budget, past_budgets_result, several_budgets_finding
-from .course import build_tuple
 from .filter_verdicts import restarted_workload
 from .nodes import DrainContext
 from .outcome import HOLDING_VERDICTS, PodVerdict
@@ -27,11 +26,12 @@ from .rule_results import (
     MAX_EVIDENCE,
     RuleResult,
     apply_assumed_fixed,
+    evidence_line,
+    unknown_finding,
     unknown_result,
     worst_verdict,
-    unknown_finding,
-    evidence_line,
 )
+from .timeline import build_tuple
 
 
 class JudgedPod(NamedTuple):
@@ -50,7 +50,10 @@ class JudgedPod(NamedTuple):
     @property
     def eviction_mode(self) -> EvictionMode:
         """How the pod leaves its node, if it does."""
-        return next((result.eviction_mode for result in self.results if result.eviction_mode is not PLAIN_EVICTION), PLAIN_EVICTION)
+        return next(
+            (result.eviction_mode for result in self.results if result.eviction_mode is not PLAIN_EVICTION),
+            PLAIN_EVICTION,
+        )
 
 
 @frozen
@@ -86,7 +89,9 @@ def judge_pods(context: DrainContext, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (nodes that are not refused)."""
     judged_by_rules = PodRules(context).judge_all
     by_rules = {node.name: judged_by_rules(context.pods_on[node.name]) for node in targets}
-    candidates = [judged for pods_on_node in by_rules.values() for judged in pods_on_node if judged[1] is not PodVerdict.STAY]
+    candidates = [
+        judged for pods_on_node in by_rules.values() for judged in pods_on_node if judged[1] is not PodVerdict.STAY
+    ]
     selected: dict[str, tuple[Budget, list[Pod]]] = {}
     lists_by_budgets: dict[int, list[list[Pod]]] = {}  # by id of a pod's budgets
     for pod, _, _, pod_budgets in candidates:
@@ -98,12 +103,16 @@ def judge_pods(context: DrainContext, targets: Iterable[Node]) -> Judgement:
         for pods_of_budget in lists:
             pods_of_budget.append(pod)
     budgets = {key: judge_budget(context, *selected[key]) for key in sorted(selected)}
-    cluster_findings: tuple[Finding, ...] = (*_not_read_findings(context), *_pending_pod_findings(context)) if candidates else ()
+    cluster_findings: tuple[Finding, ...] = (
+        (*_not_read_findings(context), *_pending_pod_findings(context)) if candidates else ()
+    )
     cluster_findings = (*cluster_findings, *pods.missing_node_findings(context), *_invalid_object_findings(context))
     return Judgement(_with_budget_results(context, by_rules, budgets), budgets, cluster_findings)
 
 
-def update_judgement(context: DrainContext, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]) -> Judgement:
+def update_judgement(
+    context: DrainContext, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]
+) -> Judgement:
     """Judge again in a context in which only the budgets with these keys differ, and only `pods` are affected."""
     new_budgets = dict(judgement.budgets)
     for key in budgets:
@@ -116,7 +125,10 @@ def update_judgement(context: DrainContext, judgement: Judgement, budgets: Itera
     by_rules = {name: judged_by_rules(pods_on_node) for name, pods_on_node in by_node.items()}
     new_pods = _with_budget_results(context, by_rules, new_budgets)
     by_uid = {judged.pod.uid: judged for pods_on_node in new_pods.values() for judged in pods_on_node}
-    merged_pods = {name: tuple([by_uid.get(old_judged.pod.uid, old_judged) for old_judged in judgement.pods[name]]) for name in new_pods}
+    merged_pods = {
+        name: tuple([by_uid.get(old_judged.pod.uid, old_judged) for old_judged in judgement.pods[name]])
+        for name in new_pods
+    }
     return replace(judgement, budgets=new_budgets, pods={**judgement.pods, **merged_pods})
 
 
@@ -147,7 +159,9 @@ def _with_budget_result(context: DrainContext, judged: JudgedPod, budgets: Mappi
     if verdict is PodVerdict.STAY:
         return judged
     budget_result = _budget_result(context, pod, pod_budgets, budgets)
-    results = tuple(apply_assumed_fixed([*results, budget_result] if budget_result is not None else results, context.policy))
+    results = tuple(
+        apply_assumed_fixed([*results, budget_result] if budget_result is not None else results, context.policy)
+    )
     return JudgedPod(pod, worst_verdict(results), results, pod_budgets)
 
 
@@ -177,7 +191,10 @@ def _budget_result(
         judged = budgets[pod_budgets[0].key]
         if judged.blocked is not None and judged.counts(pod):
             first_finding = judged.findings[0]
-            reason = f"budget {judged.budget.key} {first_finding.message.removesuffix(f' ({judged.explanation})')}: {judged.explanation}"
+            reason = (
+                f"budget {judged.budget.key} "
+                f"{first_finding.message.removesuffix(f' ({judged.explanation})')}: {judged.explanation}"
+            )
             return RuleResult(PodVerdict.BLOCKED, reason, judged.code, remedy=first_finding.remedy)
         if pod in judged.past_budget:
             return past_budgets_result(context, pod, pod_budgets)
@@ -239,7 +256,12 @@ class PodRules:
         self._options = filters.filter_options(context.policy)
         self._cached: dict[object, RuleOutcome] = {}
         self._budgets_of = context.pod_budgets.for_indexed_pod
-        backend_pods = (pod for backends_of_pod in context.needed_backends.values() for backends in backends_of_pod for pod in backends.pods)
+        backend_pods = (
+            pod
+            for backends_of_pod in context.needed_backends.values()
+            for backends in backends_of_pod
+            for pod in backends.pods
+        )
         self._backend_owners = {pod.owner.uid for pod in backend_pods if pod.owner is not None}
         not_read = context.cluster.not_read(kinds.CLAIMS, kinds.VOLUMES)
         self._may_have_local_volumes = bool(not_read) or any(volume.local for volume in context.cluster.volumes)
@@ -280,7 +302,9 @@ class PodRules:
                 verdict = worst_verdict(results)
         return verdict, tuple(results), self._budgets_of(pod)
 
-    def _holds_for_all_alike(self, pod: Pod, owner: ControllerOwner, verdict: PodVerdict, results: Sequence[RuleResult]) -> bool:
+    def _holds_for_all_alike(
+        self, pod: Pod, owner: ControllerOwner, verdict: PodVerdict, results: Sequence[RuleResult]
+    ) -> bool:
         """Whether the outcome holds for all pods like it: no results, or they stay without a finding."""
         workload = self._context.workloads.get(owner.uid)
         if pod.finished or (workload is not None and workload.pinned_to):

@@ -9,7 +9,7 @@ from itertools import chain
 
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.model.nodes import HOSTNAME, UNSCHEDULABLE_TAINT, Node, Taint
-from kubectl_eksdoc.model.placing import CPU, MEMORY, ResourceRequests
+from kubectl_eksdoc.model.placement import CPU, MEMORY, ResourceRequests
 
 _TEMPORARY_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/disrupt", "ToBeDeleted")
 """Prefixes of taints that a node has only temporarily: a new node has none of them."""
@@ -47,7 +47,11 @@ def surge_nodes(targets: Sequence[Node], count: int) -> tuple[tuple[Node, Node],
     A larger `count` keeps the earlier nodes as they are.
     """
     sorted_targets = sorted(targets, key=lambda n: (n.group, n.instance_type, n.zone))
-    models = [sorted_targets[int(_van_der_corput(i) * len(sorted_targets))] for i in range(1, count + 1)] if sorted_targets else []
+    models = (
+        [sorted_targets[int(_van_der_corput(i) * len(sorted_targets))] for i in range(1, count + 1)]
+        if sorted_targets
+        else []
+    )
     return tuple((copy_node(node, f"surge {i}"), node) for i, node in enumerate(models, 1))
 
 

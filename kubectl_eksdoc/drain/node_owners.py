@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from kubectl_eksdoc.amazon.group_updates import DRAIN_TIMEOUT, TERMINATION_DELAY, SURGE_PER_ZONE
+from kubectl_eksdoc.amazon.group_updates import DRAIN_TIMEOUT, SURGE_PER_ZONE, TERMINATION_DELAY
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.connection import shell
@@ -19,12 +19,12 @@ from kubectl_eksdoc.model.quantities import format_duration
 from .outcome import HOLDING_VERDICTS, PodVerdict, SlowNode, TargetVerdict
 from .rollover_offers import (
     NodeGroupRemoval,
+    ReplacementMethod,
     ReplacementOption,
     ReplacementStep,
-    ReplacementMethod,
     instance_id,
-    with_confidence,
     shell_word,
+    with_confidence,
 )
 
 COPIED_SETTINGS = (
@@ -45,7 +45,9 @@ LIFECYCLE_HOOK_WARNING = (
     "A termination lifecycle hook (its HeartbeatTimeout) and the target groups' deregistration delay come on top of "
     "the drain before an instance is gone"
 )
-MINIMUM_SIZE_WARNING = with_confidence("A decrement is refused where it would go below the group's minimum size: lower that first")
+MINIMUM_SIZE_WARNING = with_confidence(
+    "A decrement is refused where it would go below the group's minimum size: lower that first"
+)
 
 
 @frozen
@@ -66,12 +68,18 @@ def _managed_advice(removal: NodeGroupRemoval) -> ReplacementAdvice:
     query_fields = ", ".join(f"{name}: {name}" for name in COPIED_SETTINGS.split())
     file = f"{removal.group_word}-next.json"
     describe = removal.nodegroup_command("describe-nodegroup", f"--query 'nodegroup.{{{query_fields}}}'")
-    other_nodes_text = "" if removal.is_complete else " It takes the group's other nodes and their pods too: see what it does to them."
+    other_nodes_text = (
+        "" if removal.is_complete else " It takes the group's other nodes and their pods too: see what it does to them."
+    )
     create = (f"{describe} > {file}", f"aws eks create-nodegroup --cli-input-json file://{file} {removal.region_flag}")
-    instructions = "The first command writes the settings to {}; in it add {}, remove what is null, and name the launch "
+    instructions = (
+        "The first command writes the settings to {}; in it add {}, remove what is null, and name the launch "
+    )
     instructions += "template by id alone. Then the second."
     if removal.missing_ami:
-        return _advice_without_ami(removal, instructions.format(file, "a nodegroupName and an amiType of Amazon Linux 2023"), create)
+        return _advice_without_ami(
+            removal, instructions.format(file, "a nodegroupName and an amiType of Amazon Linux 2023"), create
+        )
     arrive = (
         ReplacementStep(
             "Blue/green: make a new group beside it, before the drain. "
@@ -85,7 +93,9 @@ def _managed_advice(removal: NodeGroupRemoval) -> ReplacementAdvice:
             (removal.nodegroup_command("update-nodegroup-version", version_flag),),
         ),
     )
-    return ReplacementAdvice(arrive, _removal_steps(removal, " (Or let its own update end them.)"), _managed_warnings(removal))
+    return ReplacementAdvice(
+        arrive, _removal_steps(removal, " (Or let its own update end them.)"), _managed_warnings(removal)
+    )
 
 
 def _removal_steps(removal: NodeGroupRemoval, alternative: str = "") -> tuple[ReplacementStep, ...]:
@@ -125,7 +135,10 @@ _SIZE_WARNINGS = (
 
 
 def _partial_removal_warnings(removal: NodeGroupRemoval) -> tuple[str, ...]:
-    return (*(() if removal.is_complete else (REBALANCE_WARNING, MINIMUM_SIZE_WARNING, SCALE_IN_PROTECTION_WARNING)), LIFECYCLE_HOOK_WARNING)
+    return (
+        *(() if removal.is_complete else (REBALANCE_WARNING, MINIMUM_SIZE_WARNING, SCALE_IN_PROTECTION_WARNING)),
+        LIFECYCLE_HOOK_WARNING,
+    )
 
 
 def _managed_warnings(removal: NodeGroupRemoval) -> tuple[str, ...]:
@@ -189,7 +202,9 @@ def _self_managed_advice(removal: NodeGroupRemoval) -> ReplacementAdvice:
         )
     new_node_count = len(removal.emptied_nodes) or len(removal.targets)
     query = "--query 'AutoScalingInstances[0].AutoScalingGroupName' --output text"
-    find_group = f"aws autoscaling describe-auto-scaling-instances --instance-ids {first_instance} {query} {removal.region_flag}"
+    find_group = (
+        f"aws autoscaling describe-auto-scaling-instances --instance-ids {first_instance} {query} {removal.region_flag}"
+    )
     update_group = 'aws autoscaling update-auto-scaling-group --auto-scaling-group-name "$ASG"'
     size = (
         '$(($(aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names "$ASG" --query '
@@ -284,7 +299,8 @@ def _hybrid_advice(removal: NodeGroupRemoval) -> ReplacementAdvice:
         arrive=(ReplacementStep("Nothing in AWS makes these machines: join new ones yourself, before the drain."),),
         leave=(
             ReplacementStep(
-                with_confidence("On each machine run `nodeadm uninstall`, or switch it off; then delete its node") + ".",
+                with_confidence("On each machine run `nodeadm uninstall`, or switch it off; then delete its node")
+                + ".",
                 tuple(f"kubectl delete node {shell_word(node.name, 'NODE')}" for node in removal.emptied_nodes),
             ),
         ),
@@ -385,7 +401,8 @@ def _group_update_option(removal: NodeGroupRemoval) -> ReplacementOption:
         surge=SURGE_PER_ZONE * zones if zones else None,
         surge_why=surge_why,
         order="random nodes, maxUnavailable at a time (1 unless set)",
-        waits="15 minutes for a node's pods, then PodEvictionFailure; no pod is named" + _slow_nodes_text(removal.slow_nodes),
+        waits="15 minutes for a node's pods, then PodEvictionFailure; no pod is named"
+        + _slow_nodes_text(removal.slow_nodes),
         least_seconds=nodes * int(TERMINATION_DELAY.total_seconds()),
         way_back="none: a group cannot return to an earlier version or AMI",
         stopped_by=tuple(dict.fromkeys((*stopping, *too_slow_pods))),

@@ -13,7 +13,12 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.drain_filters import TERMINATION_TAINTS, ForeignDrain, drains_by_lock, foreign_drain
 from kubectl_eksdoc.kubernetes.guards import PodBudgets, index_budgets
-from kubectl_eksdoc.kubernetes.replacement import RequiredBackends, ScaleIndex, returns_as_daemon_set_pod, required_backends
+from kubectl_eksdoc.kubernetes.replacement import (
+    RequiredBackends,
+    ScaleIndex,
+    required_backends,
+    returns_as_daemon_set_pod,
+)
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster, InvalidEntry
@@ -21,7 +26,7 @@ from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import PODS
 from kubectl_eksdoc.model.nodes import ControllerOwner, Node, NodeOwner, Pod
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, PersistentVolume
+from kubectl_eksdoc.model.placement import PersistentVolume, PersistentVolumeClaim
 from kubectl_eksdoc.model.quantities import Version, parse_version
 from kubectl_eksdoc.model.selectors import Selector, from_parts
 from kubectl_eksdoc.model.workloads import Autoscaler, Job, Workload
@@ -33,7 +38,9 @@ RESTARTABLE_KINDS = frozenset({"Deployment", "StatefulSet"})
 """Kinds that ``kubectl rollout restart`` takes, without DaemonSets: none of their pods is on Fargate."""
 
 
-def refusal_finding(node: Node, owners: Iterable[Subject] = (), other_drain: ForeignDrain | None = None) -> Finding | None:
+def refusal_finding(
+    node: Node, owners: Iterable[Subject] = (), other_drain: ForeignDrain | None = None
+) -> Finding | None:
     """Why this node is not drained at all, or None. `owners`: the owners of the pods on it; `other_drain`: a drain by
     another client that is recorded elsewhere than on the node."""
     if node.owner is NodeOwner.FARGATE:
@@ -41,13 +48,23 @@ def refusal_finding(node: Node, owners: Iterable[Subject] = (), other_drain: For
     if node.owner is NodeOwner.AUTO_MODE:
         return Finding.of("node-auto-mode", _node_subject(node))
     if node.deletion_at is not None:
-        return Finding.of("node-foreign-drain/deleted", _node_subject(node), command=kubectl("describe", "node", node.name))
+        return Finding.of(
+            "node-foreign-drain/deleted", _node_subject(node), command=kubectl("describe", "node", node.name)
+        )
     foreign_client_drain = foreign_drain(node) or other_drain
     if foreign_client_drain is not None:
-        return Finding.of("node-foreign-drain/other", _node_subject(node), said=foreign_client_drain.message, who=foreign_client_drain.who)
+        return Finding.of(
+            "node-foreign-drain/other",
+            _node_subject(node),
+            said=foreign_client_drain.message,
+            who=foreign_client_drain.who,
+        )
     if node.ready not in ("True", "False"):
         return Finding.of(
-            "node-not-ready/refusal", _node_subject(node), ready=node.ready, command=kubectl("describe", "node", node.name)
+            "node-not-ready/refusal",
+            _node_subject(node),
+            ready=node.ready,
+            command=kubectl("describe", "node", node.name),
         )
     return None
 
@@ -103,7 +120,9 @@ def _fargate_remedies(node: Node, owners: Iterable[Subject]) -> Iterable[Remedy]
     """One remedy for each owner that a rollout restarts; if there is none, the command that lists the pods."""
     restartable = [owner for owner in owners if owner.kind in RESTARTABLE_KINDS]
     for owner in restartable:
-        restart_command = shell("kubectl", "rollout", "restart", f"{owner.kind.lower()}/{owner.name}", "-n", owner.namespace)
+        restart_command = shell(
+            "kubectl", "rollout", "restart", f"{owner.kind.lower()}/{owner.name}", "-n", owner.namespace
+        )
         yield Remedy.of("restart-owner", kind=owner.kind, owner=owner, command=restart_command)
     if not restartable:
         list_command = shell("kubectl", "get", "pods", "-A", "--field-selector", f"spec.nodeName={node.name}")
@@ -143,13 +162,17 @@ def select_nodes(nodes: Iterable[Node], targeting: Targeting, pools: Iterable[st
         if missing_names:
             message, hint = _not_found_message("node", missing_names, nodes_by_name)
             groups = {group for node in nodes_by_name.values() for group in node.groups}
-            raise UsageError(message, f"a node group: --nodegroup {missing_names[0]}" if missing_names[0] in groups else hint)
+            raise UsageError(
+                message, f"a node group: --nodegroup {missing_names[0]}" if missing_names[0] in groups else hint
+            )
         selected = [nodes_by_name[name] for name in dict.fromkeys(targeting.names)]
     else:
         groups = {group for node in nodes_by_name.values() for group in node.groups}
         missing_groups = [group for group in targeting.nodegroups if group not in groups]
         if missing_groups and set(missing_groups) <= set(pools):
-            raise UsageError(f"NodePool {', '.join(missing_groups)} has no node", "see what it does: kubectl get nodeclaims")
+            raise UsageError(
+                f"NodePool {', '.join(missing_groups)} has no node", "see what it does: kubectl get nodeclaims"
+            )
         if missing_groups:
             raise UsageError(*_not_found_message("node group or NodePool", missing_groups, groups))
         selected = [node for node in nodes_by_name.values() if _matches_targeting(node, targeting)]
@@ -210,7 +233,11 @@ def _not_found_message(kind: str, missing: list[str], known: Iterable[str]) -> t
     close = difflib.get_close_matches(missing[0], names, n=3)
     names_text = ", ".join(close or names[:8]) + (" …" if not close and len(names) > 8 else "")
     plural = "s" if len(missing) > 1 else ""
-    hint = (f"close to it: {names_text}" if close else f"there are: {names_text}") if names else f"there is no {kind} at all"
+    hint = (
+        (f"close to it: {names_text}" if close else f"there are: {names_text}")
+        if names
+        else f"there is no {kind} at all"
+    )
     return f"{kind}{plural} not found: {', '.join(missing)}", hint
 
 
@@ -310,12 +337,15 @@ class DrainContext:
         return _owner_subject(self.workloads, pod)
 
 
-def _refused_nodes(cluster: Cluster, targets: Iterable[Node], owners: Mapping[str, Iterable[Subject]]) -> dict[str, Finding]:
+def _refused_nodes(
+    cluster: Cluster, targets: Iterable[Node], owners: Mapping[str, Iterable[Subject]]
+) -> dict[str, Finding]:
     drain_locks = drains_by_lock(cluster)
     findings = (
         (
             node.name,
-            refusal_finding(node, owners[node.name], drain_locks.get(node.name)) or invalid_pods_finding(node, cluster.invalid_entries),
+            refusal_finding(node, owners[node.name], drain_locks.get(node.name))
+            or invalid_pods_finding(node, cluster.invalid_entries),
         )
         for node in targets
     )
@@ -359,7 +389,9 @@ def drain_context(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPoli
         load_balanced_services=_load_balanced_services(cluster),
         leases_held=_leases_held(cluster),
         terminating_namespaces=frozenset(n.name for n in cluster.namespaces if n.terminating),
-        refused_nodes=_refused_nodes(cluster, targets, {node.name: _owner_subjects(workloads, pods_on[node.name]) for node in targets}),
+        refused_nodes=_refused_nodes(
+            cluster, targets, {node.name: _owner_subjects(workloads, pods_on[node.name]) for node in targets}
+        ),
         desired_replicas=desired_replicas,
     )
 
@@ -392,7 +424,9 @@ def _load_balanced_services(cluster: Cluster) -> dict[str, tuple[LoadBalancedSer
     for service in cluster.services:
         if service.selector and (service.type == "LoadBalancer" or service.key in bound_services):
             ip_targets = bound_services.get(service.key, service.ip_targets)
-            by_namespace[service.namespace].append(LoadBalancedService(service.name, from_parts(service.selector), ip_targets))
+            by_namespace[service.namespace].append(
+                LoadBalancedService(service.name, from_parts(service.selector), ip_targets)
+            )
     return {namespace: tuple(services) for namespace, services in by_namespace.items()}
 
 

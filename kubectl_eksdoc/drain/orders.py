@@ -29,7 +29,6 @@ from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.model.workloads import Workload
 
 from .budget_verdicts import JudgedBudget
-from .course import build_tuple
 from .filter_verdicts import SCALABLE_KINDS
 from .judging import JudgedPod, Judgement
 from .nodes import DrainContext, natural_key
@@ -39,11 +38,12 @@ from .rounds import (
     BudgetBooking,
     EvictionOrder,
     Task,
-    nodes_at_once,
-    domains_of,
     build_task,
+    domains_of,
+    nodes_at_once,
 )
 from .rule_results import evidence_line
+from .timeline import build_tuple
 
 
 @frozen
@@ -178,7 +178,9 @@ def build_node_tasks(context: DrainContext, judgement: Judgement) -> NodeTasks:
     tasks = dict(_tasks_by_node(context, judgement, judgement.pods, soft_limits))
     limits = dict.fromkeys(chain.from_iterable([task[1] for group in tasks.values() for task in group]))
     allowed = {key: judged.per_round for key, judged in judgement.budgets.items() if judged.per_round} | soft_limits
-    partial_nodes = {name for name in tasks if not judgement.is_drained(name, partial=False)} if context.policy.partial else set()
+    partial_nodes = (
+        {name for name in tasks if not judgement.is_drained(name, partial=False)} if context.policy.partial else set()
+    )
     return NodeTasks(tasks, {limit: allowed.get(limit, 1) for limit in limits}, frozenset(partial_nodes))
 
 
@@ -358,7 +360,9 @@ def check_order_options(policy: DrainPolicy, targets: Sequence[Node]) -> None:
         if unknown_names:
             close = difflib.get_close_matches(unknown_names[0], targets_by_name, n=3)
             hint = f"close to it: {', '.join(close)}" if close else "leave it out, or make it a target"
-            raise UsageError(f"{flag} names {unknown_names[0]}, which is none of the {len(targets_by_name)} targets", hint)
+            raise UsageError(
+                f"{flag} names {unknown_names[0]}, which is none of the {len(targets_by_name)} targets", hint
+            )
     room = nodes_at_once(policy, targets)
     pinned = Counter((wave, domain) for name, wave in policy.pins for domain in domains_of(targets_by_name[name]))
     for (wave, domain), count in sorted(pinned.items()):
@@ -399,16 +403,24 @@ def list_evictions(
         else:
             reason = _eviction_reason(context, booking, budget_texts.get(budget, ""))
         lands_on = places.get(pod.uid, "")
-        rows.append(build_tuple(Eviction, (i, number, pod, node, budget, reason, lands_on, limits, tier, eviction_mode)))
+        rows.append(
+            build_tuple(Eviction, (i, number, pod, node, budget, reason, lands_on, limits, tier, eviction_mode))
+        )
     return tuple(rows)
 
 
 def _eviction_reason(context: DrainContext, booking: BudgetBooking, budget_text: str) -> str:
     """`budget_text`: how many pods its budget lets go at once, "" without a budget."""
     pod, task = booking.task.pod, booking.task
-    parts = [f"may finish for up to {format_duration(task.eviction_mode.waits_s)} first"] if task.eviction_mode.waits_s else []
+    parts = (
+        [f"may finish for up to {format_duration(task.eviction_mode.waits_s)} first"]
+        if task.eviction_mode.waits_s
+        else []
+    )
     if task.eviction_mode.restarts is not None:
-        parts.append(f"restart of Deployment {task.eviction_mode.restarts.name}: the new pod is Ready before this one stops")
+        parts.append(
+            f"restart of Deployment {task.eviction_mode.restarts.name}: the new pod is Ready before this one stops"
+        )
     elif task.eviction_mode.means is EvictionMethod.DELETE:
         parts.append("deleted past its budget, as --delete-past-budget says")
     elif task.eviction_mode.means is EvictionMethod.WAIT:
@@ -428,7 +440,11 @@ def _eviction_reason(context: DrainContext, booking: BudgetBooking, budget_text:
     parts += [f"one backend of {x.removeprefix(BACKEND)} at a time" for x in task.limits if x.startswith(BACKEND)]
     if task.late_reason and booking.turns > 1:
         parts.append(f"holds lease {task.late_reason}: after its standby")
-    if task.replacement is Replacement.NEVER and not pod.finished and task.eviction_mode.means is not EvictionMethod.WAIT:
+    if (
+        task.replacement is Replacement.NEVER
+        and not pod.finished
+        and task.eviction_mode.means is not EvictionMethod.WAIT
+    ):
         parts.append("nothing replaces it")
     if pod.is_system_critical:
         parts.append("system-critical: after the other pods of its node")
@@ -448,7 +464,10 @@ def outage_findings(context: DrainContext, order: EvictionOrder) -> Iterable[Fin
         task = booking.task
         # Most pods have a budget, which is reported anyway; these methods make no pod unavailable, or not by this
         # drain.
-        if (task.limits and task.limits[0] in budgets) or task.eviction_mode.means in (EvictionMethod.RESTART, EvictionMethod.WAIT):
+        if (task.limits and task.limits[0] in budgets) or task.eviction_mode.means in (
+            EvictionMethod.RESTART,
+            EvictionMethod.WAIT,
+        ):
             continue
         pod, owner = task.pod, task.pod.owner
         if owner is None or not pod.ready:
@@ -459,7 +478,9 @@ def outage_findings(context: DrainContext, order: EvictionOrder) -> Iterable[Fin
         if workload is not None and workload.kind in SCALABLE_KINDS:
             pods_by_round[workload.uid, booking.round].append(pod)
             workloads[workload.uid] = workload
-    together = {key: [p for p in pods if not context.budgets_of(p)] for key, pods in pods_by_round.items() if len(pods) > 1}
+    together = {
+        key: [p for p in pods if not context.budgets_of(p)] for key, pods in pods_by_round.items() if len(pods) > 1
+    }
     owners = {pod.owner.uid: uid for (uid, _), pods in together.items() for pod in pods if pod.owner is not None}
     ready = Counter(
         [
@@ -481,5 +502,7 @@ def _outage_finding(workload: Workload, number: int, pods: list[Pod]) -> Finding
         tuple(evidence_line(pod) for pod in pods),
         pods_count=len(pods),
         number=number,
-        command=kubectl("create", "pdb", workload.name, workload.namespace, f"--selector={selector}", "--max-unavailable=1"),
+        command=kubectl(
+            "create", "pdb", workload.name, workload.namespace, f"--selector={selector}", "--max-unavailable=1"
+        ),
     )

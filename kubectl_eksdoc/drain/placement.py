@@ -12,13 +12,13 @@ from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject, clause
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
-from kubectl_eksdoc.model.placing import CPU
+from kubectl_eksdoc.model.placement import CPU
 from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
 
 from .judging import JudgedPod
 from .nodes import DrainContext
 from .outcome import PodVerdict
-from .reservations import NodeAdder, UnplacedPod, ReplacementPlaces
+from .reservations import NodeAdder, ReplacementPlaces, UnplacedPod
 from .rule_results import MAX_EVIDENCE, RuleResult, evidence_line
 
 CLUSTER_AUTOSCALER = "the Cluster Autoscaler"
@@ -40,7 +40,9 @@ def node_provisioning(context: DrainContext, node: Node) -> NodeProvisioning:
         pool_exists = any(pool.name in node.groups for pool in context.cluster.node_pools)
         return NodeProvisioning.BY_ITSELF if pool_exists else NodeProvisioning.BY_HAND
     if node.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED):
-        autoscaler_runs = any(backend.what == CLUSTER_AUTOSCALER for backends in context.needed_backends.values() for backend in backends)
+        autoscaler_runs = any(
+            backend.what == CLUSTER_AUTOSCALER for backends in context.needed_backends.values() for backend in backends
+        )
         return NodeProvisioning.BY_ITSELF if autoscaler_runs else NodeProvisioning.BY_HAND
     return NodeProvisioning.BY_HAND
 
@@ -92,8 +94,12 @@ class PlacementJudge:
 
     def _waiting_result(self, unplaced: UnplacedPod, template: Node) -> RuleResult | None:
         """The result of such pods; None where each of them has its own finding."""
-        provisioning = node_provisioning(self._context, template) if unplaced.is_provisioned else NodeProvisioning.BY_HAND
-        if (self._placement.unknown_capacity and provisioning is not NodeProvisioning.BY_ITSELF) or _only_target_nodes_help(self._context, template):
+        provisioning = (
+            node_provisioning(self._context, template) if unplaced.is_provisioned else NodeProvisioning.BY_HAND
+        )
+        if (
+            self._placement.unknown_capacity and provisioning is not NodeProvisioning.BY_ITSELF
+        ) or _only_target_nodes_help(self._context, template):
             return None
         # One finding about all of them counts the missing nodes.
         reason = f"its replacement needs a new node: {_refusal_text(unplaced)}"
@@ -101,9 +107,15 @@ class PlacementJudge:
 
     def _blocked_pod(self, pod: JudgedPod, unplaced: UnplacedPod) -> JudgedPod:
         if self._placement.unknown_capacity:
-            return _with_finding(pod, PodVerdict.UNKNOWN, _unknown_capacity_finding(self._context, pod.pod, self._placement.unknown_capacity))
+            return _with_finding(
+                pod,
+                PodVerdict.UNKNOWN,
+                _unknown_capacity_finding(self._context, pod.pod, self._placement.unknown_capacity),
+            )
         template = unplaced.template_node
-        remedy = (Remedy.of("no-node-helps") if template is None else Remedy.of("more-of-its-kind", node=template.name),)
+        remedy = (
+            Remedy.of("no-node-helps") if template is None else Remedy.of("more-of-its-kind", node=template.name),
+        )
         subject, evidence = self._context.owner_subject(pod.pod), (evidence_line(pod.pod),)
         finding = Finding.of("no-place", subject, evidence, remedy=remedy, reasons=_refusal_text(unplaced))
         return _with_finding(pod, PodVerdict.BLOCKED, finding)
@@ -140,7 +152,9 @@ def _only_target_nodes_help(context: DrainContext, template: Node) -> bool:
 
 
 def _add_nodes_remedy(template: Node) -> Remedy:
-    description = " ".join(part for part in (template.instance_type, f"in {template.zone}" if template.zone else "") if part)
+    description = " ".join(
+        part for part in (template.instance_type, f"in {template.zone}" if template.zone else "") if part
+    )
     return Remedy.of("add-nodes", node=template.name, what=description)
 
 
@@ -148,16 +162,26 @@ def placement_findings(context: DrainContext, placement: ReplacementPlaces) -> I
     """Findings about the placement as a whole: how many nodes are missing, and which pods could not be judged."""
     nodes_by_name = {node.name: node for node in context.cluster.nodes}
     for provisioning in (NodeProvisioning.BY_ITSELF, NodeProvisioning.UNKNOWN):
-        copies = {name: count for name, count in placement.provisioned_nodes.items() if node_provisioning(context, nodes_by_name[name]) is provisioning}
+        copies = {
+            name: count
+            for name, count in placement.provisioned_nodes.items()
+            if node_provisioning(context, nodes_by_name[name]) is provisioning
+        }
         if copies:
             yield _new_nodes_finding(context, placement, copies, provisioning)
-    missing = {name: count for name, count in placement.missing_nodes.items() if not _only_target_nodes_help(context, nodes_by_name[name])}
+    missing = {
+        name: count
+        for name, count in placement.missing_nodes.items()
+        if not _only_target_nodes_help(context, nodes_by_name[name])
+    }
     if missing:
         yield _new_nodes_finding(context, placement, missing, NodeProvisioning.BY_HAND)
     yield from _uncertain_findings(context, placement)
 
 
-_WHICH_PODS_WAIT = "unsure which pods wait: that depends on the order in which kube-scheduler places them (mayBePending)"
+_WHICH_PODS_WAIT = (
+    "unsure which pods wait: that depends on the order in which kube-scheduler places them (mayBePending)"
+)
 
 
 def _new_nodes_finding(
@@ -167,10 +191,14 @@ def _new_nodes_finding(
     helped_pods = [
         unplaced
         for unplaced in placement.unplaced.values()
-        if unplaced.template_node is not None and unplaced.is_provisioned is is_provisioned and unplaced.template_node.name in copies
+        if unplaced.template_node is not None
+        and unplaced.is_provisioned is is_provisioned
+        and unplaced.template_node.name in copies
     ]
     nodes_text = ", ".join(clause("needs-nodes/kind", name=name, count=count) for name, count in sorted(copies.items()))
-    evidence = (_WHICH_PODS_WAIT,) if any(unplaced.pod.uid in placement.may_be_pending for unplaced in helped_pods) else ()
+    evidence = (
+        (_WHICH_PODS_WAIT,) if any(unplaced.pod.uid in placement.may_be_pending for unplaced in helped_pods) else ()
+    )
     full_pool = "" if is_provisioned else _full_pool_text(context, placement, copies)
     return Finding.of(
         "needs-nodes/pool-unread"
@@ -220,7 +248,9 @@ def _limited_pool(context: DrainContext, pool: NodePool) -> _LimitedPool | None:
         max_cpu = nanos(limit) // 1_000_000
     except InvalidQuantity:
         return None  # no limit, or one that no API server would accept
-    cpu_of_nodes = {node.name: node.allocatable.get(CPU, 0) for node in context.cluster.nodes if pool.name in node.groups}
+    cpu_of_nodes = {
+        node.name: node.allocatable.get(CPU, 0) for node in context.cluster.nodes if pool.name in node.groups
+    }
     return _LimitedPool(pool.name, limit, sum(cpu_of_nodes.values()), max_cpu, cpu_of_nodes)
 
 
@@ -235,7 +265,11 @@ def _full_pool_text(context: DrainContext, placement: ReplacementPlaces, copies:
 
 
 def _uncertain_findings(context: DrainContext, placement: ReplacementPlaces) -> Iterable[Finding]:
-    pods = {pod.uid: pod for pods_on_node in context.pods_on.values() for pod in pods_on_node} if placement.uncertain else {}
+    pods = (
+        {pod.uid: pod for pods_on_node in context.pods_on.values() for pod in pods_on_node}
+        if placement.uncertain
+        else {}
+    )
     for uid, doubts in sorted(placement.uncertain.items()):
         pod = pods.get(uid)
         if pod is not None:

@@ -13,12 +13,19 @@ from kubectl_eksdoc.model.nodes import Node, Pod
 
 from . import nodes, preemption
 from . import placement as places
-from .choice import USER_ORDER, OrderedPlan, choose_order, with_timeline, node_waves, restarts_without_place, block_unplaced_pods
-from .course import build_tuple
+from .choice import (
+    USER_ORDER,
+    OrderedPlan,
+    block_unplaced_pods,
+    choose_order,
+    node_waves,
+    restarts_without_place,
+    with_timeline,
+)
 from .duration import slow_nodes
 from .duration.estimate import HeadroomLine, estimate, headroom_lines
-from .judging import JudgedPod, Judgement, update_judgement, judge_pods
-from .nodes import DrainContext, natural_key, drain_context
+from .judging import JudgedPod, Judgement, judge_pods, update_judgement
+from .nodes import DrainContext, drain_context, natural_key
 from .orders import NodeTasks, list_evictions, outage_findings, update_node_tasks
 from .outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from .policy import DrainPolicy
@@ -30,8 +37,8 @@ from .rounds import (
     NodeWaves,
     arrange_rounds,
     assign_rounds,
-    pods_needing_place,
     plain_limits,
+    pods_needing_place,
 )
 from .rule_results import (
     assume_budget,
@@ -40,9 +47,12 @@ from .rule_results import (
     merge_findings,
     with_assumed_budgets,
 )
+from .timeline import build_tuple
 
 
-def build_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, drained_by_eks: bool = False) -> DrainPlan:
+def build_plan(
+    cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, drained_by_eks: bool = False
+) -> DrainPlan:
     """The effect of draining `targets`: every verdict, the order of evictions, every finding.
 
     `drained_by_eks`: EKS drains the nodes. Nodes of EKS Auto Mode, which EKS replaces itself, are then judged like
@@ -51,7 +61,9 @@ def build_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, d
     context = drain_context(cluster, tuple(targets), policy)
     if drained_by_eks:
         code = Code.of("node-auto-mode")
-        context = replace(context, refused_nodes={name: each for name, each in context.refused_nodes.items() if each.code is not code})
+        context = replace(
+            context, refused_nodes={name: each for name, each in context.refused_nodes.items() if each.code is not code}
+        )
     settled_context, _, choice = judge_and_order(context)
     return assemble_plan(settled_context, choice, drained_by_eks)
 
@@ -65,7 +77,9 @@ def judge_and_order(context: DrainContext) -> tuple[DrainContext, Judgement, Ord
     while True:
         judgement = judge_pods(context, context.accepted_nodes)
         choice = choose_order(context, judgement)
-        without_room = restarts_without_place(judgement, choice.judgement) if context.policy.surge_singles else frozenset()
+        without_room = (
+            restarts_without_place(judgement, choice.judgement) if context.policy.surge_singles else frozenset()
+        )
         if not without_room:
             return context, judgement, choice
         context = replace(context, without_surge_room=context.without_surge_room | without_room)
@@ -81,14 +95,19 @@ def assemble_plan(context: DrainContext, choice: OrderedPlan, drained_by_eks: bo
     planned = tuple(
         sorted(
             (
-                _drain_target(context, node, refused.get(node.name), judgement, order, rank, evicted[node.name], placement.needs)
+                _drain_target(
+                    context, node, refused.get(node.name), judgement, order, rank, evicted[node.name], placement.needs
+                )
                 for node in targets
             ),
             key=lambda t: (t.order == 0, t.order, natural_key(t.node.name)),
         )
     )
     timing = estimate(choice.pod_times, choice.timing_input)
-    rows, not_evicted = list_evictions(context, order, judgement.budgets, placement.places), _not_evicted_pods(context, refused, judgement)
+    rows, not_evicted = (
+        list_evictions(context, order, judgement.budgets, placement.places),
+        _not_evicted_pods(context, refused, judgement),
+    )
     return DrainPlan(
         policy=policy,
         targets=planned,
@@ -103,13 +122,17 @@ def assemble_plan(context: DrainContext, choice: OrderedPlan, drained_by_eks: bo
                     *judgement.findings(),
                     *outage_findings(context, order),
                     *places.placement_findings(context, placement),
-                    *preemption.preemption_findings(context, placement.preemption, (b.task.pod for b in order.bookings)),
+                    *preemption.preemption_findings(
+                        context, placement.preemption, (b.task.pod for b in order.bookings)
+                    ),
                     *slow_nodes.slow_node_findings(timing.slow_nodes if timing else (), drained_by_eks),
                 )
             )
         ),
         estimate=timing,
-        handoffs=node_group_rollovers(context.cluster, planned, not_evicted, rows, policy, timing.slow_nodes if timing else ()),
+        handoffs=node_group_rollovers(
+            context.cluster, planned, not_evicted, rows, policy, timing.slow_nodes if timing else ()
+        ),
         tried_orders=choice.tried_orders,
         slots=choice.work.per_round,
         may_be_pending=_may_be_pending(context, rows, placement.may_be_pending),
@@ -166,7 +189,9 @@ def _target_verdict(holders: Sequence[JudgedPod], partial: bool) -> TargetVerdic
     return TargetVerdict.SKIPPED if blocked else TargetVerdict.UNKNOWN
 
 
-def _not_evicted_pods(context: DrainContext, refused: Mapping[str, Finding], judgement: Judgement) -> tuple[NotEvictedPod, ...]:
+def _not_evicted_pods(
+    context: DrainContext, refused: Mapping[str, Finding], judgement: Judgement
+) -> tuple[NotEvictedPod, ...]:
     not_evicted: list[NotEvictedPod] = []
     known_reasons: dict[object, tuple[tuple[str, ...], str]] = {}  # by ids of the results: replicas share them
     for name in sorted([*refused, *judgement.pods], key=natural_key):
@@ -182,7 +207,9 @@ def _not_evicted_pods(context: DrainContext, refused: Mapping[str, Finding], jud
     return tuple(not_evicted)
 
 
-def _not_evicted_pod(judged: JudgedPod, node: str, known_reasons: dict[object, tuple[tuple[str, ...], str]]) -> NotEvictedPod:
+def _not_evicted_pod(
+    judged: JudgedPod, node: str, known_reasons: dict[object, tuple[tuple[str, ...], str]]
+) -> NotEvictedPod:
     pod, verdict, results, _ = judged
     if verdict is PodVerdict.EVICT:
         return build_tuple(NotEvictedPod, (pod, node, PodVerdict.HELD, (), "could go, but its node is skipped"))
@@ -194,7 +221,9 @@ def _not_evicted_pod(judged: JudgedPod, node: str, known_reasons: dict[object, t
     return build_tuple(NotEvictedPod, (pod, node, verdict, *known_reasons[key]))
 
 
-def _budget_headroom(judgement: Judgement, order: EvictionOrder, headroom_lines: Mapping[str, HeadroomLine]) -> tuple[Headroom, ...]:
+def _budget_headroom(
+    judgement: Judgement, order: EvictionOrder, headroom_lines: Mapping[str, HeadroomLine]
+) -> tuple[Headroom, ...]:
     to_evict = Counter([limit for booking in order.bookings for limit in booking.task.limits])
     return tuple(
         Headroom(
@@ -280,7 +309,9 @@ class WhatIfPlan:
             )
         same_nodes = changed.work.tasks.keys() == self._choice.work.tasks.keys()
         known_limits = self._plain_limits if same_nodes else None
-        rounds = assign_rounds(changed.work.tasks, changed.work.per_round, changed.start_order, changed.waves, known_limits)
+        rounds = assign_rounds(
+            changed.work.tasks, changed.work.per_round, changed.start_order, changed.waves, known_limits
+        )
         return PlanPreview(
             rounds=max(rounds.finish_round.values(), default=0),
             waves=_wave_sizes((changed.waves.wave_of[node], rounds.finish_round[node]) for node in changed.start_order),
@@ -322,7 +353,12 @@ class WhatIfPlan:
         changed = {
             field.name for field in fields(DrainPolicy) if getattr(before, field.name) != getattr(policy, field.name)
         }
-        if not changed <= INCREMENTAL_FIELDS or policy.partial or self._judgement.exhausted_budgets or self._choice.judgement.exhausted_budgets:
+        if (
+            not changed <= INCREMENTAL_FIELDS
+            or policy.partial
+            or self._judgement.exhausted_budgets
+            or self._choice.judgement.exhausted_budgets
+        ):
             return None
         if self._context.without_surge_room:
             return None  # another policy may leave room for a second pod
@@ -349,7 +385,13 @@ class WhatIfPlan:
         old_context = self._context
         real_budgets = {budget.key: budget for budget in self._cluster.budgets}
         new_budgets = {
-            key: assume_budget(real_budgets[key], desired[key], old_context.pod_budgets.selected_pods(real_budgets[key]), old_context.scales, old_context.now)
+            key: assume_budget(
+                real_budgets[key],
+                desired[key],
+                old_context.pod_budgets.selected_pods(real_budgets[key]),
+                old_context.scales,
+                old_context.now,
+            )
             if key in desired
             else real_budgets[key]
             for key in keys
@@ -359,7 +401,9 @@ class WhatIfPlan:
             budgets=tuple(new_budgets.get(budget.key, budget) for budget in old_context.cluster.budgets),
             notes=(*self._cluster.notes, *assumption_notes(policy)),
         )
-        return replace(old_context, cluster=cluster, policy=policy, pod_budgets=old_context.pod_budgets.with_budgets(new_budgets))
+        return replace(
+            old_context, cluster=cluster, policy=policy, pod_budgets=old_context.pod_budgets.with_budgets(new_budgets)
+        )
 
     def _decide_again(self, context: DrainContext, budgets: Iterable[str], pods: Sequence[Pod]) -> _ChangedPlan | None:
         """Decide again what depends on `budgets` and on the verdicts of `pods`; None where more may depend on them."""
@@ -368,7 +412,10 @@ class WhatIfPlan:
         nodes = {
             name
             for name in {pod.node for pod in pods}
-            if any(_verdict_differs(new_pods, old_judged) for new_pods, old_judged in zip(judged.pods[name], previous.pods[name], strict=True))
+            if any(
+                _verdict_differs(new_pods, old_judged)
+                for new_pods, old_judged in zip(judged.pods[name], previous.pods[name], strict=True)
+            )
         }
         # On all other nodes the verdicts after placement stay.
         judgement = replace(judged, pods={**base.judgement.pods, **{name: judged.pods[name] for name in nodes}})
@@ -378,7 +425,9 @@ class WhatIfPlan:
             return None  # other pods may have had their places through its removal
         if any(task.permanent_limits for name in nodes for task in work.tasks.get(name, ())):
             return None
-        new_pods = {name: pods_needing_place(work.tasks[name]) for name in nodes if name in work.tasks and name not in old_nodes}
+        new_pods = {
+            name: pods_needing_place(work.tasks[name]) for name in nodes if name in work.tasks and name not in old_nodes
+        }
         placement = base.placement
         if new_pods:
             if base.order.is_gated and context.policy.surge is not None:
@@ -392,7 +441,9 @@ class WhatIfPlan:
                 work = update_node_tasks(context, judgement, work, set(new_pods), budgets)
         start_order = (*base.start_order, *sorted(name for name in new_pods if name in work.tasks))
         same_waves = base.order.is_gated and _wave_options(context.policy) == _wave_options(self._context.policy)
-        waves = node_waves(context, start_order, base.started_s, placement.needs, base.order.wave_of if same_waves else {})
+        waves = node_waves(
+            context, start_order, base.started_s, placement.needs, base.order.wave_of if same_waves else {}
+        )
         return _ChangedPlan(context, judgement, work, placement, start_order, waves)
 
 
@@ -401,7 +452,9 @@ def _wave_options(policy: DrainPolicy) -> tuple[object, ...]:
 
 
 def _verdict_differs(new_judged: JudgedPod, old_judged: JudgedPod) -> bool:
-    return new_judged is not old_judged and (new_judged.verdict is not old_judged.verdict or new_judged.results != old_judged.results)
+    return new_judged is not old_judged and (
+        new_judged.verdict is not old_judged.verdict or new_judged.results != old_judged.results
+    )
 
 
 def _merge_placements(first: ReplacementPlaces, second: ReplacementPlaces) -> ReplacementPlaces:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.baseline import BudgetOutline, AcceptedPlan, TargetOutline
+from kubectl_eksdoc.model.baseline import AcceptedPlan, BudgetOutline, TargetOutline
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 
@@ -102,13 +102,22 @@ class PlanComparison:
     def is_comparable(self) -> bool:
         """True when both plans are of the same targets and could judge the same; otherwise no change is good or bad."""
         sides = [(change.before, change.now) for change in self.targets]
-        has_unknown_target = any(each is None or each.verdict == TargetVerdict.UNKNOWN.value for side in sides for each in side)
+        has_unknown_target = any(
+            each is None or each.verdict == TargetVerdict.UNKNOWN.value for side in sides for each in side
+        )
         return not (has_unknown_target or self.read_before or self.read_now)
 
     @property
     def is_equal(self) -> bool:
         since = self.since
-        differences = (self.read_before, self.read_now, since.changed_options, self.targets, self.budgets, since.changes)
+        differences = (
+            self.read_before,
+            self.read_now,
+            since.changed_options,
+            self.targets,
+            self.budgets,
+            since.changes,
+        )
         return not any(differences) and not any(figure.differs for figure in self.figures)
 
 
@@ -126,7 +135,11 @@ def read_plan_of(plan: DrainPlan) -> AcceptedPlan:
     return AcceptedPlan(
         {target.node.name: (target.node.uid, target.verdict.value) for target in plan.targets},
         {
-            eviction.pod.uid: (eviction.pod.key, eviction.pod.owner.uid if eviction.pod.owner is not None else "", eviction.eviction_mode.means.value)
+            eviction.pod.uid: (
+                eviction.pod.key,
+                eviction.pod.owner.uid if eviction.pod.owner is not None else "",
+                eviction.eviction_mode.means.value,
+            )
             for eviction in plan.evictions
         },
         {headroom.budget.key: headroom.verdict.value for headroom in plan.budgets},
@@ -165,7 +178,9 @@ def _node_drift(read_plan: AcceptedPlan, current: AcceptedPlan) -> Iterator[str]
 
 def _pod_drift(read_plan: AcceptedPlan, current: AcceptedPlan) -> Iterator[str]:
     owners = {owner for _, owner, _ in read_plan.evicted.values()} - {""}
-    new_keys = sorted(key for uid, (key, owner, _) in current.evicted.items() if uid not in read_plan.evicted and owner not in owners)
+    new_keys = sorted(
+        key for uid, (key, owner, _) in current.evicted.items() if uid not in read_plan.evicted and owner not in owners
+    )
     if new_keys:
         more_text = f" and {len(new_keys) - _MAX_NAMES} more" if len(new_keys) > _MAX_NAMES else ""
         pods_text = "a pod that the plan does not evict" if len(new_keys) == 1 else "pods that the plan does not evict"
@@ -208,7 +223,9 @@ def _with_times_of(before: Cluster, after: Cluster) -> Cluster:
 
 def _depends_on_time(cluster: Cluster) -> bool:
     has_terminating_pods = any(pod.deletion_deadline is not None for pod in cluster.pods)
-    return has_terminating_pods or any(lock.until is not None for workload in cluster.workloads for lock in workload.reboot_locks)
+    return has_terminating_pods or any(
+        lock.until is not None for workload in cluster.workloads for lock in workload.reboot_locks
+    )
 
 
 def _protected_uids(cluster: Cluster) -> list[str]:

@@ -18,9 +18,9 @@ from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.model.workloads import Job, Workload
 
 from . import filter_verdicts as filters
-from .nodes import LoadBalancedService, DrainContext, natural_key
-from .policy import PLAIN_EVICTION, EvictionMode, EvictionMethod
-from .rule_results import RuleResult, unknown_result, evidence_line
+from .nodes import DrainContext, LoadBalancedService, natural_key
+from .policy import PLAIN_EVICTION, EvictionMethod, EvictionMode
+from .rule_results import RuleResult, evidence_line, unknown_result
 
 # Effect of an eviction on a Job: the pod's work is lost, and the Job may end as failed; with ``--wait-jobs`` pods may
 # finish first.
@@ -50,7 +50,10 @@ def _job_result(context: DrainContext, pod: Pod, owner: ControllerOwner) -> Rule
             )
         return _missing_job_result(context, pod, subject)
     wait_remedy = Remedy.of("wait-for-job", command=wait_for_job_command(job.name, job.namespace))
-    wait_text, remedies = _wait_text(context), (wait_remedy, *([] if context.policy.wait_jobs else [Remedy.of("drain-waits")]))
+    wait_text, remedies = (
+        _wait_text(context),
+        (wait_remedy, *([] if context.policy.wait_jobs else [Remedy.of("drain-waits")])),
+    )
     evidence = (evidence_line(pod),)
     if job.ignores_disruption:
         return RuleResult.of(Finding.of("job-loses-work/ignored", subject, evidence, remedy=remedies, first=wait_text))
@@ -59,7 +62,12 @@ def _job_result(context: DrainContext, pod: Pod, owner: ControllerOwner) -> Rule
     if fatal_reason and context.policy.wait_jobs:
         seconds = context.policy.wait_jobs
         finding = Finding.of(
-            "job-would-fail/waited", subject, evidence, why=fatal_reason, time=format_duration(seconds), command=wait_remedy.command
+            "job-would-fail/waited",
+            subject,
+            evidence,
+            why=fatal_reason,
+            time=format_duration(seconds),
+            command=wait_remedy.command,
         )
         # The pod may end by itself; the user has not asked for an eviction that fails its Job.
         return RuleResult.of(finding, EvictionMode(EvictionMethod.WAIT, float(seconds)))
@@ -187,7 +195,9 @@ def leaves_data(context: DrainContext, pod: Pod) -> RuleResult | None:
     paths = sorted([v.detail for v in pod.volumes if v.kind is VolumeKind.HOST_PATH and _may_hold_data(v.detail)])
     if not paths:
         return None
-    return RuleResult.of(Finding.of("pod-hostpath", context.owner_subject(pod), (evidence_line(pod),), paths=", ".join(paths)))
+    return RuleResult.of(
+        Finding.of("pod-hostpath", context.owner_subject(pod), (evidence_line(pod),), paths=", ".join(paths))
+    )
 
 
 def _may_hold_data(path: str) -> bool:
@@ -266,7 +276,9 @@ def is_only_backend(context: DrainContext, pod: Pod) -> RuleResult | None:
     if filters.restarted_workload(context, pod) is not None:
         return None  # the new pod is Ready before this one stops
     for backends in context.needed_backends.get(pod.uid, ()):
-        lasting_backends = [p for p in backends.pods if not (p.node in context.pods_on and replacement(p) is Replacement.NEVER)]
+        lasting_backends = [
+            p for p in backends.pods if not (p.node in context.pods_on and replacement(p) is Replacement.NEVER)
+        ]
         if len(backends.pods) == 1 or not lasting_backends:
             return RuleResult.of(
                 Finding.of(
@@ -297,7 +309,9 @@ def ungated_service(context: DrainContext, pod: Pod) -> LoadBalancedService | No
     health."""
     if any(gate.startswith(READINESS_GATE_PREFIX) for gate in pod.readiness_gates):
         return None
-    return next((s for s in context.load_balanced_services.get(pod.namespace, ()) if s.selector.matches(pod.labels)), None)
+    return next(
+        (s for s in context.load_balanced_services.get(pod.namespace, ()) if s.selector.matches(pod.labels)), None
+    )
 
 
 def has_no_readiness_gate(context: DrainContext, pod: Pod) -> RuleResult | None:
@@ -369,7 +383,9 @@ def _owner_not_read(context: DrainContext, pod: Pod, question: ClauseName) -> Ru
     resources = _OWNER_RESOURCES.get((owner.group, owner.kind), ())
     if not resources or not context.cluster.not_read(resources[0]):
         return None
-    return unknown_result(question, context.cluster.not_read(*resources), evidence_line(pod), source=context.cluster.source)
+    return unknown_result(
+        question, context.cluster.not_read(*resources), evidence_line(pod), source=context.cluster.source
+    )
 
 
 def _downtime_remedies(context: DrainContext, pod: Pod, workload: Workload) -> tuple[Remedy, ...]:

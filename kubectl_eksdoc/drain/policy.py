@@ -14,15 +14,15 @@ from kubectl_eksdoc.model.options import (
     EFFORT,
     GRACE,
     NAMES_IN_A_FILE,
-    NODEGROUP,
     NEW_NODES,
+    NODEGROUP,
     OFF_SWITCH,
     PERCENTAGE,
     POD_NAMES,
     RATE,
     SELECTOR,
-    SWITCH,
     STALL_TIMEOUT,
+    SWITCH,
     WHOLE_SECONDS,
     ZONE,
     OptionKind,
@@ -329,7 +329,10 @@ def random_fraction(seed: int, counter: int) -> float:
 def random_normals(seed: int, counter: int) -> tuple[float, float]:
     """Two independent draws with mean 0 and standard deviation 1 (G. E. P. Box and M. E. Muller, 1958)."""
     bits = _random_bits(seed, counter)
-    radius, angle = sqrt(-2.0 * log(((bits >> 32) + 1) / (_MASK_32 + 1))), _FULL_TURN * (bits & _MASK_32) / (_MASK_32 + 1)
+    radius, angle = (
+        sqrt(-2.0 * log(((bits >> 32) + 1) / (_MASK_32 + 1))),
+        _FULL_TURN * (bits & _MASK_32) / (_MASK_32 + 1),
+    )
     return radius * cos(angle), radius * sin(angle)
 
 

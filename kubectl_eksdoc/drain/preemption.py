@@ -13,8 +13,8 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.kubernetes.scheduling.preemption import (
     Occupant,
-    Preemptor,
     PreemptionVictims,
+    Preemptor,
     pick_victims,
     preemption_may_help,
     victims_on,
@@ -107,7 +107,9 @@ class _PreemptionNodes:
         self._context = context
         self._room = room
         self._occupants = _occupants_by_node(context, room, placed)
-        self._lowest_by_node = {name: min(occupant.pod.priority for occupant in occupants) for name, occupants in self._occupants.items()}
+        self._lowest_by_node = {
+            name: min(occupant.pod.priority for occupant in occupants) for name, occupants in self._occupants.items()
+        }
         self.lowest_priority = min(self._lowest_by_node.values(), default=2**31)
 
     def find_victims(self, preemptor: Preemptor) -> tuple[PreemptionVictims | None, bool]:
@@ -130,7 +132,9 @@ class _PreemptionNodes:
         return self._context.pod_budgets.for_pod(pod)
 
 
-def _occupants_by_node(context: DrainContext, room: PlacementRoom, placed: Iterable[PlacedPod]) -> Mapping[str, list[Occupant]]:
+def _occupants_by_node(
+    context: DrainContext, room: PlacementRoom, placed: Iterable[PlacedPod]
+) -> Mapping[str, list[Occupant]]:
     targets = {node.name for node in context.targets}
     occupants: dict[str, list[Occupant]] = {n.name: [] for n in context.cluster.nodes if n.name not in targets}
     for pod in context.cluster.pods:

@@ -46,7 +46,9 @@ def plan_drain(
         ClusterError, SnapshotError: nodes or pods cannot be read.
     """
     observed = reader.read(PLAN_KINDS)
-    cluster = with_assumed_budgets(_with_identity(replace(observed, stops=stop_times(observed.identity)), identity or Identity()), policy)
+    cluster = with_assumed_budgets(
+        _with_identity(replace(observed, stops=stop_times(observed.identity)), identity or Identity()), policy
+    )
     targets = select_nodes(cluster.nodes, targeting, (pool.name for pool in cluster.node_pools))
     check_order_options(policy, targets)
     check_past_budget_pods(cluster, policy)

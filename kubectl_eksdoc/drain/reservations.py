@@ -17,12 +17,12 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.model.nodes import Node, Pod
 
-from .course import build_tuple
 from .filter_verdicts import restarted_workload
-from .new_nodes import copy_node, fits_requests, distinct_nodes, surge_nodes
+from .new_nodes import copy_node, distinct_nodes, fits_requests, surge_nodes
 from .nodes import DrainContext
 from .preemption import NO_PREEMPTION, PlacedPod, Preemption, find_preemption
-from .room import PlacementRoom, RefusalReasons, RefusalCounter
+from .room import PlacementRoom, RefusalCounter, RefusalReasons
+from .timeline import build_tuple
 
 # New nodes for pods without a place: how many, and of which existing node each is a copy.
 
@@ -76,7 +76,9 @@ class ExtraNodes:
         if self._created_count == MAX_NEW_NODES:
             return None
         if provisioned:  # a template that gets no more nodes now gets none later
-            self._provisionable = [template for template in self._provisionable if self._node_adder(template, self.provisioned_nodes)]
+            self._provisionable = [
+                template for template in self._provisionable if self._node_adder(template, self.provisioned_nodes)
+            ]
         for template in self._provisionable if provisioned else self._models:
             mark = self._room.mark()
             new_node = copy_node(template, f"new {self._created_count + 1}")
@@ -110,7 +112,9 @@ class _NewNodes:
         copies = self.created
         if not copies:
             return None
-        fits = self._fit_tests.get(pod_class) or self._fit_tests.setdefault(pod_class, fits_requests(pod_class.placement.requests))
+        fits = self._fit_tests.get(pod_class) or self._fit_tests.setdefault(
+            pod_class, fits_requests(pod_class.placement.requests)
+        )
         first, last = max(self._full_count.get(pod_class, 0), len(copies) - MAX_OPEN_NODES), len(copies)
         while first < last and not fits(copies[first][2]):
             first += 1
@@ -193,7 +197,9 @@ class PlacementReservations:
     """Reserves places while the simulation runs (its `PlacementAdmission`). Create it once, and `reset` it for every
     order."""
 
-    def __init__(self, context: DrainContext, can_add_node: NodeAdder, partial_nodes: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, context: DrainContext, can_add_node: NodeAdder, partial_nodes: frozenset[str] = frozenset()
+    ) -> None:
         """On `partial_nodes` some pods stay."""
         self._context = context
         self._room = PlacementRoom(context)
@@ -219,7 +225,9 @@ class PlacementReservations:
         """Release all places; only the new nodes of ``--surge`` have joined."""
         self._room.reset()
         self._clear()
-        for new_node, model_node in surge_nodes([self._targets[name] for name in self._loads], self._context.policy.surge or 0):
+        for new_node, model_node in surge_nodes(
+            [self._targets[name] for name in self._loads], self._context.policy.surge or 0
+        ):
             self._room.join(new_node, model_node.name)
 
     def _clear(self) -> None:
@@ -262,7 +270,9 @@ class PlacementReservations:
                 return False  # the free room was of no use for it: it needs more
             if not self._room.may_have_place(shortfall.pod_class, shortfall.joined_count):
                 return False
-        if not partly and (load.cpu > free_resources.cpu or load.memory > free_resources.memory or len(load.pods) > free_resources.pods):
+        if not partly and (
+            load.cpu > free_resources.cpu or load.memory > free_resources.memory or len(load.pods) > free_resources.pods
+        ):
             return False
         places = self._some_places(load) if partly else self._all_places(node, load, thorough)
         if places is None:
@@ -310,7 +320,9 @@ class PlacementReservations:
             return _Shortfall(pod_class, room.joined_count)
         requests = [new_class.placement.requests for _, _, new_class in load.pods[number:]]
         cpu, memory = sum([each.cpu for each in requests]), sum([each.memory for each in requests])
-        return _Shortfall(pod_class, room.joined_count, room.free_resources.cpu + cpu, room.free_resources.memory + memory)
+        return _Shortfall(
+            pod_class, room.joined_count, room.free_resources.cpu + cpu, room.free_resources.memory + memory
+        )
 
     def _representative(self, load: _NodeLoad) -> _NodeLoad:
         """The first of the loads that find the same places, because only room decides about their pods."""
@@ -318,7 +330,14 @@ class PlacementReservations:
         if representative is None:
             pod_classes = [new_class for _, _, new_class in load.pods]
             is_plain = all(pod_class.needs_only_room and not pod_class.is_counted for pod_class in pod_classes)
-            load_key = tuple((pod_class.node_filter, pod_class.volumes, pod_class.placement.requests) for pod_class in pod_classes) if is_plain else load
+            load_key = (
+                tuple(
+                    (pod_class.node_filter, pod_class.volumes, pod_class.placement.requests)
+                    for pod_class in pod_classes
+                )
+                if is_plain
+                else load
+            )
             representative = self._models[load] = self._loads_by_key.setdefault(load_key, load)
         return representative
 
@@ -351,23 +370,35 @@ class PlacementReservations:
         order = tuple(order)
         unplaced_rows = []
         if not all(map(self._is_fully_placed, order)):
-            unplaced_rows = [(pod, node, new_class) for node in order for pod, new_class in self._unplaced_pods(node, placed)]
+            unplaced_rows = [
+                (pod, node, new_class) for node in order for pod, new_class in self._unplaced_pods(node, placed)
+            ]
         if unplaced_rows:
             self._room.count_all()
         needed_classes = dict.fromkeys([new_class for load in self._loads.values() for _, _, new_class in load.pods])
         tight_classes = {pod_class for pod_class in needed_classes if self._room.is_tight(pod_class)}
-        preemption_result = find_preemption(self._context, self._room, [(pod, new_class) for pod, _, new_class in unplaced_rows], placed)
+        preemption_result = find_preemption(
+            self._context, self._room, [(pod, new_class) for pod, _, new_class in unplaced_rows], placed
+        )
         refusal_counter = self._room.refusal_counter()
         unplaced_classes = dict.fromkeys([new_class for _, _, new_class in unplaced_rows])
-        reasons = {new_class: (*refusal_counter.reasons(new_class), *self._too_late_reasons(new_class, refusal_counter)) for new_class in unplaced_classes}
+        reasons = {
+            new_class: (*refusal_counter.reasons(new_class), *self._too_late_reasons(new_class, refusal_counter))
+            for new_class in unplaced_classes
+        }
         extra_nodes = ExtraNodes(self._context, self._room, self._can_add_node)
         unplaced = {
-            pod.uid: build_tuple(UnplacedPod, (pod, node, reasons[new_class], *extra_nodes.place_pod(new_class))) for pod, node, new_class in unplaced_rows
+            pod.uid: build_tuple(UnplacedPod, (pod, node, reasons[new_class], *extra_nodes.place_pod(new_class)))
+            for pod, node, new_class in unplaced_rows
         }
-        uncertain = {pod_class: doubt for pod_class in needed_classes if (doubt := self._room.unknown_reasons(pod_class))}
+        uncertain = {
+            pod_class: doubt for pod_class in needed_classes if (doubt := self._room.unknown_reasons(pod_class))
+        }
         self._room.undo_to(mark)
         self._room.forget_maxima()
-        unknown_capacity = tuple(n.name for n in self._context.cluster.nodes if n.name not in self._targets and not n.allocatable)
+        unknown_capacity = tuple(
+            n.name for n in self._context.cluster.nodes if n.name not in self._targets and not n.allocatable
+        )
         return ReplacementPlaces(
             unplaced,
             dict(extra_nodes.provisioned_nodes),
@@ -413,14 +444,20 @@ class PlacementReservations:
         if unplaced or not pods or node in self._admitted:
             return unplaced
         shortfall = self._shortfalls.get(node)
-        pod, _, new_class = next((each for each in pods if shortfall is not None and each[2] is shortfall.pod_class), pods[0])
+        pod, _, new_class = next(
+            (each for each in pods if shortfall is not None and each[2] is shortfall.pod_class), pods[0]
+        )
         self._late_classes.add(new_class)
         return [(pod, new_class)]
 
     def _too_late_reasons(self, new_class: PodClass, refusal_counter: RefusalCounter) -> RefusalReasons:
         """The number of nodes that would take it by now, as a reason: these have room only after other pods have
         left."""
-        count = 0 if new_class.needs_only_room and new_class not in self._late_classes else refusal_counter.count_takers(new_class)
+        count = (
+            0
+            if new_class.needs_only_room and new_class not in self._late_classes
+            else refusal_counter.count_takers(new_class)
+        )
         return ((TOO_LATE, count),) if count else ()
 
     def _move_pod(self, pod: Pod, old_class: PodClass | None, new_class: PodClass) -> str:

@@ -99,7 +99,11 @@ class DrainPlan:
     @property
     def open_targets(self) -> tuple[DrainTarget, ...]:
         """The targets that a run neither drains nor cordons, though it could: evicted pods can be scheduled there."""
-        return () if self.policy.cordon_skipped else tuple(target for target in self.skipped if not target.node.unschedulable)
+        return (
+            ()
+            if self.policy.cordon_skipped
+            else tuple(target for target in self.skipped if not target.node.unschedulable)
+        )
 
     @property
     def not_judged(self) -> tuple[str, ...]:
@@ -132,5 +136,7 @@ class DrainPlan:
     def unknowns(self) -> tuple[Finding, ...]:
         """Findings that could not be judged and that the policy does not accept."""
         return tuple(
-            finding for finding in self.findings if finding.status is Status.UNKNOWN and finding.code.name not in self.policy.accept_unknown
+            finding
+            for finding in self.findings
+            if finding.status is Status.UNKNOWN and finding.code.name not in self.policy.accept_unknown
         )

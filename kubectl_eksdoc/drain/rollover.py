@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 
-from .node_owners import ReplacementAdvice, replacement_advice, compare_options
+from .node_owners import ReplacementAdvice, compare_options, replacement_advice
 from .nodes import natural_key
 from .outcome import HOLDING_VERDICTS, DrainTarget, Eviction, NotEvictedPod, SlowNode
 from .policy import DrainPolicy
 from .rollover_offers import (
     CLUSTER_PLACEHOLDER,
     REGION_PLACEHOLDER,
-    NodeGroupRollover,
     NodeGroupRemoval,
+    NodeGroupRollover,
     ReplacementStep,
 )
 
@@ -60,7 +60,11 @@ def node_group_rollovers(
                 targets=tuple(targets_by_group[key]),
                 members=tuple(members[key]),
                 not_evicted=tuple(row for target in targets_by_group[key] for row in not_evicted_on[target.node.name]),
-                evictions=tuple(node_eviction for target in targets_by_group[key] for node_eviction in evictions_from[target.node.name]),
+                evictions=tuple(
+                    node_eviction
+                    for target in targets_by_group[key]
+                    for node_eviction in evictions_from[target.node.name]
+                ),
                 cluster=cluster,
                 slow_nodes=tuple(node for node in slow_nodes if (NodeOwner.MANAGED, node.group) == key),
             ),

@@ -97,7 +97,11 @@ class NodeGroupRollover:
     def after_drain(self) -> NodeGroupRollover:
         """The steps that remain after the drain."""
         arrive = tuple(step for step in self.arrive if not step.before_drain_only)
-        return replace(self, arrive=arrive, instead=tuple(option for option in self.instead if option.way is not ReplacementMethod.BLUE_GREEN))
+        return replace(
+            self,
+            arrive=arrive,
+            instead=tuple(option for option in self.instead if option.way is not ReplacementMethod.BLUE_GREEN),
+        )
 
 
 _TITLES = {
@@ -183,7 +187,9 @@ class NodeGroupRemoval:
     def region_word(self) -> str:
         """The identity's region, else the one that the labels of all nodes agree on."""
         regions = {node.region for node in self.members} - {""}
-        return shell_word(self.cluster.identity.region or (regions.pop() if len(regions) == 1 else ""), REGION_PLACEHOLDER)
+        return shell_word(
+            self.cluster.identity.region or (regions.pop() if len(regions) == 1 else ""), REGION_PLACEHOLDER
+        )
 
     @property
     def group_word(self) -> str:
@@ -212,7 +218,9 @@ class NodeGroupRemoval:
         without_id = [name for name, instance in instances.items() if not instance]
         text = "End each emptied node by its instance id and lower the desired size with it: then nothing else chooses."
         if without_id:
-            text += f" No EC2 instance id is known of {', '.join(without_id[:6])}" + (" …." if len(without_id) > 6 else ".")
+            text += f" No EC2 instance id is known of {', '.join(without_id[:6])}" + (
+                " …." if len(without_id) > 6 else "."
+            )
         return ReplacementStep(text, commands)
 
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.kubernetes.scheduling.refusals import TOO_MANY_PODS, NodeFil
 from kubectl_eksdoc.kubernetes.scheduling.volumes import NO_VOLUMES, Storage, VolumeDemand
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceRequests
+from kubectl_eksdoc.model.placement import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceRequests
 
 from .new_nodes import EmptiestNodes, cordoned_copy, fits_requests
 from .nodes import DrainContext
@@ -47,11 +47,24 @@ class RefusalCounter:
         requests = pod_class.placement.requests
         if pod_class.needs_only_room:
             return (pod_class.node_filter, pod_class.volumes, requests)
-        if pod_class.attaches is None or pod_class.placement.ports or pod_class.affinity or pod_class.anti_affinity or pod_class.limits or pod_class.matching_terms:
+        if (
+            pod_class.attaches is None
+            or pod_class.placement.ports
+            or pod_class.affinity
+            or pod_class.anti_affinity
+            or pod_class.limits
+            or pod_class.matching_terms
+        ):
             return pod_class
         # Other volumes of the same drivers: it differs which are attached already, but no node has room for more.
         drivers = Counter(volume.driver for volume in pod_class.attaches.shared)
-        return (pod_class.node_filter, pod_class.volumes, requests, tuple(sorted(drivers.items())), pod_class.attaches.own)
+        return (
+            pod_class.node_filter,
+            pod_class.volumes,
+            requests,
+            tuple(sorted(drivers.items())),
+            pod_class.attaches.own,
+        )
 
     def count_takers(self, pod_class: PodClass) -> int:
         """How many nodes take such a pod; fast after `reasons`, unless only room decides."""
@@ -61,13 +74,17 @@ class RefusalCounter:
 
     def _filtered_nodes(self, pod_class: PodClass) -> _FilteredNodes:
         if pod_class.node_filter not in self._filtered:
-            self._filtered[pod_class.node_filter] = _FilteredNodes(pod_class.node_filter, self._occupancy.by_node.values())
+            self._filtered[pod_class.node_filter] = _FilteredNodes(
+                pod_class.node_filter, self._occupancy.by_node.values()
+            )
         return self._filtered[pod_class.node_filter]
 
     def _refusals(self, pod_class: PodClass) -> list[SchedulingRefusal | None]:
         """The answers of the nodes that pass the node filter and have room."""
         filtered = self._filtered_nodes(pod_class)
-        candidates = filtered.accepting if pod_class.placement.ports else filtered.with_room(pod_class.placement.requests)
+        candidates = (
+            filtered.accepting if pod_class.placement.ports else filtered.with_room(pod_class.placement.requests)
+        )
         return [self._occupancy.refusal(pod_class, node_room.node.name) for node_room in candidates]
 
     def _count_reasons(self, pod_class: PodClass) -> Counter[str]:
@@ -78,7 +95,11 @@ class RefusalCounter:
         self._takers[pod_class] = refusals.count(None)
         reasons = Counter(reason for each in refusals if each is not None for reason in each.reasons)
         # The scheduler checks ports before room, and all else after it.
-        return filtered.refused_reasons + reasons + (Counter() if pod_class.placement.ports else filtered.insufficient(requests))
+        return (
+            filtered.refused_reasons
+            + reasons
+            + (Counter() if pod_class.placement.ports else filtered.insufficient(requests))
+        )
 
 
 class _FilteredNodes:
@@ -119,7 +140,9 @@ class _FilteredNodes:
         ):
             counts[f"Insufficient {name}"] = bisect_left(free, amount) if amount else 0
         for name, amount in requests.others:
-            counts[f"Insufficient {name}"] = sum(node_room.room.remaining(name) < amount for node_room in self.accepting) if amount else 0
+            counts[f"Insufficient {name}"] = (
+                sum(node_room.room.remaining(name) < amount for node_room in self.accepting) if amount else 0
+            )
         return +Counter(counts)
 
 
@@ -230,7 +253,10 @@ class PlacementRoom:
             return any(self.fits(pod_class, node_room.node.name) for node_room in self._joined_nodes[since:])
         emptiest, requests, _ = self._placement_path(pod_class)
         has_place = self._occupancy.fits_now
-        return not emptiest.is_too_large(requests) and emptiest.find(lambda candidate: has_place(pod_class, candidate), False) is not None
+        return (
+            not emptiest.is_too_large(requests)
+            and emptiest.find(lambda candidate: has_place(pod_class, candidate), False) is not None
+        )
 
     def remember_maxima(self, pod_class: PodClass) -> None:
         """Remember the room that such pods have now: it only shrinks until a node joins, or pods are removed again."""
@@ -312,7 +338,9 @@ class PlacementRoom:
             emptiest = self._emptiest_nodes.get(key)
             if emptiest is None:
                 node_rooms = self._occupancy.by_node.values()
-                emptiest = self._emptiest_nodes[key] = EmptiestNodes(node_room for node_room in node_rooms if _accepts_class(pod_class, node_room))
+                emptiest = self._emptiest_nodes[key] = EmptiestNodes(
+                    node_room for node_room in node_rooms if _accepts_class(pod_class, node_room)
+                )
             # All classes are known when the first pod is placed: a replacement has no scheduling term that its pod did
             # not have.
             is_plain = pod_class.needs_only_room and not pod_class.is_counted
@@ -322,7 +350,10 @@ class PlacementRoom:
 
 def _accepts_class(pod_class: PodClass, node_room: NodeOccupancy) -> bool:
     """Whether the node itself, without its pods, accepts such pods."""
-    return pod_class.node_filter.refusal(node_room.node) is None and volumes.volume_refusal(pod_class.volumes, node_room.node) is None
+    return (
+        pod_class.node_filter.refusal(node_room.node) is None
+        and volumes.volume_refusal(pod_class.volumes, node_room.node) is None
+    )
 
 
 _PlacementPath = tuple[EmptiestNodes, ResourceRequests, bool]

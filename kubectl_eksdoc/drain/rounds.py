@@ -21,9 +21,9 @@ from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 
-from .course import build_tuple
 from .nodes import DrainContext
 from .policy import PLAIN_EVICTION, DrainPolicy, EvictionMode
+from .timeline import build_tuple
 
 
 class EvictionTier(IntEnum):
@@ -60,7 +60,9 @@ class Task(NamedTuple):
 def pods_needing_place(tasks: Iterable[Task]) -> list[Pod]:
     """The pods of `tasks` whose replacements need a place on another node (see `Task.needs_new_place`)."""
     never, same_node = Replacement.NEVER, Replacement.SAME_NODE
-    return [pod for pod, _, _, _, replacement, _, _ in tasks if replacement is not never and replacement is not same_node]
+    return [
+        pod for pod, _, _, _, replacement, _, _ in tasks if replacement is not never and replacement is not same_node
+    ]
 
 
 def build_task(
@@ -73,7 +75,11 @@ def build_task(
 ) -> Task:
     """The task with its tier."""
     tier = (
-        EvictionTier.PERMANENT if permanent_limits else EvictionTier.CRITICAL if pod.is_system_critical else EvictionTier.ORDINARY
+        EvictionTier.PERMANENT
+        if permanent_limits
+        else EvictionTier.CRITICAL
+        if pod.is_system_critical
+        else EvictionTier.ORDINARY
     )
     return build_tuple(Task, (pod, limits, permanent_limits, late_reason, replacement, tier, eviction_mode))
 
@@ -141,7 +147,9 @@ class _RoundBook:
         return number
 
     def _free_units(self, limit: str, number: int) -> int:
-        permanent_count = sum(1 for since in self._permanent[limit] if since <= number) if limit in self._permanent else 0
+        permanent_count = (
+            sum(1 for since in self._permanent[limit] if since <= number) if limit in self._permanent else 0
+        )
         return self._per_round[limit] - permanent_count - self._used[limit].get(number, 0)
 
 
@@ -176,7 +184,9 @@ def arrange_rounds(
     finish_round, wave_of = rounds.finish_round, waves.wave_of
     # Nodes that wait for others are emptied after them.
     ordered = sorted(nodes, key=lambda node: (wave_of[node], 0 if keep_node_order else finish_round[node]))
-    return EvictionOrder(tuple(ordered), _with_turns(rounds.placed, ordered), finish_round, wave_of, waves.is_gated, rounds.refused_tasks)
+    return EvictionOrder(
+        tuple(ordered), _with_turns(rounds.placed, ordered), finish_round, wave_of, waves.is_gated, rounds.refused_tasks
+    )
 
 
 class Rounds(NamedTuple):
@@ -373,7 +383,10 @@ def assign_generations(order: Iterable[str], needs: Mapping[str, Sequence[str]])
 
 
 def gated_waves(
-    context: DrainContext, order: Sequence[str], fixed_waves: Mapping[str, int] = MappingProxyType({}), extra_domain: str = ""
+    context: DrainContext,
+    order: Sequence[str],
+    fixed_waves: Mapping[str, int] = MappingProxyType({}),
+    extra_domain: str = "",
 ) -> dict[str, int]:
     """Node → wave, from 1, for the nodes of `order`; empty where no node has to wait for another.
 
@@ -387,4 +400,9 @@ def gated_waves(
         return {}
     if extra_domain in max_nodes:
         max_nodes[extra_domain] += 1
-    return assign_waves(order, {name: domains_of(nodes_by_name[name]) for name in order}, max_nodes, {**dict(policy.pins), **fixed_waves})
+    return assign_waves(
+        order,
+        {name: domains_of(nodes_by_name[name]) for name in order},
+        max_nodes,
+        {**dict(policy.pins), **fixed_waves},
+    )

@@ -12,7 +12,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, recompute, with_result
 from kubectl_eksdoc.kubernetes.guards import index_budgets
 from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget
+from kubectl_eksdoc.model.budgets import Budget, IntOrPercent
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import ClauseName, Code, Finding, Remedy, Severity, Status, Subject, clause
@@ -175,7 +175,9 @@ def with_assumed_budgets(cluster: Cluster, policy: DrainPolicy) -> Cluster:
     pod_budgets, scales = index_budgets(cluster.budgets, cluster.pods), ScaleIndex.of(cluster.workloads)
 
     def as_assumed(budget: Budget) -> Budget:
-        return assume_budget(budget, desired[budget.key], pod_budgets.selected_pods(budget), scales, cluster.observed_at)
+        return assume_budget(
+            budget, desired[budget.key], pod_budgets.selected_pods(budget), scales, cluster.observed_at
+        )
 
     budgets = tuple(as_assumed(budget) if budget.key in desired else budget for budget in cluster.budgets)
     return replace(cluster, budgets=budgets, notes=(*cluster.notes, *assumption_notes(policy)))

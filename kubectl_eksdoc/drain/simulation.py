@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
-from .course import (
+from .timeline import (
     DrainTerms,
-    PodMove,
     NodeActivation,
-    PlacementAdmission,
-    ReplacedPod,
     NodeSpan,
+    PlacementAdmission,
+    PodMove,
+    ReplacedPod,
     Timeline,
-    slot_hold_s,
     build_tuple,
+    slot_hold_s,
 )
 
 
@@ -102,7 +102,9 @@ class _Simulation:
             for move in node_moves:
                 for limit in move.limits:
                     limit_users[limit] += 1
-        self._contended_limits = {x for x, user_count in limit_users.items() if user_count > terms.slots[x] or x in terms.strict_limits}
+        self._contended_limits = {
+            x for x, user_count in limit_users.items() if user_count > terms.slots[x] or x in terms.strict_limits
+        }
         self._tiers: dict[str, _Tier] = {}  # node → its current tier
         self._critical_moves: dict[str, list[PodMove]] = {}  # system-critical pods that still wait
         self._started_s: dict[str, float] = {}
@@ -131,7 +133,9 @@ class _Simulation:
         never_evicted |= {move.uid for node in self._activation.not_activated for move in self._moves[node]}
         spans = sorted(self._node_spans.values(), key=lambda span: (span.start_s, span.node))
         refused_nodes = tuple(self._activation.not_activated)
-        return Timeline(tuple(self._replaced_pods), tuple(spans), tuple(sorted(never_evicted)), self._peak_away(), refused_nodes)
+        return Timeline(
+            tuple(self._replaced_pods), tuple(spans), tuple(sorted(never_evicted)), self._peak_away(), refused_nodes
+        )
 
     def _node_done(self, node: str) -> None:
         self._activation.node_done(node)
@@ -164,7 +168,11 @@ class _Simulation:
     def _evict_tier(self, rank: int, node: str, moves: Sequence[PodMove]) -> None:
         """Evict the pods of one tier of a node, or let them wait."""
         tier = self._tiers[node] = _Tier(len(moves))
-        contended_limits, is_paced, started_s = self._contended_limits, bool(self._terms.eviction_interval_s), self._started_s[node]
+        contended_limits, is_paced, started_s = (
+            self._contended_limits,
+            bool(self._terms.eviction_interval_s),
+            self._started_s[node],
+        )
         waiting = []
         for number, move in enumerate(moves):
             limits = move.limits
@@ -251,7 +259,13 @@ class _Simulation:
 
     def _record_eviction(self, move: PodMove, node: str) -> tuple[float, float | None]:
         """Record the eviction; returns when the pod is gone, and when its replacement is Ready (None: never)."""
-        now_s, stop_s, start_s, replacement, new_node = self._now, move.stop_s, move.start_s, move.replacement, move.new_node
+        now_s, stop_s, start_s, replacement, new_node = (
+            self._now,
+            move.stop_s,
+            move.start_s,
+            move.replacement,
+            move.new_node,
+        )
         gone_at_s = now_s + stop_s
         if replacement is Replacement.NEVER:
             ready_at_s = None
@@ -295,7 +309,11 @@ class _Simulation:
     def _peak_away(self) -> int:
         """The most pods that are away at any moment."""
         never_away = self._never_away
-        return _peak_of([moved for moved in self._replaced_pods if moved.uid not in never_away] if never_away else self._replaced_pods)
+        return _peak_of(
+            [moved for moved in self._replaced_pods if moved.uid not in never_away]
+            if never_away
+            else self._replaced_pods
+        )
 
     def _schedule(self, when: float, action: Callable[[Any], None], subject: object) -> None:
         self._tick += 1

@@ -151,7 +151,7 @@ class Catalogue:
 
     def __post_init__(self) -> None:
         by_key = {(s.group, s.version, s.plural): s for s in reversed(self.served)}
-        object.__setattr__(self, "_found", by_key)
+        object.__setattr__(self, "_by_key", by_key)
 
     def find(self, group: str, version: str, plural: str) -> ServedResource | None:
         """Return the resource of ``/apis/{group}/{version}/{plural}``, or of ``/api/…`` if the group is empty."""

@@ -16,9 +16,9 @@ from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import go_duration
 from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.chance import RandomStream, text_fraction
-from kubectl_eksdoc.simulator.faults import FaultNote, SlowerKubeletTimes, InjectedFault
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
+from kubectl_eksdoc.simulator.faults import FaultNote, InjectedFault, SlowerKubeletTimes
 from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import NODES, PODS, ObjectKey
 
 from .serving import faults
@@ -151,7 +151,9 @@ def _pod_filter(parameters: FaultParameters) -> Callable[[Pod], bool]:
 
 
 def _hanging(start_s: float = 0.0, stop_s: float = 0.0) -> Callable[[FaultParameters], InjectedFault]:
-    return lambda given: InjectedFault(adjust_times=lambda pace: SlowerKubeletTimes(pace, _pod_filter(given), start_s, stop_s))
+    return lambda given: InjectedFault(
+        adjust_times=lambda pace: SlowerKubeletTimes(pace, _pod_filter(given), start_s, stop_s)
+    )
 
 
 def _slow(parameters: FaultParameters) -> InjectedFault:
@@ -196,7 +198,9 @@ def _node_fault(apply: Callable[[ControlPlane, str, FaultNote], object]) -> Call
     return make
 
 
-def _noted_node_fault(apply: Callable[[ControlPlane, str], bool], note_text: str) -> Callable[[FaultParameters], InjectedFault]:
+def _noted_node_fault(
+    apply: Callable[[ControlPlane, str], bool], note_text: str
+) -> Callable[[FaultParameters], InjectedFault]:
     def happen(plane: ControlPlane, node: str, note: FaultNote) -> None:
         if apply(plane, node):
             note(node, note_text)
@@ -358,7 +362,9 @@ def parse_fault(text: str) -> FaultRequest:
 
 def build_faults(requests: Sequence[FaultRequest], seed: int) -> FaultSet:
     """Build the faults, each with its own random sequence, which depends on `seed` and its position."""
-    effects = [_FACTORIES[each.fault.name](replace(each.parameters, seed=seed * 1000 + i)) for i, each in enumerate(requests)]
+    effects = [
+        _FACTORIES[each.fault.name](replace(each.parameters, seed=seed * 1000 + i)) for i, each in enumerate(requests)
+    ]
     return FaultSet(
         tuple(each for each in effects if isinstance(each, Fault)),
         tuple(each for each in effects if isinstance(each, InjectedFault)),

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.cluster import Cluster, InvalidEntry
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.collector import placeholder_uid
 from kubectl_eksdoc.objects.single import FactDecoder, InvalidJson, RawObjects, encode
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.scheduling import SCALED_KINDS
 from kubectl_eksdoc.simulator.store import ObjectKey, StoredItem
 
@@ -40,7 +40,10 @@ def with_uids(docs: Iterable[Doc]) -> list[Doc]:
     docs = list(docs)
     if all(nested_field(doc, "metadata", "uid") for doc in docs):
         return docs
-    uids = {_object_name(doc): str(nested_field(doc, "metadata", "uid") or placeholder_uid(*_object_name(doc))) for doc in docs}
+    uids = {
+        _object_name(doc): str(nested_field(doc, "metadata", "uid") or placeholder_uid(*_object_name(doc)))
+        for doc in docs
+    }
     return [_with_resolved_uids(doc, uids) for doc in docs]
 
 
@@ -49,7 +52,9 @@ def _with_resolved_uids(doc: Doc, uids: dict[_Name, str]) -> Doc:
     document = with_value(doc, ("metadata", "uid"), uids[_object_name(doc)])
     owners = nested_field(doc, "metadata", "ownerReferences")
     if isinstance(owners, list):
-        document = with_value(document, ("metadata", "ownerReferences"), [_resolved_reference(each, namespace, uids) for each in owners])
+        document = with_value(
+            document, ("metadata", "ownerReferences"), [_resolved_reference(each, namespace, uids) for each in owners]
+        )
     return document
 
 
@@ -134,7 +139,11 @@ class LoadedCluster:
             (self.malformed, "they are no objects as a server has them"),
             (doubled, "another one of that name is there"),
         )
-        return tuple(f"left out of the simulated cluster, as {reason}: {_counts_text(counts)}" for counts, reason in reasons_with_counts if counts)
+        return tuple(
+            f"left out of the simulated cluster, as {reason}: {_counts_text(counts)}"
+            for counts, reason in reasons_with_counts
+            if counts
+        )
 
 
 _READ_KINDS = frozenset(f"{resource.api_version} {resource.kind}" for resource in kinds.ALL)
@@ -164,7 +173,9 @@ def load_documents(docs: Iterable[Doc], now: datetime, seed: int = 0) -> LoadedC
     """
     docs = with_uids(docs)
     docs += _implied_definitions(docs)
-    loader = _Loading(ControlPlane(now, StoredFacts(), seed), catalogue.build_catalogue(d for d in docs if _is_valid_definition(d)))
+    loader = _Loading(
+        ControlPlane(now, StoredFacts(), seed), catalogue.build_catalogue(d for d in docs if _is_valid_definition(d))
+    )
     for doc in docs:
         loader.add(doc)
     _add_namespaces(loader.plane, docs)
@@ -198,7 +209,9 @@ class _Loading:
                 self.malformed[kind] += 1
             else:
                 node = nested_field(doc, "spec", "nodeName")
-                self.invalid.append(InvalidEntry(read, _object_message(doc, problem), str(node or "") if read is kinds.PODS else None))
+                self.invalid.append(
+                    InvalidEntry(read, _object_message(doc, problem), str(node or "") if read is kinds.PODS else None)
+                )
             return
         key = (str(nested_field(doc, "metadata", "namespace") or "") if served.namespaced else "", str(name))
         if self.plane.store.get(resource, key) is not None:
@@ -258,7 +271,11 @@ def _objects_at(value: Any, path: tuple[str, ...]) -> Iterator[Doc]:
 
 
 def _is_valid_definition(doc: Doc) -> bool:
-    return doc.get("kind") == DEFINITION and not any(find_mismatches(resource_shape(DEFINITIONS), doc)) and not missing_definition_fields(doc)
+    return (
+        doc.get("kind") == DEFINITION
+        and not any(find_mismatches(resource_shape(DEFINITIONS), doc))
+        and not missing_definition_fields(doc)
+    )
 
 
 def _implied_definitions(docs: Iterable[Doc]) -> list[Doc]:
@@ -268,7 +285,9 @@ def _implied_definitions(docs: Iterable[Doc]) -> list[Doc]:
     return [
         _definition(resource)
         for resource in kinds.ALL
-        if resource.custom and (resource.api_version, resource.kind) in present_kinds and resource.full_name not in defined
+        if resource.custom
+        and (resource.api_version, resource.kind) in present_kinds
+        and resource.full_name not in defined
     ]
 
 

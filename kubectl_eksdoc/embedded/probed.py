@@ -23,20 +23,20 @@ from kubectl_eksdoc.kubernetes.schedules import parse_time
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.coredns import (
     COREFILE_KEY,
-    UDP_KEPT,
     LOAD_GENERATOR_LABELS,
     MEASURE_LABEL,
     NAME,
     SYSTEM_NAMESPACE,
+    UDP_KEPT,
     Corefile,
     CorefileError,
     is_coredns,
 )
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.model.metadata import PROBE_LABEL, ImdsRequest, FamilyAnswer, ProbeReport, ProbeStep, format_log
+from kubectl_eksdoc.model.metadata import PROBE_LABEL, FamilyAnswer, ImdsRequest, ProbeReport, ProbeStep, format_log
 from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.kubelets import NEVER, KubeletTimes
-from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoredItem
 
 from .serving.requests import METRICS_TEXT, Reply
@@ -128,7 +128,9 @@ class MeasuredDns:
 
     def logs(self, pod: Doc, container: str) -> str | None:
         """Return the log of a DNS measurement pod; None for any other pod."""
-        if container != LOAD_GENERATOR_LABELS.container or MEASURE_LABEL not in (nested_field(pod, "metadata", "labels") or {}):
+        if container != LOAD_GENERATOR_LABELS.container or MEASURE_LABEL not in (
+            nested_field(pod, "metadata", "labels") or {}
+        ):
             return None
         measurement, started = _measurement_of(pod), _started_at(pod)
         if measurement is None or started is None:
@@ -136,8 +138,17 @@ class MeasuredDns:
         measured_s = (self._plane.virtual_time.now - started) / timedelta(seconds=1)  # virtual seconds
         started_s, real_s = self._plane.virtual_time.seconds - measured_s, measured_s / self._speed
         started_at = self._real_now() - timedelta(seconds=real_s)
-        lines = [{"program": "eksdoc-dns-load", "version": 1, "began": started_at.timestamp(), "seconds": measurement["seconds"]}]
-        for second in range(int(max(0.0, min(real_s - measurement["timeout"] - _REPORT_DELAY_S, measurement["seconds"])))):
+        lines = [
+            {
+                "program": "eksdoc-dns-load",
+                "version": 1,
+                "began": started_at.timestamp(),
+                "seconds": measurement["seconds"],
+            }
+        ]
+        for second in range(
+            int(max(0.0, min(real_s - measurement["timeout"] - _REPORT_DELAY_S, measurement["seconds"])))
+        ):
             lines += self._second_lines(measurement, started_s, second)
         return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
@@ -183,7 +194,9 @@ def _measurement_of(pod: Doc) -> Doc | None:
 
 
 def _started_at(pod: Doc) -> datetime | None:
-    return parse_time(nested_field((nested_field(pod, "status", "containerStatuses") or [{}])[0], "state", "running", "startedAt"))
+    return parse_time(
+        nested_field((nested_field(pod, "status", "containerStatuses") or [{}])[0], "state", "running", "startedAt")
+    )
 
 
 _TIMEOUT = 28
@@ -209,7 +222,9 @@ class MetadataServices:
         options = self.options.get(node)
         if options is None or (node in self.blocked and not on_host):
             return format_log(ProbeReport(_NO_ANSWER, _NO_ANSWER))
-        observed = _observed_answers(options, HOST_HOPS if on_host else self.hops, self.instances.get(node) or _instance_id(node))
+        observed = _observed_answers(
+            options, HOST_HOPS if on_host else self.hops, self.instances.get(node) or _instance_id(node)
+        )
         return format_log(ProbeReport(observed, observed if options.ipv6 else _NO_ANSWER))
 
 
@@ -219,7 +234,9 @@ def _observed_answers(options: MetadataOptions, hops: int, instance: str) -> Fam
     v1 = _answered_step(ImdsRequest.V1, 401 if options.tokens == TOKENS_REQUIRED else 200)
     if options.hop_limit >= hops:
         return FamilyAnswer((v1, _answered_step(ImdsRequest.TOKEN, 200), _answered_step(ImdsRequest.V2, 200)), instance)
-    return FamilyAnswer((v1, ProbeStep(ImdsRequest.TOKEN, _TIMEOUT, 0, 0.3, _ANSWER_MS)), instance if v1.code == 200 else "")
+    return FamilyAnswer(
+        (v1, ProbeStep(ImdsRequest.TOKEN, _TIMEOUT, 0, 0.3, _ANSWER_MS)), instance if v1.code == 200 else ""
+    )
 
 
 def _instance_id(node: str) -> str:
@@ -258,7 +275,9 @@ def _answered_step(ask: ImdsRequest, code: int) -> ProbeStep:
     return ProbeStep(ask, 0, code, 0.3, 1.0)
 
 
-_NO_ANSWER = FamilyAnswer(tuple(ProbeStep(ask, _TIMEOUT, 0, None, _CONNECT_MS) for ask in (ImdsRequest.V1, ImdsRequest.TOKEN)))
+_NO_ANSWER = FamilyAnswer(
+    tuple(ProbeStep(ask, _TIMEOUT, 0, None, _CONNECT_MS) for ask in (ImdsRequest.V1, ImdsRequest.TOKEN))
+)
 
 
 # CoreDNS pods on a simulated cluster and their Corefile: when they reload it, their logs, and their metrics.
@@ -325,7 +344,9 @@ class CoreDnsPods:
 
     @staticmethod
     def _is_coredns_pod(pod: Doc) -> bool:
-        return is_coredns(str(nested_field(pod, "metadata", "namespace")), nested_field(pod, "metadata", "labels") or {})
+        return is_coredns(
+            str(nested_field(pod, "metadata", "namespace")), nested_field(pod, "metadata", "labels") or {}
+        )
 
     def _output(self, pod: Doc) -> _PodOutput:
         name, now = str(nested_field(pod, "metadata", "name")), self._plane.virtual_time.seconds

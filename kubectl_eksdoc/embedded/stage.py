@@ -14,17 +14,17 @@ from dataclasses import replace
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, StatusDetails, not_found
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.kubernetes.guards import TOKEN_PREFIX
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AttachedVolumes,
-    BudgetRemoved,
     BudgetChanged,
-    RunUpdate,
-    NodeRemoved,
+    BudgetRemoved,
     NodeChanged,
-    PodRemoved,
+    NodeRemoved,
     PodChanged,
+    PodRemoved,
     PodsFound,
     RequestAnswered,
+    RunUpdate,
 )
 from kubectl_eksdoc.model import kinds, quantities
 from kubectl_eksdoc.model.actions import (
@@ -36,9 +36,9 @@ from kubectl_eksdoc.model.actions import (
     Exclude,
     ListAttachments,
     ListPods,
-    ReadPod,
     NodeChange,
     Protect,
+    ReadPod,
     Release,
     Restart,
     Restore,
@@ -50,15 +50,15 @@ from kubectl_eksdoc.model.nodes import EXCLUDE_FROM_LOAD_BALANCERS, SCALE_DOWN_P
 from kubectl_eksdoc.objects.collector import FactCollector
 from kubectl_eksdoc.objects.single import RawObjects, encode
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.faults import FaultyControlPlane, FaultEvent, InjectedFault
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
+from kubectl_eksdoc.simulator.faults import FaultEvent, FaultyControlPlane, InjectedFault
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from kubectl_eksdoc.simulator.registry import DeleteOptions, FactSource
 from kubectl_eksdoc.simulator.store import BUDGETS, NODES, PODS, Store, StoreChange
 
 from .catalogue import Build
 from .loading import LoadedCluster, load_observed
-from .probed import MeasuredDns, MetadataServices, CoreDnsPods, ProbeKubeletTimes
+from .probed import CoreDnsPods, MeasuredDns, MetadataServices, ProbeKubeletTimes
 from .serving.api import Api, ApiSetup
 from .serving.handler import ScaledTime
 from .serving.objects import eviction_status
@@ -191,7 +191,11 @@ class SimulatedStage:
         for resource in resources:
             first_read = self._reads.get(resource)
             if first_read is None or first_read.state not in (ReadState.READ, ReadState.INVALID):
-                collector.set_state(resource, first_read.state if first_read else ReadState.NOT_HELD, first_read.detail if first_read else "")
+                collector.set_state(
+                    resource,
+                    first_read.state if first_read else ReadState.NOT_HELD,
+                    first_read.detail if first_read else "",
+                )
                 continue
             for item in self._plane.store.list(resource.full_name):
                 collector.add_item(resource, encode(item.doc), "the rehearsal")
@@ -287,7 +291,9 @@ def _scheduler_message(pod: Doc) -> str:
     return messages[0] if messages else ""
 
 
-def build_stage(observed: Cluster, raw: RawObjects, timed_faults: Iterable[InjectedFault] = (), seed: int = 0) -> SimulatedStage:
+def build_stage(
+    observed: Cluster, raw: RawObjects, timed_faults: Iterable[InjectedFault] = (), seed: int = 0
+) -> SimulatedStage:
     """Return a simulated cluster with the objects of an observed cluster, at the time of the observation.
 
     Raises:
@@ -323,7 +329,9 @@ def build_api(
     resolvers = CoreDnsPods(plane)
     logs = PodLogs(first_known(dns.logs, *(() if services is None else (services.logs,))), resolvers.lines)
     return Api(
-        plane, ApiSetup(TokenUsers(users), build, logs=logs, ports=resolvers.answer, note=note), ScaledTime(monotonic, speed)
+        plane,
+        ApiSetup(TokenUsers(users), build, logs=logs, ports=resolvers.answer, note=note),
+        ScaledTime(monotonic, speed),
     )
 
 

@@ -54,7 +54,9 @@ def _node_status(node: Doc) -> str:
 
 def _roles(node: Doc) -> str:
     node_labels = mapping_at(node, "metadata", "labels")
-    roles = {key[len(_ROLE_PREFIX) :] for key in node_labels if key.startswith(_ROLE_PREFIX)} | {node_labels.get(_ROLE, "")}
+    roles = {key[len(_ROLE_PREFIX) :] for key in node_labels if key.startswith(_ROLE_PREFIX)} | {
+        node_labels.get(_ROLE, "")
+    }
     return ",".join(sorted(roles - {""})) or NONE
 
 
@@ -202,7 +204,11 @@ def _progress(pod: Doc) -> _Progress:
     if init_progress.word and not is_true(pod, "Initialized"):
         return _Progress(word, init_progress.ready, init_progress.restarts)
     run_progress = _running(pod, word)
-    return _Progress(run_progress.word, init_progress.ready + run_progress.ready, init_progress.sidecar_restarts + run_progress.restarts)
+    return _Progress(
+        run_progress.word,
+        init_progress.ready + run_progress.ready,
+        init_progress.sidecar_restarts + run_progress.restarts,
+    )
 
 
 def status(pod: Doc) -> str:
@@ -302,7 +308,10 @@ _COLUMNS: dict[str, Columns] = {
 }
 """Columns of the kinds that matter for a drain."""
 
-_CREATED_AT = (NAME, Column("Created At", lambda document, _: text_at(document, "metadata", "creationTimestamp"), "date"))
+_CREATED_AT = (
+    NAME,
+    Column("Created At", lambda document, _: text_at(document, "metadata", "creationTimestamp"), "date"),
+)
 """The default of apiserver (registry/rest/table.go), used for all other kinds here."""
 
 

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from kubectl_eksdoc.errors import UsageError, did_you_mean
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import JudgedMember, FleetMember, MemberFinding, MemberOutcome, UnjudgedMember
+from kubectl_eksdoc.model.cluster import FleetMember, JudgedMember, MemberFinding, MemberOutcome, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
 
 # Clusters of a fleet: from the value of a flag, or from the entries of a file.
@@ -55,7 +55,9 @@ def members_by_name(text: str, contexts: Sequence[str]) -> tuple[FleetMember, ..
     for name in values:
         if name not in contexts and not _GLOB.search(name):
             problem = "no context, and no file here," if len(values) == 1 else "no context"
-            raise UsageError(f"{FLAG}: {problem} is called {name!r}{did_you_mean(name, contexts)}", _contexts_hint(contexts))
+            raise UsageError(
+                f"{FLAG}: {problem} is called {name!r}{did_you_mean(name, contexts)}", _contexts_hint(contexts)
+            )
         members.add_text(name, FLAG, contexts)
     return members.members
 
@@ -101,7 +103,9 @@ class _ChosenMembers:
         matching = sorted(name for name in contexts if fnmatchcase(name, text))
         if not matching:
             plain = re.sub(r"[*?\[\]]", "", text)
-            raise UsageError(f"{location}: no context matches {text!r}{did_you_mean(plain, contexts)}", _contexts_hint(contexts))
+            raise UsageError(
+                f"{location}: no context matches {text!r}{did_you_mean(plain, contexts)}", _contexts_hint(contexts)
+            )
         for name in matching:
             self._by_name.setdefault(name, FleetMember(name, name))
         self._matched.update(matching)
@@ -110,7 +114,9 @@ class _ChosenMembers:
         """Add a named cluster; if a pattern matches it as well, it is still one."""
         existing = self._by_name.get(member.name)
         if existing is not None and (existing != member or member.name not in self._matched):
-            raise UsageError(f"{location}: {member.name!r} is named twice", "Name it once, or give one of them another name.")
+            raise UsageError(
+                f"{location}: {member.name!r} is named twice", "Name it once, or give one of them another name."
+            )
         self._by_name[member.name] = member
         self._matched.discard(member.name)
 
@@ -118,7 +124,10 @@ class _ChosenMembers:
 def _member(entry: Mapping[object, object], location: str) -> FleetMember:
     unknown_keys = [str(key) for key in entry if key not in KEYS]
     if unknown_keys:
-        raise UsageError(f"{location} has {unknown_keys[0][:60]!r}, which is not known{did_you_mean(unknown_keys[0], KEYS)}", VALUE_HINT)
+        raise UsageError(
+            f"{location} has {unknown_keys[0][:60]!r}, which is not known{did_you_mean(unknown_keys[0], KEYS)}",
+            VALUE_HINT,
+        )
     fields = {field: _text(entry, key, location) for key, field in KEYS.items() if key in entry}
     if not (fields.keys() & {"context", "kubeconfig", "snapshot"}):
         raise UsageError(f"{location} says neither context nor snapshot", "Say which context of the kubeconfig it is.")
@@ -197,7 +206,9 @@ class Row:
     def first_obstacle(self) -> MemberFinding | None:
         """The first obstacle: of the findings that cause the standing, by upgrade step and severity."""
         decisive_status = {Standing.FAILS: Status.FAIL, Standing.UNKNOWN: Status.UNKNOWN}.get(self.standing)
-        candidates = (e for e in self.findings if e.status is decisive_status and e.severity.rank <= self.min_severity.rank)
+        candidates = (
+            e for e in self.findings if e.status is decisive_status and e.severity.rank <= self.min_severity.rank
+        )
         return min(candidates, key=lambda each: (_GATES.get(each.gate, _LAST_GATE), each.severity.rank), default=None)
 
     @property
@@ -240,7 +251,9 @@ class FleetPlan:
         return min(filter(None, observed), default="")
 
 
-def summarize(outcomes: Iterable[tuple[FleetMember, MemberOutcome]], min_severity: Severity = Severity.INFO) -> FleetPlan:
+def summarize(
+    outcomes: Iterable[tuple[FleetMember, MemberOutcome]], min_severity: Severity = Severity.INFO
+) -> FleetPlan:
     """Return the plan of a fleet, independent of the order of `outcomes`. `min_severity`: findings of lower severity do
     not count."""
     rows = (Row(member, outcome, min_severity) for member, outcome in outcomes)

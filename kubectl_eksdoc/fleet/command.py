@@ -13,17 +13,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening, values
+from kubectl_eksdoc.cli import answers, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.parser import add_flag, flag_name
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.report.text import truncate, list_names, printable
+from kubectl_eksdoc.report.text import list_names, printable, truncate
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not load facts
-    from kubectl_eksdoc.model.cluster import Identity, FleetMember
+    from kubectl_eksdoc.model.cluster import FleetMember, Identity
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.findings import Severity
 
@@ -66,7 +66,7 @@ def open_members(
     arguments: Callable[[FleetMember], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
 ) -> MemberRunner:
     """`arguments`: the command line for one cluster, without the program; `kind`: of the document it prints."""
-    from kubectl_eksdoc.host.fleet import MemberProcessSettings, MemberProcesses, member_environment, own_program
+    from kubectl_eksdoc.host.fleet import MemberProcesses, MemberProcessSettings, member_environment, own_program
 
     def environment(member: FleetMember) -> dict[str, str]:
         return member_environment(member, environ, _source_profile(member.profile))
@@ -116,7 +116,9 @@ class FleetChoice:
     def options(self) -> dict[str, object]:
         """The options by the names of flags."""
         parallel_option = {"parallel": self.parallel} if self.parallel != DEFAULT_PARALLEL else {}
-        timeout_option = {"fleet-timeout": values.format_duration(self.timeout_s)} if self.timeout_s != DEFAULT_TIMEOUT_S else {}
+        timeout_option = (
+            {"fleet-timeout": values.format_duration(self.timeout_s)} if self.timeout_s != DEFAULT_TIMEOUT_S else {}
+        )
         return {"fleet": self.text, **parallel_option, **timeout_option}
 
 
@@ -147,7 +149,9 @@ def _parallel_count(text: str) -> int:
     return number
 
 
-def fleet_from(args: argparse.Namespace, context: CommandContext, single_cluster_flags: Iterable[str]) -> FleetChoice | None:
+def fleet_from(
+    args: argparse.Namespace, context: CommandContext, single_cluster_flags: Iterable[str]
+) -> FleetChoice | None:
     """Return the choice; None: one cluster is checked. `single_cluster_flags`: the command's flags that apply to one
     cluster only, by their names in the arguments.
 
@@ -222,7 +226,7 @@ def connection_of(context: CommandContext, member: FleetMember) -> Connection:
 def _target_arguments(context: CommandContext, member: FleetMember) -> tuple[str, ...]:
     options = context.options
     if member.snapshot:
-        return opening.target_flags(replace(context, source=SourceChoice(snapshot=member.snapshot)), "")
+        return answers.target_flags(replace(context, source=SourceChoice(snapshot=member.snapshot)), "")
     member_options = replace(
         options,
         connection=connection_of(context, member),
@@ -230,7 +234,7 @@ def _target_arguments(context: CommandContext, member: FleetMember) -> tuple[str
         region=member.region or options.region,
         profile=member.profile or options.profile,
     )
-    return opening.target_flags_with_aws(replace(context, options=member_options), member.context)
+    return answers.target_flags_with_aws(replace(context, options=member_options), member.context)
 
 
 # The answer of a command for a fleet.
@@ -262,7 +266,7 @@ def run_fleet(
 
     FleetReport.check_format(context.options.output)
     members = _members(choice, context)
-    appearance = opening.appearance_for(context, context.stderr)
+    appearance = answers.appearance_for(context, context.stderr)
     count = len(members)
     clusters = "1 cluster" if count == 1 else f"{count} clusters"
     limits_text = f"{min(choice.parallel, count)} at once, {values.format_duration(choice.timeout_s)} for each at most"
@@ -273,7 +277,9 @@ def run_fleet(
         message = f"{finished} of {count} clusters answered; asking {list_names(names, _MAX_SHOWN, appearance)}"
         progress.show(truncate(printable(message, appearance), appearance.width - 1, appearance))
 
-    runner = context.open_members(partial(flags.arguments, context), flags.kind, dict(context.environ), choice.timeout_s)
+    runner = context.open_members(
+        partial(flags.arguments, context), flags.kind, dict(context.environ), choice.timeout_s
+    )
     with ProgressLine(context.stderr) as progress, told_to_stop() as stop_requested:
         plan = check_fleet(
             members,
@@ -285,7 +291,7 @@ def run_fleet(
             Severity.INFO if min_severity is None else min_severity,
         )
     report = FleetReport(plan, flags.command, options={**flags.options, **choice.options})
-    return opening.report_answer(report, context, plan.exit_code)
+    return answers.report_answer(report, context, plan.exit_code)
 
 
 def _members(choice: FleetChoice, context: CommandContext) -> tuple[FleetMember, ...]:

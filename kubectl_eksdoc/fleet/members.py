@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from kubectl_eksdoc.model.cluster import Identity, JudgedMember, FleetMember, MemberOutcome
+from kubectl_eksdoc.model.cluster import FleetMember, Identity, JudgedMember, MemberOutcome
 from kubectl_eksdoc.model.findings import Severity
 
 from .clusters import FleetPlan, summarize
@@ -70,6 +70,8 @@ def check_fleet(
     return summarize(outcomes, min_severity)
 
 
-def _with_identity(outcome: MemberOutcome, member: FleetMember, identity_of: Callable[[FleetMember], Identity]) -> MemberOutcome:
+def _with_identity(
+    outcome: MemberOutcome, member: FleetMember, identity_of: Callable[[FleetMember], Identity]
+) -> MemberOutcome:
     """Add the identity to a failed check: the account matters most if its credentials are not accepted."""
     return outcome if isinstance(outcome, JudgedMember) else replace(outcome, who=identity_of(member))

@@ -9,17 +9,17 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import JudgedMember, Source, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.report.command_result import ClusterResult
-from kubectl_eksdoc.report.report import CommandReport, Footer, Heading, Line, TextBlock, Section, Table
-from kubectl_eksdoc.report.result import Count, KindResult, Meta, Timestamp, Printed, Text, UnsetType
+from kubectl_eksdoc.report.report import CommandReport, Footer, Heading, Line, Section, Table, TextBlock
+from kubectl_eksdoc.report.result import Count, KindResult, Meta, Printed, Text, Timestamp, UnsetType
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
     TableData,
     Tone,
     as_columns,
-    pluralize,
     name_column,
     number_column,
+    pluralize,
     text_column,
 )
 from kubectl_eksdoc.report.text import Row as Cells
@@ -78,7 +78,10 @@ def clusters(plan: FleetPlan, full: bool) -> TableData:
         Column("REGION", drop_order=4),
         Column("VERSION", drop_order=2),
         "VERDICT",
-        *(Column(each.value.upper(), True, _DROP_ORDER.get(each, 0), short_title=_SHORT[each]) for each in _COUNTED_SEVERITIES),
+        *(
+            Column(each.value.upper(), True, _DROP_ORDER.get(each, 0), short_title=_SHORT[each])
+            for each in _COUNTED_SEVERITIES
+        ),
         number_column("UNKNOWN", short_title="UNKN"),
         *((number_column("EXIT"), "CONTEXT", "OBSERVED") if full else ()),
         text_column("FIRST OBSTACLE", _LEAST_SAID),
@@ -105,7 +108,11 @@ def _cells(row: Row, name: str, full: bool) -> Cells:
         row.standing.value.replace("-", " "),
         *(_count(fails[each]) for each in _COUNTED_SEVERITIES),
         _count(row.unknown) if answered else EMPTY_CELL,
-        *((str(outcome.exit_code), identity.context or row.member.context or EMPTY_CELL, observed_at or EMPTY_CELL) if full else ()),
+        *(
+            (str(outcome.exit_code), identity.context or row.member.context or EMPTY_CELL, observed_at or EMPTY_CELL)
+            if full
+            else ()
+        ),
         obstacle_text(row) or EMPTY_CELL,
     ]
 
@@ -129,7 +136,9 @@ class FleetReport(CommandReport):
         yield Heading(summary(plan))
         yield Table("Clusters", clusters(plan, full), "clusters", len(plan.rows))
         yield TextBlock("Not judged", list(_reasons(plan, full)))
-        yield Footer(f"One of them alone: kubectl eksdoc {self.command} {_single_cluster_flag(plan)}. For a program: -o json")
+        yield Footer(
+            f"One of them alone: kubectl eksdoc {self.command} {_single_cluster_flag(plan)}. For a program: -o json"
+        )
 
     def result(self) -> object:
         plan, options = self.plan, {key: self.options[key] for key in sorted(self.options)}

@@ -95,12 +95,16 @@ def archive_parts(path: str, limits: ArchiveLimits = DEFAULT_LIMITS) -> Iterator
         stream, is_gzip = _decompressed(raw, limits)
         head = _read_exactly(stream, tarfile.BLOCKSIZE)
         if _is_tar(head):
-            yield from _tar_parts(_ChainedStream(head, stream), name, _tar_opener(path, limits) if repeatable else None, limits)
+            yield from _tar_parts(
+                _ChainedStream(head, stream), name, _tar_opener(path, limits) if repeatable else None, limits
+            )
             if is_gzip:
                 _read_to_end(stream)
         else:
             reread = (lambda: _file_chunks(path, limits)) if repeatable else None
-            yield ArchivePart(name, "" if path == "-" else _stem(path), lambda: _chunks(_ChainedStream(head, stream)), reread)
+            yield ArchivePart(
+                name, "" if path == "-" else _stem(path), lambda: _chunks(_ChainedStream(head, stream)), reread
+            )
 
 
 def read_part(part: ArchivePart, description: str = "") -> bytes:
@@ -128,7 +132,9 @@ def _folder_parts(path: str, limits: ArchiveLimits) -> Iterator[ArchivePart]:
 
 
 def _file_part(path: str, entry_path: str, limits: ArchiveLimits) -> ArchivePart:
-    return ArchivePart(path, _stem(path), lambda: _file_chunks(path, limits), lambda: _file_chunks(path, limits), entry_path)
+    return ArchivePart(
+        path, _stem(path), lambda: _file_chunks(path, limits), lambda: _file_chunks(path, limits), entry_path
+    )
 
 
 def _file_chunks(path: str, limits: ArchiveLimits) -> Iterator[bytes]:

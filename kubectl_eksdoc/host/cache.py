@@ -93,7 +93,9 @@ class CacheFiles:
             raise
 
     def _remove_oldest(self) -> None:
-        newest_first = sorted(self._folder.glob(f"*{self._suffix}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        newest_first = sorted(
+            self._folder.glob(f"*{self._suffix}"), key=lambda path: path.stat().st_mtime, reverse=True
+        )
         for path in newest_first[self._max_files :]:
             with suppress(OSError):  # another process removed it
                 path.unlink()
@@ -155,7 +157,11 @@ class NameCache:
         except ValueError:
             return math.inf
         cached = self.read(key)
-        return now - requested_at if requested_at <= now and (cached is None or cached.requested_at < requested_at) else math.inf
+        return (
+            now - requested_at
+            if requested_at <= now and (cached is None or cached.requested_at < requested_at)
+            else math.inf
+        )
 
     def mark_requested(self, key: str, now: float) -> None:
         self._requests.write(key, repr(now).encode("ascii"))
@@ -171,7 +177,9 @@ def decode_names(content: bytes) -> CachedNames | None:
     """The decoded names; None if `content` was not written by `encode_names` of this version."""
     try:
         fields = _versioned_fields(content)
-        names = tuple(CompletionName(each.text("name"), each.text_or_empty("about")) for each in fields.objects("names"))
+        names = tuple(
+            CompletionName(each.text("name"), each.text_or_empty("about")) for each in fields.objects("names")
+        )
         return CachedNames(names, _seconds_field(fields, "asked"), _seconds_field(fields, "seen"))
     except (ValueError, RecursionError, OverflowError):  # ValueError: not JSON, not Unicode, or InvalidDocument
         return None

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any, TypeVar
 
 from kubectl_eksdoc.amazon.addon_needs import SOFTWARE_BY_NAME, CompatibilityTable
-from kubectl_eksdoc.amazon.removed_apis import CustomApi, RemovedApi, KnowledgeTables
+from kubectl_eksdoc.amazon.removed_apis import CustomApi, KnowledgeTables, RemovedApi
 from kubectl_eksdoc.errors import UsageError, did_you_mean
 from kubectl_eksdoc.model.findings import ANY_GLOB, Suppression
 from kubectl_eksdoc.model.knowledge import from_json
@@ -46,7 +46,11 @@ def read_tables(path: str) -> KnowledgeTables:
     if not isinstance(document, Mapping):
         raise UsageError(f"{TABLES_FLAG} {path} holds no tables", _TABLES_HINT)
     if unknown_names := [str(each) for each in document if each not in _TABLE_NAMES]:
-        raise UsageError(f"{TABLES_FLAG} {path} has {shorten(unknown_names[0])!r}, no table{did_you_mean(unknown_names[0], _TABLE_NAMES)}", _TABLES_HINT)
+        raise UsageError(
+            f"{TABLES_FLAG} {path} has {shorten(unknown_names[0])!r}, no "
+            f"table{did_you_mean(unknown_names[0], _TABLE_NAMES)}",
+            _TABLES_HINT,
+        )
     return KnowledgeTables(
         _rows(path, document, "removed_apis", RemovedApi, {"resource": ""}),
         _rows(path, document, "custom_apis", CustomApi, {"kinds": (), "removed": None}),
@@ -60,10 +64,15 @@ def _rows(
     entries = document.get(name, [])
     if not isinstance(entries, list):
         raise UsageError(f"{TABLES_FLAG} {path}, {name}: it is no list", _TABLES_HINT)
-    rows = [_row(f"{TABLES_FLAG} {path}, {name}, entry {index}", row_type, entry, defaults, path) for index, entry in enumerate(entries, 1)]
+    rows = [
+        _row(f"{TABLES_FLAG} {path}, {name}, entry {index}", row_type, entry, defaults, path)
+        for index, entry in enumerate(entries, 1)
+    ]
     keys = [tuple(str(entry.get(key)) for key in _ROW_KEYS) for entry in entries]
     if duplicate := next((index for index, key in enumerate(keys) if key in keys[:index]), 0):
-        raise UsageError(f"{TABLES_FLAG} {path}, {name}: entry {duplicate + 1} is about the same as an earlier one", _TABLES_HINT)
+        raise UsageError(
+            f"{TABLES_FLAG} {path}, {name}: entry {duplicate + 1} is about the same as an earlier one", _TABLES_HINT
+        )
     return tuple(rows)
 
 
@@ -72,7 +81,9 @@ def _row(location: str, row_type: type[_T], entry: object, defaults: Mapping[str
         raise UsageError(f"{location} is no object", _TABLES_HINT)
     fields: dict[str, Any] = {**defaults, **{str(name): value for name, value in entry.items()}}
     if not isinstance(source := fields.get("source", {}), Mapping):
-        raise UsageError(f"{location}: its source is no object", "Give it a document, and the day on which it was read.")
+        raise UsageError(
+            f"{location}: its source is no object", "Give it a document, and the day on which it was read."
+        )
     try:
         row = from_json(row_type, {**fields, "source": {"document": path, **source}})
     except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -86,7 +97,8 @@ def _check_compatibility(location: str, table: CompatibilityTable) -> None:
     """Raises UsageError."""
     if table.name not in SOFTWARE_BY_NAME:
         raise UsageError(
-            f"{location} is of {shorten(table.name)!r}, no software that is recognised{did_you_mean(table.name, SOFTWARE_BY_NAME)}"
+            f"{location} is of {shorten(table.name)!r}, no software that is "
+            f"recognised{did_you_mean(table.name, SOFTWARE_BY_NAME)}"
         )
     versions = [row.since for row in table.rows]
     if (
@@ -142,10 +154,15 @@ def _suppression(location: str, entry: object, known_codes: Collection[str]) -> 
         raise _entry_error(location, "is no object")
     unknown_keys = [str(key) for key in entry if key not in _ENTRY_KEYS]
     if unknown_keys:
-        raise _entry_error(location, f"has {shorten(unknown_keys[0])!r}, which is not known{did_you_mean(unknown_keys[0], _ENTRY_KEYS)}")
+        raise _entry_error(
+            location,
+            f"has {shorten(unknown_keys[0])!r}, which is not known{did_you_mean(unknown_keys[0], _ENTRY_KEYS)}",
+        )
     code = _text_field(location, entry, "code")
     if code not in known_codes:
-        raise _entry_error(location, f"names {shorten(code)!r}, which is no finding code of check{did_you_mean(code, known_codes)}")
+        raise _entry_error(
+            location, f"names {shorten(code)!r}, which is no finding code of check{did_you_mean(code, known_codes)}"
+        )
     globs = {key: _text_field(location, entry, key) for key in ("kind", "namespace", "name") if key in entry}
     return Suppression(
         code,

@@ -41,7 +41,10 @@ def packed() -> bytes:
     program = _package_folder(_DNS_LOAD)
     files |= {f"{_DNS_LOAD.replace('.', '/')}/{path.name}": path.read_bytes() for path in program.glob("*.py")}
     root = _package_folder(_DNSPYTHON)
-    files |= {f"{_DNSPYTHON}/{path.relative_to(root).as_posix()}": path.read_bytes() for path in _required_modules(root, program)}
+    files |= {
+        f"{_DNSPYTHON}/{path.relative_to(root).as_posix()}": path.read_bytes()
+        for path in _required_modules(root, program)
+    }
     files |= dict(_licence_files())
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
 from kubectl_eksdoc.errors import UsageError, os_error_text
 from kubectl_eksdoc.files import open_file
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.yaml_events import parse_events, error_text
+from kubectl_eksdoc.yaml_events import error_text, parse_events
 
 from .archive import standard_input
 
@@ -59,7 +59,7 @@ class DocumentFields:
         self._values = values
         self._location = location
 
-    def keys(self) -> tuple[str, ...]:
+    def field_names(self) -> tuple[str, ...]:
         return tuple(self._values)
 
     def value(self, key: str) -> object:
@@ -381,7 +381,9 @@ class JsonFile:
             except ValueError as error:
                 raise self.error(f"{description} is not JSON: {error}", self.create_hint) from error
         if len(content) > MAX_BYTES:
-            raise self.error(f"{description} has more than {MAX_BYTES >> 20} MiB: that is {self.not_a}", self.create_hint)
+            raise self.error(
+                f"{description} has more than {MAX_BYTES >> 20} MiB: that is {self.not_a}", self.create_hint
+            )
         if not content.strip():
             raise self.error(f"{description} is empty", self.empty_hint or self.create_hint)
         for magic, format_name in self.foreign_formats:

@@ -26,10 +26,10 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.kinds import NODES, PODS, ReadState, Resource
 from kubectl_eksdoc.model.snapshots import SceneManifest, Snapshot
 from kubectl_eksdoc.objects import journal_lines
-from kubectl_eksdoc.objects.collector import InvalidAnswer, FactCollector
-from kubectl_eksdoc.objects.intake import DumpIntake, KindComesLater
+from kubectl_eksdoc.objects.collector import FactCollector, InvalidAnswer
+from kubectl_eksdoc.objects.dump_intake import DumpIntake, KindComesLater
 from kubectl_eksdoc.objects.single import RawObjects
-from kubectl_eksdoc.objects.stream import InvalidStream, ListHeader, ListStream, StreamItem, StreamError
+from kubectl_eksdoc.objects.stream import InvalidStream, ListHeader, ListStream, StreamError, StreamItem
 
 from .archive import (
     DEFAULT_LIMITS,
@@ -113,7 +113,9 @@ class SnapshotWriter:
         try:
             with open(os.open(partial_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(_tar_member(f"{MANIFEST_STEM}.json", manifest))
-                for _, pieces in sorted(self._piece_offsets.items(), key=lambda each: each[0] in self._page_counts):  # lists last
+                for _, pieces in sorted(
+                    self._piece_offsets.items(), key=lambda each: each[0] in self._page_counts
+                ):  # lists last
                     for start, length in pieces:
                         self._pieces.seek(start)
                         file.write(self._pieces.read(length))
@@ -250,7 +252,9 @@ class SnapshotFileReader:
         """
         collector = FactCollector(Source.SNAPSHOT, self._raw)
         counts = dict.fromkeys(resources, 0)
-        by_folder = {f"{scene_folder(self._scene)}{LISTS_FOLDER}/{resource.full_name}/": resource for resource in resources}
+        by_folder = {
+            f"{scene_folder(self._scene)}{LISTS_FOLDER}/{resource.full_name}/": resource for resource in resources
+        }
         try:
             for part in archive_parts(self._path, self._limits):
                 resource = by_folder.get(_member_folder(part))
@@ -375,10 +379,14 @@ class DumpReader:
                 if part.stem == AWS_ANSWERS_STEM:
                     continue  # the AWS session reads it
                 if part.stem == MANIFEST_STEM:
-                    raise _snapshot_error(f"cannot read the snapshot {self._path}: {_MANIFEST_NOT_FIRST}", _COMPLETE_FILE_HINT)
+                    raise _snapshot_error(
+                        f"cannot read the snapshot {self._path}: {_MANIFEST_NOT_FIRST}", _COMPLETE_FILE_HINT
+                    )
                 list_count += self._read_part(part, intake, skipped)
         except BadArchive as error:
-            raise _snapshot_error(f"cannot read the snapshot {self._path}: {error}", "Make or copy it again.") from error
+            raise _snapshot_error(
+                f"cannot read the snapshot {self._path}: {error}", "Make or copy it again."
+            ) from error
         except OSError as error:
             raise _open_error(self._path, error) from error
         if not list_count:
@@ -403,7 +411,11 @@ class DumpReader:
             if error.trouble is StreamError.NOT_A_LIST and self._may_be_skipped(part, error, intake):
                 skipped.append(f"{part.name} was skipped: it is {error.description}, not a List")
                 return 0
-            problem = f"it is {error.description}, not a List" if error.trouble is StreamError.NOT_A_LIST else error.description
+            problem = (
+                f"it is {error.description}, not a List"
+                if error.trouble is StreamError.NOT_A_LIST
+                else error.description
+            )
             raise _snapshot_error(f"cannot read the snapshot {part.name}: {problem}", _HINTS[error.trouble]) from error
         except InvalidAnswer as error:
             raise _snapshot_error(f"cannot use the snapshot: {error}", "Make the dump again, in one go.") from error
@@ -414,7 +426,9 @@ class DumpReader:
 
     def _may_be_skipped(self, part: ArchivePart, error: InvalidStream, intake: DumpIntake) -> bool:
         """A folder may contain other JSON files, but no object of a kind whose list is requested."""
-        return part.name not in (self._path, "standard input") and bool(error.kind) and not intake.is_requested(error.kind)
+        return (
+            part.name not in (self._path, "standard input") and bool(error.kind) and not intake.is_requested(error.kind)
+        )
 
 
 def _read_lists(part: ArchivePart, intake: DumpIntake) -> int:
@@ -442,7 +456,11 @@ class _FeedPosition:
 
 
 def _feed_items(
-    part: ArchivePart, chunks: Iterator[bytes], intake: DumpIntake, headers: list[ListHeader] | None, position: _FeedPosition
+    part: ArchivePart,
+    chunks: Iterator[bytes],
+    intake: DumpIntake,
+    headers: list[ListHeader] | None,
+    position: _FeedPosition,
 ) -> int:
     """Pass every item after `position` to `intake`; returns the number of Lists in the part."""
     lists = items = 0
@@ -462,7 +480,9 @@ def _feed_items(
 
 def _open_error(path: str, error: OSError) -> SnapshotError:
     name = error.filename if isinstance(error.filename, str) else path
-    return _snapshot_error(f"cannot open the snapshot {name}: {error.strerror or error}", "Check the path and its permissions.")
+    return _snapshot_error(
+        f"cannot open the snapshot {name}: {error.strerror or error}", "Check the path and its permissions."
+    )
 
 
 def _snapshot_error(message: str, hint: str) -> SnapshotError:

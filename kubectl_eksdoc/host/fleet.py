@@ -21,12 +21,19 @@ from time import monotonic
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import API_VERSION, Doc, nested_field, nested_string
-from kubectl_eksdoc.model.cluster import Identity, JudgedMember, FleetMember, MemberFinding, MemberOutcome, UnjudgedMember
+from kubectl_eksdoc.model.cluster import (
+    FleetMember,
+    Identity,
+    JudgedMember,
+    MemberFinding,
+    MemberOutcome,
+    UnjudgedMember,
+)
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.quantities import format_duration
 
 from . import processes as endings
-from .documents import parse_yaml_or_json, reject_constant, read_text
+from .documents import parse_yaml_or_json, read_text, reject_constant
 
 ANSWER_CODES = (0, 1, 5)
 """Exit codes with a result."""
@@ -51,7 +58,9 @@ def parse_outcome(exit_status: int, stdout: bytes, stderr_tail: str, kind: str) 
     of the document that it prints."""
     reason, hint = _last_error(stderr_tail)
     if exit_status in ERROR_CODES:
-        return UnjudgedMember(exit_status, reason or f"its process ended with exit code {exit_status} and said nothing", hint)
+        return UnjudgedMember(
+            exit_status, reason or f"its process ended with exit code {exit_status} and said nothing", hint
+        )
     if exit_status not in ANSWER_CODES:
         ending = f"was killed by signal {-exit_status}" if exit_status < 0 else f"ended with exit code {exit_status}"
         hint = _SHORT_OF_MEMORY if exit_status == _KILLED else hint
@@ -63,8 +72,13 @@ def parse_outcome(exit_status: int, stdout: bytes, stderr_tail: str, kind: str) 
     document: Doc = parsed if isinstance(parsed, dict) else {}
     has_findings = isinstance(document.get("findings"), list)  # without findings the state is unknown, not healthy
     if document.get("kind") != kind or document.get("apiVersion") != API_VERSION or not has_findings:
-        return UnjudgedMember(_BUG_CODE, f"its process ended with exit code {exit_status} and printed no {kind}", reason)
-    unverified, observed_at = nested_field(document, "metadata", "cluster", "unverified"), nested_string(document, "metadata", "observedAt")
+        return UnjudgedMember(
+            _BUG_CODE, f"its process ended with exit code {exit_status} and printed no {kind}", reason
+        )
+    unverified, observed_at = (
+        nested_field(document, "metadata", "cluster", "unverified"),
+        nested_string(document, "metadata", "observedAt"),
+    )
     return JudgedMember(
         exit_status,
         Identity(
@@ -200,7 +214,9 @@ class MemberProcesses:
 
     def start(self, member: FleetMember) -> None:
         process = _MemberRun(member, self._settings)
-        thread = threading.Thread(target=self._run_member, args=(member, process), name=f"eksdoc: {member.name}", daemon=True)
+        thread = threading.Thread(
+            target=self._run_member, args=(member, process), name=f"eksdoc: {member.name}", daemon=True
+        )
         self._running[member.name] = (thread, process)
         thread.start()
 
@@ -234,9 +250,13 @@ class MemberProcesses:
         try:
             member_outcome = process.run(self._closing)
         except OSError as error:
-            member_outcome = UnjudgedMember(_PROCESS_BUG_CODE, f"its process cannot be begun: {error.strerror or error}")
+            member_outcome = UnjudgedMember(
+                _PROCESS_BUG_CODE, f"its process cannot be begun: {error.strerror or error}"
+            )
         except Exception as error:  # any error concerns this member only
-            member_outcome = UnjudgedMember(_PROCESS_BUG_CODE, f"its answer cannot be read: {type(error).__name__}: {error}")
+            member_outcome = UnjudgedMember(
+                _PROCESS_BUG_CODE, f"its answer cannot be read: {type(error).__name__}: {error}"
+            )
         self._outcomes.put((member, member_outcome))
 
 
@@ -289,7 +309,10 @@ class _MemberRun:
                 return UnjudgedMember(_CLUSTER_CODE, "it was left alone before it had answered")
             if monotonic() - started_s > self._settings.timeout_s:
                 last_line = stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-                reason = f"no answer within {format_duration(self._settings.timeout_s)}{f': {last_line}' if last_line else ''}"
+                reason = (
+                    "no answer within "
+                    f"{format_duration(self._settings.timeout_s)}{f': {last_line}' if last_line else ''}"
+                )
                 return UnjudgedMember(_CLUSTER_CODE, reason, "Give it longer: --fleet-timeout.")
         return parse_outcome(process.returncode, stdout, stderr.decode("utf-8", "replace"), self._settings.kind)
 

@@ -240,7 +240,11 @@ def run_ids(folder: Path) -> tuple[str, ...]:
 
 
 def _journal_ids(folder: Path) -> tuple[str, ...]:
-    return tuple(sorted(path.name.removesuffix(JOURNAL_SUFFIX) for path in folder.iterdir() if path.name.endswith(JOURNAL_SUFFIX)))
+    return tuple(
+        sorted(
+            path.name.removesuffix(JOURNAL_SUFFIX) for path in folder.iterdir() if path.name.endswith(JOURNAL_SUFFIX)
+        )
+    )
 
 
 def _last_byte(descriptor: int) -> bytes:
@@ -288,7 +292,9 @@ class ChangeJournalFile:
         """As `changes.engine._Journal.write`."""
         if self._file is None:
             self._file = LineFile(self._folder, f"{self.id}{JOURNAL_SUFFIX}")
-        self._file.append_text(json.dumps({"v": FORMAT_VERSION, **entry}, ensure_ascii=True, separators=(",", ":")) + "\n")
+        self._file.append_text(
+            json.dumps({"v": FORMAT_VERSION, **entry}, ensure_ascii=True, separators=(",", ":")) + "\n"
+        )
 
     def path_beside(self, suffix: str) -> Path:
         """The path of another file of the same change."""
@@ -327,7 +333,9 @@ def read_change(folder: Path, change_id: str) -> SavedChange:
         text = path.read_bytes()
     except FileNotFoundError:
         known_ids = ", ".join(run_ids(folder)[-5:]) or "none"
-        raise LocalJournalError(f"there is no journal of {change_id[:80]!r}", f"Those on this machine: {known_ids}.") from None
+        raise LocalJournalError(
+            f"there is no journal of {change_id[:80]!r}", f"Those on this machine: {known_ids}."
+        ) from None
     except OSError as error:
         raise _unreadable(path, error) from error
     entries = tuple(entry for entry in map(_parse_entry, text.splitlines()) if entry)

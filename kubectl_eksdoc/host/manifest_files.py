@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ManifestText, U
 from kubectl_eksdoc.objects.manifests import parse_manifest
 
 from .archive import standard_input
-from .documents import read_text, parse_go_yaml
+from .documents import parse_go_yaml, read_text
 
 STDIN = "-"
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
@@ -72,7 +72,11 @@ def read_manifests(paths: Sequence[str], limits: ManifestLimits = DEFAULT_LIMITS
         if reason := _unread_chart_part(path, manifests, limits):
             manifests[path] = ManifestText(path, unread=(UnreadablePart(0, reason, True),))
     for path in paths:
-        texts = (text for text_path, text in manifests.items() if text_path == path or text_path.startswith(os.path.join(path, "")))
+        texts = (
+            text
+            for text_path, text in manifests.items()
+            if text_path == path or text_path.startswith(os.path.join(path, ""))
+        )
         if not any(text.documents or text.unread for text in texts):
             manifests[path] = ManifestText(path, unread=(UnreadablePart(0, _NO_OBJECT),))
     return tuple(text for text in manifests.values() if text.documents or text.unread)
@@ -88,7 +92,9 @@ def _unread_chart_part(path: str, read_paths: Collection[str], limits: ManifestL
     except (OSError, ValueError):
         return _DEPENDENCIES_NOT_READ
     depends = not isinstance(chart, dict) or chart.get("dependencies")
-    has_subcharts = os.path.exists(os.path.join(folder, "requirements.yaml")) or os.path.exists(os.path.join(folder, "charts"))
+    has_subcharts = os.path.exists(os.path.join(folder, "requirements.yaml")) or os.path.exists(
+        os.path.join(folder, "charts")
+    )
     return _DEPENDENCIES_NOT_READ if depends or has_subcharts else ""
 
 
@@ -104,9 +110,18 @@ def _missing_resource(path: str, read_paths: Collection[str], limits: ManifestLi
     generator = next((key for key in _GENERATOR_KEYS if kustomization.get(key)), "")
     if generator:
         return f"{generator} from elsewhere"
-    for resource in (resource for key in _RESOURCE_KEYS if isinstance(kustomization.get(key), list) for resource in kustomization[key]):
-        resource_path = os.path.normpath(os.path.join(os.path.dirname(path), resource)) if isinstance(resource, str) else ""
-        if resource_path and not any(f"{os.path.normpath(read_path)}/".startswith(f"{resource_path}/") for read_path in read_paths):
+    for resource in (
+        resource
+        for key in _RESOURCE_KEYS
+        if isinstance(kustomization.get(key), list)
+        for resource in kustomization[key]
+    ):
+        resource_path = (
+            os.path.normpath(os.path.join(os.path.dirname(path), resource)) if isinstance(resource, str) else ""
+        )
+        if resource_path and not any(
+            f"{os.path.normpath(read_path)}/".startswith(f"{resource_path}/") for read_path in read_paths
+        ):
             return str(resource)
     return ""
 
@@ -137,7 +152,9 @@ def _walk_folder(folder: str, roots: tuple[str, ...]) -> Iterator[str]:
         yield from unreadable
         unreadable.clear()
         folders[:] = sorted(each for each in folders if each != ".git")
-        links = (os.path.join(current_folder, each) for each in folders if os.path.islink(os.path.join(current_folder, each)))
+        links = (
+            os.path.join(current_folder, each) for each in folders if os.path.islink(os.path.join(current_folder, each))
+        )
         yield from (each for each in links if not os.path.join(os.path.realpath(each), "").startswith(roots))
         is_manifest = _is_helm_template if _is_in_chart_templates(current_folder) else _may_be_manifest
         yield from (os.path.join(current_folder, name) for name in sorted(files) if is_manifest(name))
@@ -200,7 +217,9 @@ def read_documents(path: str, flag: str, max_bytes: int) -> tuple[Doc, ...]:
         UsageError: a file cannot be read.
     """
     folder, hint = Path(path), "Give the output of helm template for the add-on's chart, or its published manifest."
-    files = sorted(item for item in folder.glob("*") if item.suffix in MANIFEST_SUFFIXES) if folder.is_dir() else [folder]
+    files = (
+        sorted(item for item in folder.glob("*") if item.suffix in MANIFEST_SUFFIXES) if folder.is_dir() else [folder]
+    )
     docs: list[Doc] = []
     if is_chart := (folder / _CHART_FILE).is_file():
         chart_files = (item for name in ("crds", "templates") for item in (folder / name).rglob("*"))
@@ -220,7 +239,9 @@ def read_documents(path: str, flag: str, max_bytes: int) -> tuple[Doc, ...]:
                 document = parse_go_yaml(part.encode())
             except ValueError as error:
                 raise UsageError(f"{flag} {file} is not YAML: {error}", hint) from error
-            items = document.get("items") if isinstance(document, dict) and document.get("kind") == "List" else [document]
+            items = (
+                document.get("items") if isinstance(document, dict) and document.get("kind") == "List" else [document]
+            )
             for item in items if isinstance(items, list) else []:
                 if item is None:
                     continue  # an empty document between two separators

@@ -21,8 +21,8 @@ from time import monotonic, sleep
 from types import FrameType
 from typing import IO, Protocol
 
-from kubectl_eksdoc.kubernetes.news import HookEnded, RunUpdate
-from kubectl_eksdoc.model.actions import ClusterAction, RunCommand, Hook
+from kubectl_eksdoc.kubernetes.updates import HookEnded, RunUpdate
+from kubectl_eksdoc.model.actions import ClusterAction, Hook, RunCommand
 from kubectl_eksdoc.model.quantities import format_duration
 
 # Termination of processes: signals to this process, termination of child processes, and background work.
@@ -56,7 +56,9 @@ def told_to_stop() -> Iterator[Callable[[], int]]:
         KeyboardInterrupt: the user sends the signal repeatedly.
     """
     default_handlers = (signal.SIG_DFL, signal.default_int_handler)
-    previous_handlers = {number: previous for number in stop_signals() if (previous := signal.getsignal(number)) in default_handlers}
+    previous_handlers = {
+        number: previous for number in stop_signals() if (previous := signal.getsignal(number)) in default_handlers
+    }
     signal_count = 0
 
     def hear(signal_number: int, frame: FrameType | None) -> None:
@@ -187,7 +189,9 @@ class InnerBackend(Protocol):
 class HookedBackend:
     """The port `ports.RunBackend`: runs hooks, and passes everything else to the inner backend. For one thread."""
 
-    def __init__(self, inner: InnerBackend, commands: Mapping[str, str], run: str, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self, inner: InnerBackend, commands: Mapping[str, str], run: str, timeout_s: float = TIMEOUT_S
+    ) -> None:
         """`commands`: shell commands by `Hook.when`; `run`: the id of the drain."""
         self._inner = inner
         self._commands = commands
@@ -201,7 +205,9 @@ class HookedBackend:
         if not isinstance(action, Hook):
             self._inner.do(action)
             return
-        thread = threading.Thread(target=self._run_hook, args=(action,), name=f"eksdoc hook: {action.when}", daemon=True)
+        thread = threading.Thread(
+            target=self._run_hook, args=(action,), name=f"eksdoc hook: {action.when}", daemon=True
+        )
         self._threads.append(thread)
         thread.start()
 
@@ -233,7 +239,9 @@ class HookedBackend:
 
     def _run_hook(self, hook: Hook) -> None:
         try:
-            approved, message = _HookCommand(self._commands[hook.when], self._run, hook).run(self._timeout_s, self._closing)
+            approved, message = _HookCommand(self._commands[hook.when], self._run, hook).run(
+                self._timeout_s, self._closing
+            )
         except Exception as error:  # any error means that the hook did not approve
             approved, message = False, f"it cannot be run: {error}"
         self._finished.put(HookEnded(hook, approved, message))
@@ -267,7 +275,11 @@ class _HookCommand:
                 assert process.stdout is not None
                 process.stdout.close()  # a child process that still holds the other end has left the process group
         if timed_out:
-            reason = "it was killed as the run ended" if closing.is_set() else f"it takes more than {format_duration(timeout_s)}"
+            reason = (
+                "it was killed as the run ended"
+                if closing.is_set()
+                else f"it takes more than {format_duration(timeout_s)}"
+            )
             return False, _with_output(reason, self._last_line)
         exit_status = process.returncode
         if exit_status == 0:

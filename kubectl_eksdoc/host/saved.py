@@ -17,20 +17,20 @@ from kubectl_eksdoc.files import open_file
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import API_VERSION, DRAIN_PLAN, FLEET
 from kubectl_eksdoc.model.baseline import (
+    AcceptedPlan,
     Baseline,
     BudgetOutline,
+    DurationOutline,
     FindingOutline,
     PlanOutline,
-    AcceptedPlan,
     SavedResult,
     TargetOutline,
-    DurationOutline,
 )
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import ReadState
 
-from .documents import GZIP_MAGIC, MAX_NUMBER, DocumentFields, JsonFile, InvalidDocument, shorten
+from .documents import GZIP_MAGIC, MAX_NUMBER, DocumentFields, InvalidDocument, JsonFile, shorten
 
 # A saved result (``-o json``, ``-o yaml``): opened, and checked to be of the expected kind.
 
@@ -106,7 +106,9 @@ def _check_kind(path: str, document: object, kind: str, command: str, save_hint:
     version, found_kind = document.get("apiVersion"), document.get("kind")
     is_own = isinstance(version, str) and version.partition("/")[0] == API_VERSION.partition("/")[0]
     if not is_own or not isinstance(found_kind, str):
-        description = f"a {shorten(found_kind)}, as a dump is" if isinstance(found_kind, str) and found_kind else "something else"
+        description = (
+            f"a {shorten(found_kind)}, as a dump is" if isinstance(found_kind, str) and found_kind else "something else"
+        )
         raise BaselineError(f"{path} is no answer of this tool: it is {description}", save_hint)
     if found_kind == FLEET:
         raise BaselineError(f"{path} is the answer of a fleet: only that of one cluster is compared", _FLEET_HINT)
@@ -140,14 +142,14 @@ def parse_identity(cluster: DocumentFields) -> Identity:
         region=cluster.text_or_null("region"),
         server_version=cluster.text_or_null("serverVersion"),
         uid=cluster.text_or_null("uid"),
-        unverified=cluster.texts("unverified") if "unverified" in cluster.keys() else (),
+        unverified=cluster.texts("unverified") if "unverified" in cluster.field_names() else (),
     )
 
 
 def parse_options(fields: DocumentFields) -> dict[str, object]:
     """The flags: each has one value, or a list of texts."""
     values: dict[str, object] = {}
-    for key in fields.keys():
+    for key in fields.field_names():
         value = fields.value(key)
         if not key or not isinstance(key, str):
             raise fields.invalid("a flag", "has no name")
@@ -166,7 +168,7 @@ def parse_finding(fields: DocumentFields) -> FindingOutline:
         InvalidDocument: it is no finding.
     """
     subject = fields.child("subject")
-    namespace = subject.text("namespace") if "namespace" in subject.keys() else ""
+    namespace = subject.text("namespace") if "namespace" in subject.field_names() else ""
     return FindingOutline(
         code=fields.text("code"),
         subject=Subject(subject.text("kind"), subject.text("name"), namespace),
@@ -187,14 +189,14 @@ def read_saved_result(path: str, kind: str, command: str) -> SavedResult:
 def _parse_result(document: Mapping[str, object], path: str) -> SavedResult:
     """The saved result; fields that an older version does not write stay empty."""
     answer = DocumentFields(document)
-    upgrade = answer.child("way") if "way" in answer.keys() else None
+    upgrade = answer.child("way") if "way" in answer.field_names() else None
     return SavedResult(
         **_common_fields(answer, path),
         options=parse_options(answer.child("metadata").child("options")),
         findings=tuple(map(parse_finding, answer.objects("findings"))),
         suppressed=tuple(parse_finding(each.child("finding")) for each in _optional_objects(answer, "suppressed")),
         codes=frozenset(code for check in answer.objects("checks") for code in check.texts("codes"))
-        if "checks" in answer.keys()
+        if "checks" in answer.field_names()
         else None,
         addons={each.text("name"): each.text("target") for each in _optional_objects(answer, "addons")},
         way=f"{upgrade.text('now')} → {upgrade.text('target')}" if upgrade else "",
@@ -215,7 +217,7 @@ def _common_fields(result: DocumentFields, file: str) -> dict[str, Any]:
 
 
 def _optional_objects(answer: DocumentFields, key: str) -> tuple[DocumentFields, ...]:
-    return tuple(answer.objects(key)) if key in answer.keys() else ()
+    return tuple(answer.objects(key)) if key in answer.field_names() else ()
 
 
 # The outline of a saved drain plan: only the fields that are compared are read and validated.
@@ -243,7 +245,8 @@ def parse_baseline(document: Mapping[str, object], file: str) -> Baseline:
         options=flags,
         outline=_plan_outline(plan),
         promise=_read_plan(plan),
-        uids=frozenset(each.text_or_empty("uid") for key in ("targets", "budgets") for each in plan.objects(key)) - {""},
+        uids=frozenset(each.text_or_empty("uid") for key in ("targets", "budgets") for each in plan.objects(key))
+        - {""},
     )
 
 
@@ -259,7 +262,11 @@ def _read_plan(plan: DocumentFields) -> AcceptedPlan:
             for each in plan.objects("evictions")
         },
         {f"{each.text('namespace')}/{each.text('name')}": each.text("verdict") for each in plan.objects("budgets")},
-        frozenset(each.text("code") for each in plan.objects("findings") if each.enum_value("status", Status) is Status.UNKNOWN),
+        frozenset(
+            each.text("code")
+            for each in plan.objects("findings")
+            if each.enum_value("status", Status) is Status.UNKNOWN
+        ),
     )
 
 

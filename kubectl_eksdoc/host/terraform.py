@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.addons import (
 )
 from kubectl_eksdoc.model.kinds import Unknown
 
-from .documents import JsonFile, InvalidDocument, shorten
+from .documents import InvalidDocument, JsonFile, shorten
 
 # The configuration in a Terraform plan: provider versions and module calls.
 #
@@ -43,7 +43,9 @@ def provider_constraints(configuration: Any) -> tuple[ProviderConstraint, ...]:
 
 def module_calls(configuration: Any) -> tuple[ModuleCall, ...]:
     """All module calls, by path."""
-    return tuple(sorted(_walk_module_calls(_as_mapping(configuration).get("root_module"), ""), key=lambda each: each.path))
+    return tuple(
+        sorted(_walk_module_calls(_as_mapping(configuration).get("root_module"), ""), key=lambda each: each.path)
+    )
 
 
 def _walk_module_calls(module: Any, parent_path: str) -> Iterator[ModuleCall]:
@@ -116,7 +118,9 @@ def read_terraform_plan(path: str) -> TerraformPlan:
             upgrades=tuple(_cluster_upgrades(document)),
         )
     except InvalidDocument as error:
-        raise TerraformError(f"the Terraform plan {path} is not as Terraform writes it: {error}", _CREATE_HINT) from error
+        raise TerraformError(
+            f"the Terraform plan {path} is not as Terraform writes it: {error}", _CREATE_HINT
+        ) from error
 
 
 def _check_plan(path: str, document: object) -> Json:
@@ -172,7 +176,13 @@ def _unread_addresses(document: Json) -> tuple[str, ...]:
         return any(isinstance(each, dict) and each.get("type_name") == _CLOUD_CONTROL_TYPE for each in sides)
 
     unread_changes = filter(is_unread, _managed_changes(document))
-    return tuple(sorted(_address_of(each) for each in unread_changes if not _NO_CHANGE.issuperset(_actions_of(each, _change_of(each)))))
+    return tuple(
+        sorted(
+            _address_of(each)
+            for each in unread_changes
+            if not _NO_CHANGE.issuperset(_actions_of(each, _change_of(each)))
+        )
+    )
 
 
 def _cluster_upgrades(document: Json) -> Iterator[ClusterUpgrade]:
@@ -181,12 +191,21 @@ def _cluster_upgrades(document: Json) -> Iterator[ClusterUpgrade]:
             continue
         change = _change_of(resource_change)
         before, after = (change.get(side) or {} for side in ("before", "after"))
-        if "update" not in _actions_of(resource_change, change) or not isinstance(before, dict) or not isinstance(after, dict):
+        if (
+            "update" not in _actions_of(resource_change, change)
+            or not isinstance(before, dict)
+            or not isinstance(after, dict)
+        ):
             continue
         old_version, new_version = (side.get("version") for side in (before, after))
         if old_version != new_version:
             name, arn = (_required_text(before.get(key) or "") for key in ("name", "arn"))
-            yield ClusterUpgrade(name, arn, _required_text(old_version or ""), None if new_version is None else _required_text(new_version))
+            yield ClusterUpgrade(
+                name,
+                arn,
+                _required_text(old_version or ""),
+                None if new_version is None else _required_text(new_version),
+            )
 
 
 def _change_of(resource_change: Json) -> Json:
@@ -203,7 +222,9 @@ def _actions_of(resource_change: Json, change: Json) -> tuple[str, ...]:
         raise InvalidDocument(f"{_address_of(resource_change)} has no action")
     for each in actions:
         if each not in _ACTIONS:
-            raise InvalidDocument(f"{_address_of(resource_change)} has the action {shorten(each)}, which is not known here")
+            raise InvalidDocument(
+                f"{_address_of(resource_change)} has the action {shorten(each)}, which is not known here"
+            )
     return actions
 
 
@@ -224,7 +245,8 @@ def _addon_resource(resource_change: Json) -> AddonResource:
         sorted(
             name
             for name in values_before.keys() | values_after.keys() | unknown_values.keys()
-            if _has_unknown(unknown_values.get(name)) or (values_before.get(name) or None) != (values_after.get(name) or None)
+            if _has_unknown(unknown_values.get(name))
+            or (values_before.get(name) or None) != (values_after.get(name) or None)
         )
     )
     if resource_change.get("type") == _AWSCC_ADDON_TYPE and settings_after is not None:
@@ -244,7 +266,11 @@ def _addon_resource(resource_change: Json) -> AddonResource:
 def _cloud_control_settings(after: AddonSettings, before: Json, differs: Sequence[str]) -> AddonSettings:
     if before and after.resolve_conflicts not in (None, "NONE") and "resolve_conflicts" not in differs:
         after = replace(after, resolve_conflicts=_MAY_NOT_BE_SENT)
-    return replace(after, configuration=_MAY_BE_CLEARED) if before.get(_CONFIGURATION) and after.configuration is None else after
+    return (
+        replace(after, configuration=_MAY_BE_CLEARED)
+        if before.get(_CONFIGURATION) and after.configuration is None
+        else after
+    )
 
 
 def _has_unknown(after_unknown: Any) -> bool:

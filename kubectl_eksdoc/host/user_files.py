@@ -44,7 +44,9 @@ def read_keymap(environ: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, 
     if not isinstance(document, dict):
         return {}, (f"{path} is no object, so all keys are as they come: {KEYMAP_HINT}",)
     keys = {name: key for name, key in document.items() if isinstance(key, str)}
-    return keys, tuple(f"{path}: the key of {name!r} is no text; {KEYMAP_HINT}" for name in document if name not in keys)
+    return keys, tuple(
+        f"{path}: the key of {name!r} is no text; {KEYMAP_HINT}" for name in document if name not in keys
+    )
 
 
 # The order of nodes (``--order-file``).

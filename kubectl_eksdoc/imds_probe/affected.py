@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from itertools import islice
 
-from kubectl_eksdoc.amazon.metadata_service import TOKENS_OPTIONAL, TOKENS_REQUIRED, ImdsVerdict, ImdsReach
+from kubectl_eksdoc.amazon.metadata_service import TOKENS_OPTIONAL, TOKENS_REQUIRED, ImdsReach, ImdsVerdict
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Image, MetadataOptions, PodIdentity
@@ -67,11 +67,17 @@ class PodEvidence:
         return dict(self.commands_by_image).get(image, self.command)
 
 
-def select_pods(pods: Sequence[Pod], now: datetime, max_pods: int = MAX_PODS, can_read_logs: bool = True) -> _PodSelection:
+def select_pods(
+    pods: Sequence[Pod], now: datetime, max_pods: int = MAX_PODS, can_read_logs: bool = True
+) -> _PodSelection:
     """Select from `pods` without access to the service: programs with a known need, and pods that do not run well. One
     pod of each controller comes before a second one. If there is room and `can_read_logs`, one pod of each other
     controller without an own role follows: it may be Ready and still lack what it asks for."""
-    candidates = [pod for pod in pods if not (pod.finished or pod.calls.host_network) and (may_need_imds(pod) or is_failing(pod, now))]
+    candidates = [
+        pod
+        for pod in pods
+        if not (pod.finished or pod.calls.host_network) and (may_need_imds(pod) or is_failing(pod, now))
+    ]
     replicas: Counter[str] = Counter()
     ranked = []
     for pod in sorted(candidates, key=lambda each: (not is_failing(each, now), each.key)):
@@ -87,7 +93,13 @@ def _pods_without_role(pods: Iterable[Pod], known_owners: set[str]) -> Iterator[
     """Pods of controllers that are not in `known_owners`; the controllers are added to it."""
     for pod in pods:
         calls = pod.calls
-        if calls.role is not RoleSource.NONE or calls.host_network or pod.finished or not pod.node or _owner_uid(pod) in known_owners:
+        if (
+            calls.role is not RoleSource.NONE
+            or calls.host_network
+            or pod.finished
+            or not pod.node
+            or _owner_uid(pod) in known_owners
+        ):
             continue
         known_owners.add(_owner_uid(pod))
         if not all(map(is_known_not_to_ask, calls.images)):
@@ -113,13 +125,22 @@ def is_failing(pod: Pod, now: datetime) -> bool:
 
 def is_failed_job_pod(pod: Pod, succeeded_jobs: Set[str]) -> bool:
     """The pod failed, and its Job, which creates another pod after a failure, is not in `succeeded_jobs`."""
-    return pod.phase == "Failed" and pod.owner is not None and pod.owner.kind == "Job" and pod.owner.uid not in succeeded_jobs
+    return (
+        pod.phase == "Failed"
+        and pod.owner is not None
+        and pod.owner.kind == "Job"
+        and pod.owner.uid not in succeeded_jobs
+    )
 
 
 def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[LogKey, ...]:
     """Logs of the failing containers, or of all if none fails: the current one, then that of the previous run. The
     order matters."""
-    failing = [container for container in containers if _is_container_failing(container) or (container.ended_before and is_failing(pod, now))]
+    failing = [
+        container
+        for container in containers
+        if _is_container_failing(container) or (container.ended_before and is_failing(pod, now))
+    ]
     logs: list[LogKey] = []
     for container in failing or [container for container in containers if not container.init]:
         log = LogKey(pod.namespace, pod.name, container.name)
@@ -171,10 +192,23 @@ def read_evidence(
         name: next(filter(None, (getattr(each, name) for each in logs_read)), None)
         for name in ("symptom", "weak", "another")
     }
-    unread_logs = () if first_lines["symptom"] is not None else tuple(_as_unknown(each) for each in texts if not isinstance(each, str))
+    unread_logs = (
+        ()
+        if first_lines["symptom"] is not None
+        else tuple(_as_unknown(each) for each in texts if not isinstance(each, str))
+    )
     known_containers = [each for each in containers if not each.init and program_of_image(each.image) is not None]
-    commands_by_image = tuple((each.image, _container_command(each)) for each in known_containers) if len(known_containers) > 1 else ()
-    return PodEvidence(command_of_pod(containers), first_lines["symptom"], unread_logs, first_lines["another"], first_lines["weak"], commands_by_image)
+    commands_by_image = (
+        tuple((each.image, _container_command(each)) for each in known_containers) if len(known_containers) > 1 else ()
+    )
+    return PodEvidence(
+        command_of_pod(containers),
+        first_lines["symptom"],
+        unread_logs,
+        first_lines["another"],
+        first_lines["weak"],
+        commands_by_image,
+    )
 
 
 def _as_unknown(answer: Absent | Unknown) -> Unknown:
@@ -246,7 +280,11 @@ class PodChecker:
             return None
         known_programs = programs_of(pod)
         program = next(iter(known_programs.values()), None)
-        if evidence.symptom is not None and self.verdict_now.reach is not ImdsReach.REACHABLE and not self._has_recovered(pod, evidence.symptom):
+        if (
+            evidence.symptom is not None
+            and self.verdict_now.reach is not ImdsReach.REACHABLE
+            and not self._has_recovered(pod, evidence.symptom)
+        ):
             return self._broken_pod(pod, program, evidence.symptom, evidence.other_cause)
         if not lacks_imdsv2(self.verdict_now, self.verdict_next):
             return None
@@ -254,12 +292,23 @@ class PodChecker:
         if program is None and never_asks(evidence.command):
             return None
         if program is None:
-            return None if own_role or all(map(is_known_not_to_ask, pod.calls.images)) else self._pod_without_known_need(pod)
+            return (
+                None
+                if own_role or all(map(is_known_not_to_ask, pod.calls.images))
+                else self._pod_without_known_need(pod)
+            )
         results = []
         for image, known_program in known_programs.items():
             program_evidence = replace(evidence, command=evidence.command_of(image))
             if not never_asks(program_evidence.command):
-                results.append(self._check_program(pod, known_program, needs_of(known_program, pod, program_evidence.command, own_role), program_evidence))
+                results.append(
+                    self._check_program(
+                        pod,
+                        known_program,
+                        needs_of(known_program, pod, program_evidence.command, own_role),
+                        program_evidence,
+                    )
+                )
         return min(filter(None, results), key=lambda known_program: EFFECT_RANK[known_program.effect], default=None)
 
     def _has_recovered(self, pod: Pod, symptom: MatchedLogLine) -> bool:
@@ -287,7 +336,9 @@ class PodChecker:
         _, location = self._worst_verdict()
         return AffectedPod(pod, Effect.NO_KNOWN_NEED, "it has no role of its own", location, _USE_OWN_ROLE)
 
-    def _check_program(self, pod: Pod, program: Program, needs: ProgramNeeds, evidence: PodEvidence) -> AffectedPod | None:
+    def _check_program(
+        self, pod: Pod, program: Program, needs: ProgramNeeds, evidence: PodEvidence
+    ) -> AffectedPod | None:
         if not needs:
             return None
         worst_verdict, location = self._worst_verdict()
@@ -309,12 +360,19 @@ class PodChecker:
 
     def _works_without(self, pod: Pod, evidence: PodEvidence) -> bool:
         """The pod is Ready, its log was read, and the next node offers at least the same access."""
-        loses = lacks_imdsv2(self.verdict_next) and self.verdict_now.reach not in (ImdsReach.UNREACHABLE, self.verdict_next.reach)
+        loses = lacks_imdsv2(self.verdict_next) and self.verdict_now.reach not in (
+            ImdsReach.UNREACHABLE,
+            self.verdict_next.reach,
+        )
         return not loses and pod.ready and evidence.command is not None and not evidence.unreadable
 
     def _outlives_credentials(self, pod: Pod, needs: ProgramNeeds, evidence: PodEvidence) -> bool:
         """The pod needs only credentials, had no access all the time as far as known, and its log was read."""
-        if needs.surely != (ImdsNeed.CREDENTIALS,) or self.verdict_now.reach is not ImdsReach.UNREACHABLE or evidence.unreadable:
+        if (
+            needs.surely != (ImdsNeed.CREDENTIALS,)
+            or self.verdict_now.reach is not ImdsReach.UNREACHABLE
+            or evidence.unreadable
+        ):
             return False
         return pod.ready and pod.ready_at is not None and self.now - pod.ready_at > _CREDENTIALS_EXPIRED
 
@@ -439,7 +497,11 @@ class AssumedOptions:
 
     def ami_type(self, current_type: str) -> str:
         """The assumed AMI type of a managed node group that has `current_type`."""
-        return f"AL2023_{current_type.partition('_')[2]}" if self.image and current_type.startswith("AL2_") else current_type
+        return (
+            f"AL2023_{current_type.partition('_')[2]}"
+            if self.image and current_type.startswith("AL2_")
+            else current_type
+        )
 
     def image_for(self, image: Image) -> Image:
         return replace(image, v2=True) if self.image else image

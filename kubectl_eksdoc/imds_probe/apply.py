@@ -8,22 +8,28 @@ from typing import Protocol
 
 from kubectl_eksdoc.amazon.group_updates import UpdateStage, stage_of_update
 from kubectl_eksdoc.amazon.metadata_service import ImdsReach
-from kubectl_eksdoc.changes.engine import ChangeKind, SentSteps, Step, ChangeEnvironment
+from kubectl_eksdoc.changes.engine import ChangeEnvironment, ChangeKind, SentSteps, Step
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, ClusterError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import EksAddonUpdate, HealthIssue
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.change_journal import PartOutcome, ChangePart
+from kubectl_eksdoc.model.change_journal import ChangePart, PartOutcome
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Instance, NodeGroup
-from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
+from kubectl_eksdoc.model.metadata import (
+    InstanceOptionsChange,
+    InstancesFix,
+    LaunchTemplateFix,
+    MetadataFix,
+    NodeClassFix,
+)
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.ports import ProbeNamespace
 from kubectl_eksdoc.probes.pods import ProbeClock
 
 from .probe import prepare_probe, run_probe
 from .probe_result import ProbedNode, ProbeSettings
-from .run import FixDone, class_patch, node_class_part, node_group_part, instance_part, node_part, stage_by_node_group
+from .run import FixDone, class_patch, instance_part, node_class_part, node_group_part, node_part, stage_by_node_group
 
 # Ports to AWS and the cluster, implemented by `aws` and `kube`.
 
@@ -153,7 +159,9 @@ class _OnInstances(_Fix):
             self._world.report(f"{change}: asked for")
             return {}
 
-        return Step(change.instance, lambda: instance_part(change, self._instances[change.instance]), send, is_independent=True)
+        return Step(
+            change.instance, lambda: instance_part(change, self._instances[change.instance]), send, is_independent=True
+        )
 
     def _read(self) -> None:
         self._instances = self._ports.aws.instances([each.instance for each in self._action.each])
@@ -173,7 +181,9 @@ class _OnInstances(_Fix):
             self._last_pending_s = now_s
             return False
         self._last_pending_s = now_s if self._last_pending_s is None else self._last_pending_s
-        return now_s - self._last_pending_s >= PENDING_VISIBLE_S or not any(part.became is PartOutcome.AS_BEFORE for part in parts)
+        return now_s - self._last_pending_s >= PENDING_VISIBLE_S or not any(
+            part.became is PartOutcome.AS_BEFORE for part in parts
+        )
 
     def result(self, sent: SentSteps) -> FixDone:
         try:
@@ -182,7 +192,9 @@ class _OnInstances(_Fix):
             self._instances = {each.instance: Unknown(error.message) for each in self._action.each}
         parts = {each.instance: self._part(each, sent) for each in self._action.each}
         applied_states = (PartOutcome.DONE, PartOutcome.PENDING)
-        changed = tuple(ident for ident, part in parts.items() if part.became in applied_states and sent.may_have_made(ident))
+        changed = tuple(
+            ident for ident, part in parts.items() if part.became in applied_states and sent.may_have_made(ident)
+        )
         result = FixDone(self._action, sent.seconds, tuple(parts.values()), sent.incomplete_reason, changed=changed)
         return _with_proofs(result, self._action.nodes, self._ports)
 
@@ -255,7 +267,13 @@ class _OnTemplate(_Fix):
             self._update = self._update or (self._find_update() if is_known else "")
         unused_text = "" if self._action.to else f"; version {self._number} of its launch template is unused"
         unsure_hint = "If it has, it continues in EKS. --resume looks for it first, and starts no second one."
-        yield Step(_UPDATE_STEP, self._read_group, self._start_update, uncertain_hint=unsure_hint, drift_hint=f"It was not changed{unused_text}.")
+        yield Step(
+            _UPDATE_STEP,
+            self._read_group,
+            self._start_update,
+            uncertain_hint=unsure_hint,
+            drift_hint=f"It was not changed{unused_text}.",
+        )
 
     def _read_version(self) -> ChangePart:
         """A version whose response was lost is found again by its token."""
@@ -269,7 +287,9 @@ class _OnTemplate(_Fix):
 
     def _new_version(self) -> Doc:
         self._number = self._aws.new_version(self._action, self._token)
-        self._world.report(f"launch template {self._action.id}: version {self._number} is made, and used by nothing yet")
+        self._world.report(
+            f"launch template {self._action.id}: version {self._number} is made, and used by nothing yet"
+        )
         return {"number": self._number}
 
     def _find_update(self) -> str:
@@ -291,7 +311,9 @@ class _OnTemplate(_Fix):
 
     def _start_update(self) -> Doc:
         self._update = self._aws.update_group(self._action, self._number, self._token).id
-        self._world.report(f"node group {self._action.group}: update {self._update} to version {self._number} has begun")
+        self._world.report(
+            f"node group {self._action.group}: update {self._update} to version {self._number} has begun"
+        )
         return {"update": self._update}
 
     def has_finished(self, sent: SentSteps) -> bool:
@@ -325,7 +347,17 @@ class _OnTemplate(_Fix):
         changed = (action.group,) if part.became in (PartOutcome.DONE, PartOutcome.PENDING) else ()
         parts, update, errors = ((version_part, part) if self._number else (part,)), self._update, self._errors
         result = FixDone(
-            action, sent.seconds, parts, sent.incomplete_reason, self._number, update, stage, errors, nodes, node_names, changed=changed
+            action,
+            sent.seconds,
+            parts,
+            sent.incomplete_reason,
+            self._number,
+            update,
+            stage,
+            errors,
+            nodes,
+            node_names,
+            changed=changed,
         )
         return _with_proofs(result, node_names, self._ports)
 
@@ -363,7 +395,9 @@ def dry_run(action: MetadataFix, token: str, aws: MetadataAws, classes: NodeClas
     return all(is_accepted for is_accepted, _ in results), tuple(line for _, line in results)
 
 
-def _dry_run_lines(action: MetadataFix, token: str, aws: MetadataAws, classes: NodeClasses) -> Iterator[tuple[bool, str]]:
+def _dry_run_lines(
+    action: MetadataFix, token: str, aws: MetadataAws, classes: NodeClasses
+) -> Iterator[tuple[bool, str]]:
     match action:
         case InstancesFix(changes):
             for change in changes:
@@ -421,7 +455,9 @@ def test_from_pods(
         return (ChangePart("pods", PartOutcome.UNKNOWN, error.message),)
     parts = [_pod_result(each) for each in run.nodes]
     if run.not_removed or run.left:
-        parts.append(ChangePart(f"ConfigMap {run.owner}", PartOutcome.UNKNOWN, "what the probe made is still there: delete it"))
+        parts.append(
+            ChangePart(f"ConfigMap {run.owner}", PartOutcome.UNKNOWN, "what the probe made is still there: delete it")
+        )
     return tuple(parts)
 
 

@@ -15,7 +15,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
-from kubectl_eksdoc.model.machines import IMDSV1_LOOKBACK_DAYS, RoleUse, RoleUses, Imdsv1Requests
+from kubectl_eksdoc.model.machines import IMDSV1_LOOKBACK_DAYS, Imdsv1Requests, RoleUse, RoleUses
 from kubectl_eksdoc.model.missing_rights import allow_right
 from kubectl_eksdoc.probes.pods import owner_of
 
@@ -29,13 +29,17 @@ V1CallsByNode = Mapping[str, Imdsv1Requests | Unknown]
 """By node."""
 
 _MAX_NODES_NAMED = 5
-V1_LIMITS = "requests of programs on the host count too; what asked less often, or on nodes that are gone, was not counted"
+V1_LIMITS = (
+    "requests of programs on the host count too; what asked less often, or on nodes that are gone, was not counted"
+)
 
 
 def answered_finding(subject: Subject, calls_by_node: V1CallsByNode, source: str) -> Finding | None:
     """The finding about requests that the next node refuses; `source`: of its options. None if there is too little
     data."""
-    known_calls = [each for each in calls_by_node.values() if isinstance(each, Imdsv1Requests) and each.answered is not None]
+    known_calls = [
+        each for each in calls_by_node.values() if isinstance(each, Imdsv1Requests) and each.answered is not None
+    ]
     counts = [each.answered for each in known_calls if each.answered]
     names = (*sorted(calls_by_node)[:_MAX_NODES_NAMED], V1_LIMITS)
     if counts:
@@ -49,15 +53,23 @@ def answered_finding(subject: Subject, calls_by_node: V1CallsByNode, source: str
             days=IMDSV1_LOOKBACK_DAYS,
             by=source,
         )
-    if not calls_by_node or len(known_calls) < len(calls_by_node) or not any(each.days >= ENOUGH_DAYS for each in known_calls):
+    if (
+        not calls_by_node
+        or len(known_calls) < len(calls_by_node)
+        or not any(each.days >= ENOUGH_DAYS for each in known_calls)
+    ):
         return None
-    return Finding.of("imds-tokens-required/none", subject, names, of=len(calls_by_node), days=IMDSV1_LOOKBACK_DAYS, by=source)
+    return Finding.of(
+        "imds-tokens-required/none", subject, names, of=len(calls_by_node), days=IMDSV1_LOOKBACK_DAYS, by=source
+    )
 
 
 def rejected_findings(subject: Subject, calls_by_node: V1CallsByNode) -> Iterator[Finding]:
     """For one node set: requests that were rejected because they had no token."""
     rejected_counts = {
-        node: each.rejected for node, each in calls_by_node.items() if isinstance(each, Imdsv1Requests) and each.rejected is not None
+        node: each.rejected
+        for node, each in calls_by_node.items()
+        if isinstance(each, Imdsv1Requests) and each.rejected is not None
     }
     nonzero = {node: count for node, count in rejected_counts.items() if count}
     if nonzero:
@@ -89,7 +101,9 @@ def v1_summary_findings(cluster: Subject, calls_by_node: V1CallsByNode) -> Itera
         )
     elif known_calls:
         yield Finding.of("imds-v1-counted/none", cluster, of=len(calls_by_node), days=IMDSV1_LOOKBACK_DAYS)
-    yield from _unknown_findings(cluster, calls_by_node.values(), "what CloudWatch has counted of requests without a token (IMDSv1)")
+    yield from _unknown_findings(
+        cluster, calls_by_node.values(), "what CloudWatch has counted of requests without a token (IMDSv1)"
+    )
 
 
 def _unknown_findings(cluster: Subject, answers: Iterable[object], subject: str) -> Iterator[Finding]:
@@ -145,7 +159,9 @@ def uses_beyond_node(uses: RoleUses, now: datetime) -> tuple[RoleUse, ...]:
 
     def is_by_node(use: RoleUse) -> bool:
         node_calls = _NODE_CALLS.by("service").get(use.service)
-        return node_calls is not None and (not use.action or any(fnmatchcase(use.action, each) for each in node_calls.actions))
+        return node_calls is not None and (
+            not use.action or any(fnmatchcase(use.action, each) for each in node_calls.actions)
+        )
 
     recent_uses = (each for each in uses.uses if now - each.last <= timedelta(days=USE_DAYS) and not is_by_node(each))
     return tuple(sorted(recent_uses, key=lambda each: (now - each.last, each.service, each.action, each.agent)))
@@ -164,7 +180,11 @@ def workloads_using_role(groups: Iterable[Group], facts: MetadataFacts) -> Mappi
 
 
 def _pods_using_role(affected: Iterable[AffectedPod], facts: MetadataFacts) -> list[AffectedPod]:
-    return [each for each in affected if each.effect in _UNCERTAIN_EFFECTS and not has_role(each.pod, facts.machines.identities)]
+    return [
+        each
+        for each in affected
+        if each.effect in _UNCERTAIN_EFFECTS and not has_role(each.pod, facts.machines.identities)
+    ]
 
 
 def is_role_use_relevant(node_set: NodeSet) -> bool:
@@ -191,7 +211,11 @@ def role_use_by_workload(facts: MetadataFacts) -> Mapping[Subject, str]:
     clauses_by_workload: dict[Subject, str] = {}
     for source, by_node in facts.role_uses.items():
         now, (name, unknown, confidence) = facts.cluster.observed_at, _SOURCE_TEXTS[source]
-        uses_by_node = {node: uses_beyond_node(role_uses, now) for node, role_uses in by_node.items() if isinstance(role_uses, RoleUses)}
+        uses_by_node = {
+            node: uses_beyond_node(role_uses, now)
+            for node, role_uses in by_node.items()
+            if isinstance(role_uses, RoleUses)
+        }
         for pod in facts.cluster.pods if any(uses_by_node.values()) else ():
             if uses := uses_by_node.get(pod.node):
                 clause = f"the role of {pod.node} was used for {_services_text(uses, now)}, {unknown} is not known"
@@ -230,22 +254,38 @@ def role_use_findings(facts: MetadataFacts, groups: Sequence[Group], successors:
     verdict on their successors."""
     if not facts.role_uses:
         return
-    cluster, nodes = Subject("Cluster", facts.cluster.identity.name), workloads_using_role([*groups, *successors], facts).keys()
-    without_access = sum(len(_pods_using_role(affected, facts)) for node_set, affected in groups if not is_role_use_relevant(node_set))
-    is_complete = all(ImdsReach.UNKNOWN not in (node_set.verdict_now.reach, node_set.verdict_next.reach) for node_set, _ in groups)
+    cluster, nodes = (
+        Subject("Cluster", facts.cluster.identity.name),
+        workloads_using_role([*groups, *successors], facts).keys(),
+    )
+    without_access = sum(
+        len(_pods_using_role(affected, facts)) for node_set, affected in groups if not is_role_use_relevant(node_set)
+    )
+    is_complete = all(
+        ImdsReach.UNKNOWN not in (node_set.verdict_now.reach, node_set.verdict_next.reach) for node_set, _ in groups
+    )
     unreached = f"not asked about: pods that cannot reach the metadata service already ({without_access})"
     now = facts.cluster.observed_at
     for source, by_node in facts.role_uses.items():
         name, _, confidence = _SOURCE_TEXTS[source]
         known_uses = {node: role_uses for node, role_uses in sorted(by_node.items()) if isinstance(role_uses, RoleUses)}
-        uses_by_node = {node: uses for node, role_uses in known_uses.items() if (uses := uses_beyond_node(role_uses, now))}
+        uses_by_node = {
+            node: uses for node, role_uses in known_uses.items() if (uses := uses_beyond_node(role_uses, now))
+        }
         other_nodes = len(nodes - by_node.keys())
-        limits = [_SOURCE_LIMITS[source], *([f"not asked about: other nodes with such pods ({other_nodes})"] if other_nodes else ())]
+        limits = [
+            _SOURCE_LIMITS[source],
+            *([f"not asked about: other nodes with such pods ({other_nodes})"] if other_nodes else ()),
+        ]
         limits += [unreached] if without_access else []
         if uses_by_node:
             all_uses = sorted((use for uses in uses_by_node.values() for use in uses), key=lambda use: now - use.last)
             lines = [f"{node}: {_uses_text(uses, now)}" for node, uses in list(uses_by_node.items())[:_MAX_NODES_NAMED]]
-            lines += [f"and {len(uses_by_node) - _MAX_NODES_NAMED} more nodes"] if len(uses_by_node) > _MAX_NODES_NAMED else []
+            lines += (
+                [f"and {len(uses_by_node) - _MAX_NODES_NAMED} more nodes"]
+                if len(uses_by_node) > _MAX_NODES_NAMED
+                else []
+            )
             yield Finding.of(
                 "imds-role-used/used",
                 cluster,
@@ -269,10 +309,14 @@ def role_use_findings(facts: MetadataFacts, groups: Sequence[Group], successors:
         yield from _unknown_findings(cluster, by_node.values(), f"what {name} has kept of the use of the node role")
     unused_sources = [_SOURCE_TEXTS[source][0] for source, by_node in facts.role_uses.items() if not by_node]
     if unused_sources and without_access:
-        yield Finding.of("imds-role-used/unreached", cluster, sources=" and ".join(unused_sources), count=without_access)
+        yield Finding.of(
+            "imds-role-used/unreached", cluster, sources=" and ".join(unused_sources), count=without_access
+        )
     elif unused_sources:
         yield Finding.of(
-            "imds-role-used/not-needed" if is_complete else "imds-role-used/unasked", cluster, sources=" and ".join(unused_sources)
+            "imds-role-used/not-needed" if is_complete else "imds-role-used/unasked",
+            cluster,
+            sources=" and ".join(unused_sources),
         )
 
 

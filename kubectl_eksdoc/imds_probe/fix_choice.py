@@ -11,7 +11,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import NodeGroup
-from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix
+from kubectl_eksdoc.model.metadata import InstancesFix, LaunchTemplateFix, MetadataFix, NodeClassFix
 from kubectl_eksdoc.model.nodes import NodeOwner
 
 from .affected import AffectedPod, Effect
@@ -30,11 +30,11 @@ from .fix import (
 )
 from .node_sources import (
     FixScope,
-    fix_scope,
     count_evicted_pods,
+    fix_scope,
+    instance_options_fix,
     node_class_fix,
     template_version_fix,
-    instance_options_fix,
 )
 from .plan import MetadataPlan
 from .pod_fixes import pod_fixes
@@ -152,7 +152,11 @@ def _node_fixes(scope: FixScope) -> Iterator[Fix | str]:
     """A text is the reason why there is no such fix."""
     if scope.node_set.verdict_now.reach in _RESTRICTED:
         instance_fix = instance_options_fix(scope)
-        yield instance_fix if instance_fix is not None else "the running instances are not known well enough to change them"
+        yield (
+            instance_fix
+            if instance_fix is not None
+            else "the running instances are not known well enough to change them"
+        )
     if scope.node_set.verdict_next.reach is ImdsReach.REACHABLE:
         yield replace_nodes_fix(scope)
     elif scope.node_set.owner is NodeOwner.KARPENTER:
@@ -182,7 +186,11 @@ def _scaling_group_advice(scope: FixScope) -> str:
     """Advice for the owner of the auto scaling group."""
     if scope.node_set.owner is NodeOwner.EKSCTL:
         exceeds_eksctl = scope.hops > POD_HOPS
-        return EKSCTL_LIMIT.format(POD_HOPS, scope.node_set.name, scope.hops) if exceeds_eksctl else EKSCTL_ADVICE.format(scope.node_set.name)
+        return (
+            EKSCTL_LIMIT.format(POD_HOPS, scope.node_set.name, scope.hops)
+            if exceeds_eksctl
+            else EKSCTL_ADVICE.format(scope.node_set.name)
+        )
     group = scope.scaling_group
     if group is None:
         return f"what launches the next of these nodes is not known, or is not one thing: {_cause(scope)}"
@@ -257,7 +265,9 @@ def _no_fix_error(offered_fixes: OfferedFixes, name: str) -> UsageError:
         return UsageError("there is nothing to fix on these nodes", f"{hint}.")
     suggestion = did_you_mean(name, distinct_names)
     reasons = f" {'; '.join(dict.fromkeys(limits))}." if limits and name in NAMES else ""  # none for a misspelled name
-    return UsageError(f"there is no fix {name} for these nodes{suggestion}", f"There are: {', '.join(distinct_names)}.{reasons}")
+    return UsageError(
+        f"there is no fix {name} for these nodes{suggestion}", f"There are: {', '.join(distinct_names)}.{reasons}"
+    )
 
 
 _UPDATABLE = ("", "ACTIVE", "DEGRADED")

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.amazon.metadata_service import HOST_HOPS, TOKENS_OPTIONAL, POD_HOPS, TOKENS_REQUIRED, ImdsReach, imds_verdict
+from kubectl_eksdoc.amazon.metadata_service import (
+    HOST_HOPS,
+    POD_HOPS,
+    TOKENS_OPTIONAL,
+    TOKENS_REQUIRED,
+    ImdsReach,
+    imds_verdict,
+)
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
@@ -21,13 +28,13 @@ from .affected import (
     Effect,
     IntendedOptions,
     PodEvidence,
-    lacks_imdsv2,
+    has_unexplained_failure,
     is_failed_job_pod,
     is_failing,
+    lacks_imdsv2,
     may_need_imds,
-    has_unexplained_failure,
 )
-from .evidence import ENOUGH_DAYS, V1CallsByNode, answered_finding, v1_summary_findings, rejected_findings
+from .evidence import ENOUGH_DAYS, V1CallsByNode, answered_finding, rejected_findings, v1_summary_findings
 from .sources import MetadataFacts, NodeSet, v1_calls_by_node
 
 _MAX_PODS, _MAX_NAMES = 5, 3
@@ -35,7 +42,9 @@ NODES_PREFIX = "nodes: "
 """Prefix of the evidence line with the nodes and the source of their options."""
 
 
-def group_findings(facts: MetadataFacts, node_set: NodeSet, affected: Sequence[AffectedPod], hops: int) -> Iterator[Finding]:
+def group_findings(
+    facts: MetadataFacts, node_set: NodeSet, affected: Sequence[AffectedPod], hops: int
+) -> Iterator[Finding]:
     """Findings of one node set; pods of one owner with the same effect are one finding. `hops`: the number that pods
     need. With assumed options, a difference of the next node is no finding."""
     assumed, v1_calls = facts.assumed, v1_calls_by_node(node_set.nodes, facts)
@@ -50,14 +59,21 @@ def group_findings(facts: MetadataFacts, node_set: NodeSet, affected: Sequence[A
         yield _refused_finding(node_set)
 
 
-def cluster_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+def cluster_findings(
+    facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]
+) -> Iterator[Finding]:
     """Findings that concern several node sets."""
     yield from _possible_findings(facts, groups)
     # Pods without a known need are no reason for a change; one line names them.
     without_need = [each for _, affected in groups for each in affected if each.effect is Effect.NO_KNOWN_NEED]
     if without_need:
         owners = sorted({f"{owner.kind} {owner}" for owner in (owner_of(each.pod) for each in without_need)})
-        yield Finding.of("imds-pods-possible/no-known-need", _cluster_subject(facts), tuple(first_lines(owners)), count=len(without_need))
+        yield Finding.of(
+            "imds-pods-possible/no-known-need",
+            _cluster_subject(facts),
+            tuple(first_lines(owners)),
+            count=len(without_need),
+        )
     yield from _unknown_findings(facts, [node_set for node_set, _ in groups])
     if facts.intent is not None:
         yield from _intent_findings(facts, (node_set for node_set, _ in groups), facts.intent)
@@ -84,7 +100,9 @@ def cluster_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Seque
     yield from _missing_node_findings(facts, groups)
     yield from _unexplained_findings(facts, groups)
     if facts.pods_not_read:
-        yield Finding.of("imds-pods-unread/not-looked-into", _cluster_subject(facts), not_looked_into=facts.pods_not_read)
+        yield Finding.of(
+            "imds-pods-unread/not-looked-into", _cluster_subject(facts), not_looked_into=facts.pods_not_read
+        )
 
 
 def _cluster_subject(facts: MetadataFacts) -> Subject:
@@ -98,7 +116,9 @@ def _unread_findings(facts: MetadataFacts) -> Iterator[Finding]:
         evidence = facts.evidence_by_pod.get(pod.key)
         if evidence is None or not evidence.unreadable:
             continue
-        if is_failing(pod, facts.cluster.observed_at) or (evidence.command is None and may_need_imds(pod)):  # else optional
+        if is_failing(pod, facts.cluster.observed_at) or (
+            evidence.command is None and may_need_imds(pod)
+        ):  # else optional
             unknown = evidence.unreadable[0]
             pods_by_reason.setdefault(unknown.missing or unknown.why.replace(pod.name, ""), []).append((pod, unknown))
     for same_reason in pods_by_reason.values():
@@ -116,7 +136,9 @@ def _unread_findings(facts: MetadataFacts) -> Iterator[Finding]:
         )
 
 
-def _missing_node_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+def _missing_node_findings(
+    facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]
+) -> Iterator[Finding]:
     """Pods on nodes that do not exist; pods without a node, if no nodes were checked."""
     nodes = {name for node_set, _ in groups for name in node_set.nodes}
     pods = [each for each in facts.cluster.pods if not each.finished and each.node not in nodes]
@@ -124,15 +146,21 @@ def _missing_node_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet,
     if lost_pods:
         yield Finding.of(
             "imds-pods-unread/nowhere",
-            Subject("Pod", lost_pods[0].name, lost_pods[0].namespace) if len(lost_pods) == 1 else _cluster_subject(facts),
+            Subject("Pod", lost_pods[0].name, lost_pods[0].namespace)
+            if len(lost_pods) == 1
+            else _cluster_subject(facts),
             tuple(first_lines([each.key for each in lost_pods])),
             count=len(lost_pods),
         )
 
 
-def _unexplained_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+def _unexplained_findings(
+    facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]
+) -> Iterator[Finding]:
     """Failing pods without access to the service, whose log was read and has no known line."""
-    reported_pods = {each.pod.key for _, affected in groups for each in affected if each.effect is not Effect.NO_KNOWN_NEED}
+    reported_pods = {
+        each.pod.key for _, affected in groups for each in affected if each.effect is not Effect.NO_KNOWN_NEED
+    }
     set_by_node = {name: node_set for node_set, _ in groups for name in node_set.nodes}
     succeeded_jobs = {pod.owner.uid for pod in facts.cluster.pods if pod.owner is not None and pod.phase == "Succeeded"}
     failing = [
@@ -140,7 +168,11 @@ def _unexplained_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet, 
         for pod in facts.cluster.pods
         if pod.node in set_by_node and pod.key not in reported_pods and _lacks_access(pod, set_by_node[pod.node])
         if (evidence := facts.evidence_by_pod.get(pod.key, PodEvidence())) and not evidence.unreadable
-        if (is_failed_job_pod(pod, succeeded_jobs) if pod.finished else has_unexplained_failure(pod, evidence, facts.cluster.observed_at))
+        if (
+            is_failed_job_pod(pod, succeeded_jobs)
+            if pod.finished
+            else has_unexplained_failure(pod, evidence, facts.cluster.observed_at)
+        )
     ]
     if failing:
         first = failing[0]
@@ -187,7 +219,9 @@ def _affected_finding(node_set: NodeSet, pods_alike: Sequence[AffectedPod], hops
         evidence.append(f"its log: {pods_alike[0].log_line}")
     if pods_alike[0].source:
         evidence.append(f"source: {pods_alike[0].source}")
-    temporary = _temporary_remedies(node_set, hops) if pods_alike[0].asks_service and not pods_alike[0].lacks_own_role else ()
+    temporary = (
+        _temporary_remedies(node_set, hops) if pods_alike[0].asks_service and not pods_alike[0].lacks_own_role else ()
+    )
     return Finding.of(
         "imds-pods-broken" if are_broken else "imds-pods-will-break",
         owner_of(pods_alike[0].pod),
@@ -202,15 +236,30 @@ def _affected_finding(node_set: NodeSet, pods_alike: Sequence[AffectedPod], hops
 def _temporary_remedies(node_set: NodeSet, hops: int) -> Iterator[Remedy]:
     """A remedy that moves no pods: options of the running instances, if they are known and may be changed."""
     options, is_nameable = node_set.now.options, node_set.name or len(node_set.nodes) <= _MAX_PODS
-    if not isinstance(options, MetadataOptions) or options.pending or node_set.owner is NodeOwner.AUTO_MODE or not is_nameable:
+    if (
+        not isinstance(options, MetadataOptions)
+        or options.pending
+        or node_set.owner is NodeOwner.AUTO_MODE
+        or not is_nameable
+    ):
         return
     if lacks_imdsv2(node_set.verdict_now):
-        scope_words = ("--nodegroup", node_set.name) if node_set.name else tuple(f"node/{name}" for name in node_set.nodes)
-        words = (*scope_words, *(("--hops", str(hops)) if hops != POD_HOPS else ()), "--apply", "--fix", "instance-options")
+        scope_words = (
+            ("--nodegroup", node_set.name) if node_set.name else tuple(f"node/{name}" for name in node_set.nodes)
+        )
+        words = (
+            *scope_words,
+            *(("--hops", str(hops)) if hops != POD_HOPS else ()),
+            "--apply",
+            "--fix",
+            "instance-options",
+        )
         yield Remedy.of("raise-hop-limit", command=shell("kubectl", "eksdoc", "imds-probe", *words))
 
 
-def _possible_findings(facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+def _possible_findings(
+    facts: MetadataFacts, groups: Sequence[tuple[NodeSet, Sequence[AffectedPod]]]
+) -> Iterator[Finding]:
     """One finding for all; the node sets are its evidence."""
     evidence, all_possible, current_options = list[str](), list[AffectedPod](), list[object]()
     for node_set, affected in groups:
@@ -260,7 +309,9 @@ def _options_text(options: object) -> str:
     return f"the hop limit is {options.hop_limit}, and tokens are {options.tokens}"
 
 
-def _next_node_findings(node_set: NodeSet, affected: Sequence[AffectedPod], intent: IntendedOptions | None) -> Iterator[Finding]:
+def _next_node_findings(
+    node_set: NodeSet, affected: Sequence[AffectedPod], intent: IntendedOptions | None
+) -> Iterator[Finding]:
     if not node_set.is_changing or (intent is not None and intent.is_met_by(node_set.next.options)):
         return
     is_worse = lacks_imdsv2(node_set.verdict_next) and node_set.verdict_now.reach is not ImdsReach.UNREACHABLE
@@ -275,12 +326,18 @@ def _next_node_findings(node_set: NodeSet, affected: Sequence[AffectedPod], inte
     )
 
 
-def _token_findings(node_set: NodeSet, assumed: AssumedOptions | None, v1_calls: V1CallsByNode | None) -> Iterator[Finding]:
+def _token_findings(
+    node_set: NodeSet, assumed: AssumedOptions | None, v1_calls: V1CallsByNode | None
+) -> Iterator[Finding]:
     """IMDSv1 is answered now, and not on the next node (EC2 user guide: programs that use it break)."""
     current, next_options = node_set.now.options, node_set.next.options
     if not isinstance(current, MetadataOptions) or not isinstance(next_options, MetadataOptions):
         return
-    if current.endpoint and next_options.endpoint and (current.tokens, next_options.tokens) == (TOKENS_OPTIONAL, TOKENS_REQUIRED):
+    if (
+        current.endpoint
+        and next_options.endpoint
+        and (current.tokens, next_options.tokens) == (TOKENS_OPTIONAL, TOKENS_REQUIRED)
+    ):
         counted_finding = answered_finding(_subject(node_set), v1_calls or {}, node_set.next.by)
         yield counted_finding or Finding.of(
             "imds-tokens-required",
@@ -293,7 +350,9 @@ def _token_findings(node_set: NodeSet, assumed: AssumedOptions | None, v1_calls:
 
 
 def _refused_finding(node_set: NodeSet) -> Finding:
-    return Finding.of("imds-launch-refused", _subject(node_set), tuple(first_lines(node_set.nodes)), by=node_set.next.by)
+    return Finding.of(
+        "imds-launch-refused", _subject(node_set), tuple(first_lines(node_set.nodes)), by=node_set.next.by
+    )
 
 
 def _count_command(node_set: NodeSet, assumed: AssumedOptions | None) -> str:
@@ -307,11 +366,17 @@ def _unknown_findings(facts: MetadataFacts, all_sets: Sequence[NodeSet]) -> Iter
     """One finding for each missing right, and for each other reason and time, whatever the number of node sets."""
     by_reason: dict[tuple[str, str], list[tuple[NodeSet, bool]]] = {}
     for node_set in all_sets:
-        for service, is_now, imds_verdict in ((node_set.now, True, node_set.verdict_now), (node_set.next, False, node_set.verdict_next)):
-            if imds_verdict.reach is ImdsReach.UNKNOWN:
+        for service, is_now, verdict in (
+            (node_set.now, True, node_set.verdict_now),
+            (node_set.next, False, node_set.verdict_next),
+        ):
+            if verdict.reach is ImdsReach.UNKNOWN:
                 reason = "", f"{node_set.nodes[0]} {is_now}"
                 if isinstance(service_options := service.options, Unknown):
-                    reason = service_options.missing, "" if service_options.missing else f"{is_now} {service_options.why}"
+                    reason = (
+                        service_options.missing,
+                        "" if service_options.missing else f"{is_now} {service_options.why}",
+                    )
                 by_reason.setdefault(reason, []).append((node_set, is_now))
     for (missing, _), sets in by_reason.items():
         yield _unknown_finding(facts, missing, sets)
@@ -327,7 +392,9 @@ def _unknown_finding(facts: MetadataFacts, missing: str, sets: Sequence[tuple[No
     return Finding.of(
         "imds-nodes-unknown",
         _subject(first) if len(distinct_sets) == 1 else _cluster_subject(facts),
-        tuple(first_lines([_set_label(node_set) for node_set in distinct_sets] if len(distinct_sets) > 1 else first.nodes)),
+        tuple(
+            first_lines([_set_label(node_set) for node_set in distinct_sets] if len(distinct_sets) > 1 else first.nodes)
+        ),
         remedy=(*((allow_right(missing),) if missing else ()), *remedies),
         when=times,
         why=service.options if isinstance(service.options, Unknown) and not missing else imds_verdict.why,

@@ -12,15 +12,15 @@ from kubectl_eksdoc.model.connection import CLUSTER_PLACEHOLDER, CommandTarget, 
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import (
+    DeclaredMetadataOptions,
     Instance,
     MetadataOptions,
     NodeGroup,
-    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.metadata import NodeClassFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
+from kubectl_eksdoc.model.metadata import InstanceOptionsChange, InstancesFix, LaunchTemplateFix, NodeClassFix
 from kubectl_eksdoc.model.nodes import Node, Pod
 
 from .fix import (
@@ -75,7 +75,9 @@ class FixScope:
     def drain_command(self, *targets: str) -> str:
         """The drain command; for the demo, with --demo."""
         demo_flags = ("--demo",) if self.cluster.source is Source.DEMO else ()
-        return CommandTarget(demo_flags, self.target.kubectl_flags).add_to(shell("kubectl", "eksdoc", "drain", "run", *targets))
+        return CommandTarget(demo_flags, self.target.kubectl_flags).add_to(
+            shell("kubectl", "eksdoc", "drain", "run", *targets)
+        )
 
     @property
     def instances(self) -> tuple[tuple[Node, Instance, MetadataOptions], ...]:
@@ -134,7 +136,9 @@ def fix_scope(
         node_set,
         facts,
         cluster,
-        ClusterTarget(identity.cluster or CLUSTER_PLACEHOLDER, identity.region, identity.account, vpc, kubectl, profile),
+        ClusterTarget(
+            identity.cluster or CLUSTER_PLACEHOLDER, identity.region, identity.account, vpc, kubectl, profile
+        ),
         hops,
         tuple(node for node in cluster.nodes if node.name in names),
         tuple(node for node in cluster.nodes if (node.owner, node.group) == (node_set.owner, node_set.name)),
@@ -180,8 +184,14 @@ def instance_options_fix(scope: FixScope) -> Fix | None:
         When.NOW,
         f"Give {'the running instance' if size == 1 else f'the {size} running instances'} a hop limit of {scope.hops}, "
         "as they run: no node is replaced and no pod restarted",
-        tuple(_modify_command(scope, change.instance, change.hop_limit, None if change.before.endpoint else True) for change in changes),
-        tuple(_modify_command(scope, change.instance, change.before.hop_limit, None if change.before.endpoint else False) for change in changes),
+        tuple(
+            _modify_command(scope, change.instance, change.hop_limit, None if change.before.endpoint else True)
+            for change in changes
+        ),
+        tuple(
+            _modify_command(scope, change.instance, change.before.hop_limit, None if change.before.endpoint else False)
+            for change in changes
+        ),
         BlastRadius(instances=size, how="EC2 applies it within seconds"),
         _lasts_text(scope),
         tuple(cautions),
@@ -227,7 +237,13 @@ def node_class_fix(scope: FixScope) -> Fix | None:
         return None
     nodes = nodes_of_class(name, scope.cluster)
     must_enable = options.endpoint is False
-    action = NodeClassFix(name, options.hop_limit, max(scope.hops, options.hop_limit or 0), tuple(node.name for node in nodes), must_enable)
+    action = NodeClassFix(
+        name,
+        options.hop_limit,
+        max(scope.hops, options.hop_limit or 0),
+        tuple(node.name for node in nodes),
+        must_enable,
+    )
     pools = sorted({node.group for node in nodes})
     kubectl_flags = scope.target.kubectl_flags
     old_limit = "null" if options.hop_limit is None else str(options.hop_limit)
@@ -235,7 +251,15 @@ def node_class_fix(scope: FixScope) -> Fix | None:
         NODE_CLASS,
         When.LATER,
         f"Give EC2NodeClass {name} a hop limit of {scope.hops}",
-        (patch(NODE_CLASS_KIND, name, "", _class_patch(str(action.hop_limit), "enabled" if must_enable else ""), *kubectl_flags),),
+        (
+            patch(
+                NODE_CLASS_KIND,
+                name,
+                "",
+                _class_patch(str(action.hop_limit), "enabled" if must_enable else ""),
+                *kubectl_flags,
+            ),
+        ),
         (patch(NODE_CLASS_KIND, name, "", _class_patch(old_limit, "disabled" if must_enable else ""), *kubectl_flags),),
         BlastRadius(
             len(nodes),
@@ -298,10 +322,19 @@ def template_version_fix(scope: FixScope, group: NodeGroup, template: TemplateVe
     return Fix(
         TEMPLATE_VERSION,
         When.LATER,
-        f"Make a version of launch template {template.name or template.id} with a hop limit of {scope.hops}, and update "
+        f"Make a version of launch template {template.name or template.id} with a hop limit of {scope.hops}, "
+        "and update "
         f"node group {group.name} to it",
-        (_create_version_command(scope, template, action.after), _update_command(update_words, action) + _VERSION_VARIABLE, _wait_command(scope, group)),
-        (f"{_update_command(update_words, action)}{action.source}", _wait_command(scope, group), _delete_version_command(scope, template)),
+        (
+            _create_version_command(scope, template, action.after),
+            _update_command(update_words, action) + _VERSION_VARIABLE,
+            _wait_command(scope, group),
+        ),
+        (
+            f"{_update_command(update_words, action)}{action.source}",
+            _wait_command(scope, group),
+            _delete_version_command(scope, template),
+        ),
         BlastRadius(
             len(scope.members),
             scope.pods_on(scope.members),
@@ -376,7 +409,9 @@ def _update_words(scope: FixScope, action: LaunchTemplateFix) -> tuple[str, ...]
         "--nodegroup-name",
         action.group,
     )
-    version_flags = ("--kubernetes-version", action.version, "--release-version", action.release) if action.release else ()
+    version_flags = (
+        ("--kubernetes-version", action.version, "--release-version", action.release) if action.release else ()
+    )
     return (*words, *version_flags, *scope.target.aws_flags)
 
 

@@ -7,16 +7,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kubectl_eksdoc.amazon.metadata_service import HOST_HOPS, ImdsVerdict, ImdsReach, eks_template_options, imds_verdict
+from kubectl_eksdoc.amazon.metadata_service import HOST_HOPS, ImdsReach, ImdsVerdict, eks_template_options, imds_verdict
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
-from kubectl_eksdoc.baseline.side import Scope, ResultSide, SnapshotOrigin, saved_result, kinds_by_code, complete_kinds, compare_with_saved
+from kubectl_eksdoc.baseline.side import (
+    ResultSide,
+    Scope,
+    SnapshotOrigin,
+    compare_with_saved,
+    complete_kinds,
+    kinds_by_code,
+    saved_result,
+)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Subject, sort_findings, for_target
+from kubectl_eksdoc.model.findings import Code, Finding, Subject, for_target, sort_findings
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import MetadataOptions, NodeGroup, PodIdentity, DeclaredMetadataOptions
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions, MetadataOptions, NodeGroup, PodIdentity
 from kubectl_eksdoc.model.missing_rights import for_source
 from kubectl_eksdoc.model.nodes import NodeOwner, Pod, RoleSource
 
@@ -28,11 +36,11 @@ from .affected import (
     Effect,
     PodChecker,
     PodEvidence,
-    lacks_imdsv2,
     is_failing,
+    lacks_imdsv2,
 )
-from .evidence import role_use_by_workload, role_use_findings, is_role_use_relevant, add_role_use
-from .judging import group_findings, cluster_findings, reasons, first_lines, workload_names
+from .evidence import add_role_use, is_role_use_relevant, role_use_by_workload, role_use_findings
+from .judging import cluster_findings, first_lines, group_findings, reasons, workload_names
 from .programs import program_of
 from .sources import MetadataFacts, MetadataService, NodeSet, node_sets
 
@@ -45,7 +53,11 @@ def successor_verdict(node_set: NodeSet, facts: MetadataFacts, hops: int) -> Imd
     if not isinstance(group, NodeGroup) or group.template is not None or not group.ami_type.startswith("AL2_"):
         return None
     options = eks_template_options(AssumedOptions(image=AL2023).ami_type(group.ami_type))
-    if facts.assumed is not None or lacks_imdsv2(node_set.verdict_now, node_set.verdict_next) or not isinstance(options, DeclaredMetadataOptions):
+    if (
+        facts.assumed is not None
+        or lacks_imdsv2(node_set.verdict_now, node_set.verdict_next)
+        or not isinstance(options, DeclaredMetadataOptions)
+    ):
         return None
     result = imds_verdict(MetadataOptions(options.tokens, options.hop_limit or 1), hops)
     return result if lacks_imdsv2(result) else None
@@ -58,7 +70,9 @@ def successor_findings(group: GroupPlan) -> Iterator[Finding]:
     reported = certain or possible
     if not reported:
         return
-    evidence = first_lines(reasons(reported)) + [f"may break, too: {each}" for each in first_lines(reasons(possible) if certain else ())]
+    evidence = first_lines(reasons(reported)) + [
+        f"may break, too: {each}" for each in first_lines(reasons(possible) if certain else ())
+    ]
     yield Finding.of(
         "imds-successor/breaks" if certain else "imds-successor/possible",
         Subject("NodeGroup", name),
@@ -97,23 +111,39 @@ def plan_metadata(facts: MetadataFacts, hops: int, target: CommandTarget = Comma
     commands need for the cluster that was read."""
     sets = node_sets(facts, hops)
     pods_by_set = _pods_by_set(sets, facts.cluster.pods)
-    evidence_by_owner = {_owner_key(pod): facts.evidence_by_pod[pod.key] for pod in facts.cluster.pods if pod.key in facts.evidence_by_pod}
+    evidence_by_owner = {
+        _owner_key(pod): facts.evidence_by_pod[pod.key]
+        for pod in facts.cluster.pods
+        if pod.key in facts.evidence_by_pod
+    }
     clauses = role_use_by_workload(facts)
     groups = tuple(
-        GroupPlan(node_set, _affected_pods(node_set, pods_by_set.get(index, ()), facts, evidence_by_owner, clauses)) for index, node_set in enumerate(sets)
+        GroupPlan(node_set, _affected_pods(node_set, pods_by_set.get(index, ()), facts, evidence_by_owner, clauses))
+        for index, node_set in enumerate(sets)
     )
     successors = []
     for index, node_set in enumerate(sets):
         next_verdict = successor_verdict(node_set, facts, hops)
         if next_verdict is not None:
             next_group = replace(node_set, verdict_next=next_verdict)
-            successors.append(GroupPlan(next_group, _affected_pods(next_group, pods_by_set.get(index, ()), facts, evidence_by_owner, clauses)))
-    findings = [sorted_findings for group in groups for sorted_findings in group_findings(facts, group.node_set, group.affected, hops)]
+            successors.append(
+                GroupPlan(
+                    next_group,
+                    _affected_pods(next_group, pods_by_set.get(index, ()), facts, evidence_by_owner, clauses),
+                )
+            )
+    findings = [
+        sorted_findings
+        for group in groups
+        for sorted_findings in group_findings(facts, group.node_set, group.affected, hops)
+    ]
     pairs = [(group.node_set, group.affected) for group in groups]
     findings += cluster_findings(facts, pairs)
     findings += role_use_findings(facts, pairs, [(group.node_set, group.affected) for group in successors])
     findings += [sorted_findings for group in successors for sorted_findings in successor_findings(group)]
-    sorted_findings = tuple(for_target(node_set, target) for node_set in for_source(sort_findings(findings), facts.cluster.source))
+    sorted_findings = tuple(
+        for_target(node_set, target) for node_set in for_source(sort_findings(findings), facts.cluster.source)
+    )
     return MetadataPlan(facts, hops, tuple(sorted(groups, key=_sort_key)), tuple(successors), sorted_findings)
 
 
@@ -159,23 +189,38 @@ def _affected_pods(
     identities = frozenset[PodIdentity]() if node_set.owner is NodeOwner.FARGATE else facts.machines.identities
     checker = PodChecker(node_set.verdict_now, node_set.verdict_next, identities, facts.cluster.observed_at)
     host_checker = replace(
-        checker, verdict_now=_host_verdict(node_set.now, node_set.verdict_now), verdict_next=_host_verdict(node_set.next, node_set.verdict_next), is_host_network=True
+        checker,
+        verdict_now=_host_verdict(node_set.now, node_set.verdict_now),
+        verdict_next=_host_verdict(node_set.next, node_set.verdict_next),
+        is_host_network=True,
     )
     affected = []
     for pod in pods:
         evidence = facts.evidence_by_pod.get(pod.key) or evidence_by_owner.get(_owner_key(pod), _NO_EVIDENCE)
-        if evidence is not _NO_EVIDENCE and pod.key not in facts.evidence_by_pod and not is_failing(pod, facts.cluster.observed_at):
-            evidence = PodEvidence(evidence.command, commands_by_image=evidence.commands_by_image)  # else it fails like the read pod
+        if (
+            evidence is not _NO_EVIDENCE
+            and pod.key not in facts.evidence_by_pod
+            and not is_failing(pod, facts.cluster.observed_at)
+        ):
+            evidence = PodEvidence(
+                evidence.command, commands_by_image=evidence.commands_by_image
+            )  # else it fails like the read pod
         affected_pod = (host_checker if pod.calls.host_network else checker).check(pod, evidence)
         # on nodes that never had the service, a running pod has not lost it
         if affected_pod is not None and (has_service or affected_pod.effect in (Effect.BROKEN, Effect.WILL_BREAK)):
-            affected.append(add_role_use(affected_pod, clauses, facts) if is_role_use_relevant(node_set) else affected_pod)
+            affected.append(
+                add_role_use(affected_pod, clauses, facts) if is_role_use_relevant(node_set) else affected_pod
+            )
     return tuple(sorted(affected, key=lambda affected_pod: (EFFECT_RANK[affected_pod.effect], affected_pod.pod.key)))
 
 
 def _host_verdict(service: MetadataService, pod_network_verdict: ImdsVerdict) -> ImdsVerdict:
     """For pods in the host network; a node without the service is no EC2 instance."""
-    return ImdsVerdict(ImdsReach.UNKNOWN, pod_network_verdict.why) if service.options is None else imds_verdict(service.options, HOST_HOPS)
+    return (
+        ImdsVerdict(ImdsReach.UNKNOWN, pod_network_verdict.why)
+        if service.options is None
+        else imds_verdict(service.options, HOST_HOPS)
+    )
 
 
 _NO_EVIDENCE = PodEvidence()
@@ -214,9 +259,23 @@ def compare_with_earlier(
     """
     earlier_options = earlier.options
     codes, scope = _searched_codes(earlier_options), _scope(earlier_options)
-    earlier_side = ResultSide(earlier.findings, codes=codes, complete_kinds=earlier.read, needed_kinds=_CODE_NEEDS, scope=scope, related_codes=RELATED_CODES)
+    earlier_side = ResultSide(
+        earlier.findings,
+        codes=codes,
+        complete_kinds=earlier.read,
+        needed_kinds=_CODE_NEEDS,
+        scope=scope,
+        related_codes=RELATED_CODES,
+    )
     outlines = tuple(map(outline_of, plan.findings))
-    current_side = ResultSide(outlines, codes=_searched_codes(options), complete_kinds=complete_kinds(cluster), needed_kinds=_CODE_NEEDS, scope=_scope(options), related_codes=RELATED_CODES)
+    current_side = ResultSide(
+        outlines,
+        codes=_searched_codes(options),
+        complete_kinds=complete_kinds(cluster),
+        needed_kinds=_CODE_NEEDS,
+        scope=_scope(options),
+        related_codes=RELATED_CODES,
+    )
     return compare_with_saved(earlier, cluster, earlier_side, current_side, options, _SCOPE_OPTIONS)
 
 
@@ -285,7 +344,10 @@ def pod_access(plan: MetadataPlan, pod: Pod) -> PodAccess:
     group = next((each for each in plan.groups if pod.node in each.node_set.nodes), None)
     if pod.finished:
         return _build_pod_access(
-            pod, plan.hops, ImdsVerdict(ImdsReach.UNKNOWN, "its containers have ended, and do not start again"), observed_at
+            pod,
+            plan.hops,
+            ImdsVerdict(ImdsReach.UNKNOWN, "its containers have ended, and do not start again"),
+            observed_at,
         )
     if group is None:
         reason = "it is on no node yet" if not pod.node else f"its node {pod.node} is not among those that were read"
@@ -293,13 +355,19 @@ def pod_access(plan: MetadataPlan, pod: Pod) -> PodAccess:
     if pod.calls.host_network:
         options = group.node_set.now.options
         no_service = ImdsVerdict(ImdsReach.UNREACHABLE, group.node_set.now.by)
-        return _build_pod_access(pod, HOST_HOPS, no_service if options is None else imds_verdict(options, HOST_HOPS), observed_at, group)
+        return _build_pod_access(
+            pod, HOST_HOPS, no_service if options is None else imds_verdict(options, HOST_HOPS), observed_at, group
+        )
     return _build_pod_access(pod, plan.hops, group.node_set.verdict_now, observed_at, group)
 
 
-def _build_pod_access(pod: Pod, hops: int, here: ImdsVerdict, now: datetime, group: GroupPlan | None = None) -> PodAccess:
+def _build_pod_access(
+    pod: Pod, hops: int, here: ImdsVerdict, now: datetime, group: GroupPlan | None = None
+) -> PodAccess:
     affected_pods = group.affected if group is not None else ()
-    affected = next((each for each in affected_pods if each.pod == pod and each.effect is not Effect.NO_KNOWN_NEED), None)
+    affected = next(
+        (each for each in affected_pods if each.pod == pod and each.effect is not Effect.NO_KNOWN_NEED), None
+    )
     node = f" on {pod.node}" if pod.node else ""
     name = f" ({group.node_set.name})" if group is not None and group.node_set.name else ""
     network = ", with the network of its host," if pod.calls.host_network else ""
@@ -326,4 +394,7 @@ def _next_node_text(group: GroupPlan | None, pod: Pod) -> str:
         return ""
     if not group.node_set.is_changing:
         return ""
-    return f" On the next node it {_ACCESS[group.node_set.verdict_next.reach]}: {group.node_set.verdict_next.why} ({group.node_set.next.by})."
+    return (
+        f" On the next node it {_ACCESS[group.node_set.verdict_next.reach]}: "
+        f"{group.node_set.verdict_next.why} ({group.node_set.next.by})."
+    )

@@ -109,7 +109,9 @@ def _role_fix(scope: FixScope, certain: Sequence[AffectedPod]) -> Fix | None:
         return None
     workloads = _workloads(pods)
     has_agent = any(_POD_IDENTITY_AGENT in image for pod in scope.cluster.pods for image in pod.calls.images)
-    setup_commands = () if has_agent or scope.node_set.owner is NodeOwner.AUTO_MODE else (_install_agent_command(scope.target),)  # it is built into Auto Mode
+    setup_commands = (
+        () if has_agent or scope.node_set.owner is NodeOwner.AUTO_MODE else (_install_agent_command(scope.target),)
+    )  # it is built into Auto Mode
     commands = [line for account in accounts for line in _associate_commands(scope.target, *account)]
     count = len(accounts)
     return Fix(
@@ -154,7 +156,9 @@ def _association_flags(target: ClusterTarget, namespace: str, account: str) -> t
 
 def _associate_commands(target: ClusterTarget, namespace: str, account: str) -> tuple[str, str]:
     name = f"{target.cluster}-{namespace}-{account}"[:_MAX_ROLE_NAME]
-    create_command = shell("aws", "iam", "create-role", "--role-name", name, "--assume-role-policy-document", _TRUST_POLICY)
+    create_command = shell(
+        "aws", "iam", "create-role", "--role-name", name, "--assume-role-policy-document", _TRUST_POLICY
+    )
     role = f"$({create_command} {shell('--query', 'Role.Arn', '--output', 'text')})"
     words = ("aws", "eks", "create-pod-identity-association", *_association_flags(target, namespace, account))
     return f"ROLE={role}", f'{shell(*words)} --role-arn "$ROLE"'
@@ -176,7 +180,11 @@ def _flags_fix(scope: FixScope, certain: Sequence[AffectedPod]) -> Fix | None:
     """For known programs: set the values that they look for."""
     # By the owner of the pods: evidence of one pod holds for all.
     evidence_by_owner = ((_owner_key(pod), scope.facts.evidence_by_pod.get(pod.key)) for pod in scope.cluster.pods)
-    commands_by_owner = {owner_key: each.command for owner_key, each in evidence_by_owner if each is not None and each.command is not None}
+    commands_by_owner = {
+        owner_key: each.command
+        for owner_key, each in evidence_by_owner
+        if each is not None and each.command is not None
+    }
     lines: dict[_Workload, str] = {}
     names: set[str] = set()
     for each in certain:
@@ -211,11 +219,15 @@ def _needs_to_set(affected_pod: AffectedPod, command: ContainerCommand | None) -
     if program is None:
         return ()
     needs = needs_of(program, affected_pod.pod, command, has_role=True)
-    needs_found = needs.surely if command is not None or affected_pod.effect is not Effect.BROKEN else (*needs.surely, *needs.may)
+    needs_found = (
+        needs.surely if command is not None or affected_pod.effect is not Effect.BROKEN else (*needs.surely, *needs.may)
+    )
     return tuple(need for need in needs_found if program.given.names_for(need))
 
 
-def _set_command(workload: _Workload, pod: Pod, needs: Sequence[ImdsNeed], settings: ProgramSettings, target: ClusterTarget) -> str:
+def _set_command(
+    workload: _Workload, pod: Pod, needs: Sequence[ImdsNeed], settings: ProgramSettings, target: ClusterTarget
+) -> str:
     """One command, because a rollback reverts one rollout; "" if a value is unknown."""
     variables = {_REGION_VARIABLE: target.region}
     flags = {"--aws-region": target.region, "--aws-vpc-id": target.vpc}

@@ -11,15 +11,15 @@ from functools import partial
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import parse_report
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner, ProbePodStatus
 from kubectl_eksdoc.ports import ProbeNamespace
-from kubectl_eksdoc.probes.pods import ProbeClock, ProbeStage, wait_for_pods, run_with_owner, probe_stage
+from kubectl_eksdoc.probes.pods import ProbeClock, ProbeStage, probe_stage, run_with_owner, wait_for_pods
 
 from .probe_diagnosis import ProbeAnswers
 from .probe_result import (
-    ProbeRun,
     ProbePlan,
     ProbePod,
+    ProbeRun,
     ProbeSettings,
     owner_manifest,
     plan_probe,
@@ -50,7 +50,9 @@ def prepare_probe(
         UsageError: a node of `node_names` does not exist.
         ClusterError: the cluster cannot be reached.
     """
-    return plan_probe(nodes, probe_namespace.pod_security(), probe_namespace.owners(), probe_id, settings, node_names, is_every_node)
+    return plan_probe(
+        nodes, probe_namespace.pod_security(), probe_namespace.owners(), probe_id, settings, node_names, is_every_node
+    )
 
 
 def dry_run(plan: ProbePlan, probe_namespace: ProbeNamespace) -> dict[str, ProbeFailure]:
@@ -59,7 +61,10 @@ def dry_run(plan: ProbePlan, probe_namespace: ProbeNamespace) -> dict[str, Probe
     Raises:
         Unauthorized, ConfigError: no request is possible.
     """
-    answers = {pod.name: probe_namespace.create_pod(pod_manifest(pod, plan.probe, plan.settings), is_dry_run=True) for pod in plan.pods}
+    answers = {
+        pod.name: probe_namespace.create_pod(pod_manifest(pod, plan.probe, plan.settings), is_dry_run=True)
+        for pod in plan.pods
+    }
     return {name: refusal for name, refusal in answers.items() if refusal is not None}
 
 
@@ -83,7 +88,15 @@ def run_probe(
             if interrupts():
                 break
             pods = {pod.name: pod_manifest(pod, plan.probe, plan.settings, owner.uid) for pod in batch}
-            received |= wait_for_pods(pods, plan.probe, plan.settings.wait_s, probe_namespace, clock, interrupts, partial(_read_answers, probe_namespace))
+            received |= wait_for_pods(
+                pods,
+                plan.probe,
+                plan.settings.wait_s,
+                probe_namespace,
+                clock,
+                interrupts,
+                partial(_read_answers, probe_namespace),
+            )
             report(f"{len(received)} of {len(plan.pods)} pods were heard of")
         return received
 

@@ -21,7 +21,7 @@ from enum import Enum
 from kubectl_eksdoc.amazon.metadata_service import ImdsReach
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import AddressFamily, ImdsRequest, FamilyAnswer, ProbeReport, ProbeStep
+from kubectl_eksdoc.model.metadata import AddressFamily, FamilyAnswer, ImdsRequest, ProbeReport, ProbeStep
 
 # Result of a probe's requests: one enum member for each outcome, with a clause for users.
 
@@ -62,22 +62,31 @@ def classify_answers(answers: FamilyAnswer) -> ProbeOutcome:
     if token.code == OK:
         if v2 is not None and v2.code == OK:
             return ProbeOutcome(RequestResult.REACHED, "a token is issued, and the request with it", is_v1_served)
-        return ProbeOutcome(RequestResult.UNKNOWN, f"a token is issued, but the request with it {_answer_text(v2)}", is_v1_served)
+        return ProbeOutcome(
+            RequestResult.UNKNOWN, f"a token is issued, but the request with it {_answer_text(v2)}", is_v1_served
+        )
     if token.answered:
         if token.code == v1.code == FORBIDDEN:
             return ProbeOutcome(RequestResult.FORBIDDEN, "every request is answered with 403")
         if token.code >= 500:
-            return ProbeOutcome(RequestResult.UNKNOWN, f"the request for a token is answered with {token.code}", is_v1_served)
-        return ProbeOutcome(RequestResult.REFUSED, f"the request for a token is answered with {token.code}", is_v1_served)
+            return ProbeOutcome(
+                RequestResult.UNKNOWN, f"the request for a token is answered with {token.code}", is_v1_served
+            )
+        return ProbeOutcome(
+            RequestResult.REFUSED, f"the request for a token is answered with {token.code}", is_v1_served
+        )
     if v1.code in (OK, UNAUTHORIZED):
         if not token.connected:
             description = "one request was answered, and for the next one no connection came about: ask again"
             return ProbeOutcome(RequestResult.UNKNOWN, description, is_v1_served)
         description = "no token comes, and a request without one is answered"
-        return ProbeOutcome(RequestResult.TOKEN_LOST, description, is_v1_served, is_connection_closed=token.exit != _TIMEOUT)
+        return ProbeOutcome(
+            RequestResult.TOKEN_LOST, description, is_v1_served, is_connection_closed=token.exit != _TIMEOUT
+        )
     if v1.answered:
         return ProbeOutcome(
-            RequestResult.UNKNOWN, f"a request without a token is answered with {v1.code}, and for one {_answer_text(token)}"
+            RequestResult.UNKNOWN,
+            f"a request without a token is answered with {v1.code}, and for one {_answer_text(token)}",
         )
     if v1.connected != token.connected:
         return ProbeOutcome(
@@ -137,20 +146,31 @@ _POD_NETWORK_TEXT = "a policy, a rule or a route of the pod's network is in the 
 _NODE_NOT_PROBED = "the node itself was not asked"
 
 
-def diagnose(pod_answers: ProbeAnswers, host_answers: ProbeAnswers, family: AddressFamily = AddressFamily.V4) -> ProbeDiagnosis:
+def diagnose(
+    pod_answers: ProbeAnswers, host_answers: ProbeAnswers, family: AddressFamily = AddressFamily.V4
+) -> ProbeDiagnosis:
     """Diagnose the answers to a pod in the pod network, `pod_answers`, and to one in the host network,
     `host_answers`."""
     if isinstance(pod_answers, Unknown):
         return ProbeDiagnosis(ImdsReach.UNKNOWN, ImdsCause.UNKNOWN, pod_answers.why)
     pod_outcome = classify_answers(pod_answers.answer(family))
-    host_outcome = ProbeOutcome(RequestResult.UNKNOWN, host_answers.why) if isinstance(host_answers, Unknown) else classify_answers(host_answers.answer(family))
+    host_outcome = (
+        ProbeOutcome(RequestResult.UNKNOWN, host_answers.why)
+        if isinstance(host_answers, Unknown)
+        else classify_answers(host_answers.answer(family))
+    )
     result = _DIAGNOSES[pod_outcome.result](pod_outcome, host_outcome)
     doubts = [result.doubt]
     if result.cause in _EC2_CAVEATS:
         doubts.append(f"EC2 was not asked, the command without --active does that: {_EC2_CAVEATS[result.cause]}")
-    pod_instance, host_instance = pod_answers.answer(family).instance, "" if isinstance(host_answers, Unknown) else host_answers.answer(family).instance
+    pod_instance, host_instance = (
+        pod_answers.answer(family).instance,
+        "" if isinstance(host_answers, Unknown) else host_answers.answer(family).instance,
+    )
     if pod_instance and host_instance and pod_instance != host_instance:
-        doubts.append(f"the pod reported {pod_instance} and the node {host_instance}: another server answers one of them")
+        doubts.append(
+            f"the pod reported {pod_instance} and the node {host_instance}: another server answers one of them"
+        )
     return replace(result, doubt="; ".join(filter(None, doubts)))
 
 
@@ -181,10 +201,14 @@ def _diagnose_no_answer(pod_outcome: ProbeOutcome, host_outcome: ProbeOutcome) -
         return ProbeDiagnosis(ImdsReach.UNREACHABLE, ImdsCause.BLOCKED, reason)
     if host_outcome.result is RequestResult.NO_ANSWER:
         reason = f"{pod_outcome.description}, and on the node itself {host_outcome.description}"
-        return ProbeDiagnosis(ImdsReach.UNREACHABLE, ImdsCause.NODE, reason, "a rule on the node, or no service there at all")
+        return ProbeDiagnosis(
+            ImdsReach.UNREACHABLE, ImdsCause.NODE, reason, "a rule on the node, or no service there at all"
+        )
     if host_outcome.result is RequestResult.FORBIDDEN:
         reason = "the endpoint is likely disabled: the node itself is answered with 403"
-        return ProbeDiagnosis(ImdsReach.UNREACHABLE, ImdsCause.DISABLED, reason, f"and also, from the pod {pod_outcome.description}")
+        return ProbeDiagnosis(
+            ImdsReach.UNREACHABLE, ImdsCause.DISABLED, reason, f"and also, from the pod {pod_outcome.description}"
+        )
     reason = f"{pod_outcome.description}, which no hop limit does"
     return ProbeDiagnosis(ImdsReach.UNREACHABLE, ImdsCause.UNKNOWN, reason, _node_answer_text(host_outcome))
 
@@ -192,21 +216,29 @@ def _diagnose_no_answer(pod_outcome: ProbeOutcome, host_outcome: ProbeOutcome) -
 def _diagnose_forbidden(pod_outcome: ProbeOutcome, host_outcome: ProbeOutcome) -> ProbeDiagnosis:
     if host_outcome.result is RequestResult.FORBIDDEN:
         return ProbeDiagnosis(
-            ImdsReach.UNREACHABLE, ImdsCause.DISABLED, "the endpoint is likely disabled: everything is answered with 403"
+            ImdsReach.UNREACHABLE,
+            ImdsCause.DISABLED,
+            "the endpoint is likely disabled: everything is answered with 403",
         )
     if host_outcome.result is RequestResult.REACHED:
         reason = "every request is answered with 403, and not so on the node itself: something in between does that"
         return ProbeDiagnosis(ImdsReach.UNREACHABLE, ImdsCause.IN_BETWEEN, reason)
     reason = "every request is answered with 403: the endpoint is likely disabled"
-    return ProbeDiagnosis(ImdsReach.UNREACHABLE, ImdsCause.DISABLED, reason, f"or a proxy does that: {_node_answer_text(host_outcome)}")
+    return ProbeDiagnosis(
+        ImdsReach.UNREACHABLE, ImdsCause.DISABLED, reason, f"or a proxy does that: {_node_answer_text(host_outcome)}"
+    )
 
 
 def _diagnose_refused(pod_outcome: ProbeOutcome, host_outcome: ProbeOutcome) -> ProbeDiagnosis:
     """The PUT was answered without a token."""
     reach = ImdsReach.V1_ONLY if pod_outcome.is_v1_served else ImdsReach.UNREACHABLE
     if host_outcome.result is RequestResult.REACHED:
-        return ProbeDiagnosis(reach, ImdsCause.IN_BETWEEN, f"{pod_outcome.description}, and on the node itself it is given")
-    return ProbeDiagnosis(ImdsReach.UNKNOWN, ImdsCause.UNKNOWN, pod_outcome.description, _node_answer_text(host_outcome))
+        return ProbeDiagnosis(
+            reach, ImdsCause.IN_BETWEEN, f"{pod_outcome.description}, and on the node itself it is given"
+        )
+    return ProbeDiagnosis(
+        ImdsReach.UNKNOWN, ImdsCause.UNKNOWN, pod_outcome.description, _node_answer_text(host_outcome)
+    )
 
 
 def _diagnose_unknown(pod_outcome: ProbeOutcome, host_outcome: ProbeOutcome) -> ProbeDiagnosis:
@@ -225,5 +257,7 @@ _DIAGNOSES = {
 
 def _node_answer_text(host_outcome: ProbeOutcome) -> str:
     return (
-        f"{_NODE_NOT_PROBED} ({host_outcome.description})" if host_outcome.result is RequestResult.UNKNOWN else f"on the node itself {host_outcome.description}"
+        f"{_NODE_NOT_PROBED} ({host_outcome.description})"
+        if host_outcome.result is RequestResult.UNKNOWN
+        else f"on the node itself {host_outcome.description}"
     )

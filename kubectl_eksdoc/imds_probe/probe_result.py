@@ -15,10 +15,16 @@ from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, so
 from kubectl_eksdoc.model.kinds import Unknown, missing_rights
 from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, PodNetwork
 from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE_LABEL, Node, NodeOwner
-from kubectl_eksdoc.model.placing import ProbeOwner
-from kubectl_eksdoc.probes.pods import INTERRUPTED, ProbePurpose, not_removed_finding, probe_owner_manifest, probe_pod_manifest
+from kubectl_eksdoc.model.placement import ProbeOwner
+from kubectl_eksdoc.probes.pods import (
+    INTERRUPTED,
+    ProbePurpose,
+    not_removed_finding,
+    probe_owner_manifest,
+    probe_pod_manifest,
+)
 
-from .probe_diagnosis import ProbeAnswers, ImdsCause, ProbeDiagnosis, diagnose
+from .probe_diagnosis import ImdsCause, ProbeAnswers, ProbeDiagnosis, diagnose
 
 # The script of the probe pods. It needs a POSIX shell and curl; busybox's wget cannot send a PUT. It requests the
 # instance ID only: no credentials, and the token is not printed. The request without a token counts in CloudWatch as
@@ -133,7 +139,9 @@ def owner_manifest(probe_id: str, settings: ProbeSettings) -> Doc:
 def pod_manifest(probe_pod: ProbePod, probe_id: str, settings: ProbeSettings, owner_uid: str = "") -> Doc:
     """Without `owner_uid`: for a preview before the owner exists."""
     network = {"hostNetwork": True} if probe_pod.network is PodNetwork.HOST else {}
-    return probe_pod_manifest(_purpose(probe_id, settings), probe_pod.name, probe_pod.node, _container(settings), owner_uid, **network)
+    return probe_pod_manifest(
+        _purpose(probe_id, settings), probe_pod.name, probe_pod.node, _container(settings), owner_uid, **network
+    )
 
 
 def _container(settings: ProbeSettings) -> Doc:
@@ -184,7 +192,9 @@ class ProbeGroup:
     why_not: str = ""
 
 
-def probe_groups(nodes: Iterable[Node], node_names: Sequence[str] = (), is_every_node: bool = False) -> tuple[ProbeGroup, ...]:
+def probe_groups(
+    nodes: Iterable[Node], node_names: Sequence[str] = (), is_every_node: bool = False
+) -> tuple[ProbeGroup, ...]:
     """All groups, by owner and name; `node_names`: only these nodes, `is_every_node`: each node is its own.
 
     Raises:
@@ -198,11 +208,19 @@ def probe_groups(nodes: Iterable[Node], node_names: Sequence[str] = (), is_every
         if not node_names or node.name in node_names:
             nodes_by_key[_group_key(node)].append(node)
     is_every_node = is_every_node or bool(node_names)
-    return tuple(_probe_group(sorted(nodes_by_key[kind], key=lambda node: node.name), is_every_node) for kind in sorted(nodes_by_key))
+    return tuple(
+        _probe_group(sorted(nodes_by_key[kind], key=lambda node: node.name), is_every_node)
+        for kind in sorted(nodes_by_key)
+    )
 
 
 def _group_key(node: Node) -> tuple[str, ...]:
-    return (node.owner.value, node.group, *(node.labels.get(label, "") for label in _GROUPING_LABELS), _reason_not_probed(node))
+    return (
+        node.owner.value,
+        node.group,
+        *(node.labels.get(label, "") for label in _GROUPING_LABELS),
+        _reason_not_probed(node),
+    )
 
 
 def _probe_group(nodes: Sequence[Node], is_every_node: bool) -> ProbeGroup:
@@ -288,7 +306,9 @@ def plan_probe(
     stale = tuple(owner for owner in known_owners if owner.age_s > settings.deadline_s)
     other_owners = tuple(owner for owner in known_owners if owner not in stale)
     rights = missing_rights(level, owners)
-    return ProbePlan(probe_id, settings, groups, probe_pods(probe_id, chosen, networks), no_host, stale, other_owners, rights)
+    return ProbePlan(
+        probe_id, settings, groups, probe_pods(probe_id, chosen, networks), no_host, stale, other_owners, rights
+    )
 
 
 @frozen
@@ -321,7 +341,10 @@ def probed_nodes(plan: ProbePlan, answers: Mapping[str, ProbeAnswers]) -> tuple[
 
 def _probed_node(name: str, plan: ProbePlan, answers: Mapping[str, ProbeAnswers]) -> ProbedNode:
     answers_by_network = {pod.network: answers.get(pod.name, INTERRUPTED) for pod in plan.pods if pod.node == name}
-    pod_answers, host_answers = answers_by_network[PodNetwork.OWN], answers_by_network.get(PodNetwork.HOST, Unknown(plan.no_host))
+    pod_answers, host_answers = (
+        answers_by_network[PodNetwork.OWN],
+        answers_by_network.get(PodNetwork.HOST, Unknown(plan.no_host)),
+    )
     v4 = diagnose(pod_answers, host_answers)
     if v4.cause is ImdsCause.BLOCKED:  # a pod in another namespace may have access
         v4 = replace(v4, why=f"{v4.why} (of a pod in namespace {plan.settings.namespace})")

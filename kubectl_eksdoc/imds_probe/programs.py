@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.amazon.addon_needs import lookup_by_image, image_tag
+from kubectl_eksdoc.amazon.addon_needs import image_tag, lookup_by_image
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.redaction import DIGEST_PREFIX, redact_message
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
@@ -356,6 +356,8 @@ def _matched_lines(log: str) -> Iterator[MatchedLogLine]:
     lines = log.splitlines()
     for number, line in enumerate(lines, 1):
         lowered = line.lower()
-        record = next((each for text, each in _lowercase_lines() if text in lowered and each.beside.lower() in lowered), None)
+        record = next(
+            (each for text, each in _lowercase_lines() if text in lowered and each.beside.lower() in lowered), None
+        )
         if record is not None and not (record.weak and any(mark in line for mark in _SUCCESS_MARKS)):
             yield MatchedLogLine(record, redact_message(line.strip())[:MAX_LINE_LENGTH], len(lines) - number)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.amazon.metadata_service import POD_HOPS
-from kubectl_eksdoc.aws.ec2 import services_last_accessed, no_wait, role_events
+from kubectl_eksdoc.aws.ec2 import no_wait, role_events, services_last_accessed
 from kubectl_eksdoc.aws.machines import read_machine_facts, unknown_machine_facts, v1_calls
 from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError, did_you_mean
 from kubectl_eksdoc.frozen import frozen
@@ -17,6 +17,7 @@ from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown, merge_answers
 from kubectl_eksdoc.model.machines import (
+    Imdsv1Requests,
     Instance,
     MachineFacts,
     MachineQuery,
@@ -24,15 +25,14 @@ from kubectl_eksdoc.model.machines import (
     RoleUses,
     ScalingGroup,
     TemplateVersion,
-    Imdsv1Requests,
 )
 from kubectl_eksdoc.model.nodes import Container, LogKey, NodeOwner, Pod
 from kubectl_eksdoc.ports import PodReader
 from kubectl_eksdoc.probes.pods import owner_of
 from kubectl_eksdoc.session.session import AwsRequirement, ClusterNeeds, ClusterSession
 
-from .affected import AssumedOptions, IntendedOptions, select_pods, read_evidence, logs_of
-from .evidence import workloads_using_role, nodes_to_ask
+from .affected import AssumedOptions, IntendedOptions, logs_of, read_evidence, select_pods
+from .evidence import nodes_to_ask, workloads_using_role
 from .plan import MetadataPlan, plan_metadata, pods_to_read
 from .sources import BY_PARAMETER, EvidenceSource, MetadataFacts, instance_id
 
@@ -150,13 +150,17 @@ def _add_evidence(
     if not {EvidenceSource.CLOUDTRAIL, EvidenceSource.IAM} & {*sources}:
         return facts
     plan = plan_metadata(facts, hops)
-    workloads = workloads_using_role(((each.node_set, each.affected) for each in (*plan.groups, *plan.successors)), facts)
+    workloads = workloads_using_role(
+        ((each.node_set, each.affected) for each in (*plan.groups, *plan.successors)), facts
+    )
     instances = {node.name: ident for node in facts.cluster.nodes if (ident := instance_id(node))}
     instances_by_node = {node: instances[node] for node in sorted(workloads) if node in instances}
     role_uses: dict[EvidenceSource, Mapping[str, RoleUses | Unknown]] = {}
     if EvidenceSource.CLOUDTRAIL in sources:
         chosen_nodes = nodes_to_ask({node: workloads[node] for node in instances_by_node})
-        role_uses[EvidenceSource.CLOUDTRAIL] = _read_role_events(session, {node: instances_by_node[node] for node in chosen_nodes})
+        role_uses[EvidenceSource.CLOUDTRAIL] = _read_role_events(
+            session, {node: instances_by_node[node] for node in chosen_nodes}
+        )
     if EvidenceSource.IAM in sources:
         role_uses[EvidenceSource.IAM] = _read_last_accessed(session, facts, instances_by_node)
     unknown_nodes = dict.fromkeys(workloads.keys() - instances_by_node.keys(), Unknown("its instance is not known"))
@@ -183,14 +187,18 @@ def _read_last_accessed(
 ) -> Mapping[str, RoleUses | Unknown]:
     """By node."""
     instances_by_node = {node: facts.machines.instances.get(ident) for node, ident in instances.items()}
-    profiles = {node: each.profile for node, each in instances_by_node.items() if isinstance(each, Instance) and each.profile}
+    profiles = {
+        node: each.profile for node, each in instances_by_node.items() if isinstance(each, Instance) and each.profile
+    }
     profiles_to_ask = tuple(dict.fromkeys(profiles.values()))[:_MAX_ROLES]
     accessed = session.ask(services_last_accessed, profiles_to_ask, **_wait_argument(session))
     if isinstance(accessed, Unknown):
         return dict.fromkeys(instances, accessed)
     without_profile = Unknown("the instance profile of its instance is not known")
     beyond_limit = Unknown(f"more than {_MAX_ROLES} roles were not asked about")
-    return {node: accessed.get(profiles[node], beyond_limit) if node in profiles else without_profile for node in instances}
+    return {
+        node: accessed.get(profiles[node], beyond_limit) if node in profiles else without_profile for node in instances
+    }
 
 
 def _read_v1_calls(session: ClusterSession, instances: Sequence[str]) -> Mapping[str, Imdsv1Requests | Unknown]:

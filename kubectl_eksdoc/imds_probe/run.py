@@ -13,11 +13,17 @@ from kubectl_eksdoc.amazon.group_updates import UpdateStage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import HealthIssue
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
-from kubectl_eksdoc.model.change_journal import PartOutcome, ChangePart
+from kubectl_eksdoc.model.change_journal import ChangePart, PartOutcome
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.knowledge import from_json, to_json
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup
-from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
+from kubectl_eksdoc.model.metadata import (
+    InstanceOptionsChange,
+    InstancesFix,
+    LaunchTemplateFix,
+    MetadataFix,
+    NodeClassFix,
+)
 
 # State of each part of a fix, by a second read.
 
@@ -84,7 +90,9 @@ def instance_part(change: InstanceOptionsChange, instance: Instance | Absent | U
         return ChangePart(name, PartOutcome.UNKNOWN, "EC2 does not tell its options")
     settled, text = replace(options, pending=False), options_text(options)
     if settled == change.after:
-        return ChangePart(name, PartOutcome.PENDING, text) if options.pending else ChangePart(name, PartOutcome.DONE, text)
+        return (
+            ChangePart(name, PartOutcome.PENDING, text) if options.pending else ChangePart(name, PartOutcome.DONE, text)
+        )
     if settled == replace(change.before, pending=False):
         return ChangePart(name, PartOutcome.AS_BEFORE, text)
     return ChangePart(name, PartOutcome.OTHER, text)
@@ -114,7 +122,9 @@ def node_group_part(action: LaunchTemplateFix, number: int, now: NodeGroup | Abs
         return ChangePart(name, PartOutcome.OTHER, text)
     if now.template.version == str(number) != "0":
         return ChangePart(name, PartOutcome.DONE, text)
-    return ChangePart(name, PartOutcome.AS_BEFORE if now.template.version == str(action.source) else PartOutcome.OTHER, text)
+    return ChangePart(
+        name, PartOutcome.AS_BEFORE if now.template.version == str(action.source) else PartOutcome.OTHER, text
+    )
 
 
 def stage_by_node_group(node_group: NodeGroup | Absent | Unknown, number: int, last_stage: UpdateStage) -> UpdateStage:
@@ -132,11 +142,21 @@ def stage_by_node_group(node_group: NodeGroup | Absent | Unknown, number: int, l
 def node_part(node: str, hop_limit: int, instance: Instance | Absent | Unknown) -> ChangePart:
     """State of a node of the group after the fix, by its instance."""
     if not isinstance(instance, Instance):
-        return ChangePart(node, PartOutcome.GONE if isinstance(instance, Absent) else PartOutcome.UNKNOWN, getattr(instance, "why", ""))
+        return ChangePart(
+            node,
+            PartOutcome.GONE if isinstance(instance, Absent) else PartOutcome.UNKNOWN,
+            getattr(instance, "why", ""),
+        )
     if instance.options is None:
         return ChangePart(f"{instance.id} ({node})", PartOutcome.UNKNOWN, "EC2 does not tell its options")
-    is_sufficient = instance.options.hop_limit >= hop_limit and instance.options.endpoint and not instance.options.pending
-    return ChangePart(f"{instance.id} ({node})", PartOutcome.DONE if is_sufficient else PartOutcome.AS_BEFORE, options_text(instance.options))
+    is_sufficient = (
+        instance.options.hop_limit >= hop_limit and instance.options.endpoint and not instance.options.pending
+    )
+    return ChangePart(
+        f"{instance.id} ({node})",
+        PartOutcome.DONE if is_sufficient else PartOutcome.AS_BEFORE,
+        options_text(instance.options),
+    )
 
 
 def node_class_part(action: NodeClassFix, document: Doc | Absent | Unknown) -> ChangePart:
@@ -148,7 +168,11 @@ def node_class_part(action: NodeClassFix, document: Doc | Absent | Unknown) -> C
     text = f"hop limit {'not said' if limit is None else limit}{', endpoint disabled' if is_disabled else ''}"
     if limit == action.hop_limit and is_disabled is action.off:
         return ChangePart(name, PartOutcome.DONE, text)
-    return ChangePart(name, PartOutcome.AS_BEFORE if limit == action.before and is_disabled == action.switch else PartOutcome.OTHER, text)
+    return ChangePart(
+        name,
+        PartOutcome.AS_BEFORE if limit == action.before and is_disabled == action.switch else PartOutcome.OTHER,
+        text,
+    )
 
 
 def class_patch(action: NodeClassFix, document: Doc) -> Doc:
@@ -175,15 +199,25 @@ def revert_template(action: LaunchTemplateFix, number: int, nodes: tuple[str, ..
     return replace(action, source=number, before=action.after, nodes=nodes, switch=False, to=action.source)
 
 
-def revert_instances(action: InstancesFix, attempted: Set[str], instances: Mapping[str, Instance | Absent | Unknown]) -> InstancesFix:
+def revert_instances(
+    action: InstancesFix, attempted: Set[str], instances: Mapping[str, Instance | Absent | Unknown]
+) -> InstancesFix:
     """`attempted`: instances that the fix may have changed; `instances`: their current state. Instances that another
     client has changed since are left out."""
     changes = (
-        InstanceOptionsChange(change.node, change.instance, change.after, change.before.hop_limit, change.before.endpoint)
+        InstanceOptionsChange(
+            change.node, change.instance, change.after, change.before.hop_limit, change.before.endpoint
+        )
         for change in action.each
         if change.instance in attempted
     )
-    return InstancesFix(tuple(change for change in changes if instance_part(change, instances[change.instance]).became is PartOutcome.AS_BEFORE))
+    return InstancesFix(
+        tuple(
+            change
+            for change in changes
+            if instance_part(change, instances[change.instance]).became is PartOutcome.AS_BEFORE
+        )
+    )
 
 
 # Journal documents of a fix, for a later process that continues or reverts it.

@@ -15,31 +15,31 @@ from typing import TypeVar
 
 from kubectl_eksdoc.amazon.metadata_service import (
     AUTO_MODE_OPTIONS,
-    TOKENS_OPTIONAL,
     POD_HOPS,
+    TOKENS_OPTIONAL,
+    ImdsReach,
     ImdsVerdict,
     LaunchOptions,
     OptionsOrigin,
-    ImdsReach,
-    resolve_launch_options,
     eks_template_options,
     imds_verdict,
+    resolve_launch_options,
 )
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
 from kubectl_eksdoc.model.machines import (
+    DeclaredMetadataOptions,
     Image,
+    Imdsv1Requests,
     Instance,
     MachineFacts,
     MetadataOptions,
     RoleUses,
-    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
-    Imdsv1Requests,
 )
 from kubectl_eksdoc.model.nodes import NODE_POOL, Node, NodeOwner
 
@@ -105,7 +105,11 @@ def v1_calls_by_node(nodes: Iterable[str], facts: MetadataFacts) -> Mapping[str,
     if calls is None:
         return None
     unknown_instance = Unknown("its instance is not known")
-    return {node.name: calls.get(instance_id(node), unknown_instance) for node in facts.cluster.nodes if node.name in node_names}
+    return {
+        node.name: calls.get(instance_id(node), unknown_instance)
+        for node in facts.cluster.nodes
+        if node.name in node_names
+    }
 
 
 def scaling_group_name(node: Node, facts: MetadataFacts) -> str:
@@ -146,7 +150,9 @@ def next_service(node: Node, facts: MetadataFacts) -> MetadataService:
     service, assumed = _check_enforcement(_service_of_next(node, facts), facts.machines.account), facts.assumed
     if assumed is None or (assumed.hops is None and not assumed.tokens):
         return service
-    predicted = service.options if isinstance(service.options, MetadataOptions) else current_service(node, facts).options
+    predicted = (
+        service.options if isinstance(service.options, MetadataOptions) else current_service(node, facts).options
+    )
     return MetadataService(assumed.apply_to(predicted), f"your assumption ({assumed})")
 
 
@@ -243,7 +249,9 @@ def _service_by_scaling_group(node: Node, facts: MetadataFacts) -> MetadataServi
         return MetadataService(instance, "")
     if not instance.scaling_group:  # no auto scaling group creates the next one, so its own options count
         return MetadataService(current_service(node, facts).options, "hand: no auto scaling group makes another one")
-    group = _lookup(facts.machines.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
+    group = _lookup(
+        facts.machines.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}"
+    )
     if isinstance(group, Unknown):
         return MetadataService(group, "")
     if group.template is None:
@@ -255,11 +263,20 @@ def _service_by_scaling_group(node: Node, facts: MetadataFacts) -> MetadataServi
 def _service_by_launch_configuration(group: ScalingGroup, node: Node, facts: MetadataFacts) -> MetadataService:
     if not group.configuration:
         return MetadataService(Unknown(f"auto scaling group {group.name} has no launch template"), "")
-    configuration = _lookup(facts.machines.configurations, group.configuration, f"launch configuration {group.configuration}")
+    configuration = _lookup(
+        facts.machines.configurations, group.configuration, f"launch configuration {group.configuration}"
+    )
     if isinstance(configuration, Unknown):
         return MetadataService(configuration, "")
-    launched_options = resolve_launch_options(configuration.options, facts.machines.account, _image_of(configuration, node, facts), _instance_type(node, facts))
-    return MetadataService(launched_options.options, _options_source(launched_options, f"launch configuration {configuration.name}"))
+    launched_options = resolve_launch_options(
+        configuration.options,
+        facts.machines.account,
+        _image_of(configuration, node, facts),
+        _instance_type(node, facts),
+    )
+    return MetadataService(
+        launched_options.options, _options_source(launched_options, f"launch configuration {configuration.name}")
+    )
 
 
 def _service_by_instance_type(group: str, services: Sequence[MetadataService]) -> MetadataService:
@@ -280,9 +297,13 @@ def _service_by_template(template_ref: TemplateRef, node: Node, facts: MetadataF
     if isinstance(template, Unknown):
         return MetadataService(template, "")
     image = _image_of(template, node, facts)
-    launched_options = resolve_launch_options(template.options, facts.machines.account, image, _instance_type(node, facts))
+    launched_options = resolve_launch_options(
+        template.options, facts.machines.account, image, _instance_type(node, facts)
+    )
     name = f"launch template {template.name or template.id} version {template.number}"
-    return MetadataService(launched_options.options, _options_source(launched_options, name, node.owner is NodeOwner.MANAGED))
+    return MetadataService(
+        launched_options.options, _options_source(launched_options, name, node.owner is NodeOwner.MANAGED)
+    )
 
 
 def _instance_type(node: Node, facts: MetadataFacts) -> str:
@@ -374,16 +395,24 @@ class NodeSet:
         current, next_options = self.now.options, self.next.options
         if not isinstance(current, MetadataOptions) or not isinstance(next_options, MetadataOptions):
             return False
-        return (current.tokens, current.hop_limit, current.endpoint) != (next_options.tokens, next_options.hop_limit, next_options.endpoint)
+        return (current.tokens, current.hop_limit, current.endpoint) != (
+            next_options.tokens,
+            next_options.hop_limit,
+            next_options.endpoint,
+        )
 
 
 def node_sets(facts: MetadataFacts, hops: int = POD_HOPS) -> tuple[NodeSet, ...]:
     """Sorted with the worst reach first. Nodes of one group with different services are several sets."""
-    nodes_by_service: dict[tuple[NodeOwner, str, MetadataService, MetadataService, str, bool], list[Node]] = defaultdict(list)
+    nodes_by_service: dict[tuple[NodeOwner, str, MetadataService, MetadataService, str, bool], list[Node]] = (
+        defaultdict(list)
+    )
     for node in facts.cluster.nodes:
         current, next_one = current_service(node, facts), next_service(node, facts)
         scaling_group = "" if node.group else scaling_group_name(node, facts)
-        nodes_by_service[node.owner, node.group, _without_source(current), next_one, scaling_group, _is_windows(node)].append(node)
+        nodes_by_service[
+            node.owner, node.group, _without_source(current), next_one, scaling_group, _is_windows(node)
+        ].append(node)
     sets = [
         NodeSet(
             owner,
@@ -419,7 +448,9 @@ def _verdict_of(service: MetadataService, hops: int, is_windows: bool) -> ImdsVe
     if not (is_windows and is_limited) or result.reach is ImdsReach.UNKNOWN:
         return result
     limit = getattr(options, "hop_limit", 0)
-    return ImdsVerdict(ImdsReach.UNKNOWN, f"the hop limit is {limit}, and how many a pod on Windows needs is not published")
+    return ImdsVerdict(
+        ImdsReach.UNKNOWN, f"the hop limit is {limit}, and how many a pod on Windows needs is not published"
+    )
 
 
 _REACH_ORDER = (ImdsReach.UNREACHABLE, ImdsReach.V1_ONLY, ImdsReach.UNKNOWN, ImdsReach.REACHABLE)

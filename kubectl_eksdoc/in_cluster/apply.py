@@ -13,10 +13,10 @@ from kubectl_eksdoc.changes.engine import ChangeKind, SentSteps, Step
 from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, EksdocError, Forbidden, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
-from kubectl_eksdoc.model.change_journal import PartOutcome, ChangePart
+from kubectl_eksdoc.model.change_journal import ChangePart, PartOutcome
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.placing import ObjectNotCreated, object_reference
+from kubectl_eksdoc.model.placement import ObjectNotCreated, object_reference
 
 
 class ObjectCreator(Protocol):
@@ -35,7 +35,9 @@ class ObjectCreator(Protocol):
         ...
 
 
-def check_creatable(docs: Sequence[Doc], object_creator: ObjectCreator, is_own: Callable[[Doc], bool], delete_command: str) -> None:
+def check_creatable(
+    docs: Sequence[Doc], object_creator: ObjectCreator, is_own: Callable[[Doc], bool], delete_command: str
+) -> None:
     """Check with a server-side dry run that all objects can be created.
 
     `is_own` recognizes an object of the same command; `delete_command` is the command that deletes those.
@@ -46,13 +48,17 @@ def check_creatable(docs: Sequence[Doc], object_creator: ObjectCreator, is_own: 
         ClusterError: the server would reject one.
     """
     refusals = [(doc, answer) for doc in docs if (answer := object_creator.create(doc, dry=True)) is not None]
-    refusals = [(doc, answer) for doc, answer in refusals if not (answer.lacks_dependency and _binds_to_one_of(doc, docs))]
+    refusals = [
+        (doc, answer) for doc, answer in refusals if not (answer.lacks_dependency and _binds_to_one_of(doc, docs))
+    ]
     if not refusals:
         return
     name_conflicts = [doc for doc, answer in refusals if answer.already_exists]
     if name_conflicts:
         raise _name_conflict_error(name_conflicts, object_creator, is_own, delete_command)
-    missing_namespaces = {str(nested_field(doc, "metadata", "namespace")) for doc, answer in refusals if answer.lacks_dependency} - {"None"}
+    missing_namespaces = {
+        str(nested_field(doc, "metadata", "namespace")) for doc, answer in refusals if answer.lacks_dependency
+    } - {"None"}
     if missing_namespaces and all(answer.lacks_dependency for _, answer in refusals):
         name = min(missing_namespaces)
         raise ClusterError(
@@ -79,20 +85,40 @@ class Placement(ChangeKind[PlacementResult]):
     """Creates each object, and never overwrites one. Mutable: the objects created so far."""
 
     def __init__(
-        self, docs: Sequence[Doc], object_creator: ObjectCreator, report: Callable[[str], object], delete_command: str, resumed: bool = False
+        self,
+        docs: Sequence[Doc],
+        object_creator: ObjectCreator,
+        report: Callable[[str], object],
+        delete_command: str,
+        resumed: bool = False,
     ) -> None:
         """`report` is called for each created object; `delete_command` deletes the objects. `resumed`: some may have
         been created by an earlier process."""
-        self._docs, self._object_creator, self._report, self._delete_command, self._resumed = docs, object_creator, report, delete_command, resumed
+        self._docs, self._object_creator, self._report, self._delete_command, self._resumed = (
+            docs,
+            object_creator,
+            report,
+            delete_command,
+            resumed,
+        )
         self._created: list[str] = []
 
     def steps(self, sent_steps: SentSteps) -> Iterator[Step]:
         for doc in self._docs:
             created_text = self._created_text("")
-            yield Step(object_reference(doc), partial(self._current_state, doc), partial(self._create, doc), drift_hint=created_text)
+            yield Step(
+                object_reference(doc),
+                partial(self._current_state, doc),
+                partial(self._create, doc),
+                drift_hint=created_text,
+            )
 
     def _current_state(self, doc: Doc) -> ChangePart:
-        part = object_state(doc, self._object_creator) if self._resumed else ChangePart(object_reference(doc), PartOutcome.AS_BEFORE)
+        part = (
+            object_state(doc, self._object_creator)
+            if self._resumed
+            else ChangePart(object_reference(doc), PartOutcome.AS_BEFORE)
+        )
         if part.became is PartOutcome.UNKNOWN:  # an existing object is never overwritten
             part = ChangePart(part.what, PartOutcome.AS_BEFORE)
         self._created += [part.what] if part.became is PartOutcome.DONE else []
@@ -124,10 +150,17 @@ class Placement(ChangeKind[PlacementResult]):
 
     def _created_text(self, maybe_created: str) -> str:
         created = [*self._created, *([f"perhaps {maybe_created}"] if maybe_created else [])]
-        return f"There is by now: {', '.join(created)}. Take it away: {self._delete_command}" if created else "Nothing was created."
+        return (
+            f"There is by now: {', '.join(created)}. Take it away: {self._delete_command}"
+            if created
+            else "Nothing was created."
+        )
 
     def result(self, sent_steps: SentSteps) -> PlacementResult:
-        return PlacementResult("; ".join(filter(None, (sent_steps.incomplete_reason, *sent_steps.refusals.values()))), self._created_text(""))
+        return PlacementResult(
+            "; ".join(filter(None, (sent_steps.incomplete_reason, *sent_steps.refusals.values()))),
+            self._created_text(""),
+        )
 
 
 class Removal(Placement):
@@ -135,17 +168,26 @@ class Removal(Placement):
 
     def steps(self, sent_steps: SentSteps) -> Iterator[Step]:
         for doc in reversed(self._docs):
-            yield Step(object_reference(doc), partial(self._state_for_removal, doc), partial(self._remove, doc), is_independent=True)
+            yield Step(
+                object_reference(doc),
+                partial(self._state_for_removal, doc),
+                partial(self._remove, doc),
+                is_independent=True,
+            )
 
     def _state_for_removal(self, doc: Doc) -> ChangePart:
         part = object_state(doc, self._object_creator)
-        state = {PartOutcome.DONE: PartOutcome.AS_BEFORE, PartOutcome.AS_BEFORE: PartOutcome.GONE}.get(part.became, part.became)
+        state = {PartOutcome.DONE: PartOutcome.AS_BEFORE, PartOutcome.AS_BEFORE: PartOutcome.GONE}.get(
+            part.became, part.became
+        )
         return ChangePart(part.what, state, part.why)
 
     def _remove(self, doc: Doc) -> Doc:
         answer = self._object_creator.remove(doc)
         if answer is not None:
-            _refuse(f"{object_reference(doc)} was not deleted: {answer.why}", f"Delete it: {self._delete_command}", answer)
+            _refuse(
+                f"{object_reference(doc)} was not deleted: {answer.why}", f"Delete it: {self._delete_command}", answer
+            )
         self._report(f"{object_reference(doc)} deleted")
         return {}
 
@@ -157,7 +199,10 @@ def object_state(doc: Doc, object_creator: ObjectCreator) -> ChangePart:
         return ChangePart(name, PartOutcome.UNKNOWN, existing.why)
     if isinstance(existing, Absent):
         return ChangePart(name, PartOutcome.AS_BEFORE)
-    labels, existing_labels = nested_field(doc, "metadata", "labels") or {}, nested_field(existing, "metadata", "labels") or {}
+    labels, existing_labels = (
+        nested_field(doc, "metadata", "labels") or {},
+        nested_field(existing, "metadata", "labels") or {},
+    )
     if labels.items() <= existing_labels.items():
         return ChangePart(name, PartOutcome.DONE)
     return ChangePart(name, PartOutcome.OTHER, "something of the same name that was not made for it")
@@ -169,7 +214,9 @@ def _refuse(message: str, hint: str, answer: ObjectNotCreated) -> None:
     raise (ClusterError if answer.is_uncertain else ClusterRefused)(message, hint)
 
 
-def _name_conflict_error(conflicts: Sequence[Doc], object_creator: ObjectCreator, is_own: Callable[[Doc], bool], delete_command: str) -> UsageError:
+def _name_conflict_error(
+    conflicts: Sequence[Doc], object_creator: ObjectCreator, is_own: Callable[[Doc], bool], delete_command: str
+) -> UsageError:
     names = ", ".join(map(object_reference, conflicts))
     existing = [object_creator.there(doc) for doc in conflicts]
     unreadable = [each for each in existing if isinstance(each, Unknown)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.changes import applying
 from kubectl_eksdoc.changes.applying import SavedChangeRequest
-from kubectl_eksdoc.cli import opening, streams
+from kubectl_eksdoc.cli import answers, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import ConfirmationFlags, CountedItem, require_typed
 from kubectl_eksdoc.cli.parser import add_flag, add_switch
@@ -163,7 +163,7 @@ def show_or_create(request: InClusterRequest, context: CommandContext) -> Comman
     if not request.options.apply or request.dry == "client":
         return _show(request, context)
     deletion_command = delete_command(request.in_cluster_command, request.kubectl_args)
-    with opening.explain_forbidden(request.command):
+    with answers.explain_forbidden(request.command):
         object_creator = context.edges.open_object_creator(context.connection)
         check_creatable(docs, object_creator, partial(belongs_to, errand=request.in_cluster_command), deletion_command)
         if request.dry:
@@ -177,7 +177,9 @@ def show_or_create(request: InClusterRequest, context: CommandContext) -> Comman
         first_entry = applying.first_entry(PLACEMENT, change_text, journal.id, request.kube_context, context)
         with applying.open_environment(journal, 0.0, context) as change_world:
             begin_entry = {**first_entry, "objects": list(docs), "away": deletion_command, "command": request.command}
-            result = applying.run_change(Placement(docs, object_creator, report, deletion_command), begin_entry, change_world, journal, context)
+            result = applying.run_change(
+                Placement(docs, object_creator, report, deletion_command), begin_entry, change_world, journal, context
+            )
         if not result.whole:
             return _stopped(result, context)
     for line in request.manifests.step_lines:
@@ -191,7 +193,7 @@ def _stopped(result: PlacementResult, context: CommandContext) -> CommandAnswer:
 
 
 def _show(request: InClusterRequest, context: CommandContext, quiet: bool = False) -> CommandAnswer:
-    return CommandAnswer("" if quiet else opening.render_report(request.manifests, context), streams.CLEAN)
+    return CommandAnswer("" if quiet else answers.render_report(request.manifests, context), streams.CLEAN)
 
 
 def again(change: SavedChangeRequest, command_context: CommandContext) -> CommandAnswer:
@@ -209,18 +211,34 @@ def again(change: SavedChangeRequest, command_context: CommandContext) -> Comman
 
     saved = change.saved
     command = saved.text("command")
-    docs, delete_command, context = saved.first_entry.get("objects"), saved.text("away"), saved.text("cluster", "context")
+    docs, delete_command, context = (
+        saved.first_entry.get("objects"),
+        saved.text("away"),
+        saved.text("cluster", "context"),
+    )
     if not isinstance(docs, list):
         raise LocalJournalError(f"the journal of change {change.id} cannot be understood: it names no objects")
     applying.check_context(saved, command_context)
     count, verb = len(docs), "delete" if change.undo else "create"
     command_context.note(f"{saved.text('what')}, begun at {saved.text('at')}:")
-    require_typed(f"{change.id} {count}", f"to {verb} {OBJECT_COUNT.count_text(count)} in {context}", command_context.prompt)
-    object_creator, journal = command_context.edges.open_object_creator(command_context.connection), applying.saved_journal(change.id, command_context)
-    with opening.explain_forbidden(command) if command in rights.BY_COMMAND else nullcontext():
+    require_typed(
+        f"{change.id} {count}", f"to {verb} {OBJECT_COUNT.count_text(count)} in {context}", command_context.prompt
+    )
+    object_creator, journal = (
+        command_context.edges.open_object_creator(command_context.connection),
+        applying.saved_journal(change.id, command_context),
+    )
+    with answers.explain_forbidden(command) if command in rights.BY_COMMAND else nullcontext():
         if change.undo:
-            result = applying.revert_change(Removal(docs, object_creator, command_context.note, delete_command), journal, command_context)
+            result = applying.revert_change(
+                Removal(docs, object_creator, command_context.note, delete_command), journal, command_context
+            )
         else:
             with applying.open_environment(journal, 0.0, command_context) as change_world:
-                result = applying.resume_change(Placement(docs, object_creator, command_context.note, delete_command, resumed=True), saved, change_world, command_context)
+                result = applying.resume_change(
+                    Placement(docs, object_creator, command_context.note, delete_command, resumed=True),
+                    saved,
+                    change_world,
+                    command_context,
+                )
     return CommandAnswer("") if result.whole else _stopped(result, command_context)

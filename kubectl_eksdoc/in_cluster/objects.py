@@ -13,9 +13,9 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.guards import policy_rules
 from kubectl_eksdoc.model.api_objects import (
     COMPONENT_LABEL,
+    FIELD_MANAGER,
     INSTANCE_LABEL,
     MANAGED_BY_LABEL,
-    FIELD_MANAGER,
     NAME_LABEL,
     NAMESPACE_LABEL,
     PROGRAM,
@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.api_objects import (
 )
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, GROUP_LABELS, HOSTNAME, Node
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.model.placing import CREATED_KINDS, RBAC
+from kubectl_eksdoc.model.placement import CREATED_KINDS, RBAC
 
 # The command to run inside a cluster, and the names and labels by which all its objects are found.
 
@@ -162,7 +162,9 @@ def nodes_to_avoid(targets: Iterable[Node], nodes: Sequence[Node]) -> AvoidedNod
     groups = []
     for label in GROUP_LABELS:
         remaining_groups = {node.labels.get(label) for node in remaining}
-        avoided_groups = sorted({node.labels[label] for node in target_nodes if label in node.labels} - remaining_groups - {""})
+        avoided_groups = sorted(
+            {node.labels[label] for node in target_nodes if label in node.labels} - remaining_groups - {""}
+        )
         groups += [(label, tuple(avoided_groups))] if avoided_groups else []
     hosts = {node.labels[HOSTNAME] for node in target_nodes if HOSTNAME in node.labels}
     unlabeled = {node.name for node in target_nodes if HOSTNAME not in node.labels}
@@ -174,14 +176,22 @@ def affinity(avoided_nodes: AvoidedNodes) -> Doc:
 
     The group is only a preference: new nodes of a cluster's only group join it, so a required term could never be met.
     """
-    requirements: list[tuple[str, str, tuple[str, ...]]] = [("In", _OS, ("linux",)), ("NotIn", COMPUTE_TYPE, ("fargate",))]
+    requirements: list[tuple[str, str, tuple[str, ...]]] = [
+        ("In", _OS, ("linux",)),
+        ("NotIn", COMPUTE_TYPE, ("fargate",)),
+    ]
     requirements += [("NotIn", HOSTNAME, avoided_nodes.hosts)] if avoided_nodes.hosts else []
     # NotIn matches nodes without the label; a matchFields requirement takes one value only (pkg/apis/core/validation).
     fields = [_requirement("NotIn", "metadata.name", (name,)) for name in avoided_nodes.unlabeled]
-    term = {"matchExpressions": [_requirement(*each) for each in requirements], **({"matchFields": fields} if fields else {})}
+    term = {
+        "matchExpressions": [_requirement(*each) for each in requirements],
+        **({"matchFields": fields} if fields else {}),
+    }
     result: Doc = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     if avoided_nodes.groups:
-        preference = {"matchExpressions": [_requirement("NotIn", label, names) for label, names in avoided_nodes.groups]}
+        preference = {
+            "matchExpressions": [_requirement("NotIn", label, names) for label, names in avoided_nodes.groups]
+        }
         result["preferredDuringSchedulingIgnoredDuringExecution"] = [{"weight": 100, "preference": preference}]
     return {"nodeAffinity": result}
 
@@ -207,7 +217,18 @@ def count_usable_nodes(nodes: Iterable[Node], avoided_nodes: AvoidedNodes) -> in
 # The plan that is passed to a run where the complete plan is too large: the part that the run is checked against.
 
 
-_COMPLETE_KEYS = ("apiVersion", "kind", "metadata", "rounds", "options", "estimate", "lowerBound", "gap", "waves", "budgets")
+_COMPLETE_KEYS = (
+    "apiVersion",
+    "kind",
+    "metadata",
+    "rounds",
+    "options",
+    "estimate",
+    "lowerBound",
+    "gap",
+    "waves",
+    "budgets",
+)
 _REDUCED_KEYS: Mapping[str, tuple[str, ...]] = {
     "targets": ("name", "uid", "verdict"),
     "evictions": ("uid", "namespace", "name", "ownerUid", "means"),
@@ -303,7 +324,9 @@ def _container(command: InClusterCommand) -> Doc:
 
 
 def _volumes(command: InClusterCommand) -> list[Doc]:
-    volumes: list[Doc] = [{"name": name, "emptyDir": {"sizeLimit": size_limit}} for name, _, size_limit in _WRITABLE_DIRS]
+    volumes: list[Doc] = [
+        {"name": name, "emptyDir": {"sizeLimit": size_limit}} for name, _, size_limit in _WRITABLE_DIRS
+    ]
     volumes += [{"name": _FILES, "configMap": {"name": command.name}}] if command.files else []
     if command.fleet is not None:
         items = [{"key": key, "path": str(index)} for index, key in enumerate(command.fleet.keys)]
@@ -346,12 +369,21 @@ class CronSchedule:
 
 
 def job(command: InClusterCommand, pod: Doc) -> Doc:
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": command.metadata(), "spec": _job_spec(command, pod, BACKOFF_LIMIT)}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": command.metadata(),
+        "spec": _job_spec(command, pod, BACKOFF_LIMIT),
+    }
 
 
 def cron_job(command: InClusterCommand, pod: Doc, cron_schedule: CronSchedule) -> Doc:
     """A CronJob with one Job at a time; a Job that could not be started within an hour is skipped."""
-    spec = {key: value for key, value in _job_spec(command, pod, CRON_BACKOFF_LIMIT).items() if key != "ttlSecondsAfterFinished"}
+    spec = {
+        key: value
+        for key, value in _job_spec(command, pod, CRON_BACKOFF_LIMIT).items()
+        if key != "ttlSecondsAfterFinished"
+    }
     batches = 1 if command.fleet is None else -(-len(command.fleet.keys) // FLEET_PARALLELISM)
     spec["activeDeadlineSeconds"] = CHECK_DEADLINE_S * batches
     return {
@@ -408,5 +440,7 @@ def all_objects(
     pod = pod_template(command, avoided_nodes)
     workload = job(command, pod) if cron_schedule is None else cron_job(command, pod, cron_schedule)
     files = {"immutable": True, "binaryData": dict(command.files)}  # the files do not change during a run
-    config_maps = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": command.metadata(), **files}] if command.files else []
+    config_maps = (
+        [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": command.metadata(), **files}] if command.files else []
+    )
     return (*service_account_and_roles(command, permissions), *config_maps, workload)

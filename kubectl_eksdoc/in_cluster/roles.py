@@ -47,7 +47,8 @@ def _role(name: str, namespace: str, permissions: Iterable[Permission]) -> Json:
         "kind": "Role" if namespace else "ClusterRole",
         "metadata": metadata,
         "rules": [
-            {"apiGroups": [group], "resources": [*resource], "verbs": [*sorted_verbs]} for (group, sorted_verbs), resource in rules.items()
+            {"apiGroups": [group], "resources": [*resource], "verbs": [*sorted_verbs]}
+            for (group, sorted_verbs), resource in rules.items()
         ],
     }
 

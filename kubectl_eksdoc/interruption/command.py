@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening, options, streams, values
+from kubectl_eksdoc.cli import answers, options, streams, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command, add_source, given_flags, without_from_args
 from kubectl_eksdoc.cli.parser import Commands, add_flag
@@ -60,7 +60,9 @@ class _Request:
         )
 
 
-queue_name = values.MatchingText("[A-Za-z0-9_-]{1,80}", "is no name of a queue: letters, digits, - and _, at most 80", str)
+queue_name = values.MatchingText(
+    "[A-Za-z0-9_-]{1,80}", "is no name of a queue: letters, digits, - and _, at most 80", str
+)
 
 
 NAME = "interruption"
@@ -140,15 +142,15 @@ def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
 
     request = _Request.from_args(args)
     InterruptionReport.check_format(context.options.output)
-    with opening.explain_forbidden(NAME):
-        session = opening.open_session(context, NEEDS)
-        interruption_options = InterruptionOptions(request.queue, opening.session_flags(context, session))
+    with answers.explain_forbidden(NAME):
+        session = answers.open_session(context, NEEDS)
+        interruption_options = InterruptionOptions(request.queue, answers.session_flags(context, session))
         plan = read_interruption(session, interruption_options, permissions.PROXY.name not in request.without)
-    opening.note_session(session, context)
+    answers.note_session(session, context)
     if request.document:
         return _print_document(plan, request, context)
     report = InterruptionReport(plan, options=request.given_options, recognised=session.recognised)
-    return opening.report_answer(report, context, opening.exit_code_of_findings(plan.findings, request.accepted))
+    return answers.report_answer(report, context, answers.exit_code_of_findings(plan.findings, request.accepted))
 
 
 def _print_document(plan: InterruptionPlan, request: _Request, context: CommandContext) -> CommandAnswer:

@@ -35,7 +35,9 @@ def rule_send_request(facts: InterruptionFacts, action: str, resource: str, rule
         "aws:principalservicename": EVENTBRIDGE,
         "aws:principalisawsservice": "true",
     }
-    return IamRequest(action, resource, (("Service", EVENTBRIDGE),), {key: value for key, value in context.items() if value})
+    return IamRequest(
+        action, resource, (("Service", EVENTBRIDGE),), {key: value for key, value in context.items() if value}
+    )
 
 
 def _subject(facts: InterruptionFacts) -> Subject:
@@ -50,9 +52,13 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
     if isinstance(queue, Unknown):
         return unknown_link(link, queue, "/queue")
     if isinstance(queue, Absent):
-        controller_ends = version is not None and version.older_than(interruption.supported_since("missing-queue-is-logged"))
+        controller_ends = version is not None and version.older_than(
+            interruption.supported_since("missing-queue-is-logged")
+        )
         version_known = version is not None
-        return link.fails("interruption-queue/absent", region=facts.place.region or "", ends=controller_ends, runs=version_known)
+        return link.fails(
+            "interruption-queue/absent", region=facts.place.region or "", ends=controller_ends, runs=version_known
+        )
     retention, waiting = str(queue.retention_s or ""), str(queue.waiting or "")
     return link.passes("interruption-queue/there", name=queue.name, kept=retention, waiting=waiting)
 
@@ -88,9 +94,13 @@ def _judged_policy_link(link: Link, policy: Doc, facts: InterruptionFacts, queue
     return link.fails("interruption-queue-policy/may-not", queue=facts.queue, why=worst.reason, denied=denied)
 
 
-def _sender_rulings(facts: InterruptionFacts, queue: Queue, policy: Doc, action: str, resource: str) -> tuple[PolicyRuling, ...]:
+def _sender_rulings(
+    facts: InterruptionFacts, queue: Queue, policy: Doc, action: str, resource: str
+) -> tuple[PolicyRuling, ...]:
     """Rulings for each rule that sends to the queue, as conditions may name one; without such a rule, for a new one."""
-    return tuple(judge_policies([policy], rule_send_request(facts, action, resource, arn)) for arn in _sender_arns(facts, queue))
+    return tuple(
+        judge_policies([policy], rule_send_request(facts, action, resource, arn)) for arn in _sender_arns(facts, queue)
+    )
 
 
 def _worst_ruling(rulings: Sequence[PolicyRuling]) -> PolicyRuling:
@@ -113,7 +123,9 @@ def accepts_new_rules(facts: InterruptionFacts) -> bool:
     if not isinstance(queue, Queue) or not isinstance(queue.policy, dict):
         return True  # otherwise it will be created, or is unknown
     return (
-        judge_policies([queue.policy], rule_send_request(facts, "sqs:SendMessage", queue.arn, _new_rule(facts))).decision
+        judge_policies(
+            [queue.policy], rule_send_request(facts, "sqs:SendMessage", queue.arn, _new_rule(facts))
+        ).decision
         is not PolicyDecision.NOTHING
     )
 
@@ -134,7 +146,9 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
         return link.fails("interruption-queue-key/disabled", key=queue.key)
     if isinstance(key.policy, Unknown):
         return unknown_link(link, key.policy, "interruption-queue-key")
-    rulings = {action: _worst_ruling(_sender_rulings(facts, queue, key.policy, action, key.arn)) for action in KEY_ACTIONS}
+    rulings = {
+        action: _worst_ruling(_sender_rulings(facts, queue, key.policy, action, key.arn)) for action in KEY_ACTIONS
+    }
     refused = [
         (action, each)
         for action, each in rulings.items()
@@ -171,7 +185,10 @@ def candidate_rules(facts: InterruptionFacts, version: Version | None) -> tuple[
         rule.name
         for rule in _rules(facts)
         if isinstance(rule.pattern, Unknown)
-        or (isinstance(rule.pattern, dict) and any(is_about_event(rule.pattern, known_event_fields(facts, kind)) for kind in kinds))
+        or (
+            isinstance(rule.pattern, dict)
+            and any(is_about_event(rule.pattern, known_event_fields(facts, kind)) for kind in kinds)
+        )
     )
 
 
@@ -197,7 +214,11 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
         )
         rule_link = _rule_link(link, facts, kind)
         harmless_reason = _harmless_reason(facts, kind) if rule_link.failed else ""
-        yield replace(rule_link, status=None, what=f"{rule_link.what}; {harmless_reason}", remedy=()) if harmless_reason else rule_link
+        yield (
+            replace(rule_link, status=None, what=f"{rule_link.what}; {harmless_reason}", remedy=())
+            if harmless_reason
+            else rule_link
+        )
 
 
 def _harmless_reason(facts: InterruptionFacts, kind: EventKind) -> str:
@@ -244,11 +265,17 @@ def _rank_rule(link: Link, facts: InterruptionFacts, rule: EventRule, kind: Even
         return _OTHER, link
     rule_targets = _targets(facts, rule)
     if isinstance(rule_targets, Unknown):
-        return (_UNSURE, unknown_link(link, rule_targets, "interruption-rule/matches")) if is_about_kind else (_OTHER, link)
+        return (
+            (_UNSURE, unknown_link(link, rule_targets, "interruption-rule/matches"))
+            if is_about_kind
+            else (_OTHER, link)
+        )
     queue_targets = [each for each in rule_targets if each.arn == facts.queue_arn]
     if not queue_targets:
         is_complete = is_about_kind and match is IamMatch.YES and not rule_targets
-        return (_ELSEWHERE, link.fails("interruption-rule/no-target", rule=rule.name)) if is_complete else (_OTHER, link)
+        return (
+            (_ELSEWHERE, link.fails("interruption-rule/no-target", rule=rule.name)) if is_complete else (_OTHER, link)
+        )
     if not rule.enabled:
         return _DISABLED, link.fails("interruption-rule/disabled", rule=rule.name)
     if all(each.shaped for each in queue_targets):
@@ -269,7 +296,11 @@ def _narrowing_text(rule: EventRule, known: Mapping[str, str]) -> str:
     if isinstance(rule.pattern, Unknown):
         return rule.pattern.why
     other_fields = sorted(set(rule.pattern or ()) - set(known))
-    return f"its pattern asks for {', '.join(other_fields)} as well" if other_fields else "its pattern is not understood here"
+    return (
+        f"its pattern asks for {', '.join(other_fields)} as well"
+        if other_fields
+        else "its pattern is not understood here"
+    )
 
 
 def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | None:

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from kubectl_eksdoc.amazon import interruption
-from kubectl_eksdoc.amazon.interruption import QUEUE_ARGUMENT, CONFIG_KEY, CONFIG_MAP, QUEUE_VARIABLE
+from kubectl_eksdoc.amazon.interruption import CONFIG_KEY, CONFIG_MAP, QUEUE_ARGUMENT, QUEUE_VARIABLE
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, nested_field
 from kubectl_eksdoc.model.cluster import Cluster
@@ -21,9 +21,9 @@ from kubectl_eksdoc.model.interruption import (
     EVENT_DELIVERY,
     AwsLocation,
     InterruptionAnswers,
+    InterruptionEvent,
     KarpenterInstall,
     QueueSetting,
-    InterruptionEvent,
 )
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import remedy_for
@@ -87,7 +87,9 @@ class Link:
 def unknown_link(link: Link, reason: Unknown, clause_name: ClauseName) -> Link:
     """`link` as unknown; `clause_name`: the missing information, if no right is missing."""
     missing = reason.missing or clause(clause_name)
-    return replace(link, status=Status.UNKNOWN, what=reason.why, missing=missing, remedy=(remedy_for(reason),), lacks=(reason,))
+    return replace(
+        link, status=Status.UNKNOWN, what=reason.why, missing=missing, remedy=(remedy_for(reason),), lacks=(reason,)
+    )
 
 
 def is_handled(links: Iterable[Link]) -> bool | None:
@@ -126,7 +128,11 @@ def deployment_of(pod: Pod) -> tuple[str, str] | None:
 
 
 def pods_of(cluster: Cluster, deployment: ObjectName) -> tuple[Pod, ...]:
-    return tuple(pod for pod in cluster.pods if deployment_of(pod) == (deployment.namespace, deployment.name) and not pod.finished)
+    return tuple(
+        pod
+        for pod in cluster.pods
+        if deployment_of(pod) == (deployment.namespace, deployment.name) and not pod.finished
+    )
 
 
 def config_map(deployment: ObjectName) -> ObjectName:
@@ -136,7 +142,9 @@ def config_map(deployment: ObjectName) -> ObjectName:
 
 def service_account(deployment_name: ObjectName, deployment: Doc) -> ObjectName:
     name = nested_field(deployment, "spec", "template", "spec", "serviceAccountName")
-    return ObjectName("v1", "ServiceAccount", deployment_name.namespace, name if isinstance(name, str) and name else "default")
+    return ObjectName(
+        "v1", "ServiceAccount", deployment_name.namespace, name if isinstance(name, str) and name else "default"
+    )
 
 
 def read_install(
@@ -342,13 +350,18 @@ def queue_name_in(text: str) -> str:
 def effective_setting(install: KarpenterInstall) -> EffectiveSetting:
     """The setting in use: the argument overrides the variable, and both override the ConfigMap."""
     settings, config_map_setting = (install.argument, install.variable), install.config_map
-    reads_config_map, reads_variable = interruption.reads_config_map(install.version), interruption.reads_variable(install.version)
+    reads_config_map, reads_variable = (
+        interruption.reads_config_map(install.version),
+        interruption.reads_variable(install.version),
+    )
     read = (*(settings if reads_variable else ()), *((config_map_setting,) if reads_config_map is not False else ()))
     not_read = (*(() if reads_variable else settings), *((config_map_setting,) if reads_config_map is False else ()))
     ignored = tuple(each for each in not_read if isinstance(each, QueueSetting) and each.queue)
     set_values = (each for each in read if isinstance(each, Unknown) or (isinstance(each, QueueSetting) and each.queue))
     state: SettingState = next(set_values, Absent("no queue is set"))
-    if reads_config_map is False and isinstance(install.argument, QueueSetting):  # an empty argument counts as given, too
+    if reads_config_map is False and isinstance(
+        install.argument, QueueSetting
+    ):  # an empty argument counts as given, too
         state = install.argument if install.argument.queue else Absent("its argument sets no queue")
     if state is config_map_setting and reads_config_map is None and isinstance(state, QueueSetting):
         state = Unknown(
@@ -366,22 +379,38 @@ def setting_link(install: KarpenterInstall, expected_queue: str, print_values: s
         return unknown_link(link, setting.state, "interruption-setting")
     key = ".".join(interruption.helm_key(install.version))
     file = "interruption-values.yaml"
-    merge = Remedy.of("merge-values", key=key, print=print_values, file=file, upgrade=helm_upgrade_command(install, file))
+    merge = Remedy.of(
+        "merge-values", key=key, print=print_values, file=file, upgrade=helm_upgrade_command(install, file)
+    )
     link = replace(link, remedy=(merge,))
     if isinstance(setting.state, QueueSetting):
         container = "" if "ConfigMap" in setting.state.where else install.container or "controller"
-        source_text = clause("interruption-setting/used", queue=setting.state.queue, where=setting.state.where, container=container)
+        source_text = clause(
+            "interruption-setting/used", queue=setting.state.queue, where=setting.state.where, container=container
+        )
         if setting.queue != setting.state.queue:
             return link.fails("interruption-setting/invalid", f"by {setting.state.where}", queue=setting.state.queue)
         if expected_queue and expected_queue != setting.state.queue:
             shared = _SHARED_QUEUE_NOTE.format(expected_queue)
-            return link.fails("interruption-setting/other-queue", source_text, shared, queue=setting.state.queue, wanted=expected_queue)
+            return link.fails(
+                "interruption-setting/other-queue",
+                source_text,
+                shared,
+                queue=setting.state.queue,
+                wanted=expected_queue,
+            )
         return replace(link, what=source_text, evidence=tuple(_ignored_texts(setting)), remedy=())
     if not setting.ignored:
         return link.fails("interruption-setting/none", key=key)
     first_ignored, version = setting.ignored[0], str(install.version or "")
     ignored_texts = _ignored_texts(setting)
-    return link.fails("interruption-setting/ignored", *ignored_texts, where=first_ignored.where, queue=first_ignored.queue, version=version)
+    return link.fails(
+        "interruption-setting/ignored",
+        *ignored_texts,
+        where=first_ignored.where,
+        queue=first_ignored.queue,
+        version=version,
+    )
 
 
 _SHARED_QUEUE_NOTE = "Karpenter deletes every message that it reads: no other consumer may read or need {}"
@@ -412,4 +441,8 @@ def _chart_version(install: KarpenterInstall) -> str:
     if install.version is None:
         return "CHART-VERSION"
     written = str(install.version)
-    return written if install.version.older_than(interruption.supported_since("tags-without-v")) else written.removeprefix("v")
+    return (
+        written
+        if install.version.older_than(interruption.supported_since("tags-without-v"))
+        else written.removeprefix("v")
+    )

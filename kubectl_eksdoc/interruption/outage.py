@@ -62,7 +62,8 @@ def sentences(outage: InterruptionOutage) -> Iterator[str]:
             f"instance is terminated, and its pods with it, without SIGTERM from the kubelet ({_MEDIUM})."
         )
         yield (
-            f"For about {outage.not_ready_after_s} s after that, Services still send to the dead pods, until the node is "
+            f"For about {outage.not_ready_after_s} s after that, Services still send to the dead pods, until "
+            "the node is "
             f"NotReady ({_MEDIUM}); replacements start only then, and where there is room."
         )
     elif outage.handled is None:
@@ -86,12 +87,20 @@ def _dns_sentence(outage: InterruptionOutage, workload: AffectedWorkload) -> str
     share = f"{workload.at_once} of {workload.ready}"
     if outage.handled is False:
         lookups_text = f"about {share} DNS lookups are sent to a dead pod and time out"
-        return f"CoreDNS: {share} ready replicas end with {workload.node}: {lookups_text}. A lameduck does nothing there."
+        return (
+            f"CoreDNS: {share} ready replicas end with {workload.node}: {lookups_text}. A lameduck does nothing there."
+        )
     node = next(each for each in outage.nodes if each.name == workload.node)
     if node.drain_blockers:
-        return f"CoreDNS on {node.name}: its turn may not come in {NOTICE_S} s, as {_blockers_text(node)}: then it is killed."
+        return (
+            f"CoreDNS on {node.name}: its turn may not come in {NOTICE_S} s, as {_blockers_text(node)}: then "
+            "it is killed."
+        )
     timing_text = "may be too late: then it is killed" if node.before_critical_s >= NOTICE_S else "leaves it time"
-    return f"CoreDNS on {node.name}: its turn comes after {node.before_critical_s} s at most, of {NOTICE_S} s, which {timing_text}."
+    return (
+        f"CoreDNS on {node.name}: its turn comes after {node.before_critical_s} s at most, of {NOTICE_S} s, "
+        f"which {timing_text}."
+    )
 
 
 def _blockers_text(node: SpotNode) -> str:
@@ -100,7 +109,9 @@ def _blockers_text(node: SpotNode) -> str:
     return f"{node.drain_blockers[0]}{more} may not go before it"
 
 
-def outage_findings(facts: InterruptionFacts, outage: InterruptionOutage, connection_args: Sequence[str] = ()) -> Iterator[Finding]:
+def outage_findings(
+    facts: InterruptionFacts, outage: InterruptionOutage, connection_args: Sequence[str] = ()
+) -> Iterator[Finding]:
     """`connection_args`: the command-line arguments that lead to the same cluster."""
     yield from _notice_findings(facts, outage)
     if not outage.nodes:
@@ -159,7 +170,9 @@ def _remaining_text(facts: InterruptionFacts, node: SpotNode) -> str:
     return f", about {int(remaining_s)} s are left" if remaining_s > 0 else ", its two minutes are over"
 
 
-def _dns_finding(facts: InterruptionFacts, outage: InterruptionOutage, workload: AffectedWorkload, connection_args: Sequence[str]) -> Finding:
+def _dns_finding(
+    facts: InterruptionFacts, outage: InterruptionOutage, workload: AffectedWorkload, connection_args: Sequence[str]
+) -> Finding:
     node = next(each for each in outage.nodes if each.name == workload.node)
     by_karpenter = outage.handled_by == KARPENTER
     is_late = by_karpenter and (bool(node.drain_blockers) or node.before_critical_s >= NOTICE_S)
@@ -201,11 +214,16 @@ _MAX_EVIDENCE = 6
 def _workloads_finding(outage: InterruptionOutage, workloads: Sequence[AffectedWorkload]) -> Finding:
     complete_losses = [each for each in workloads if each.all_at_once]
     is_known = outage.handled is False
-    evidence = [f"{each.subject.kind} {each.subject}: {each.at_once} of {each.ready} on {each.node}" for each in workloads]
+    evidence = [
+        f"{each.subject.kind} {each.subject}: {each.at_once} of {each.ready} on {each.node}" for each in workloads
+    ]
     return Finding.of(
         "interruption-outage/others" if is_known else "interruption-outage/others-unknown",
         Subject("Spot nodes", ", ".join(sorted({each.node for each in workloads}))),
-        (*evidence[:_MAX_EVIDENCE], *((f"and {len(evidence) - _MAX_EVIDENCE} more",) if len(evidence) > _MAX_EVIDENCE else ())),
+        (
+            *evidence[:_MAX_EVIDENCE],
+            *((f"and {len(evidence) - _MAX_EVIDENCE} more",) if len(evidence) > _MAX_EVIDENCE else ()),
+        ),
         severity=Severity.CRITICAL if any(each.critical for each in complete_losses) else Severity.HIGH,
         root_cause=EVENT_DELIVERY if is_known else None,
         count=len(workloads),
@@ -215,10 +233,14 @@ def _workloads_finding(outage: InterruptionOutage, workloads: Sequence[AffectedW
 
 def other_spot_findings(facts: InterruptionFacts, handled_nodes: Set[str] = frozenset()) -> Iterator[Finding]:
     """Spot nodes that are not Karpenter's. `handled_nodes`: nodes with a controller that drains them."""
-    spot_nodes_found = [each for owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in spot_nodes(facts, owner)]
+    spot_nodes_found = [
+        each for owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in spot_nodes(facts, owner)
+    ]
     not_drained = [each.name for each in spot_nodes_found if each.name not in handled_nodes]
     if not_drained:
-        yield Finding.of("interruption-outage/other-spot", facts.subject, tuple(not_drained[:_MAX_EVIDENCE]), count=len(not_drained))
+        yield Finding.of(
+            "interruption-outage/other-spot", facts.subject, tuple(not_drained[:_MAX_EVIDENCE]), count=len(not_drained)
+        )
     unlabelled = sorted(
         node.name
         for node in facts.cluster.nodes

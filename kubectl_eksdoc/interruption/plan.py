@@ -23,7 +23,7 @@ from . import delivery, outage, rights
 from .installs import InterruptionFacts, Link, is_handled, setting_link
 from .outage import InterruptionOutage
 from .repair import FILE, MissingLinks, create_stack_command, missing_links
-from .rights import Handler, handler_findings, find_handlers
+from .rights import Handler, find_handlers, handler_findings
 from .spot import activity_link, log_link, spot_nodes
 
 
@@ -73,7 +73,9 @@ class InterruptionPlan:
         return self.facts.install if isinstance(self.facts.install, KarpenterInstall) else None
 
 
-def plan_interruption(facts: InterruptionFacts, options: InterruptionOptions = InterruptionOptions()) -> InterruptionPlan:
+def plan_interruption(
+    facts: InterruptionFacts, options: InterruptionOptions = InterruptionOptions()
+) -> InterruptionPlan:
     links = tuple(_build_links(facts, facts.install, options)) if isinstance(facts.install, KarpenterInstall) else ()
     by_karpenter = _karpenter_drains(facts, links)
     handlers_found = find_handlers(facts.cluster)
@@ -182,7 +184,9 @@ def to_karpenter(links: Sequence[Link]) -> bool | None:
         if each.code.name not in ("interruption-queue-policy", "interruption-queue-key", "interruption-rule")
     ]
     return is_handled(
-        each for each in reader_links if not (is_active and each.code.name in _READER_CODES and each.status is Status.UNKNOWN)
+        each
+        for each in reader_links
+        if not (is_active and each.code.name in _READER_CODES and each.status is Status.UNKNOWN)
     )
 
 
@@ -223,7 +227,9 @@ def _without_repeated_stacks(findings: Sequence[Finding]) -> Iterator[Finding]:
     for finding in findings:
         stacks = [remedy for remedy in finding.remedy if " cloudformation create-stack " in remedy.command]
         if any(remedy in printed_remedies for remedy in stacks):
-            finding = replace(finding, remedy=tuple(reference if remedy in printed_remedies else remedy for remedy in finding.remedy))
+            finding = replace(
+                finding, remedy=tuple(reference if remedy in printed_remedies else remedy for remedy in finding.remedy)
+            )
         printed_remedies.update(stacks)
         yield finding
 
@@ -232,7 +238,9 @@ def _link_findings(links: Sequence[Link], has_spot: bool) -> Iterator[Finding]:
     """Rules that are missing for the same reason become one finding."""
     merged: dict[tuple[object, ...], list[Link]] = {}
     for link in links:
-        is_failing_rule = link.code.name == "interruption-rule" and link.status is not None and link.status is not Status.PASS
+        is_failing_rule = (
+            link.code.name == "interruption-rule" and link.status is not None and link.status is not Status.PASS
+        )
         reason = link.what if link.status is Status.UNKNOWN else ""
         is_mergeable = is_failing_rule and (link.status is Status.UNKNOWN or link.text == "interruption-rule/none")
         key = (link.code, link.status, reason) if is_mergeable else (link.code, link.name)
@@ -312,5 +320,8 @@ def missing_rights(facts: InterruptionFacts) -> tuple[str, ...]:
 def with_notes(cluster: Cluster, facts: InterruptionFacts) -> Cluster:
     """`cluster` with a note for each missing right."""
     effect = "what it tells of interruptions is not known"
-    notes = (". ".join(filter(None, (f"missing right {each}: {effect}", opt_in_hint(each)))) for each in missing_rights(facts))
+    notes = (
+        ". ".join(filter(None, (f"missing right {each}: {effect}", opt_in_hint(each))))
+        for each in missing_rights(facts)
+    )
     return replace(cluster, notes=tuple(dict.fromkeys((*cluster.notes, *notes))))

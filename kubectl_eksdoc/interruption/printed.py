@@ -18,8 +18,8 @@ from .repair import (
     MissingLinks,
     create_stack_command,
     helm_values,
-    rights_policy,
     repair_steps,
+    rights_policy,
     stack_template,
 )
 
@@ -66,7 +66,10 @@ def _commands(stack: str, missing: MissingLinks, install: KarpenterInstall) -> s
         )
     if missing.account:
         account = shlex.quote(missing.account)
-        lines.append(f'[ "$({_ACCOUNT_COMMAND})" = {account} ] || {{ echo "not the credentials of account {account}" >&2; exit 1; }}')
+        lines.append(
+            f'[ "$({_ACCOUNT_COMMAND})" = {account} ] || {{ echo "not the credentials of account {account}" '
+            ">&2; exit 1; }}"
+        )
     for step in repair_steps(missing):
         lines += ["", f"# {clean(step.about)}", shell(*map(_word_text, step.words))]
     if missing.setting:

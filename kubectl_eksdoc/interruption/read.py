@@ -12,21 +12,21 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.eks import arn_part, aws_partition
 from kubectl_eksdoc.model.interruption import (
     AwsLocation,
-    MetricsQuery,
     InterruptionAnswers,
     InterruptionQuery,
     KarpenterInstall,
+    MetricsQuery,
     Queue,
 )
 from kubectl_eksdoc.model.kinds import Absent, Unknown, absent_as_unknown, merge_answers
 from kubectl_eksdoc.model.nodes import LogKey
-from kubectl_eksdoc.ports import ObjectReader, PodReader, InterruptionReader
+from kubectl_eksdoc.ports import InterruptionReader, ObjectReader, PodReader
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 from . import installs
 from .delivery import candidate_rules
 from .installs import InterruptionFacts, effective_setting
-from .plan import InterruptionOptions, InterruptionPlan, with_notes, plan_interruption
+from .plan import InterruptionOptions, InterruptionPlan, plan_interruption, with_notes
 from .rights import Role, karpenter_role
 from .spot import instance_of, is_spot
 
@@ -36,7 +36,9 @@ KINDS = (kinds.NODES, kinds.PODS, kinds.DEPLOYMENTS, kinds.DAEMON_SETS, kinds.BU
 NEEDS = ClusterNeeds("interruption", KINDS, interruptions=True)
 
 
-def read_interruption(session: ClusterSession, options: InterruptionOptions, use_proxy: bool = True) -> InterruptionPlan:
+def read_interruption(
+    session: ClusterSession, options: InterruptionOptions, use_proxy: bool = True
+) -> InterruptionPlan:
     """Read the facts and judge them. `use_proxy` False: no pod is asked for its metrics.
 
     Raises:
@@ -52,7 +54,9 @@ def interruption_facts(session: ClusterSession, queue: str = "", use_proxy: bool
     cluster, place = session.cluster, _place(session)
     deployments = installs.karpenter_deployments(cluster)
     install = _install(cluster, session.objects, deployments[0]) if deployments else None
-    spot = tuple(sorted({instance_id for node in cluster.nodes if is_spot(node) and (instance_id := instance_of(node))}))
+    spot = tuple(
+        sorted({instance_id for node in cluster.nodes if is_spot(node) and (instance_id := instance_of(node))})
+    )
     facts = InterruptionFacts(
         cluster,
         place=place,
@@ -65,7 +69,9 @@ def interruption_facts(session: ClusterSession, queue: str = "", use_proxy: bool
         return replace(facts, told=_ask_aws(session, InterruptionQuery(notices=spot)))
     setting = effective_setting(install)
     proposed = "" if isinstance(setting.state, Unknown) else install.cluster_name or place.cluster
-    facts = replace(facts, install=install, queue=queue or setting.queue or proposed, logs=_logs(install, session.pod_reader))
+    facts = replace(
+        facts, install=install, queue=queue or setting.queue or proposed, logs=_logs(install, session.pod_reader)
+    )
     facts = replace(facts, metrics=_metrics(install, session.interruption_reader) if use_proxy else {})
     return _with_aws_answers(facts, install, session, spot)
 
@@ -82,13 +88,17 @@ def _ask_aws(session: ClusterSession, keys: InterruptionQuery) -> InterruptionAn
     return unknown_interruption_answers(response, keys) if isinstance(response, Unknown) else response
 
 
-def _install(cluster: Cluster, objects: ObjectReader, deployment_name: ObjectName) -> KarpenterInstall | Absent | Unknown:
+def _install(
+    cluster: Cluster, objects: ObjectReader, deployment_name: ObjectName
+) -> KarpenterInstall | Absent | Unknown:
     deployment = objects.read_object(deployment_name)
     if not isinstance(deployment, dict):
         return deployment
     settings = objects.read_object(installs.config_map(deployment_name))
     account = objects.read_object(installs.service_account(deployment_name, deployment))
-    return installs.read_install(deployment_name, deployment, settings, account, installs.pods_of(cluster, deployment_name))
+    return installs.read_install(
+        deployment_name, deployment, settings, account, installs.pods_of(cluster, deployment_name)
+    )
 
 
 def _metrics(install: KarpenterInstall, evidence: InterruptionReader) -> Mapping[str, str | Absent | Unknown]:
@@ -109,7 +119,9 @@ def _logs(install: KarpenterInstall, pod_reader: PodReader) -> Mapping[str, str 
         for previous in ((True, False) if container.ended_before and not container.ready else (False,))
     ]
     logs: dict[str, str | Absent | Unknown] = {
-        pod: pod_containers for pod, pod_containers in containers.items() if isinstance(pod_containers, (Absent, Unknown))
+        pod: pod_containers
+        for pod, pod_containers in containers.items()
+        if isinstance(pod_containers, (Absent, Unknown))
     }
     for log, text in pod_reader.logs(requests).items():
         key = f"{log.namespace}/{log.pod}"

@@ -19,9 +19,9 @@ from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.interruption import EventRule, KarpenterInstall, KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.kinds import Unknown
 
-from .delivery import EVENTBRIDGE, KEY_ACTIONS, known_event_fields, accepts_new_rules
+from .delivery import EVENTBRIDGE, KEY_ACTIONS, accepts_new_rules, known_event_fields
 from .installs import InterruptionFacts, Link
-from .rights import DECRYPT, Role, missing_actions, karpenter_role
+from .rights import DECRYPT, Role, karpenter_role, missing_actions
 
 # What has to be created or changed, by the findings: neither parts that are in order, nor parts that are unknown.
 
@@ -107,7 +107,9 @@ def missing_links(facts: InterruptionFacts, install: KarpenterInstall, links: Se
         arn,
         "interruption-queue" in failed,
         queue.url if isinstance(queue, Queue) else "",
-        _queue_policy(arn, install, queue) if {"interruption-queue", "interruption-queue-policy"} & repairable or refuses_new_rules else None,
+        _queue_policy(arn, install, queue)
+        if {"interruption-queue", "interruption-queue-policy"} & repairable or refuses_new_rules
+        else None,
         key.arn if isinstance(key, KmsKey) else "",
         _key_policy(key) if "interruption-queue-key" in repairable else None,
         rules,
@@ -128,7 +130,11 @@ def _queue_policy(arn: str, install: KarpenterInstall, queue: object) -> Doc | N
 
 
 def _key_policy(key: object) -> Doc | None:
-    return merge_statements(key.policy, [key_statement()]) if isinstance(key, KmsKey) and isinstance(key.policy, dict) else None
+    return (
+        merge_statements(key.policy, [key_statement()])
+        if isinstance(key, KmsKey) and isinstance(key.policy, dict)
+        else None
+    )
 
 
 _REPAIRABLE_CODES = (
@@ -145,7 +151,11 @@ def _missing_kinds(links: Sequence[Link], install: KarpenterInstall) -> list[Eve
     """Including harmless kinds if a rule is created at all: the stack is then the one of Karpenter's documentation."""
     rules = [each for each in links if each.code.name == "interruption-rule"]
     has_failed_rule = any(each.failed for each in rules)
-    names = {each.subject.name for each in rules if each.failed or (has_failed_rule and each.text == "interruption-rule/none")}
+    names = {
+        each.subject.name
+        for each in rules
+        if each.failed or (has_failed_rule and each.text == "interruption-rule/none")
+    }
     return [kind for kind in interruption.event_kinds_of(install.version) if kind.name in names]
 
 
@@ -154,7 +164,10 @@ def _missing_rule(facts: InterruptionFacts, kind: EventKind) -> MissingRule:
     a rule with other targets belongs to another client and is not changed."""
     rules = facts.told.rules if isinstance(facts.told.rules, tuple) else ()
     for rule in rules:
-        if not isinstance(rule.pattern, dict) or match_event(rule.pattern, known_event_fields(facts, kind)) is not IamMatch.YES:
+        if (
+            not isinstance(rule.pattern, dict)
+            or match_event(rule.pattern, known_event_fields(facts, kind)) is not IamMatch.YES
+        ):
             continue
         if "detail-type" not in rule.pattern and "source" not in rule.pattern:
             continue
@@ -163,7 +176,9 @@ def _missing_rule(facts: InterruptionFacts, kind: EventKind) -> MissingRule:
             continue
         queue_targets = [each for each in targets if each.arn == facts.queue_arn]
         if queue_targets or not targets:
-            return MissingRule(kind, rule, not rule.enabled, not queue_targets or all(each.shaped for each in queue_targets))
+            return MissingRule(
+                kind, rule, not rule.enabled, not queue_targets or all(each.shaped for each in queue_targets)
+            )
     return MissingRule(kind)
 
 
@@ -320,7 +335,15 @@ def repair_steps(missing: MissingLinks) -> Iterator[_Step]:
         yield _Step(f"The queue {name}, and who may send to it.", words)
     elif missing.policy is not None:
         attributes_changed: Doc = {"Policy": AsJson(missing.policy)}
-        words = ("aws", "sqs", "set-queue-attributes", "--queue-url", missing.url, "--attributes", AsJson(attributes_changed))
+        words = (
+            "aws",
+            "sqs",
+            "set-queue-attributes",
+            "--queue-url",
+            missing.url,
+            "--attributes",
+            AsJson(attributes_changed),
+        )
         yield _Step("The policy of the queue: every statement it has, and the one it lacks.", words)
     if missing.key_policy is not None:
         words = ("aws", "kms", "put-key-policy", "--key-id", missing.key, "--policy-name", "default", "--policy")

@@ -13,11 +13,11 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
+    BulletList,
     CommandReport,
     FindingList,
     Footer,
     Heading,
-    BulletList,
     Section,
     Table,
 )
@@ -35,15 +35,15 @@ from kubectl_eksdoc.report.result import (
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    TableData,
     Row,
+    TableData,
     Title,
     Tone,
     as_columns,
-    pluralize,
     join_words,
     name_column,
     number_column,
+    pluralize,
     text_column,
 )
 
@@ -71,7 +71,9 @@ def _karpenter_text(plan: InterruptionPlan) -> str:
             return f"There is no Karpenter, and {pluralize(len(nodes), 'node')} that it made."
         is_auto_mode = facts.place.auto_mode or any(node.owner is NodeOwner.AUTO_MODE for node in facts.cluster.nodes)
         return (
-            "EKS Auto Mode handles interruptions by itself: nothing is to be set." if is_auto_mode else "There is no Karpenter."
+            "EKS Auto Mode handles interruptions by itself: nothing is to be set."
+            if is_auto_mode
+            else "There is no Karpenter."
         )
     prefix = f"Karpenter {facts.install.version or '(version not known)'} ({facts.install.key})"
     broken_links = [
@@ -101,7 +103,10 @@ def verdicts(plan: InterruptionPlan) -> tuple[str, ...]:
     if not plan.links:
         return ()
     kinds = ", ".join(f"{kind} {HANDLED_WORDS[delivered]}" for kind, delivered in plan.to_queue.items())
-    return f"EventBridge delivers to the queue: {kinds}.", f"Karpenter reads the queue: {HANDLED_WORDS[plan.to_karpenter]}."
+    return (
+        f"EventBridge delivers to the queue: {kinds}.",
+        f"Karpenter reads the queue: {HANDLED_WORDS[plan.to_karpenter]}.",
+    )
 
 
 def _spot_text(plan: InterruptionPlan) -> str:
@@ -122,7 +127,10 @@ def _spot_text(plan: InterruptionPlan) -> str:
         if outage.interrupted
         else ""
     )
-    return f"{pluralize(len(outage.nodes), 'Spot node')} of Karpenter with {pluralize(pods, 'pod')}{dns_text}.{notice_text}"
+    return (
+        f"{pluralize(len(outage.nodes), 'Spot node')} of Karpenter with "
+        f"{pluralize(pods, 'pod')}{dns_text}.{notice_text}"
+    )
 
 
 _SYMBOLS = {
@@ -133,7 +141,9 @@ _SYMBOLS = {
 }
 _MAX_WORKLOADS = 8
 _READ_ONLY_NOTE = "This command changes nothing. All evidence: -o wide; for a program: -o json"
-_PRINT_NOTE = "This command changes nothing; it prints: --print stack | commands | iam | helm-values. All evidence: -o wide"
+_PRINT_NOTE = (
+    "This command changes nothing; it prints: --print stack | commands | iam | helm-values. All evidence: -o wide"
+)
 
 
 @frozen
@@ -160,7 +170,9 @@ class InterruptionReport(CommandReport):
         )
         yield BulletList("Verdicts", verdicts(plan))
         yield Table(Title("Spot nodes", " of Karpenter"), _node_table(plan.outage.nodes, full), "nodes")
-        yield Table(Title("Who loses pods", " with one Spot node"), _workload_table(plan.outage.losers, full), "workloads")
+        yield Table(
+            Title("Who loses pods", " with one Spot node"), _workload_table(plan.outage.losers, full), "workloads"
+        )
         yield BulletList("The next interruption", sentences(plan.outage))
         yield FindingList(plan.findings)
         yield BulletList("Notes", self.cluster.notes)
@@ -196,7 +208,11 @@ def _node_table(nodes: tuple[SpotNode, ...], full: bool) -> TableData:
 
 
 def _node_row(spot_node: SpotNode, full: bool) -> Row:
-    blockers = ", ".join(spot_node.drain_blockers) if full else f"{pluralize(len(spot_node.drain_blockers), 'pod')} that may not go"
+    blockers = (
+        ", ".join(spot_node.drain_blockers)
+        if full
+        else f"{pluralize(len(spot_node.drain_blockers), 'pod')} that may not go"
+    )
     return [
         spot_node.name,
         spot_node.node.group or "-",
@@ -212,7 +228,13 @@ def _node_row(spot_node: SpotNode, full: bool) -> Row:
 def _grace_cell(spot_node: SpotNode) -> str | Cell:
     """Longest time before system-critical pods are evicted, in seconds."""
     text = f"grace periods, {spot_node.before_critical_s} s"
-    return Cell(text, Tone.WARN) if spot_node.before_critical_s >= NOTICE_S else text if spot_node.before_critical_s else "-"
+    return (
+        Cell(text, Tone.WARN)
+        if spot_node.before_critical_s >= NOTICE_S
+        else text
+        if spot_node.before_critical_s
+        else "-"
+    )
 
 
 def _workload_table(workloads: tuple[AffectedWorkload, ...], full: bool) -> TableData:

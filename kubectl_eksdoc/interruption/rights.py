@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import allow_right
 from kubectl_eksdoc.model.nodes import NodeOwner, RoleSource
 
-from .delivery import QUEUE_UNKNOWN, QUEUE_PLACE_UNKNOWN
+from .delivery import QUEUE_PLACE_UNKNOWN, QUEUE_UNKNOWN
 from .installs import NAME_LABEL, InterruptionFacts, Link, unknown_link
 
 DECRYPT = "kms:Decrypt"
@@ -132,13 +132,20 @@ def _ruling(
     if isinstance(resource_policy, Unknown):
         resource_ruling = account_ruling = PolicyRuling(PolicyDecision.UNKNOWN, resource_policy.why)
     else:
-        resource_ruling, account_ruling = judge_policies([resource_policy], as_role), judge_policies([resource_policy], as_account)
+        resource_ruling, account_ruling = (
+            judge_policies([resource_policy], as_role),
+            judge_policies([resource_policy], as_account),
+        )
     for each in (role_ruling, resource_ruling):
         if each.decision is PolicyDecision.DENIED:
             return each
     if resource_ruling.decision is PolicyDecision.ALLOWED and role_ruling.decision is not PolicyDecision.UNKNOWN:
         return _within_boundary(resource_ruling, policies, request)
-    if delegated and role_ruling.decision is PolicyDecision.ALLOWED and account_ruling.decision is not PolicyDecision.ALLOWED:
+    if (
+        delegated
+        and role_ruling.decision is PolicyDecision.ALLOWED
+        and account_ruling.decision is not PolicyDecision.ALLOWED
+    ):
         return account_ruling
     if role_ruling.decision is PolicyDecision.NOTHING and resource_ruling.decision is PolicyDecision.UNKNOWN:
         return resource_ruling
@@ -166,7 +173,9 @@ def _within_boundary(ruling: PolicyRuling, policies: RolePolicies, request: IamR
     if ruling.decision is not PolicyDecision.ALLOWED or policies.boundary is None:
         return ruling
     if isinstance(policies.boundary, Unknown):
-        return PolicyRuling(PolicyDecision.UNKNOWN, f"its permissions boundary could not be read: {policies.boundary.why}")
+        return PolicyRuling(
+            PolicyDecision.UNKNOWN, f"its permissions boundary could not be read: {policies.boundary.why}"
+        )
     boundary_ruling = judge_policies([policies.boundary], request)
     if boundary_ruling.decision is PolicyDecision.NOTHING:
         return PolicyRuling(PolicyDecision.DENIED, "its permissions boundary does not allow it")
@@ -214,12 +223,18 @@ def find_handlers(cluster: Cluster) -> tuple[Handler, ...]:
         if key in ready_by_handler or pod.labels.get(NAME_LABEL) == HANDLER:
             ready_by_handler.setdefault(key, {})[pod.node] = pod.ready
     return tuple(
-        Handler(*key, tuple(sorted(ready.keys() & karpenter_spot_nodes)), tuple(sorted(node for node in ready if ready[node])))
+        Handler(
+            *key,
+            tuple(sorted(ready.keys() & karpenter_spot_nodes)),
+            tuple(sorted(node for node in ready if ready[node])),
+        )
         for key, ready in sorted(ready_by_handler.items())
     )
 
 
-def handler_findings(cluster: Cluster, handlers: tuple[Handler, ...], karpenter_drains: bool | None) -> Iterator[Finding]:
+def handler_findings(
+    cluster: Cluster, handlers: tuple[Handler, ...], karpenter_drains: bool | None
+) -> Iterator[Finding]:
     for each in handlers:
         subject = Subject(each.kind, each.name, each.namespace)
         if each.by_node and each.on and karpenter_drains is not False:

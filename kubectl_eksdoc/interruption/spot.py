@@ -75,7 +75,12 @@ def spot_nodes(facts: InterruptionFacts, owner: NodeOwner = NodeOwner.KARPENTER)
     cluster = facts.cluster
     pods = _pods_by_node(cluster.pods)
     pods_by_budget = index_budgets(cluster.budgets, cluster.pods)
-    blocked = {pod.key for budget in cluster.budgets if budget.status.allowed <= 0 for pod in pods_by_budget.selected_pods(budget)}
+    blocked = {
+        pod.key
+        for budget in cluster.budgets
+        if budget.status.allowed <= 0
+        for pod in pods_by_budget.selected_pods(budget)
+    }
     return tuple(
         _spot_node(facts, node, pods.get(node.name, ()), blocked)
         for node in cluster.nodes
@@ -98,7 +103,10 @@ def _is_daemon_pod(pod: Pod) -> bool:
 def _spot_node(facts: InterruptionFacts, node: Node, pods: tuple[Pod, ...], blocked: set[str]) -> SpotNode:
     now = facts.cluster.observed_at
     not_critical = [pod for pod in pods if is_drained(pod) and not pod.is_system_critical]
-    groups = ([pod for pod in not_critical if not _is_daemon_pod(pod)], [pod for pod in not_critical if _is_daemon_pod(pod)])
+    groups = (
+        [pod for pod in not_critical if not _is_daemon_pod(pod)],
+        [pod for pod in not_critical if _is_daemon_pod(pod)],
+    )
     return SpotNode(
         node,
         pods,
@@ -110,7 +118,12 @@ def _spot_node(facts: InterruptionFacts, node: Node, pods: tuple[Pod, ...], bloc
 
 def is_drained(pod: Pod) -> bool:
     """Whether Karpenter evicts the pod (sigs.k8s.io/karpenter, pkg/utils/pod: IsDrainable; confidence: medium)."""
-    return not pod.is_mirror and not pod.finished and not pod.tolerates(*DISRUPTED_TAINT) and not pod.tolerates(*DISRUPTION_TAINT)
+    return (
+        not pod.is_mirror
+        and not pod.finished
+        and not pod.tolerates(*DISRUPTED_TAINT)
+        and not pod.tolerates(*DISRUPTION_TAINT)
+    )
 
 
 def _drain_blockers(pods: Iterable[Pod], blocked: set[str], now: datetime) -> Iterator[str]:
@@ -162,10 +175,15 @@ def affected_workloads(cluster: Cluster, nodes: Iterable[SpotNode]) -> tuple[Aff
     for pod in cluster.pods:
         if pod.node and not pod.finished and not _is_daemon_pod(pod) and pod.ready:
             pods_by_owner.setdefault(owner_of(pod), []).append(pod)
-    workloads = [_affected_workload(owner, pods, spot) for owner, pods in pods_by_owner.items() if any(pod.node in spot for pod in pods)]
+    workloads = [
+        _affected_workload(owner, pods, spot)
+        for owner, pods in pods_by_owner.items()
+        if any(pod.node in spot for pod in pods)
+    ]
     return tuple(
         sorted(
-            workloads, key=lambda e: (not e.dns, not e.critical, not e.all_at_once, -e.at_once / e.ready, str(e.subject))
+            workloads,
+            key=lambda e: (not e.dns, not e.critical, not e.all_at_once, -e.at_once / e.ready, str(e.subject)),
         )
     )
 
@@ -223,7 +241,9 @@ def log_evidence(text: str) -> LogEvidence:
     has_panicked = False
     for line in text.splitlines():
         has_panicked = has_panicked or line.lstrip().startswith(_PANIC)
-        if any(each in line for each in FAILURE_MESSAGES) or (has_panicked and any(each in line for each in _QUEUE_MESSAGES)):
+        if any(each in line for each in FAILURE_MESSAGES) or (
+            has_panicked and any(each in line for each in _QUEUE_MESSAGES)
+        ):
             evidence = replace(evidence, failed=_short_line(line))
         elif ALIVE_MESSAGE in line:
             evidence = replace(evidence, failed="", alive=_short_line(line))
@@ -325,7 +345,9 @@ def _with_log_remedy(link: Link, install: KarpenterInstall) -> Link:
     return replace(link, remedy=(*link.remedy[:1], Remedy.of("see-log", command=_log_command(install))))
 
 
-def activity_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool, queue_is_known: bool = True) -> Link:
+def activity_link(
+    facts: InterruptionFacts, install: KarpenterInstall, broken: bool, queue_is_known: bool = True
+) -> Link:
     """Whether Karpenter was seen to work. `broken`: an earlier link fails; `queue_is_known`: Karpenter is known to read
     this queue, otherwise its reader may be another client."""
     subject = Subject("Deployment", install.name, install.namespace)

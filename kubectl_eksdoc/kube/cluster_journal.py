@@ -18,24 +18,24 @@ from kubectl_eksdoc.objects.journal_lines import entry_line
 
 from .requests import NOT_SENT, ApiResponse
 from .runs import (
-    STARTED_KEY,
     ENTRIES_PART,
     FULL_ANNOTATION,
     HEAD_PART,
     LEADER_KEY,
-    PHASE_KEY,
     MESSAGE_KEY,
-    UPDATED_KEY,
-    REQUESTED_KEY,
+    PHASE_KEY,
     REQUESTED_BY_KEY,
+    REQUESTED_KEY,
+    STARTED_KEY,
+    UPDATED_KEY,
     ConfigMap,
     ConfigMaps,
     chunk_name,
     chunk_number,
-    removed_error,
     head_name,
-    run_labels,
     read_run,
+    removed_error,
+    run_labels,
 )
 
 CHUNK_BYTES = 256 << 10
@@ -86,7 +86,9 @@ class ClusterJournal:
         name, text = head_name(started.run), entry_line(started)
         self._run, self._leader = started.run, started.leader
         data = {STARTED_KEY: text, **self._head_data(RunPhase.RUNNING, started.at)}
-        created = self._create(name, run_labels(started.run, HEAD_PART), {}, data, lambda found: found.data.get(STARTED_KEY) == text)
+        created = self._create(
+            name, run_labels(started.run, HEAD_PART), {}, data, lambda found: found.data.get(STARTED_KEY) == text
+        )
         if isinstance(created, ConfigMap):
             raise JournalError(f"there is a run {started.run} already", "Begin another one, or resume that.")
         self._head_version, self._is_leader = created, True
@@ -173,7 +175,9 @@ class ClusterJournal:
         number = self._chunk.number + 1 if self._chunk is not None else 0
         name, full = chunk_name(self._run, number), len(text) >= self._chunk_bytes
         annotations = {FULL_ANNOTATION: "true"} if full else {}
-        created = self._create(name, run_labels(self._run, ENTRIES_PART), annotations, {key: text}, lambda f: key in f.data)
+        created = self._create(
+            name, run_labels(self._run, ENTRIES_PART), annotations, {key: text}, lambda f: key in f.data
+        )
         if isinstance(created, ConfigMap):
             if any(map(self._is_foreign, created.data)):
                 raise self._other_writer_error(name)
@@ -197,7 +201,9 @@ class ClusterJournal:
                 raise JournalError(f"entries were removed from {name}", "What this run did is in the local journal.")
             return False
 
-        chunk.resource_version = self._patch_until_known(name, chunk.resource_version, annotations, {key: text}, is_there)
+        chunk.resource_version = self._patch_until_known(
+            name, chunk.resource_version, annotations, {key: text}, is_there
+        )
         chunk.size, chunk.full = new_size, full
         chunk.keys.add(key)
 
@@ -293,7 +299,9 @@ def _split_lines(entries: Iterable[JournalEntry], max_bytes: int) -> Iterator[st
 
 def _chunk_from(number: int, config_map: ConfigMap) -> _Chunk:
     size = sum(map(len, config_map.data.values()))
-    return _Chunk(number, config_map.resource_version, size, FULL_ANNOTATION in config_map.annotations, set(config_map.data))
+    return _Chunk(
+        number, config_map.resource_version, size, FULL_ANNOTATION in config_map.annotations, set(config_map.data)
+    )
 
 
 def _resource_version(response: ApiResponse) -> str:

@@ -17,8 +17,8 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.held_secrets import register_secrets, register_environment_secrets, register_url_login
-from kubectl_eksdoc.kubernetes.guards import redact_url, url_token, strip_user_info
+from kubectl_eksdoc.held_secrets import register_environment_secrets, register_secrets, register_url_login
+from kubectl_eksdoc.kubernetes.guards import redact_url, strip_user_info, url_token
 from kubectl_eksdoc.model.connection import IN_CLUSTER, ClusterAddress, Connection
 from kubectl_eksdoc.model.names import CompletionName
 
@@ -98,7 +98,9 @@ def _ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
         return None
 
 
-def _matches_no_proxy(entry: str, host: str, port: int, address: ipaddress.IPv4Address | ipaddress.IPv6Address | None) -> bool:
+def _matches_no_proxy(
+    entry: str, host: str, port: int, address: ipaddress.IPv4Address | ipaddress.IPv6Address | None
+) -> bool:
     """Whether one entry of NO_PROXY matches: ``*``, an address, a CIDR, ``.suffix``, ``domain``, each with an optional
     port."""
     if not entry:
@@ -221,7 +223,9 @@ def _credentials(target: KubeTarget, credential_context: CredentialContext) -> C
         tuple(sorted(credential_context.environ.items())),
         credential_context.interactive,
     )
-    return credential_context.shared_credentials.for_login(login, lambda: Credentials(_credential_source(target, credential_context), credential_context.now))
+    return credential_context.shared_credentials.for_login(
+        login, lambda: Credentials(_credential_source(target, credential_context), credential_context.now)
+    )
 
 
 def _plugin_in_use(target: KubeTarget) -> ExecPlugin | None:
@@ -320,5 +324,7 @@ def context_names(path: str, credential_context: CredentialContext) -> tuple[Com
         with suppress(ConfigError):
             cluster = kubeconfig.text_field(entry.fields, "cluster")
         current = "the current one" if name == config.current_context else ""
-        context_list.append(CompletionName(name, ", ".join(filter(None, (current, cluster if cluster != name else "")))))
+        context_list.append(
+            CompletionName(name, ", ".join(filter(None, (current, cluster if cluster != name else ""))))
+        )
     return tuple(context_list)

@@ -26,8 +26,8 @@ from .responses import (
     Incomplete,
     RequestRefused,
     connection_error,
-    was_never_sent,
     safe_message,
+    was_never_sent,
 )
 from .target import Credential
 
@@ -124,7 +124,9 @@ class Exchanges:
         credential = self.access.credentials.current()
         response = send(credential)
         just_fetched = False
-        while response.status == 401 and not just_fetched:  # a credential that another thread renewed may have expired, too
+        while (
+            response.status == 401 and not just_fetched
+        ):  # a credential that another thread renewed may have expired, too
             newer, just_fetched = self.access.credentials.renew(credential)
             if newer == credential:
                 break
@@ -149,8 +151,13 @@ class Exchanges:
         """
         import urllib3
 
-        timeout_s, retry_policy = max(min(self.access.request_timeout or inf, left_s), _MIN_TIMEOUT_S), self.retry_policy
-        limits = ResponseLimits(self.timing.monotonic, retry_policy.silence_timeout, self.timing.monotonic() + timeout_s)
+        timeout_s, retry_policy = (
+            max(min(self.access.request_timeout or inf, left_s), _MIN_TIMEOUT_S),
+            self.retry_policy,
+        )
+        limits = ResponseLimits(
+            self.timing.monotonic, retry_policy.silence_timeout, self.timing.monotonic() + timeout_s
+        )
         total = timeout_s if timeout_s < inf else None
         timeout = urllib3.Timeout(connect=retry_policy.connect_timeout, read=retry_policy.silence_timeout, total=total)
         try:
@@ -160,10 +167,14 @@ class Exchanges:
         except TooLarge as error:
             raise ExchangeFailed(_too_large_error(self.access.target.server.address, error), False) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise self._failure(error, min(timeout_s, retry_policy.silence_timeout), min(timeout_s, retry_policy.connect_timeout)) from error
+            raise self._failure(
+                error, min(timeout_s, retry_policy.silence_timeout), min(timeout_s, retry_policy.connect_timeout)
+            ) from error
         return HttpResponse(response.status, content, _lower_case_headers(response))
 
-    def open_stream(self, credential: Credential, url: str, first_byte_s: float, stream_s: float) -> ResponseStream | HttpResponse:
+    def open_stream(
+        self, credential: Credential, url: str, first_byte_s: float, stream_s: float
+    ) -> ResponseStream | HttpResponse:
         """Open a response that the server ends in its own time, such as a watch. The response must begin within
         `first_byte_s` and may go on for `stream_s`; --request-timeout does not apply. A response other than 200 with
         JSON is returned as `HttpResponse`.
@@ -178,7 +189,9 @@ class Exchanges:
         try:
             response = self._send(credential, url, timeout, limits, "GET", None, {"Accept-Encoding": "identity"})
             if response.status != 200 or not HttpResponse(200, b"", _lower_case_headers(response)).is_json:
-                return HttpResponse(response.status, self._read_body(response, limits, first_byte_s), _lower_case_headers(response))
+                return HttpResponse(
+                    response.status, self._read_body(response, limits, first_byte_s), _lower_case_headers(response)
+                )
             self._check_encoding(response, _IDENTITY_ENCODINGS)
         except TooLarge as error:
             raise ExchangeFailed(_too_large_error(self.access.target.server.address, error), False) from error

@@ -19,9 +19,9 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from kubectl_eksdoc.bounds import MAX_OUTPUT_BYTES, current_limits, capture_stream
+from kubectl_eksdoc.bounds import MAX_OUTPUT_BYTES, capture_stream, current_limits
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
-from kubectl_eksdoc.held_secrets import register_secrets, redact_held
+from kubectl_eksdoc.held_secrets import redact_held, register_secrets
 from kubectl_eksdoc.kubernetes.schedules import parse_time
 
 from .target import Credential, CredentialContext, ExecPlugin, ServerEntry
@@ -32,7 +32,9 @@ _KILL_S = 0.3
 _MAX_STDERR = 2000  # characters
 
 
-def run_plugin(plugin: ExecPlugin, server: ServerEntry, credential_context: CredentialContext, timeout_s: float = TIMEOUT_S) -> Credential:
+def run_plugin(
+    plugin: ExecPlugin, server: ServerEntry, credential_context: CredentialContext, timeout_s: float = TIMEOUT_S
+) -> Credential:
     """Run the plugin once, within `timeout_s` unless the user may have to answer a prompt, and within the response
     limits of the thread.
 
@@ -69,7 +71,9 @@ def run_plugin(plugin: ExecPlugin, server: ServerEntry, credential_context: Cred
     bounds = current_limits()
     left_s = inf if bounds is None else max(bounds.left_s - _KILL_S, 0.0)
     limit_s = min(inf if interactive else timeout_s, left_s)
-    output, stderr_text = _communicate(process, plugin, credential_context, interactive, limit_s if limit_s < inf else None)
+    output, stderr_text = _communicate(
+        process, plugin, credential_context, interactive, limit_s if limit_s < inf else None
+    )
     if process.returncode != 0:
         stderr_clause = f": {stderr_text}" if stderr_text else ", without a word on stderr"
         raise Unauthorized(
@@ -120,7 +124,8 @@ def _communicate(
         )
     if max(len(output), len(stderr_bytes)) > MAX_OUTPUT_BYTES:
         raise ConfigError(
-            f"the credential plugin {plugin.safe_command_line!r} printed more than {MAX_OUTPUT_BYTES >> 20} MiB", _manual_run_hint(plugin)
+            f"the credential plugin {plugin.safe_command_line!r} printed more than {MAX_OUTPUT_BYTES >> 20} MiB",
+            _manual_run_hint(plugin),
         )
     return bytes(output), stderr_text
 
@@ -128,7 +133,9 @@ def _communicate(
 def _redact(plugin: ExecPlugin, text: str) -> str:
     if not text:
         return ""
-    from kubectl_eksdoc.kubernetes.redaction import redact_message  # imported late: most plugins write nothing to stderr
+    from kubectl_eksdoc.kubernetes.redaction import (
+        redact_message,  # imported late: most plugins write nothing to stderr
+    )
 
     return redact_message(plugin.redact(redact_held(text)))
 
@@ -159,7 +166,10 @@ def _exec_info(plugin: ExecPlugin, server: ServerEntry, interactive: bool) -> di
 def _parse_credential(plugin: ExecPlugin, output: bytes, stderr_text: str) -> Credential:
     def output_error(problem: str, hint: str = "") -> ConfigError:
         stderr_clause = f" On stderr it said: {redact_held(stderr_text)}" if stderr_text else ""
-        return ConfigError(f"the credential plugin {plugin.safe_command_line!r} {problem}.{stderr_clause}", hint or _manual_run_hint(plugin))
+        return ConfigError(
+            f"the credential plugin {plugin.safe_command_line!r} {problem}.{stderr_clause}",
+            hint or _manual_run_hint(plugin),
+        )
 
     try:
         document = json.loads(output)
@@ -265,7 +275,9 @@ def _unwrap_aws_vault(plugin: ExecPlugin) -> ExecPlugin | None:
     return _inner_plugin(plugin, plugin.args[end + 1 :], [("AWS_PROFILE", name) for name in names[:1]])
 
 
-def _inner_plugin(plugin: ExecPlugin, command_line: tuple[str, ...], variables: list[tuple[str, str]]) -> ExecPlugin | None:
+def _inner_plugin(
+    plugin: ExecPlugin, command_line: tuple[str, ...], variables: list[tuple[str, str]]
+) -> ExecPlugin | None:
     if not command_line:
         return None
     return replace(plugin, command=command_line[0], args=command_line[1:], env=(*plugin.env, *variables))

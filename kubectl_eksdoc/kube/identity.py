@@ -172,7 +172,9 @@ def aws_access(connection: Connection, credential_context: CredentialContext, re
     """
     target = choose_target(connection, credential_context)
     eks = identify_cluster(target, credential_context.environ)
-    region_of_process = credential_context.environ.get("AWS_REGION") or credential_context.environ.get("AWS_DEFAULT_REGION") or ""
+    region_of_process = (
+        credential_context.environ.get("AWS_REGION") or credential_context.environ.get("AWS_DEFAULT_REGION") or ""
+    )
     plugin = unwrap_plugin(target.user.plugin) if target.user.plugin is not None else None
     plugin_environ = dict(plugin.env) if plugin is not None and not request.profile else {}
     unsupported = sorted(name for name in plugin_environ if name in _UNSUPPORTED_VARIABLES and plugin_environ[name])
@@ -181,7 +183,11 @@ def aws_access(connection: Connection, credential_context: CredentialContext, re
             f"the credential plugin of this context has {unsupported[0]} in its own environment: not followed here",
             "Give --profile with the profile that AWS is to be asked with.",
         )
-    settings = _aws_settings({**credential_context.environ, **plugin_environ}, plugin_environ, profile_named=bool(request.profile or eks.profile_in_args))
+    settings = _aws_settings(
+        {**credential_context.environ, **plugin_environ},
+        plugin_environ,
+        profile_named=bool(request.profile or eks.profile_in_args),
+    )
     return AwsAccess(
         cluster=request.cluster or eks.identity.cluster,
         region=request.region or eks.region or region_of_process,

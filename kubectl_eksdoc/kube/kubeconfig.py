@@ -22,7 +22,7 @@ from kubectl_eksdoc.files import open_file
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.guards import redact_url
 from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
-from kubectl_eksdoc.yaml_events import MAX_DEPTH, parse_events, error_text
+from kubectl_eksdoc.yaml_events import MAX_DEPTH, error_text, parse_events
 
 from .target import CredentialContext, ExecPlugin, Impersonation, KubeTarget, ServerEntry, UserEntry
 
@@ -134,7 +134,9 @@ def _parse(path: str, text: str) -> Mapping[str, Any]:
 
 def _may_be_deeply_nested(text: str) -> bool:
     """Whether the nesting depth has to be checked first. A text that cannot be deep is parsed only once."""
-    return len(text) > _DEPTH_CHECK_FROM and (text.count("[") + text.count("{") > MAX_DEPTH or _DEEP_INDENT.search(text) is not None)
+    return len(text) > _DEPTH_CHECK_FROM and (
+        text.count("[") + text.count("{") > MAX_DEPTH or _DEEP_INDENT.search(text) is not None
+    )
 
 
 def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str) -> dict[str, _Entry]:
@@ -195,7 +197,10 @@ def user_from_entry(name: str, entry: _Entry) -> UserEntry:
         password=text_field(fields, "password"),
         plugin=_exec_plugin(name, entry),
         impersonation=Impersonation(
-            text_field(fields, "as"), text_field(fields, "as-uid"), _text_list(fields, "as-groups"), _impersonate_extra(fields)
+            text_field(fields, "as"),
+            text_field(fields, "as-uid"),
+            _text_list(fields, "as-groups"),
+            _impersonate_extra(fields),
         ),
     )
 

@@ -15,13 +15,13 @@ from kubectl_eksdoc.kubernetes.schedules import parse_time
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
 
 from .requests import (
-    JSON,
     FIELD_MANAGER,
+    JSON,
     NOT_SENT,
+    ApiResponse,
     Clock,
     RequestSender,
     RetryLimits,
-    ApiResponse,
     refusal_error,
 )
 
@@ -62,7 +62,12 @@ def lease_from_doc(doc: Doc) -> ObservedLease:
 
 
 def new_lease(name: str, namespace: str, spec: Doc, clock_source: str, labels: Mapping[str, str]) -> Doc:
-    metadata = {"name": name, "namespace": namespace, "labels": dict(labels), "annotations": {CLOCK_ANNOTATION: clock_source}}
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "labels": dict(labels),
+        "annotations": {CLOCK_ANNOTATION: clock_source},
+    }
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
 
 
@@ -173,7 +178,9 @@ class LeaseClient:
             raise self.unreachable_error(response)
 
     def unreachable_error(self, response: ApiResponse) -> Unreachable:
-        return Unreachable(f"the lock {self.full_name} cannot be taken: {response.summary}", "Nothing was done. Try again.")
+        return Unreachable(
+            f"the lock {self.full_name} cannot be taken: {response.summary}", "Nothing was done. Try again."
+        )
 
 
 # Gaps in which the holder of the lock was unknown. After a gap everything is observed again before it is relied on.
@@ -247,7 +254,9 @@ def late_renewal_error(name: str, duration_s: float, renewal_error: str) -> Lock
     if renewal_error:
         hint = "Nothing more is done from here; fix that, then resume."
         return LockInDoubt(f"{message}; the last try: {renewal_error}", hint, renewal_error)
-    return LockInDoubt(message, "This machine or its network stood still. Nothing more is done from here; resume the run.")
+    return LockInDoubt(
+        message, "This machine or its network stood still. Nothing more is done from here; resume the run."
+    )
 
 
 def copy_error(error: LockLost) -> LockLost:

@@ -28,13 +28,13 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.journal import LockState
 
 from . import lease
-from .lease import CREATE, GET, UPDATE, LeaseGaps, ObservedLease, LeaseClient
+from .lease import CREATE, GET, UPDATE, LeaseClient, LeaseGaps, ObservedLease
 from .requests import (
     NOT_SENT,
+    ApiResponse,
     Clock,
     RequestSender,
     RetryLimits,
-    ApiResponse,
     refusal_error,
 )
 
@@ -238,7 +238,11 @@ class LeaseLock:
         response: ApiResponse | None = NOT_SENT
         for attempt in self._client.retry_limits.attempts(self._clock):
             observed = self._client.read()
-            is_free = observed is None or observed.holder in ("", self.holder) or self._client.has_expired(observed, self.duration_s)
+            is_free = (
+                observed is None
+                or observed.holder in ("", self.holder)
+                or self._client.has_expired(observed, self.duration_s)
+            )
             if observed is not None and not is_free and not self._client.was_not_renewed(observed, self.duration_s):
                 self._held_lease = None
                 return observed
@@ -314,7 +318,11 @@ class LeaseLock:
 
     def _lost_error(self) -> LockLost:
         lost = self._lost
-        return lease.copy_error(lost) if lost else lease.late_renewal_error(self._client.full_name, self.duration_s, self._renewal_error)
+        return (
+            lease.copy_error(lost)
+            if lost
+            else lease.late_renewal_error(self._client.full_name, self.duration_s, self._renewal_error)
+        )
 
     def _write(self, previous: ObservedLease | None, renewed_s: float | None = None) -> ApiResponse | None:
         """Write the Lease once, over `previous`. Where the response does not tell the outcome, read it. None: it is
@@ -323,7 +331,10 @@ class LeaseLock:
         Raises:
             LockLost: another process holds the lock that we held.
         """
-        renewed_s, server_time = self._clock.monotonic() if renewed_s is None else renewed_s, self._client.latest_server_time
+        renewed_s, server_time = (
+            self._clock.monotonic() if renewed_s is None else renewed_s,
+            self._client.latest_server_time,
+        )
         clock_source = lease.SERVER_CLOCK if server_time is not None else ""
         now = lease.micro_time(server_time or self._clock.now())
         previous_spec = previous.spec if previous is not None else {}
@@ -371,7 +382,9 @@ class LeaseLock:
         release_hint = f"is free {other.duration_s or self.duration_s} s after it was renewed last: try again then."
         if not other.by_server_clock:
             namespace, _, name = self._client.full_name.partition("/")
-            release_hint = f"has no time by the API server's clock and stays: kubectl delete lease {name} -n {namespace}"
+            release_hint = (
+                f"has no time by the API server's clock and stays: kubectl delete lease {name} -n {namespace}"
+            )
         hint = (
             "kubectl eksdoc drain status shows what it does; pause or abort it from here. If no process "
             f"runs it any more, its lock (lease {self._client.full_name}) {release_hint}"

@@ -61,7 +61,9 @@ class OpenSockets:
     def track(self, manager: urllib3.PoolManager) -> None:
         """Track the connections that `manager` opens from now on."""
         pools: dict[str, Any] = manager.pool_classes_by_scheme
-        manager.pool_classes_by_scheme = {scheme: _tracked_pool_class(pool, self._add) for scheme, pool in pools.items()}
+        manager.pool_classes_by_scheme = {
+            scheme: _tracked_pool_class(pool, self._add) for scheme, pool in pools.items()
+        }
 
     def shut_down(self) -> None:
         """Shut down all sockets: a thread that waits for one gets an error."""
@@ -104,7 +106,11 @@ def _tracked_pool_class(pool: Any, on_connect: Callable[[socket.socket], None]) 
 
 def socket_options() -> list[tuple[int, int, int]]:
     """Socket options, as far as this system has them."""
-    keepalive = {"TCP_KEEPIDLE": KEEPALIVE_IDLE_S, "TCP_KEEPINTVL": KEEPALIVE_INTERVAL_S, "TCP_KEEPCNT": KEEPALIVE_PROBES}
+    keepalive = {
+        "TCP_KEEPIDLE": KEEPALIVE_IDLE_S,
+        "TCP_KEEPINTVL": KEEPALIVE_INTERVAL_S,
+        "TCP_KEEPCNT": KEEPALIVE_PROBES,
+    }
     options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     for name, value in keepalive.items():
         if hasattr(socket, name):
@@ -220,7 +226,9 @@ def _load_client_certificate(context: ssl.SSLContext, target: KubeTarget, creden
                         file.write(pem)
             context.load_cert_chain(files[0], files[1], password=_no_password)
     except OSError as error:
-        raise ConfigError(f"the client certificate {certificate_name} or its key cannot be used: {os_error_text(error)}") from error
+        raise ConfigError(
+            f"the client certificate {certificate_name} or its key cannot be used: {os_error_text(error)}"
+        ) from error
 
 
 def _no_password() -> str:

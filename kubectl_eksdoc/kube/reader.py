@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.api_objects import NAMING_LABELS, AppliedObjects, Doc,
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import Connection, OutageLimits
 from kubectl_eksdoc.model.kinds import NEVER_IN_MANIFESTS, SEARCHED, ReadState, Resource, Unknown
-from kubectl_eksdoc.objects.collector import InvalidAnswer, FactCollector
+from kubectl_eksdoc.objects.collector import FactCollector, InvalidAnswer
 from kubectl_eksdoc.objects.single import InvalidJson, RawObjects, decode_json
 
 from .config import open_access
@@ -108,7 +108,9 @@ class LiveReader:
     def _read_all(self, resources: Sequence[Resource]) -> Cluster:
         version, observed_at = self._server_version()
         collector = FactCollector(Source.LIVE, self._raw_objects)
-        for resource, first_page in zip(resources, parallel_in_order(self._first_page, resources, _PARALLEL_LISTS), strict=True):
+        for resource, first_page in zip(
+            resources, parallel_in_order(self._first_page, resources, _PARALLEL_LISTS), strict=True
+        ):
             try:
                 self._list(collector, resource, first_page)
             except _ResourceFailed as failure:
@@ -141,7 +143,8 @@ class LiveReader:
             version = json.loads(response.body)["gitVersion"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RequestRefused(
-                f"{self._access.target.server.address}/version answered something that is not a version: {response.message}",
+                f"{self._access.target.server.address}/version answered something that is not a version: "
+                f"{response.message}",
                 "Is this the address of a Kubernetes API?",
             ) from error
         return safe_message(str(version)), response.server_time or self._credential_context.now()
@@ -174,7 +177,9 @@ class LiveReader:
                 return version, self._get_page(version, paged=paged)
         return oldest, self._get_page(oldest, paged=paged)
 
-    def _add_pages(self, collector: FactCollector, resource: Resource, version: Resource, response: HttpResponse) -> None:
+    def _add_pages(
+        self, collector: FactCollector, resource: Resource, version: Resource, response: HttpResponse
+    ) -> None:
         objects_read, paging = 0, Paging(version.full_name)
         while True:
             page = collector.add_page(resource, response.body, version.path)
@@ -247,7 +252,9 @@ class AppliedSearch:
             return Unknown(error.message, error.missing)
         except (NotServed, *_READ_ERRORS) as error:
             return Unknown(error.message)
-        resource_names = sorted((set(served) - NEVER_IN_MANIFESTS - _USUAL_KINDS) if others else (set(served) & _USUAL_KINDS))
+        resource_names = sorted(
+            (set(served) - NEVER_IN_MANIFESTS - _USUAL_KINDS) if others else (set(served) & _USUAL_KINDS)
+        )
         self.resources = {(served[each].api_version, served[each].kind): served[each] for each in resource_names}
         labels: dict[ObjectName, dict[str, str]] = {}
         stripped: set[ObjectName] = set()
@@ -304,7 +311,9 @@ class AppliedSearch:
                 for resource in resources_of():
                     plural = str(resource.get("name"))
                     if "list" in (resource.get("verbs") or ()) and "/" not in plural:
-                        yield Resource(str(resource.get("kind")), plural, group_name, version, bool(resource.get("namespaced")))
+                        yield Resource(
+                            str(resource.get("kind")), plural, group_name, version, bool(resource.get("namespaced"))
+                        )
 
     def _resources_of(self, path: str, group_version: str) -> list[Doc]:
         try:

@@ -10,23 +10,23 @@ from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from kubectl_eksdoc.errors import ClusterError, ConfigError, Forbidden, Unauthorized
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AllBudgets,
     AllNodes,
     AllPods,
-    BudgetRemoved,
     BudgetChanged,
-    RunUpdate,
-    NodeRemoved,
+    BudgetRemoved,
     NodeChanged,
-    PodRemoved,
+    NodeRemoved,
     PodChanged,
+    PodRemoved,
+    RunUpdate,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.collector import InvalidAnswer
-from kubectl_eksdoc.objects.held import WatchDecoder, ListPage
+from kubectl_eksdoc.objects.dump_readers import ListPage, WatchDecoder
 
 from .exchanges import RetryPolicy, Timing
 from .responses import ContinueTokenExpired, ObjectNotFound
@@ -224,7 +224,9 @@ class RetryingReads:
         self._close_signal = close_signal
         self._pod_decoder = WatchDecoder(kinds.PODS)
         self._pod_lister = ResourceLister(kinds.PODS, transport, self._pod_decoder, page_size)
-        self._attachment_lister = ResourceLister(kinds.VOLUME_ATTACHMENTS, transport, WatchDecoder(kinds.VOLUME_ATTACHMENTS), page_size)
+        self._attachment_lister = ResourceLister(
+            kinds.VOLUME_ATTACHMENTS, transport, WatchDecoder(kinds.VOLUME_ATTACHMENTS), page_size
+        )
 
     def find_pod(self, pod: Pod) -> tuple[Pod, ...]:
         """The pod that has this name now: one, or none."""
@@ -233,7 +235,9 @@ class RetryingReads:
     def pods_on_node(self, node: str) -> tuple[Pod, ...]:
         """All pods on the node, finished pods included."""
         fields = f"spec.nodeName={node}"
-        listed = read_until_success(lambda: self._pod_lister.list_all(fields), self._failure_streak(), self._close_signal)
+        listed = read_until_success(
+            lambda: self._pod_lister.list_all(fields), self._failure_streak(), self._close_signal
+        )
         return tuple(pod for pod, _ in listed.items)
 
     def volumes_attached_to(self, node: str) -> tuple[str, ...]:

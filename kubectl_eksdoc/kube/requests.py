@@ -20,10 +20,17 @@ from kubectl_eksdoc.errors import (
 )
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.model.api_objects import ApplyResult, ApplyConflict, ApplyConflicts, Doc, nested_field, nested_string
+from kubectl_eksdoc.model.api_objects import (
+    ApplyConflict,
+    ApplyConflicts,
+    ApplyResult,
+    Doc,
+    nested_field,
+    nested_string,
+)
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.permissions import Permission, AccessReview, opt_ins_for
-from kubectl_eksdoc.model.placing import BY_KIND, ProbeFailure, ObjectNotCreated
+from kubectl_eksdoc.model.permissions import AccessReview, Permission, opt_ins_for
+from kubectl_eksdoc.model.placement import BY_KIND, ObjectNotCreated, ProbeFailure
 
 from .config import ApiAccess
 from .exchanges import ExchangeFailed, Exchanges, RetryPolicy, real_timing
@@ -55,13 +62,15 @@ class ApiResponse(NamedTuple):
 
     @property
     def message(self) -> str:
-        return self.status.message if isinstance(self.status, LostResponse) else self.status.message
+        return self.status.message
 
     @property
     def summary(self) -> str:
         """The message as a clause: ``the server answered 403: …``."""
         return (
-            f"the server answered {self.code}: {self.message}" if self.code else f"the server gave no answer: {self.message}"
+            f"the server answered {self.code}: {self.message}"
+            if self.code
+            else f"the server gave no answer: {self.message}"
         )
 
     @property
@@ -115,11 +124,15 @@ def refusal_error(response: ApiResponse, right: str, namespace: str) -> ClusterE
     """The error of a refusal of credentials or permissions, which a retry will not change; None for any other response.
     `right` as RBAC writes it: ``patch configmaps``."""
     if response.code == 401:
-        return Unauthorized(f"the credentials are not accepted any more: {response.message}", "Sign in again, then resume.")
+        return Unauthorized(
+            f"the credentials are not accepted any more: {response.message}", "Sign in again, then resume."
+        )
     # Admission webhooks and a namespace that is being deleted answer 403, too.
     if response.code == 403 and " cannot " in response.message:
         command = f"kubectl auth can-i {right}{f' -n {namespace}' if namespace else ''}"
-        return Forbidden(f"the cluster refuses {right}: {response.message}", f"Ask for the right, or look: {command}", right)
+        return Forbidden(
+            f"the cluster refuses {right}: {response.message}", f"Ask for the right, or look: {command}", right
+        )
     return None
 
 
@@ -134,7 +147,9 @@ def no_fence() -> None:
     """A fence for callers that need no lock."""
 
 
-def change_error(response: ApiResponse, subject: str, right: str, kubectl_object: str, namespace: str, dry_run: bool) -> EksdocError:
+def change_error(
+    response: ApiResponse, subject: str, right: str, kubectl_object: str, namespace: str, dry_run: bool
+) -> EksdocError:
     """Why a change of one object was not made; `kubectl_object`: its kind, name and namespace, as kubectl get takes
     them."""
     if response.code in (404, 409):
@@ -144,7 +159,9 @@ def change_error(response: ApiResponse, subject: str, right: str, kubectl_object
     if response.outcome_unknown and not dry_run:
         hint = f"Look: kubectl get {kubectl_object} -o yaml"
         return ClusterError(f"it is unknown whether {subject} was changed: {response.message}", hint)
-    return ClusterRefused(f"the API server does not take the change of {subject}: {response.message}", "Nothing was changed.")
+    return ClusterRefused(
+        f"the API server does not take the change of {subject}: {response.message}", "Nothing was changed."
+    )
 
 
 class ApiWriter:
@@ -283,7 +300,9 @@ class RetryingClient:
         error = self._refusal_error(response, right)
         if error is not None:
             return ProbeFailure(error.message, right)
-        return ProbeFailure(f"to {right}, {response.summary}", is_uncertain=response.outcome_unknown, may_retry=response.code == 429)
+        return ProbeFailure(
+            f"to {right}, {response.summary}", is_uncertain=response.outcome_unknown, may_retry=response.code == 429
+        )
 
     def _refusal_error(self, response: ApiResponse, right: str) -> ClusterError | None:
         error = refusal_error(response, right, self._namespace)
@@ -297,7 +316,9 @@ class RetryingClient:
 
 _ESCALATION_MESSAGE = "is attempting to grant RBAC permissions not currently held"
 """The creator of a role must hold its permissions (Kubernetes, RBAC: privilege escalation prevention)."""
-_RULE_IN_MESSAGE = re.compile(r"\{(?:APIGroups:\[([^]]*)\], Resources|NonResourceURLs):\[([^]]*)\], Verbs:\[([^]]*)\]\}")
+_RULE_IN_MESSAGE = re.compile(
+    r"\{(?:APIGroups:\[([^]]*)\], Resources|NonResourceURLs):\[([^]]*)\], Verbs:\[([^]]*)\]\}"
+)
 """How the API server writes a rule that the user does not hold: pkg/registry/rbac/validation, CompactString, its lists
 by Go's %q."""
 
@@ -320,7 +341,9 @@ class LiveObjectWriter:
         if response.code == 404:
             return Absent(response.message)
         return (
-            response.doc if response.ok else Unknown(_not_placed(response, doc, "get").why, f"get {BY_KIND[doc['kind']].full_name}")
+            response.doc
+            if response.ok
+            else Unknown(_not_placed(response, doc, "get").why, f"get {BY_KIND[doc['kind']].full_name}")
         )
 
     def remove(self, doc: Doc) -> ObjectNotCreated | None:
@@ -346,7 +369,12 @@ def _not_placed(response: ApiResponse, doc: Doc, verb: str = "create") -> Object
         reason = f"you cannot give it rights that you have not yourself: {'; '.join(rights) or response.message}"
         opt_ins = "; ".join(f"opt-in {each.description}" for each in opt_ins_for(rights))
         return ObjectNotCreated(f"{reason} ({opt_ins})" if opt_ins else reason, f"escalate {right.split()[1]}")
-    return ObjectNotCreated(response.summary, already_exists=response.code == 409, lacks_dependency=response.code == 404, is_uncertain=response.outcome_unknown)
+    return ObjectNotCreated(
+        response.summary,
+        already_exists=response.code == 409,
+        lacks_dependency=response.code == 404,
+        is_uncertain=response.outcome_unknown,
+    )
 
 
 def _rights_in(message: str) -> Iterator[str]:
@@ -392,7 +420,12 @@ class ConfigMapApplier:
         if conflicts:
             return ApplyConflicts(conflicts)
         raise change_error(
-            response, f"ConfigMap {namespace}/{name}", PATCH_CONFIG_MAPS, f"configmap {name} -n {namespace}", namespace, dry
+            response,
+            f"ConfigMap {namespace}/{name}",
+            PATCH_CONFIG_MAPS,
+            f"configmap {name} -n {namespace}",
+            namespace,
+            dry,
         )
 
 
@@ -420,7 +453,11 @@ _BASIC_USER_HINT = "The ClusterRole system:basic-user gives it to everybody who 
 def denied_permissions(sender: RequestSender, permissions: Iterable[Permission]) -> tuple[Permission, ...]:
     """Those of `permissions` that the user does not have; without a decision of the server, the request itself will
     show it. Raises ConfigError: a credential cannot be obtained."""
-    return tuple(each for each in permissions if _allowed_field(sender.send("POST", ACCESS_REVIEWS_PATH, {}, _review_document(each))) is False)
+    return tuple(
+        each
+        for each in permissions
+        if _allowed_field(sender.send("POST", ACCESS_REVIEWS_PATH, {}, _review_document(each))) is False
+    )
 
 
 def review_permissions(sender: RequestSender, permissions: Iterable[Permission]) -> tuple[AccessReview, ...]:
@@ -445,7 +482,11 @@ def review_permissions(sender: RequestSender, permissions: Iterable[Permission])
             if response.code == 401:
                 raise Unauthorized(f"the credentials are not accepted: {response.message}", "Sign in again, and retry.")
             if response.code == 403:
-                raise Forbidden(f"the cluster refuses {_CREATE_ACCESS_REVIEWS}: {response.message}", _BASIC_USER_HINT, _CREATE_ACCESS_REVIEWS)
+                raise Forbidden(
+                    f"the cluster refuses {_CREATE_ACCESS_REVIEWS}: {response.message}",
+                    _BASIC_USER_HINT,
+                    _CREATE_ACCESS_REVIEWS,
+                )
         no_answer = "" if response.code else response.summary
         reviews.append(AccessReview(permission, _decision(response), _reason_undecided(response)))
     return tuple(reviews)
@@ -472,14 +513,20 @@ def _reason_undecided(response: ApiResponse) -> str:
     error = nested_field(response.doc, "status", "evaluationError")
     if isinstance(error, str) and error:
         return f"the server could not tell: {error}"
-    return f"the server answered {response.code} without a decision{f': {response.message}' if response.message else ''}"
+    return (
+        f"the server answered {response.code} without a decision{f': {response.message}' if response.message else ''}"
+    )
 
 
 def _review_document(permission: Permission) -> Doc:
     if permission.is_url:
         spec: Doc = {"nonResourceAttributes": {"verb": permission.verb, "path": permission.resource.plural}}
     else:
-        attributes = {"verb": permission.verb, "group": permission.resource.group, "resource": permission.resource.plural}
+        attributes = {
+            "verb": permission.verb,
+            "group": permission.resource.group,
+            "resource": permission.resource.plural,
+        }
         more = {"subresource": permission.subresource, "namespace": permission.namespace}
         spec = {"resourceAttributes": {**attributes, **{name: word for name, word in more.items() if word}}}
     return {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec}

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable, Untrusted
 from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.held_secrets import redact_held
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, LostResponse, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse, StatusCause, StatusDetails
 from kubectl_eksdoc.kubernetes.guards import redact_url, redact_urls
 
 from .config import ApiAccess
@@ -172,10 +172,16 @@ def connection_error(error: Exception, server: str, proxy: str, timeout_s: float
             f"Check the name, DNS and the network. {_PRIVATE_ENDPOINT_HINT}",
         ), True
     if first_of(ConnectionRefusedError):
-        return Unreachable(f"{server_via_proxy} cannot be reached: the connection is refused", _PRIVATE_ENDPOINT_HINT), True
+        return Unreachable(
+            f"{server_via_proxy} cannot be reached: the connection is refused", _PRIVATE_ENDPOINT_HINT
+        ), True
     if first_of(exceptions.ConnectTimeoutError) and not first_of(exceptions.NewConnectionError):
-        return Unreachable(f"{server_via_proxy} cannot be reached: no connection within {timeout_s:g} s", _PRIVATE_ENDPOINT_HINT), True
-    if first_of(exceptions.ReadTimeoutError) or (first_of(TimeoutError) and not first_of(exceptions.NewConnectionError)):
+        return Unreachable(
+            f"{server_via_proxy} cannot be reached: no connection within {timeout_s:g} s", _PRIVATE_ENDPOINT_HINT
+        ), True
+    if first_of(exceptions.ReadTimeoutError) or (
+        first_of(TimeoutError) and not first_of(exceptions.NewConnectionError)
+    ):
         return Incomplete(
             f"{server_via_proxy} gave no answer within {timeout_s:g} s",
             "The server is slow, or something in between (a proxy, a load balancer) keeps its answer. "
@@ -293,7 +299,9 @@ def _unauthorized_error(access: ApiAccess, response: HttpResponse) -> Unauthoriz
             f"Who you are: aws sts get-caller-identity{profile}. Sign in again: aws sso login{profile}. If that is "
             "right, the cluster has no access entry (or aws-auth line) for this identity."
         )
-    return Unauthorized(f"{access.target.server.address} does not accept {access.credential_description}: {response.message}", hint)
+    return Unauthorized(
+        f"{access.target.server.address} does not accept {access.credential_description}: {response.message}", hint
+    )
 
 
 # An HTTP response as a Status: the server's own document where there is one, else one made from code and body.
@@ -307,7 +315,8 @@ def status_of(response: HttpResponse) -> ApiStatus | LostResponse:
     """
     if 300 <= response.status < 400:
         return LostResponse(
-            f"it was answered with a redirect to {redact_url(safe_message(response.headers.get('location', 'somewhere')))}"
+            "it was answered with a redirect to "
+            f"{redact_url(safe_message(response.headers.get('location', 'somewhere')))}"
         )
     document = response.document
     if response.status < 300 and not document:
@@ -346,7 +355,9 @@ def _decode_details(document: Mapping[str, Any]) -> StatusDetails:
         kind=_text_value(document, "kind"),
         uid=_text_value(document, "uid"),
         causes=tuple(
-            StatusCause(_text_value(each, "reason"), safe_message(_text_value(each, "message")), _text_value(each, "field"))
+            StatusCause(
+                _text_value(each, "reason"), safe_message(_text_value(each, "message")), _text_value(each, "field")
+            )
             for each in (causes if isinstance(causes, list) else ())
             if isinstance(each, dict)
         ),

@@ -23,14 +23,14 @@ from kubectl_eksdoc.objects.journal_lines import read_journal
 
 from .lock import LeaseLock
 from .requests import (
-    JSON,
     FIELD_MANAGER,
+    JSON,
     MERGE_PATCH,
     NOT_SENT,
+    ApiResponse,
     Clock,
     RequestSender,
     RetryLimits,
-    ApiResponse,
     refusal_error,
 )
 
@@ -167,8 +167,13 @@ def config_map_from_doc(doc: Doc) -> ConfigMap:
     """The ConfigMap of a server's document, which other clients may have changed: values that are not texts become
     texts."""
     data = _text_map(nested_field(doc, "data"))
-    labels, annotations = _text_map(nested_field(doc, "metadata", "labels")), _text_map(nested_field(doc, "metadata", "annotations"))
-    name, uid, resource_version = (str(nested_field(doc, "metadata", key) or "") for key in ("name", "uid", "resourceVersion"))
+    labels, annotations = (
+        _text_map(nested_field(doc, "metadata", "labels")),
+        _text_map(nested_field(doc, "metadata", "annotations")),
+    )
+    name, uid, resource_version = (
+        str(nested_field(doc, "metadata", key) or "") for key in ("name", "uid", "resourceVersion")
+    )
     return ConfigMap(name, uid, resource_version, labels, annotations, data)
 
 
@@ -242,7 +247,9 @@ def read_run(maps: ConfigMaps, run: str) -> StoredRun:
     chunks = sorted(unsorted_chunks, key=lambda each: chunk_number(name, each) or 0)
     reads_of_keys = list(_read_entries(name, head, chunks))
     entries = tuple(entry for read in reads_of_keys for entry in read.entries)
-    return StoredRun(head, tuple(chunks), JournalEntries(entries, tuple(why for read in reads_of_keys for why in read.dropped)))
+    return StoredRun(
+        head, tuple(chunks), JournalEntries(entries, tuple(why for read in reads_of_keys for why in read.dropped))
+    )
 
 
 def list_runs(maps: ConfigMaps) -> tuple[RunSummary, ...]:
@@ -311,7 +318,9 @@ def _summary(head: ConfigMap) -> RunSummary:
     started = next((each for each in _entries_of(head, STARTED_KEY).entries if isinstance(each, RunStarted)), None)
     updated = parse_time(head.data.get(UPDATED_KEY, ""))
     data, run = head.data, head.labels[RUN_LABEL]
-    phase, leader, message, requested, requested_by = (data.get(key, "") for key in (PHASE_KEY, LEADER_KEY, MESSAGE_KEY, REQUESTED_KEY, REQUESTED_BY_KEY))
+    phase, leader, message, requested, requested_by = (
+        data.get(key, "") for key in (PHASE_KEY, LEADER_KEY, MESSAGE_KEY, REQUESTED_KEY, REQUESTED_BY_KEY)
+    )
     return RunSummary(run, started.at if started else None, phase, leader, updated, message, requested, requested_by)
 
 

@@ -14,19 +14,38 @@ from kubectl_eksdoc.errors import EksdocError, Forbidden
 from kubectl_eksdoc.kubernetes.schedules import parse_time
 from kubectl_eksdoc.model import kinds, names
 from kubectl_eksdoc.model.actions import RESTARTED_AT_ANNOTATION
-from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName, nested_field, object_name, nested_string
+from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName, nested_field, nested_string, object_name
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.coredns import NAME, POD_SELECTOR, SERVICE, SYSTEM_NAMESPACE, CoreDnsPod, DnsService, CoreDnsState, CoreDnsDeployment
+from kubectl_eksdoc.model.coredns import (
+    NAME,
+    POD_SELECTOR,
+    SERVICE,
+    SYSTEM_NAMESPACE,
+    CoreDnsDeployment,
+    CoreDnsPod,
+    CoreDnsState,
+    DnsService,
+)
 from kubectl_eksdoc.model.kinds import NODE_CLASSES, Absent, Resource, Unknown
 from kubectl_eksdoc.model.names import CompletionName, NameKind
 from kubectl_eksdoc.model.nodes import FINISHED_PHASES, Pod
-from kubectl_eksdoc.model.placing import ProbeFailure
+from kubectl_eksdoc.model.placement import ProbeFailure
 from kubectl_eksdoc.objects.single import decode_object
 
 from .config import ApiAccess, open_access
 from .exchanges import RetryPolicy
 from .reader import AppliedSearch
-from .requests import JSON, FIELD_MANAGER, MERGE_PATCH, ApiWriter, RetryingClient, Clock, RetryLimits, ApiResponse, change_error
+from .requests import (
+    FIELD_MANAGER,
+    JSON,
+    MERGE_PATCH,
+    ApiResponse,
+    ApiWriter,
+    Clock,
+    RetryingClient,
+    RetryLimits,
+    change_error,
+)
 from .responses import ContinueTokenExpired, NotServed, ObjectNotFound, RequestRefused
 from .runs import HEAD_PART, PART_LABEL, RUN_LABEL
 from .target import CredentialContext, utc_now
@@ -175,7 +194,9 @@ def _first_page(
     return oldest, _list_page(transport, oldest, query, namespace, accept)
 
 
-def _list_page(transport: Transport, resource: Resource, query: Mapping[str, str], namespace: str, accept: str) -> _Page:
+def _list_page(
+    transport: Transport, resource: Resource, query: Mapping[str, str], namespace: str, accept: str
+) -> _Page:
     right = f"{LIST_VERB} {resource.full_name}"
     body = transport.get(resource.path_in(namespace), query, right, accept=accept).body
     page = decode_object(body) or {}
@@ -243,7 +264,9 @@ anyway."""
 _COMPLETION_RETRY_POLICY = RetryPolicy(tries=1, tries_to_connect=1, connect_timeout=5.0, silence_timeout=8.0)
 
 
-def names_of(connection: Connection, kind: NameKind, namespace: str, credential_context: CredentialContext) -> tuple[CompletionName, ...]:
+def names_of(
+    connection: Connection, kind: NameKind, namespace: str, credential_context: CredentialContext
+) -> tuple[CompletionName, ...]:
     """Names of one kind for completion. `namespace`: that of pods and runs, "" for the one of the kubeconfig context.
 
     Raises:
@@ -269,7 +292,9 @@ def read_names(transport: Transport, kind: NameKind, namespace: str) -> tuple[Co
     if kind is NameKind.NAMESPACES:
         return _names_from(map(_name, _list_some(transport, kinds.NAMESPACES)))
     if kind in (NameKind.PODS_ANYWHERE, NameKind.BUDGETS):
-        return _names_from(map(_full_name, _list_some(transport, kinds.BUDGETS if kind is NameKind.BUDGETS else kinds.PODS)))
+        return _names_from(
+            map(_full_name, _list_some(transport, kinds.BUDGETS if kind is NameKind.BUDGETS else kinds.PODS))
+        )
     return ()  # not names of objects in a cluster
 
 
@@ -289,7 +314,9 @@ def _node_pool_names(transport: Transport) -> list[str]:
 def _run_names(transport: Transport, namespace: str) -> tuple[CompletionName, ...]:
     """The ids of runs, the latest first."""
     head_maps = _list_some(transport, kinds.CONFIG_MAPS, namespace, labelSelector=f"{PART_LABEL}={HEAD_PART}")
-    created_by_run = {_labels(doc).get(RUN_LABEL, ""): nested_string(doc, "metadata", "creationTimestamp") for doc in head_maps}
+    created_by_run = {
+        _labels(doc).get(RUN_LABEL, ""): nested_string(doc, "metadata", "creationTimestamp") for doc in head_maps
+    }
     runs = sorted(created_by_run.items(), key=lambda each: each[1], reverse=True)
     return tuple(CompletionName(run, f"begun {begun}" if begun else "") for run, begun in runs if run)
 
@@ -346,7 +373,9 @@ class CoreDns:
         if not response.ok:
             return self._absent_or_unknown(response, "get deployments.apps")
         replicas = nested_field(response.doc, "spec", "replicas")
-        return CoreDnsDeployment(str(response.doc["metadata"].get("uid") or ""), 1 if replicas is None else int(replicas))
+        return CoreDnsDeployment(
+            str(response.doc["metadata"].get("uid") or ""), 1 if replicas is None else int(replicas)
+        )
 
     def stand(self) -> CoreDnsState | Unknown:
         """As `coredns_lameduck.measurement.CorednsAccess.stand`."""
@@ -355,9 +384,15 @@ class CoreDns:
             return self._client.unknown(pods_response, "list pods")
         slices_response = self._client.get_once(_ENDPOINT_SLICES, _SERVICE_SELECTOR)
         items = slices_response.doc.get("items") or ()
-        serving = _ready_addresses(items) if slices_response.ok else self._client.unknown(slices_response, "list endpointslices.discovery.k8s.io")
+        serving = (
+            _ready_addresses(items)
+            if slices_response.ok
+            else self._client.unknown(slices_response, "list endpointslices.discovery.k8s.io")
+        )
         port = next((_udp_port(item.get("ports") or ()) for item in items), 53) if slices_response.ok else 53
-        return CoreDnsState(pods_response.date or utc_now(), tuple(map(_dns_pod, pods_response.doc.get("items") or ())), serving, port)
+        return CoreDnsState(
+            pods_response.date or utc_now(), tuple(map(_dns_pod, pods_response.doc.get("items") or ())), serving, port
+        )
 
     def restart(self, of: CoreDnsDeployment, dry: bool = False) -> ProbeFailure | None:
         """As `coredns_lameduck.measurement.CorednsAccess.restart`; the UID is a precondition."""

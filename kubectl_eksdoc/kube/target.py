@@ -218,7 +218,9 @@ class ExecPlugin:
         shown_words = self.safe_command_line.split()
         values = (*self.args, *(value for name, value in self.env if is_secret_name(name)))
         parts = (part for value in values for part in (value, value.partition("=")[2]))
-        for part in sorted({part for part in parts if len(part) >= _MIN_SECRET_LENGTH and part not in shown_words}, key=len)[::-1]:
+        for part in sorted(
+            {part for part in parts if len(part) >= _MIN_SECRET_LENGTH and part not in shown_words}, key=len
+        )[::-1]:
             text = text.replace(part, _REDACTED)
         return text
 
@@ -228,7 +230,11 @@ class ExecPlugin:
             name, equals, value = word.partition("=")
             if word == "--" or _FLAG.fullmatch(name):
                 yield f"{name}{equals}{value if not value or name in _SHOWN_FLAGS else _REDACTED}"
-            elif previous in _SHOWN_FLAGS or (not previous.startswith("-") and _SUBCOMMAND.fullmatch(word)) or previous == "--":
+            elif (
+                previous in _SHOWN_FLAGS
+                or (not previous.startswith("-") and _SUBCOMMAND.fullmatch(word))
+                or previous == "--"
+            ):
                 yield word
             else:
                 yield _REDACTED

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TypeVar
 from urllib.parse import quote
 
-from kubectl_eksdoc.bounds import ResponseLimits, DeadlineExceeded, run_within
+from kubectl_eksdoc.bounds import DeadlineExceeded, ResponseLimits, run_within
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model.connection import Connection, OutageLimits
 from kubectl_eksdoc.model.kinds import PODS, Absent, Unknown
@@ -93,24 +93,32 @@ class Transport:
                 raise self._read_timeout_error()
             try:
                 response = self._within_read_timeout(
-                    lambda: exchanges.with_credentials(lambda of: exchanges.send_once(of, url, accept=accept, left_s=self._read_time_left_s()))
+                    lambda: exchanges.with_credentials(
+                        lambda of: exchanges.send_once(of, url, accept=accept, left_s=self._read_time_left_s())
+                    )
                 )
             except ExchangeFailed as failure:
                 connection_failures += 1
                 if self._read_time_left_s() <= 0:
                     raise self._read_timeout_error() from failure
                 out_of_tries = connection_failures >= retry_policy.tries_to_connect
-                if not failure.retryable or (out_of_tries and not (self._has_answered and outage.allows_retry(failure.error.message))):
+                if not failure.retryable or (
+                    out_of_tries and not (self._has_answered and outage.allows_retry(failure.error.message))
+                ):
                     raise failure.error from failure.__cause__
                 self._pause(retry_policy.pause_s(connection_failures, self._timing.chance()))
                 continue
             responses += 1
             self._has_answered = True
             out_of_tries = responses >= retry_policy.tries
-            if response.status not in _RETRIED_STATUSES or (out_of_tries and not outage.allows_retry(f"the server answered {response.status}")):
+            if response.status not in _RETRIED_STATUSES or (
+                out_of_tries and not outage.allows_retry(f"the server answered {response.status}")
+            ):
                 if 200 <= response.status < 300 and (response.is_text if as_text else response.is_json):
                     return response
-                raise answers.response_error(self.access, response, path, right, responses, "plain text" if as_text else "JSON")
+                raise answers.response_error(
+                    self.access, response, path, right, responses, "plain text" if as_text else "JSON"
+                )
             retry_after_s = response.retry_after(utc_now())
             pause_s = retry_policy.pause_s(responses, self._timing.chance())
             self._pause(pause_s if retry_after_s is None else min(retry_after_s, retry_policy.max_retry_after))
@@ -161,7 +169,10 @@ class _Outage:
             return False
         if now_s - self._reported_s >= OUTAGE_MESSAGE_S:
             self._reported_s = now_s
-            limits.notify(f"the cluster is read again: {reason}; for up to {format_duration(limits.max_outage_s)} (--max-api-outage)")
+            limits.notify(
+                f"the cluster is read again: {reason}; for up to {format_duration(limits.max_outage_s)} "
+                "(--max-api-outage)"
+            )
         return True
 
 
@@ -175,7 +186,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def parallel_in_order(work: Callable[[Item], Result], items: Iterable[Item], parallel: int) -> Iterator[Callable[[], Result]]:
+def parallel_in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], parallel: int
+) -> Iterator[Callable[[], Result]]:
     """For each item a function that waits for ``work(item)`` and returns or raises its outcome.
 
     At most `parallel` calls run or wait to be fetched, which bounds the memory that they hold.
@@ -267,10 +280,16 @@ class ClusterReadClient:
     default_retry_policy = RetryPolicy()
 
     def __init__(
-        self, connection: Connection, credential_context: CredentialContext | None = None, retry_policy: RetryPolicy | None = None
+        self,
+        connection: Connection,
+        credential_context: CredentialContext | None = None,
+        retry_policy: RetryPolicy | None = None,
     ) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
-        self._transport = Transport(open_access(connection, credential_context or process_credential_context()), retry_policy or self.default_retry_policy)
+        self._transport = Transport(
+            open_access(connection, credential_context or process_credential_context()),
+            retry_policy or self.default_retry_policy,
+        )
         self._page_size = connection.page_size
 
     def close(self) -> None:

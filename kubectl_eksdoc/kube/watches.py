@@ -13,13 +13,13 @@ from math import inf
 
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.news import RunUpdate, WatchInterrupted, WatchRestored
+from kubectl_eksdoc.kubernetes.updates import RunUpdate, WatchInterrupted, WatchRestored
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.collector import InvalidAnswer
-from kubectl_eksdoc.objects.held import WatchDecoder, FactEventKind
+from kubectl_eksdoc.objects.dump_readers import FactEventKind, WatchDecoder
 
 from . import responses as answers
-from .exchanges import ResponseStream, ExchangeFailed, Exchanges
+from .exchanges import ExchangeFailed, Exchanges, ResponseStream
 from .reads import CloseSignal, FactEvents, FailureStreak, ResourceLister
 from .responses import (
     ContinueTokenExpired,
@@ -78,7 +78,9 @@ class WatchStreams:
         url = exchanges.url(self._resource.path, query)
         try:
             stream = exchanges.with_credentials(
-                lambda credential: exchanges.open_stream(credential, url, watch_times.response_s, seconds + watch_times.grace_s)
+                lambda credential: exchanges.open_stream(
+                    credential, url, watch_times.response_s, seconds + watch_times.grace_s
+                )
             )
         except ExchangeFailed as failure:
             raise failure.error from failure.__cause__

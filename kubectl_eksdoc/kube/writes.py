@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, LostResponse, precondition_failed
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse, StatusDetails, precondition_failed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import (
     RESTARTED_AT_ANNOTATION,
@@ -35,7 +35,15 @@ from kubectl_eksdoc.model.actions import (
     Restart,
     Restore,
 )
-from kubectl_eksdoc.model.journal import JOURNAL_KEY, LABELS_KEY, PRIOR_ANNOTATION, PROTECTED_KEY, RUN_ANNOTATION, SKIPPED_KEY, UNSCHEDULABLE_KEY
+from kubectl_eksdoc.model.journal import (
+    JOURNAL_KEY,
+    LABELS_KEY,
+    PRIOR_ANNOTATION,
+    PROTECTED_KEY,
+    RUN_ANNOTATION,
+    SKIPPED_KEY,
+    UNSCHEDULABLE_KEY,
+)
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import EXCLUDE_FROM_LOAD_BALANCERS, SCALE_DOWN_PROTECTIONS, Pod
 
@@ -106,7 +114,9 @@ def exclude_patch(node: Node, run: str, journal_namespace: str = "") -> dict[str
         return {}
     note = _note_or_new(node, run, journal_namespace)
     added = sorted({*note.get(LABELS_KEY, ()), EXCLUDE_FROM_LOAD_BALANCERS})
-    return _extend_metadata(_note_patch(run, {**note, LABELS_KEY: added}), "labels", {EXCLUDE_FROM_LOAD_BALANCERS: ADDED_VALUE})
+    return _extend_metadata(
+        _note_patch(run, {**note, LABELS_KEY: added}), "labels", {EXCLUDE_FROM_LOAD_BALANCERS: ADDED_VALUE}
+    )
 
 
 def protect_patch(node: Node, run: str, journal_namespace: str = "") -> dict[str, Any]:
@@ -119,7 +129,9 @@ def protect_patch(node: Node, run: str, journal_namespace: str = "") -> dict[str
         return {}
     note = _note_or_new(node, run, journal_namespace)
     added = sorted({*note.get(PROTECTED_KEY, ()), *missing})
-    return _extend_metadata(_note_patch(run, {**note, PROTECTED_KEY: added}), "annotations", dict.fromkeys(missing, ADDED_VALUE))
+    return _extend_metadata(
+        _note_patch(run, {**note, PROTECTED_KEY: added}), "annotations", dict.fromkeys(missing, ADDED_VALUE)
+    )
 
 
 def restore_patch(node: Node, run: str) -> dict[str, Any]:
@@ -162,7 +174,9 @@ def _note_or_new(node: Node, run: str, journal_namespace: str) -> _Note:
     """This run's note on the node, or a new one."""
     if run_on_node(node) == run and PRIOR_ANNOTATION in _annotations(node):
         return _read_note(node)
-    earlier_annotations = {key: _annotations(node)[key] for key in (RUN_ANNOTATION, PRIOR_ANNOTATION) if key in _annotations(node)}
+    earlier_annotations = {
+        key: _annotations(node)[key] for key in (RUN_ANNOTATION, PRIOR_ANNOTATION) if key in _annotations(node)
+    }
     new_note = {JOURNAL_KEY: journal_namespace} if journal_namespace else {}
     return {**new_note, "annotations": earlier_annotations} if earlier_annotations else new_note
 
@@ -178,7 +192,9 @@ def _remove_parts_patch(node: Node, run: str, note: _Note, parts: tuple[str, ...
     if remaining.keys() & {UNSCHEDULABLE_KEY, LABELS_KEY, PROTECTED_KEY}:
         return _note_patch(run, remaining)
     earlier_annotations = note.get("annotations") or {}
-    return {"metadata": {"annotations": {key: earlier_annotations.get(key) for key in (RUN_ANNOTATION, PRIOR_ANNOTATION)}}}
+    return {
+        "metadata": {"annotations": {key: earlier_annotations.get(key) for key in (RUN_ANNOTATION, PRIOR_ANNOTATION)}}
+    }
 
 
 def _unchanged(current: Mapping[str, Any], added: list[str]) -> dict[str, None]:
@@ -262,7 +278,9 @@ class ConditionalPatches:
             changes = make_patch(current)
             if not changes:
                 return ApiStatus(200)
-            status = self._sender.send("PATCH", path, FIELD_MANAGER, conditional_patch(current, changes), MERGE_PATCH).status
+            status = self._sender.send(
+                "PATCH", path, FIELD_MANAGER, conditional_patch(current, changes), MERGE_PATCH
+            ).status
             if isinstance(status, LostResponse) or status.code not in _PRECONDITION_FAILED:
                 return status
             self._timing.sleep(_RETRY_PAUSE_S * self._timing.chance())
@@ -415,7 +433,9 @@ class NodeChanges:
     def apply(self, action: NodeChange) -> ApiStatus | LostResponse:
         """Where nothing has to change, the result is 200 and nothing is sent. Raises LockLost: as `ApiWriter.send`."""
         try:
-            return self._patches.patch(kinds.NODES, "", action.node, action.uid, lambda node: self._make_patch(action, node))
+            return self._patches.patch(
+                kinds.NODES, "", action.node, action.uid, lambda node: self._make_patch(action, node)
+            )
         except (UnreadablePriorState, ChangedByOtherRun) as error:
             code, reason = (422, "Invalid") if isinstance(error, UnreadablePriorState) else (409, "Conflict")
             text = f'Node "{action.node}" is left as it is: {error}'
@@ -454,7 +474,9 @@ class DryRunRequests:
                     path_to(kinds.NODES, "", node), {"metadata": {"uid": uid}, "spec": {"unschedulable": True}}
                 )
             case Restart():
-                return self._send_patch(workload_path(action), {"metadata": {"uid": action.uid}, **restart_patch("dry-run")})
+                return self._send_patch(
+                    workload_path(action), {"metadata": {"uid": action.uid}, **restart_patch("dry-run")}
+                )
             case Delete(pod):
                 document = {**deletion_document(pod), "dryRun": ["All"]}
                 return self._sender.send("DELETE", pod_path_of(pod), DRY_RUN, document).status

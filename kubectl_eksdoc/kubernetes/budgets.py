@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus, IntOrPercent
 from kubectl_eksdoc.model.nodes import Pod
 
-from .replacement import NoScale, ScaledController, ScaleNotRead, ScaleIndex
+from .replacement import NoScale, ScaledController, ScaleIndex, ScaleNotRead
 
 DELETION_TIMEOUT = timedelta(minutes=2)
 """How long a pod with a granted eviction counts as unhealthy although its deletion has not been seen."""
@@ -142,7 +142,9 @@ def disruptions_allowed(expected: int, current: int, desired: int) -> int:
     return max(0, current - desired) if expected > 0 else 0
 
 
-def controllers_of(pods: Sequence[Pod], scales: ScaleIndex) -> tuple[ScaledController, ...] | SyncFailed | StatusUnknown:
+def controllers_of(
+    pods: Sequence[Pod], scales: ScaleIndex
+) -> tuple[ScaledController, ...] | SyncFailed | StatusUnknown:
     """The distinct controllers of `pods`, or the first reason why they are not known."""
     controllers: dict[str, ScaledController] = {}
     looked_up: set[str] = set()
@@ -224,7 +226,9 @@ def with_result(budget: Budget, result: ComputedStatus | SyncFailed) -> Budget:
     )
 
 
-def sync(budget: Budget | None, pods: Sequence[Pod], scales: ScaleIndex, now: datetime) -> Budget | StatusUnknown | None:
+def sync(
+    budget: Budget | None, pods: Sequence[Pod], scales: ScaleIndex, now: datetime
+) -> Budget | StatusUnknown | None:
     """One sync of the controller: the budget as it is written, None if the budget no longer exists."""
     if budget is None:
         return None

@@ -36,7 +36,9 @@ def with_lameduck(corefile: Corefile, seconds: int) -> str | NotEdited:
     """Set the total time CoreDNS waits when it stops (`corefile_plugins.lameduck_s`): each health plugin gets its
     share, because they wait one after the other. Without a health plugin, one is added to the first server block."""
     health = [each for block in corefile.blocks for each in block.directives_named("health")]
-    if may_hide_health(corefile) or any(_is_defined_elsewhere(corefile.text, token) for each in health for token in each.tokens):
+    if may_hide_health(corefile) or any(
+        _is_defined_elsewhere(corefile.text, token) for each in health for token in each.tokens
+    ):
         return NotEdited("a variable, or a snippet within health, may set lameduck as well")
     plugins = len(health_plugins(corefile))
     value = _plugin_share(seconds, plugins)
@@ -70,10 +72,14 @@ def _lameduck_changes(text: str, health: Directive, value: str) -> list[_TextCha
     indent = _indent(text, health.tokens[0].start)
     if opened is not None:
         follows = health.tokens[health.tokens.index(opened) + 1]
-        return [_insert_below(text, opened, follows, f"{_line_end(text)}{indent}{_INDENT_STEP}lameduck {value}", indent)]
+        return [
+            _insert_below(text, opened, follows, f"{_line_end(text)}{indent}{_INDENT_STEP}lameduck {value}", indent)
+        ]
     end, line_end = health.tokens[-1].end, _line_end(text)
     end_of_line = _end_of_line(text, end)
-    below = _TextChange(end_of_line, end_of_line, f"{line_end}{indent}{_INDENT_STEP}lameduck {value}{line_end}{indent}}}")
+    below = _TextChange(
+        end_of_line, end_of_line, f"{line_end}{indent}{_INDENT_STEP}lameduck {value}{line_end}{indent}}}"
+    )
     return [below, _TextChange(end, end, " {")]  # of two changes at one position the first ends up after the second
 
 

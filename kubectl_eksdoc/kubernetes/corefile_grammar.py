@@ -64,7 +64,8 @@ class KnownPlugin:
 def known_plugins() -> dict[str, KnownPlugin]:
     """By name, in their order."""
     parsed_plugins = (
-        replace(_parse_form(each.form), options=tuple(map(_parse_form, each.options)), unknown=each.unknown) for each in _FORMS
+        replace(_parse_form(each.form), options=tuple(map(_parse_form, each.options)), unknown=each.unknown)
+        for each in _FORMS
     )
     return {each.name: each for each in parsed_plugins}
 
@@ -335,9 +336,7 @@ def _is_percentage(text: str) -> bool:
 def _is_nat64_prefix(text: str) -> bool:
     """Whether it is a NAT64 prefix."""
     length = text.partition("/")[2]
-    return (
-        ":" in text and _is_network(text) and length.isdigit() and 32 <= int(length) <= 96 and int(length) % 8 == 0
-    )
+    return ":" in text and _is_network(text) and length.isdigit() and 32 <= int(length) <= 96 and int(length) % 8 == 0
 
 
 _SCHEMES = ("dns://", "tls://")
@@ -422,7 +421,11 @@ def _is_health_check(arguments: Sequence[str]) -> bool:
 
 
 def _is_search_path(arguments: Sequence[str]) -> bool:
-    return bool(arguments) and (arguments[-1].startswith("@") or arguments[-1] == _RESOLV) and all(map(_ARGUMENT_KINDS["zone"], arguments[:-1]))
+    return (
+        bool(arguments)
+        and (arguments[-1].startswith("@") or arguments[-1] == _RESOLV)
+        and all(map(_ARGUMENT_KINDS["zone"], arguments[:-1]))
+    )
 
 
 _LINE_KINDS: dict[str, Callable[[Sequence[str]], bool]] = {

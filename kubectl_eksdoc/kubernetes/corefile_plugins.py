@@ -21,10 +21,10 @@ from .corefile_grammar import (
     ONCE_MESSAGE,
     CorefileDoubted,
     KnownPlugin,
-    check_plugin_uses,
     address_error,
-    listener_error,
+    check_plugin_uses,
     known_plugins,
+    listener_error,
     server_refusals,
     zone_refusals,
 )
@@ -105,7 +105,9 @@ def _verdict_of_any_version(corefile: Corefile, alone: bool, own_build: bool) ->
     return CorefileVerdict(common_refusals, (*now.doubts, "the version of CoreDNS is not known"))
 
 
-def _unknown_plugins(corefile: Corefile, version: Version, own_build: bool, doubts: list[str]) -> Iterator[CorefileError]:
+def _unknown_plugins(
+    corefile: Corefile, version: Version, own_build: bool, doubts: list[str]
+) -> Iterator[CorefileError]:
     """Plugins that this version does not have."""
     for each in corefile.directives:
         plugin = known_plugins().get(each.name)
@@ -206,7 +208,8 @@ def may_hide_health(corefile: Corefile) -> bool:
     """Whether CoreDNS may see more of `health` than this text shows: a variable names a plugin, or a snippet is
     imported within the plugin's own block."""
     return any(
-        each.tokens[0].has_environment or (each.name == "health" and any(token.text == "import" for token in each.tokens))
+        each.tokens[0].has_environment
+        or (each.name == "health" and any(token.text == "import" for token in each.tokens))
         for each in corefile.directives
     )
 

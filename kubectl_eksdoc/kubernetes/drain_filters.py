@@ -217,7 +217,9 @@ def drains_by_lock(cluster: Cluster) -> dict[str, ForeignDrain]:
         for lock in workload.reboot_locks:
             if lock.until is None or cluster.observed_at < lock.until:
                 evidence = f"annotation {REBOOT_LOCK_ANNOTATION} of {workload.kind} {workload.key}"
-                drain_by_node[lock.node] = ForeignDrain("kured", evidence, f"kured is draining and rebooting it ({evidence})")
+                drain_by_node[lock.node] = ForeignDrain(
+                    "kured", evidence, f"kured is draining and rebooting it ({evidence})"
+                )
     return drain_by_node
 
 
@@ -227,7 +229,11 @@ def foreign_drain(node: Node) -> ForeignDrain | None:
     if cordon_mark is None:
         return None
     evidence = f"{cordon_mark.mark.value} {cordon_mark.key}"
-    return ForeignDrain(cordon_mark.who, evidence, f"{cordon_mark.who} {cordon_mark.does} ({evidence}{f': {cordon_mark.why}' if cordon_mark.why else ''})")
+    return ForeignDrain(
+        cordon_mark.who,
+        evidence,
+        f"{cordon_mark.who} {cordon_mark.does} ({evidence}{f': {cordon_mark.why}' if cordon_mark.why else ''})",
+    )
 
 
 def without_foreign_marks(node: Node) -> Node:
@@ -242,7 +248,10 @@ def without_foreign_marks(node: Node) -> Node:
 
 def _marks_on(node: Node) -> Iterator[CordonMark]:
     known = CORDON_MARKS.by("mark", "key")
-    node_marks = (*((MarkKind.TAINT, each.key) for each in node.taints), *((MarkKind.ANNOTATION, key) for key in node.annotations))
+    node_marks = (
+        *((MarkKind.TAINT, each.key) for each in node.taints),
+        *((MarkKind.ANNOTATION, key) for key in node.annotations),
+    )
     return (known[mark] for mark in node_marks if mark in known)
 
 

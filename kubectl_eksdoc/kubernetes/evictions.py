@@ -20,7 +20,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import nested_field
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
+from kubectl_eksdoc.model.placement import CPU, MEMORY, PODS
 
 from .budgets import SYNC_FAILED, with_allowed
 
@@ -130,7 +130,9 @@ def budget_refusal(budget: Budget) -> EvictionResponse | None:
         return _forbidden(budget, EvictionCause.TOO_MANY_DISRUPTED, text)
     if budget.status.allowed == 0:
         eviction_cause = EvictionCause.SYNC_FAILED if _sync_failed(budget) else EvictionCause.EXHAUSTED
-        return EvictionResponse(429, eviction_cause, "TooManyRequests", WOULD_VIOLATE, _exhausted_message(budget), budget=budget)
+        return EvictionResponse(
+            429, eviction_cause, "TooManyRequests", WOULD_VIOLATE, _exhausted_message(budget), budget=budget
+        )
     return None
 
 
@@ -151,12 +153,20 @@ def still_processing(budget: Budget) -> EvictionResponse:
 def after_eviction(budget: Budget, pod_name: str, now: datetime) -> Budget:
     """The budget after one granted eviction; the condition changes only if no further one is allowed."""
     remaining = budget.status.allowed - 1
-    updated = with_allowed(budget, remaining) if remaining == 0 else replace(budget, status=replace(budget.status, allowed=remaining))
+    updated = (
+        with_allowed(budget, remaining)
+        if remaining == 0
+        else replace(budget, status=replace(budget.status, allowed=remaining))
+    )
     return replace(updated, disrupted={**budget.disrupted, pod_name: now})
 
 
 def _granted(
-    eviction_cause: EvictionCause, *, budget: Budget | None = None, after: Budget | None = None, checks_version: bool = False
+    eviction_cause: EvictionCause,
+    *,
+    budget: Budget | None = None,
+    after: Budget | None = None,
+    checks_version: bool = False,
 ) -> EvictionResponse:
     return EvictionResponse(201, eviction_cause, budget=budget, updated_budget=after, checks_version=checks_version)
 
@@ -243,7 +253,9 @@ class EvictionStore(Protocol):
         """Write the status; False if another client has written in between."""
         ...
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionResponse | None:
+    def delete(
+        self, name: str, uid: str | None, resource_version: str | None, dry_run: bool
+    ) -> EvictionResponse | None:
         """Mark the pod as a disruption target and delete it, if the preconditions hold (see
         `precondition_conflict`)."""
         ...
@@ -253,7 +265,9 @@ def not_an_eviction(request: EvictionRequest) -> EvictionResponse | None:
     """The refusal of a request that does not create an Eviction: another method, or another object in the body."""
     if request.method != "POST":
         # Even with a valid body: the subresource allows only create.
-        return _request_refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        return _request_refused(
+            405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
+        )
     version, kind = request.api_version or EVICTION_VERSIONS[0], request.kind or "Eviction"
     if version in EVICTION_VERSIONS and kind == "Eviction":
         return None
@@ -290,7 +304,9 @@ def precondition_conflict(stored: StoredPod, uid: str | None, resource_version: 
     subject = f'Operation cannot be fulfilled on Pod "{stored.pod.name}": the'
     if uid is not None and uid != stored.pod.uid:
         text = f"UID in the precondition ({uid}) does not match the UID in record ({stored.pod.uid})"
-        return _request_refused(409, "Conflict", f"{subject} {text}. The object might have been deleted and then recreated")
+        return _request_refused(
+            409, "Conflict", f"{subject} {text}. The object might have been deleted and then recreated"
+        )
     if resource_version is not None and resource_version != stored.resource_version:
         text = f"ResourceVersion in the precondition ({resource_version}) does not match"
         record = f"the ResourceVersion in record ({stored.resource_version})"

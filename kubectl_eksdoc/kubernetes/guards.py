@@ -72,7 +72,9 @@ class PodBudgets:
         """The index with the budgets of these keys (namespace/name) replaced; the new ones differ only in their
         status."""
         selecting = {
-            like: tuple(changed.get(b.key, b) for b in selecting_budgets) if any(b.key in changed for b in selecting_budgets) else selecting_budgets
+            like: tuple(changed.get(b.key, b) for b in selecting_budgets)
+            if any(b.key in changed for b in selecting_budgets)
+            else selecting_budgets
             for like, selecting_budgets in self._selecting.items()
         }
         return replace(self, _selecting=selecting)
@@ -93,19 +95,26 @@ def index_budgets(budgets: Iterable[Budget], pods: Iterable[Pod]) -> PodBudgets:
         entry = entries.get(labels_key)
         if entry is None:
             selecting_budgets = index.for_pod(pod)
-            entry = entries[labels_key] = selecting_budgets, [selected.setdefault(budget.key, []) for budget in selecting_budgets]
+            entry = entries[labels_key] = (
+                selecting_budgets,
+                [selected.setdefault(budget.key, []) for budget in selecting_budgets],
+            )
         for budget_pods in entry[1]:
             budget_pods.append(pod)
         if len(entry[0]) > 1:
             shared.append(pod.uid)
-    selecting = {labels_key: selecting_budgets for labels_key, (selecting_budgets, _) in entries.items() if selecting_budgets}
+    selecting = {
+        labels_key: selecting_budgets for labels_key, (selecting_budgets, _) in entries.items() if selecting_budgets
+    }
     by_budget = {key: tuple(budget_pods) for key, budget_pods in selected.items()}
     return PodBudgets(index._namespaces, by_budget, selecting, frozenset(shared))
 
 
 def _by_namespace(budgets: tuple[Budget, ...]) -> dict[str, _NamespaceBudgets]:
     # Among several labels, the rarest one gives the fewest candidates.
-    shared = Counter((b.namespace, r.key, r.values[0]) for b in budgets for r in b.selector.requirements if _is_exact(r))
+    shared = Counter(
+        (b.namespace, r.key, r.values[0]) for b in budgets for r in b.selector.requirements if _is_exact(r)
+    )
     namespaces: dict[str, _NamespaceBudgets] = {}
     for budget in budgets:
         if not budget.selector.valid:
@@ -185,7 +194,9 @@ _MODE = re.compile(r"(?:(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*|--proxy-mo
 _CONFIG_FLAG = re.compile(r"--config(?=[= ]|\Z)")
 
 
-def kube_proxy_configuration(daemon_set: Doc | Absent | Unknown, config: Doc | Absent | Unknown) -> str | Absent | Unknown:
+def kube_proxy_configuration(
+    daemon_set: Doc | Absent | Unknown, config: Doc | Absent | Unknown
+) -> str | Absent | Unknown:
     """The text of the ConfigMap, or the flags; "" if there is neither. Absent: another program may do kube-proxy's
     work."""
     if isinstance(daemon_set, Unknown):
@@ -200,8 +211,12 @@ def kube_proxy_configuration(daemon_set: Doc | Absent | Unknown, config: Doc | A
 
 def _container_flags(daemon_set: Doc) -> str:
     containers = nested_field(daemon_set, "spec", "template", "spec", "containers") or ()
-    kube_proxy_containers = [each for each in containers if each.get("name") == KUBE_PROXY_DAEMON_SET.name] or containers
-    return " ".join(word for each in kube_proxy_containers for key in ("command", "args") for word in each.get(key) or ())
+    kube_proxy_containers = [
+        each for each in containers if each.get("name") == KUBE_PROXY_DAEMON_SET.name
+    ] or containers
+    return " ".join(
+        word for each in kube_proxy_containers for key in ("command", "args") for word in each.get(key) or ()
+    )
 
 
 def _config_text(config: Doc) -> str:
@@ -271,7 +286,9 @@ def _privileged(spec: Doc) -> Iterator[str]:
 
 
 def _added_capabilities(spec: Doc) -> Iterator[str]:
-    bad = _violating_containers(spec, lambda own: not set(nested_field(own, "capabilities", "add") or ()) <= _ALLOWED_CAPABILITIES)
+    bad = _violating_containers(
+        spec, lambda own: not set(nested_field(own, "capabilities", "add") or ()) <= _ALLOWED_CAPABILITIES
+    )
     if bad:
         yield f"non-default capabilities ({_listed_names('container', bad)} must not include them)"
 
@@ -294,7 +311,10 @@ def _non_root(spec: Doc) -> Iterator[str]:
     pod_level = nested_field(spec, "securityContext", "runAsNonRoot")
     bad = _violating_containers(spec, lambda own: own.get("runAsNonRoot", pod_level) is not True)
     if bad:
-        yield f"runAsNonRoot != true (pod or {_listed_names('container', bad)} must set securityContext.runAsNonRoot=true)"
+        yield (
+            f"runAsNonRoot != true (pod or {_listed_names('container', bad)} must set "
+            "securityContext.runAsNonRoot=true)"
+        )
 
 
 def _root_user(spec: Doc) -> Iterator[str]:
@@ -305,7 +325,10 @@ def _root_user(spec: Doc) -> Iterator[str]:
 
 def _seccomp(spec: Doc) -> Iterator[str]:
     pod_level = nested_field(spec, "securityContext", "seccompProfile", "type")
-    bad = _violating_containers(spec, lambda own: (nested_field(own, "seccompProfile", "type") or pod_level) not in ("RuntimeDefault", "Localhost"))
+    bad = _violating_containers(
+        spec,
+        lambda own: (nested_field(own, "seccompProfile", "type") or pod_level) not in ("RuntimeDefault", "Localhost"),
+    )
     if bad:
         text = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
         yield f"seccompProfile (pod or {_listed_names('container', bad)} {text})"
@@ -340,7 +363,9 @@ def policy_rules(permissions: Iterable[Permission]) -> list[Doc]:
     grouped: dict[tuple[bool, str, tuple[str, ...]], list[str]] = {}
     for (group, plural), verb_set in sorted(verbs.items()):
         grouped.setdefault((plural.startswith("/"), group, tuple(sorted(verb_set))), []).append(plural)
-    return [_policy_rule(is_path, group, allowed, names) for (is_path, group, allowed), names in sorted(grouped.items())]
+    return [
+        _policy_rule(is_path, group, allowed, names) for (is_path, group, allowed), names in sorted(grouped.items())
+    ]
 
 
 def _policy_rule(is_path: bool, group: str, verbs: Sequence[str], names: Sequence[str]) -> Doc:

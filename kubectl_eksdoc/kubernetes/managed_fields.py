@@ -72,14 +72,18 @@ def _read_entry(entry: Doc) -> tuple[FieldManager, ManagedFieldsEntry]:
     version = "" if operation == "Apply" else api_version
     owner = FieldManager(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
     try:
-        return owner, ManagedFieldsEntry(FieldSet.parse(entry.get("fieldsV1") or {}), api_version, entry.get("time") or "")
+        return owner, ManagedFieldsEntry(
+            FieldSet.parse(entry.get("fieldsV1") or {}), api_version, entry.get("time") or ""
+        )
     except MalformedStep as error:
         raise MalformedEntries(str(error)) from error
 
 
 def entries_to_json(owners: FieldOwners) -> list[Doc]:
     """The entries in the server's order: appliers first, then by time, manager, version and subresource."""
-    return [_entry_to_json(owner, owners[owner]) for owner in sorted(owners, key=lambda owner: _sort_key(owner, owners))]
+    return [
+        _entry_to_json(owner, owners[owner]) for owner in sorted(owners, key=lambda owner: _sort_key(owner, owners))
+    ]
 
 
 def _sort_key(owner: FieldManager, owners: FieldOwners) -> tuple[str, ...]:
@@ -167,13 +171,17 @@ UNTRACKED = FieldSet.of_paths(
 """Fields that are never owned, in any kind."""
 
 
-def find_conflicts(owners: FieldOwners, writer: FieldManager | None, difference: FieldSetComparison) -> Mapping[FieldManager, FieldSet]:
+def find_conflicts(
+    owners: FieldOwners, writer: FieldManager | None, difference: FieldSetComparison
+) -> Mapping[FieldManager, FieldSet]:
     """The written fields that other managers own, by owner; owners without any are left out."""
     by_owner = {owner: entry.fields & difference.written for owner, entry in owners.items() if owner != writer}
     return {owner: fields for owner, fields in by_owner.items() if fields}
 
 
-def transfer_ownership(owners: FieldOwners, writer: FieldManager | None, difference: FieldSetComparison) -> dict[FieldManager, ManagedFieldsEntry]:
+def transfer_ownership(
+    owners: FieldOwners, writer: FieldManager | None, difference: FieldSetComparison
+) -> dict[FieldManager, ManagedFieldsEntry]:
     """`owners`, where all except `writer` lose the written and removed fields; owners without remaining fields are left
     out."""
     lost = difference.written | difference.removed

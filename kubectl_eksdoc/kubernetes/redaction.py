@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
-from kubectl_eksdoc.amazon.interruption import QUEUE_ARGUMENT, CONFIG_KEY, QUEUE_VARIABLE
+from kubectl_eksdoc.amazon.interruption import CONFIG_KEY, QUEUE_ARGUMENT, QUEUE_VARIABLE
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.coredns import COREFILE_KEY
 from kubectl_eksdoc.model.journal import PRIOR_ANNOTATION, RUN_ANNOTATION
@@ -113,7 +113,9 @@ _URL_PARAMETER = re.compile(
     ((?:(?!%26|\\u0026)[^\s"'\\&;#<>])+)"""
 )
 """Parameters of a URL: each of them is sufficient to use the URL, or part of what is."""
-_COREFILE_SECRET = re.compile(r"^([ \t]*(?:aws_access_key|credentials|password|secret|token)[ \t]+)(\S.*)$", re.MULTILINE)
+_COREFILE_SECRET = re.compile(
+    r"^([ \t]*(?:aws_access_key|credentials|password|secret|token)[ \t]+)(\S.*)$", re.MULTILINE
+)
 """A directive of a Corefile: a keyword, and the secret after it."""
 _AWS_SECRET_KEY = re.compile(
     r"(?<![A-Za-z0-9+/=])(?<!:\d{12}:)(?=[A-Za-z0-9+/]*\d)(?=[A-Za-z0-9+/]*[a-z])(?=[A-Za-z0-9+/]*[A-Z])[A-Za-z0-9+/]{40}"
@@ -157,7 +159,10 @@ def redact_value(value: Value, name: str = "") -> Value:
 def _redact_value(value: Any, name: str) -> Any:
     if isinstance(value, dict):
         variable_name = str(value.get("name", ""))  # name of the variable
-        return {key: _redact_value(each, variable_name if key == "value" and variable_name else str(key)) for key, each in value.items()}
+        return {
+            key: _redact_value(each, variable_name if key == "value" and variable_name else str(key))
+            for key, each in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_redact_value(each, name) for each in value]
     if not isinstance(value, str):
@@ -221,7 +226,15 @@ def _kept_keys(section: str, *more: str) -> frozenset[str]:
     return frozenset((*more, *(key for keys in knowledge_file("kept_keys")[section].values() for key in keys)))
 
 
-KEPT_ANNOTATIONS = _kept_keys("annotations", *JUDGED_ANNOTATIONS, POD_ENI, RUN_ANNOTATION, PRIOR_ANNOTATION, REBOOT_LOCK_ANNOTATION, REBOOT_IN_PROGRESS)
+KEPT_ANNOTATIONS = _kept_keys(
+    "annotations",
+    *JUDGED_ANNOTATIONS,
+    POD_ENI,
+    RUN_ANNOTATION,
+    PRIOR_ANNOTATION,
+    REBOOT_LOCK_ANNOTATION,
+    REBOOT_IN_PROGRESS,
+)
 KEPT_VARIABLES = _kept_keys("variables", QUEUE_VARIABLE, *knowledge_file("kept_keys")["told"])
 KEPT_FLAGS = _kept_keys("flags", QUEUE_ARGUMENT)
 KEPT_CONFIG_KEYS = _kept_keys("config", COREFILE_KEY, CONFIG_KEY)

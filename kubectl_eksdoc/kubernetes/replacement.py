@@ -62,7 +62,11 @@ def replacement(pod: Pod) -> Replacement:
     if pod.annotations and pod.is_mirror:
         return Replacement.NEVER
     owner_replacement = replacement_by_owner(pod.owner)
-    return Replacement.NEVER if pod.phase in FINISHED_PHASES and owner_replacement in _REPLACED_WHEN_FINISHED else owner_replacement
+    return (
+        Replacement.NEVER
+        if pod.phase in FINISHED_PHASES and owner_replacement in _REPLACED_WHEN_FINISHED
+        else owner_replacement
+    )
 
 
 def returns_as_daemon_set_pod(pod: Pod) -> bool:
@@ -279,7 +283,9 @@ class ScaleIndex:
     complete: bool = False
 
     @classmethod
-    def of(cls, workloads: Iterable[Workload], unread: Iterable[KindRead] = (), *, complete: bool = False) -> ScaleIndex:
+    def of(
+        cls, workloads: Iterable[Workload], unread: Iterable[KindRead] = (), *, complete: bool = False
+    ) -> ScaleIndex:
         return cls(
             {(w.kind, w.namespace, w.name): w for w in workloads},
             {read.resource.kind: read for read in unread},

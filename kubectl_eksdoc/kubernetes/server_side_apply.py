@@ -30,17 +30,17 @@ from .document_diff import (
 from .field_paths import Step, field_step, format_step
 from .managed_fields import (
     UNTRACKED,
-    ManagedFieldsEntry,
     FieldManager,
     FieldOwners,
-    find_conflicts,
+    ManagedFieldsEntry,
+    entries_after_write,
     field_manager,
-    read_entries,
+    find_conflicts,
     keep_times_if_unchanged,
+    read_entries,
     transfer_ownership,
     with_entries,
     without_entries,
-    entries_after_write,
 )
 
 # Conflicts of an apply with other field managers, and the server's message.
@@ -152,7 +152,9 @@ def _extract_value(value: Any, node: Tree, place: SchemaPlace) -> Any:
 
 def _extract_fields(doc: Doc, tree: Tree, place: SchemaPlace) -> Doc:
     nodes = {name: tree.get(field_step(name)) for name in doc}
-    return {name: _extract_value(doc[name], node, place.under(name)) for name, node in nodes.items() if node is not None}
+    return {
+        name: _extract_value(doc[name], node, place.under(name)) for name, node in nodes.items() if node is not None
+    }
 
 
 def _extract_item(item: Any, node: Tree, place: SchemaPlace) -> Any:
@@ -171,7 +173,12 @@ def _extract_item(item: Any, node: Tree, place: SchemaPlace) -> Any:
 
 def merge(live: Doc, config: Doc, place: SchemaPlace) -> Doc:
     """`live` with the fields of `config` merged into it."""
-    return {**live, **{name: _merge_value(live.get(name), config_value, place.under(name)) for name, config_value in config.items()}}
+    return {
+        **live,
+        **{
+            name: _merge_value(live.get(name), config_value, place.under(name)) for name, config_value in config.items()
+        },
+    }
 
 
 def _merge_value(live: Any, config: Any, place: SchemaPlace) -> Any:
@@ -400,6 +407,12 @@ def _refusal(config: Doc, place: SchemaPlace) -> ApplyRefused | None:
 
 def _duplicate_message(config: Doc, duplicate: DuplicateItem) -> str:
     api_version, kind = config.get("apiVersion", ""), config.get("kind", "")
-    namespace, name = nested_field(config, "metadata", "namespace") or "", nested_field(config, "metadata", "name") or ""
+    namespace, name = (
+        nested_field(config, "metadata", "namespace") or "",
+        nested_field(config, "metadata", "name") or "",
+    )
     which = f"{namespace}/{name}; {api_version}, Kind={kind}"
-    return f"failed to create typed patch object ({which}): {duplicate.list_path}: duplicate entries for key {duplicate.key}"
+    return (
+        f"failed to create typed patch object ({which}): {duplicate.list_path}: duplicate entries for key "
+        f"{duplicate.key}"
+    )

@@ -124,7 +124,12 @@ class ObjectName:
 
 def object_name(doc: Doc) -> ObjectName:
     """The name of a document; missing parts are ""."""
-    parts = (doc.get("apiVersion"), doc.get("kind"), nested_field(doc, "metadata", "namespace"), nested_field(doc, "metadata", "name"))
+    parts = (
+        doc.get("apiVersion"),
+        doc.get("kind"),
+        nested_field(doc, "metadata", "namespace"),
+        nested_field(doc, "metadata", "name"),
+    )
     return ObjectName(*(each if isinstance(each, str) else "" for each in parts))
 
 
@@ -310,7 +315,11 @@ IMDS_PROBE = "ImdsProbe"
 UPGRADE_CHECK = "UpgradeCheck"
 
 
-NAME_LABEL, INSTANCE_LABEL, VERSION_LABEL = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version"
+NAME_LABEL, INSTANCE_LABEL, VERSION_LABEL = (
+    "app.kubernetes.io/name",
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/version",
+)
 COMPONENT_LABEL, MANAGED_BY_LABEL = "app.kubernetes.io/component", "app.kubernetes.io/managed-by"
 NAMESPACE_LABEL = "eksdoc.io/namespace"
 """The namespace that an object belongs to: some objects are cluster-scoped, or in another namespace."""

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
         ObjectName,
     )
     from .budgets import Budget
-    from .interruption import ReportedChanges, InterruptionEvent
+    from .interruption import InterruptionEvent, ReportedChanges
     from .machines import DeclaredMetadataOptions
     from .network import EndpointSlice, Service, TargetGroupBinding, Webhook
     from .nodes import LogKey, Node, Pod
-    from .placing import PersistentVolumeClaim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+    from .placement import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
     from .selectors import Labels
     from .workloads import Autoscaler, CronJob, Job, Workload
 
@@ -232,7 +232,9 @@ class Cluster:
             for read in self.reads
         )
         notes = (f"left out, as it is not valid: {each.message}" for each in entries)
-        return replace(self, reads=tuple(reads), notes=(*self.notes, *notes), invalid_entries=(*self.invalid_entries, *entries))
+        return replace(
+            self, reads=tuple(reads), notes=(*self.notes, *notes), invalid_entries=(*self.invalid_entries, *entries)
+        )
 
     def read_of(self, resource: Resource) -> KindRead:
         """The result of reading `resource`; a resource that was not requested counts as not held."""

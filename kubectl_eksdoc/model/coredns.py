@@ -9,7 +9,7 @@ from datetime import datetime
 from kubectl_eksdoc.frozen import frozen
 
 from .kinds import Unknown
-from .placing import ProbeLabels
+from .placement import ProbeLabels
 from .selectors import Labels
 
 SYSTEM_NAMESPACE, NAME, SERVICE = "kube-system", "coredns", "kube-dns"
@@ -156,7 +156,9 @@ class Corefile:
         while at < len(directive.tokens):
             token, following = directive.tokens[at], directive.tokens[at + 1 : at + 2]
             starts_line = at > 0 and directive.tokens[at - 1].last_line < token.line
-            snippet = self.snippets.get(following[0].text) if starts_line and token.text == "import" and following else None
+            snippet = (
+                self.snippets.get(following[0].text) if starts_line and token.text == "import" and following else None
+            )
             if snippet is None:
                 tokens.append(token)
                 at += 1

@@ -82,7 +82,14 @@ def _by_area() -> Mapping[str, tuple[Code, ...]]:
     def build(record: Mapping[str, Any]) -> Code:
         needs = tuple(resources[name] for name in record.get("needs", ()))
         optional_fields = {key: record[key] for key in ("area", "gate", "brief", "update") if key in record}
-        return Code(record["code"], record["title"], record["about"], needs, asks=tuple(record.get("asks", ())), **optional_fields)
+        return Code(
+            record["code"],
+            record["title"],
+            record["about"],
+            needs,
+            asks=tuple(record.get("asks", ())),
+            **optional_fields,
+        )
 
     return {area: tuple(map(build, records)) for area, records in knowledge_file("findings")["areas"].items()}
 
@@ -213,7 +220,9 @@ class Finding:
         message, missing = _fill_template(record["message"], values), _fill_template(record.get("missing", ""), values)
         status, remedies = Status(record["status"]), (*own_remedies, *remedy)
         unknowns = tuple(each for each in values.values() if isinstance(each, Unknown))
-        return Finding(Code.of(text), level, status, subject, message, evidence, remedies, missing, root_cause, unknowns)
+        return Finding(
+            Code.of(text), level, status, subject, message, evidence, remedies, missing, root_cause, unknowns
+        )
 
 
 def clause(name: ClauseName, /, **values: object) -> str:
@@ -224,7 +233,10 @@ def clause(name: ClauseName, /, **values: object) -> str:
         KeyError: as `Finding.of`.
     """
     code_clauses = _record_parts("clauses")
-    return _fill_template(code_clauses[name] if name in code_clauses else knowledge_file("findings")["clauses"][name.partition("/")[2]], values)
+    return _fill_template(
+        code_clauses[name] if name in code_clauses else knowledge_file("findings")["clauses"][name.partition("/")[2]],
+        values,
+    )
 
 
 def _remedy_from_record(record: Mapping[str, str], values: Mapping[str, object]) -> Remedy:

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.knowledge import record_files, read_records
+from kubectl_eksdoc.knowledge import read_records, record_files
 
 from .kinds import Confidence
 from .quantities import Version, parse_version
@@ -113,7 +113,9 @@ def _read_records(record_type: type[_T], subject: str) -> tuple[_T, ...]:
     content = knowledge_file(subject)
     section_names = content.get("sections", ())
     rows = ({name: each[name] for name in each if name not in section_names} for each in content["records"])
-    return tuple(from_json(record_type, {**each, "source": content["source"] | each.get("source", {})}) for each in rows)
+    return tuple(
+        from_json(record_type, {**each, "source": content["source"] | each.get("source", {})}) for each in rows
+    )
 
 
 _RULE_BASES = records(RuleBasis, "rules")
@@ -122,7 +124,9 @@ _RULE_BASES = records(RuleBasis, "rules")
 def sections(record_type: type[_T], subject: str, section: str) -> Records[_T]:
     """Entries of the section with that name, each with those fields of `record_type` that its record has. A missing
     part of a source is taken from the record, and then from the head."""
-    return Records(lambda: tuple(from_json(record_type, each) for each in _read_sections(record_type, subject, section)))
+    return Records(
+        lambda: tuple(from_json(record_type, each) for each in _read_sections(record_type, subject, section))
+    )
 
 
 def _read_sections(record_type: Any, subject: str, section: str) -> Iterator[Mapping[str, Any]]:
@@ -173,7 +177,9 @@ def to_json(value: Any) -> Any:
 
 @cache
 def _required_fields(record_type: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in fields_of(record_type) if each.default is MISSING and each.default_factory is MISSING)
+    return tuple(
+        each.name for each in fields_of(record_type) if each.default is MISSING and each.default_factory is MISSING
+    )
 
 
 @cache
@@ -194,7 +200,9 @@ def _maker(hint: Any) -> _Maker:
         return lambda told: _enum_member(hint, told)
     if get_origin(hint) is tuple:
         if type_args[-1] is not ...:
-            return lambda told: tuple(make(make_item) for make, make_item in zip(map(_maker, type_args), told, strict=True))
+            return lambda told: tuple(
+                make(make_item) for make, make_item in zip(map(_maker, type_args), told, strict=True)
+            )
         make_item = _maker(type_args[0])
         return lambda told: tuple(map(make_item, _require_type(list, told)))
     if type(None) in type_args:

@@ -13,8 +13,8 @@ from enum import Enum
 from kubectl_eksdoc.frozen import frozen
 
 from .kinds import Unknown
-from .machines import MetadataOptions, DeclaredMetadataOptions
-from .placing import ProbeLabels
+from .machines import DeclaredMetadataOptions, MetadataOptions
+from .placement import ProbeLabels
 
 
 @frozen
@@ -36,7 +36,9 @@ class InstanceOptionsChange:
     def __str__(self) -> str:
         endpoint_text = f", endpoint {'enabled' if self.endpoint else 'disabled'}"
         limits = f"hop limit {self.before.hop_limit} → {self.hop_limit}"
-        return f"{self.instance} ({self.node}): {limits}{'' if self.endpoint is self.before.endpoint else endpoint_text}"
+        return (
+            f"{self.instance} ({self.node}): {limits}{'' if self.endpoint is self.before.endpoint else endpoint_text}"
+        )
 
 
 @frozen
@@ -203,7 +205,9 @@ def parse_report(log: str) -> ProbeReport | Unknown:
 def _family_answer(lines: list[str], family: AddressFamily) -> FamilyAnswer:
     steps = {step.ask: step for step in _steps(lines, family)}
     instance_ids = [match[2] for match in map(_INSTANCE.fullmatch, lines) if match and match[1] == family.value]
-    return FamilyAnswer(tuple(steps[ask] for ask in ImdsRequest if ask in steps), instance_ids[-1] if instance_ids else "")
+    return FamilyAnswer(
+        tuple(steps[ask] for ask in ImdsRequest if ask in steps), instance_ids[-1] if instance_ids else ""
+    )
 
 
 def _steps(lines: list[str], family: AddressFamily) -> Iterator[ProbeStep]:

@@ -35,4 +35,6 @@ def for_source(findings: Iterable[Finding], source: Source) -> tuple[Finding, ..
 def for_snapshot(finding: Finding) -> Finding:
     """A finding of a snapshot: facts that could not be read then are not in it, whatever is allowed now."""
     remedy = Remedy.of("allow-and-snapshot", right=finding.missing, how=opt_in_hint(finding.missing))
-    return replace(finding, remedy=tuple(remedy if each == allow_right(finding.missing) else each for each in finding.remedy))
+    return replace(
+        finding, remedy=tuple(remedy if each == allow_right(finding.missing) else each for each in finding.remedy)
+    )

@@ -46,7 +46,11 @@ Labels = Mapping[str, str]
 
 def node_names(nodes: Iterable[tuple[str, Labels]]) -> tuple[CompletionName, ...]:
     """Node names, each with group, instance type and zone, as far as its labels have them."""
-    descriptions = {name: dict.fromkeys(labels[key] for key in _DESCRIBING_LABELS if labels.get(key)) for name, labels in nodes if name}
+    descriptions = {
+        name: dict.fromkeys(labels[key] for key in _DESCRIBING_LABELS if labels.get(key))
+        for name, labels in nodes
+        if name
+    }
     return tuple(CompletionName(name, ", ".join(descriptions[name])) for name in sorted(descriptions))
 
 
@@ -59,7 +63,10 @@ def node_group_names(nodes: Iterable[Labels], pools: Iterable[str] = ()) -> tupl
         node_counts.update(groups.keys())
         for name, kind in groups.items():
             kind_by_group.setdefault(name, kind)
-    return tuple(CompletionName(name, f"{kind_by_group[name]}, {_node_count(node_counts[name])}") for name in sorted(kind_by_group))
+    return tuple(
+        CompletionName(name, f"{kind_by_group[name]}, {_node_count(node_counts[name])}")
+        for name in sorted(kind_by_group)
+    )
 
 
 def _node_count(nodes: int) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 
-from .placing import ANY_NODE, Placement, ResourceRequests
+from .placement import ANY_NODE, Placement, ResourceRequests
 from .quantities import Version, go_duration
 from .selectors import Labels
 

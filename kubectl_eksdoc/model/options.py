@@ -64,7 +64,9 @@ GRACE = OptionKind(
 
 STALL_TIMEOUT = OptionKind(parser="patience", to_flag=lambda value: f"{value}s" if value else "", to_json=_or_none)
 SELECTOR = OptionKind(
-    parser="selector", to_flag=lambda value: str(value or ""), to_json=lambda value: None if value is None else str(value)
+    parser="selector",
+    to_flag=lambda value: str(value or ""),
+    to_json=lambda value: None if value is None else str(value),
 )
 NEW_NODES = OptionKind(parser="new_nodes", to_flag=lambda value: "" if value is None else str(value))
 PERCENTAGE = OptionKind(parser="percentage", to_flag=lambda value: f"{value}%" if value else "")
@@ -101,8 +103,8 @@ def pairs(parser: str, key: str, value: str) -> OptionKind:
 
 @frozen
 class Steps(Generic[T]):
-    """The values through which a form of the screens steps. `default_flag_values`: the label of the default, if it is not the value;
-    `unit`: of the other values, ``s`` or ``%``."""
+    """The values through which a form of the screens steps. `default_flag_values`: the label of the default, if it is
+    not the value; `unit`: of the other values, ``s`` or ``%``."""
 
     name: str
     does: str
@@ -181,12 +183,18 @@ def flag_values(options: Any) -> dict[str, object]:
 
 def default_flag_values(kind: Any) -> dict[str, object]:
     """The values that `flag_values` always includes, for the defaults."""
-    return {declared.flag.lstrip("-"): declared.kind.to_flag(default) for _, default, declared in declared_options(kind) if declared.always}
+    return {
+        declared.flag.lstrip("-"): declared.kind.to_flag(default)
+        for _, default, declared in declared_options(kind)
+        if declared.always
+    }
 
 
 def json_values(options: Any) -> dict[str, Any]:
     """All options by their names in JSON."""
-    return {each.json: each.option.kind.to_json(getattr(options, each.name)) for each in declared_options(options.__class__)}
+    return {
+        each.json: each.option.kind.to_json(getattr(options, each.name)) for each in declared_options(options.__class__)
+    }
 
 
 def merge_pairs(flag: str, pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
@@ -198,7 +206,9 @@ def merge_pairs(flag: str, pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
     values: dict[str, T] = {}
     for subject, value in pairs:
         if values.setdefault(subject, value) != value:
-            raise UsageError(f"{flag} contradicts itself: {values[subject]} and {value} for {subject}", "Give one of them.")
+            raise UsageError(
+                f"{flag} contradicts itself: {values[subject]} and {value} for {subject}", "Give one of them."
+            )
     return values
 
 
@@ -212,7 +222,9 @@ def parsed_values(kind: Any, parsed_value: Callable[[str], Any]) -> dict[str, An
     for name, _, declared in declared_options(kind):
         value = parsed_value(name)
         if value is not None:
-            values[name] = declared.kind.from_parsed(merge_pairs(declared.flag, value) if declared.kind.keyed else value)
+            values[name] = declared.kind.from_parsed(
+                merge_pairs(declared.flag, value) if declared.kind.keyed else value
+            )
     return values
 
 

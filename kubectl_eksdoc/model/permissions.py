@@ -91,7 +91,9 @@ HELM_RELEASES = OptInRight(
     "reads every Secret in the cluster, because RBAC cannot limit it to the releases of Helm",
     skippable=True,
 )
-PROXY = OptInRight("proxy", ("get pods/proxy",), "sends HTTP GET requests to every port of every pod there", skippable=True)
+PROXY = OptInRight(
+    "proxy", ("get pods/proxy",), "sends HTTP GET requests to every port of every pod there", skippable=True
+)
 DELETE_PODS = OptInRight("delete-pods", ("delete pods",), "deletes pods against their PodDisruptionBudgets")
 PATCH_WORKLOADS = OptInRight(
     "patch-workloads",
@@ -120,4 +122,6 @@ def opt_in_hint(right: str, command: str = "COMMAND") -> str:
     if opt_in is None:
         return ""
     skip_hint = f" To leave it out of the scope: --without {opt_in.name}." if opt_in.skippable else ""
-    return f"It is an opt-in, which {opt_in.risk}: kubectl eksdoc permissions {command} --with {opt_in.name}.{skip_hint}"
+    return (
+        f"It is an opt-in, which {opt_in.risk}: kubectl eksdoc permissions {command} --with {opt_in.name}.{skip_hint}"
+    )

@@ -90,7 +90,9 @@ def from_parts(match_labels: Labels, expressions: tuple[Requirement, ...] = ()) 
 def from_document(selector: Mapping[str, Any]) -> Selector:
     """Like `from_parts`, from the value in an object; a null is an empty text, as in Go's decoder."""
     labels = {key: value or "" for key, value in (selector.get("matchLabels") or {}).items()}
-    return from_parts(labels, tuple(_requirement_from_document(each or {}) for each in selector.get("matchExpressions") or ()))
+    return from_parts(
+        labels, tuple(_requirement_from_document(each or {}) for each in selector.get("matchExpressions") or ())
+    )
 
 
 def _requirement_from_document(document: Mapping[str, Any]) -> Requirement:

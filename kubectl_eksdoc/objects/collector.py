@@ -75,7 +75,10 @@ class UidReferences:
     def _slice_with_uids(self, endpoint_slice: EndpointSlice) -> EndpointSlice:
         if self.complete and all(e.pod_uid or not e.pod_name for e in endpoint_slice.endpoints):
             return endpoint_slice
-        return replace(endpoint_slice, endpoints=tuple(self._endpoint_with_uid(e, endpoint_slice.namespace) for e in endpoint_slice.endpoints))
+        return replace(
+            endpoint_slice,
+            endpoints=tuple(self._endpoint_with_uid(e, endpoint_slice.namespace) for e in endpoint_slice.endpoints),
+        )
 
     def _endpoint_with_uid(self, endpoint: Endpoint, namespace: str) -> Endpoint:
         if not endpoint.pod_name:
@@ -140,7 +143,7 @@ class _FactTable:
         self.rows: dict[tuple[str, str], tuple[Any, str, str, str]] = {}
         self.newest: datetime | None = None
         self.decode_item = msgspec.json.Decoder(self.kind.struct).decode
-        self.decode_page = msgspec.json.Decoder(ListStruct[self.kind.form]).decode  # type: ignore[name-defined]
+        self.decode_page = msgspec.json.Decoder(ListStruct[self.kind.struct]).decode  # type: ignore[name-defined]
 
     def uids(self) -> dict[tuple[str, str], str]:
         """UIDs as read: "" for an object without one."""
@@ -240,7 +243,9 @@ class FactCollector:
         """
         notes = [_copies_note(key, count) for key, count in sorted(self._copies.items())]
         uids = {resource: table.uids() for resource, table in self._tables.items()}
-        if uid_note := missing_uids_note({resource.kind: sum(not uid for uid in uids[resource].values()) for resource in uids}):
+        if uid_note := missing_uids_note(
+            {resource.kind: sum(not uid for uid in uids[resource].values()) for resource in uids}
+        ):
             notes.append(uid_note)
         if observed_at is None:
             newest_times = [t.newest for t in self._tables.values() if t.newest is not None]

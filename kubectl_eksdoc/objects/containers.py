@@ -76,9 +76,20 @@ def decode_containers(raw: bytes) -> tuple[Container, ...]:
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise InvalidObjectKind(str(error)) from error
     spec, status = pod.spec or Spec(), pod.status or _Status()
-    status_by_name = {each.name: each for each in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))}
-    main_containers = [_build_container(each, status_by_name.get(each.name) or PodContainerStatus(), False) for each in spec.containers or ()]
-    return (*main_containers, *(_build_container(each, status_by_name.get(each.name) or PodContainerStatus(), True) for each in spec.init_containers or ()))
+    status_by_name = {
+        each.name: each for each in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
+    }
+    main_containers = [
+        _build_container(each, status_by_name.get(each.name) or PodContainerStatus(), False)
+        for each in spec.containers or ()
+    ]
+    return (
+        *main_containers,
+        *(
+            _build_container(each, status_by_name.get(each.name) or PodContainerStatus(), True)
+            for each in spec.init_containers or ()
+        ),
+    )
 
 
 def _build_container(spec: ContainerSpec, status: PodContainerStatus, init: bool) -> Container:

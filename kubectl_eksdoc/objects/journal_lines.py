@@ -19,9 +19,9 @@ import msgspec
 from kubectl_eksdoc.model.api_objects import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT, DRAIN_RUN_STANDING
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.journal import (
+    IntentEntry,
     JournalEntries,
     JournalEntry,
-    IntentEntry,
     NoteEntry,
     ResultEntry,
     RunEnd,
@@ -53,7 +53,9 @@ def entry_line(entry: JournalEntry) -> str:
     """One entry with its line end. Its time must be in UTC."""
     fields_by_name: dict[str, Any] = msgspec.to_builtins(entry)
     optional = _OPTIONAL[type(entry)]
-    written_fields = {key: value for key, value in fields_by_name.items() if key not in optional or value not in _OMITTED_VALUES}
+    written_fields = {
+        key: value for key, value in fields_by_name.items() if key not in optional or value not in _OMITTED_VALUES
+    }
     head = {"v": FORMAT, "entry": _WORDS[type(entry)]}
     return json.dumps({**head, **written_fields}, ensure_ascii=True, separators=(",", ":")) + "\n"
 
@@ -182,7 +184,9 @@ def read_events(text: bytes, source: str) -> RunEvents:
 def standing_line(standing: RunStanding) -> str:
     """The line, with its line end."""
     head = {"apiVersion": API_VERSION, "kind": DRAIN_RUN_STANDING}
-    written_fields = {key: value for key, value in msgspec.to_builtins(standing).items() if value not in _OMITTED_VALUES}
+    written_fields = {
+        key: value for key, value in msgspec.to_builtins(standing).items() if value not in _OMITTED_VALUES
+    }
     return json.dumps({**head, **written_fields}, ensure_ascii=True, separators=(",", ":")) + "\n"
 
 
@@ -210,9 +214,7 @@ def _parse_event_line(text: bytes) -> RunEvent | RunEnd | RunStanding:
         at, at_s = _to_utc(event.at), _checked_seconds(event.seconds)
         return RunEvent(event.run, at, at_s, event.what, event.subject, event.node or "", event.why or "")
     except (msgspec.ValidationError, RecursionError, OverflowError) as error:
-        raise _InvalidEventLine(
-            f"its {kind} is not as this version writes it: {str(error)[:_MAX_SHOWN]}"
-        ) from error
+        raise _InvalidEventLine(f"its {kind} is not as this version writes it: {str(error)[:_MAX_SHOWN]}") from error
 
 
 def _to_utc(time: datetime) -> datetime:

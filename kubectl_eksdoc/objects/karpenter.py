@@ -198,7 +198,12 @@ _KINDS: tuple[_KindDecoder, ...] = (
     _KindDecoder(kinds.ENDPOINT_SLICES, network.SliceObject, network.endpoint_slice, "endpoint_slices"),
     _webhooks(kinds.VALIDATING_WEBHOOKS),
     _webhooks(kinds.MUTATING_WEBHOOKS),
-    _KindDecoder(kinds.TARGET_GROUP_BINDINGS, network.TargetGroupBindingObject, network.target_group_binding, "target_group_bindings"),
+    _KindDecoder(
+        kinds.TARGET_GROUP_BINDINGS,
+        network.TargetGroupBindingObject,
+        network.target_group_binding,
+        "target_group_bindings",
+    ),
     _KindDecoder(kinds.SECURITY_GROUP_POLICIES, ObjectStruct, network.security_group_policy, "security_group_policies"),
     _KindDecoder(kinds.ENI_CONFIGS, ObjectStruct, network.eni_config, "eni_configs"),
     _KindDecoder(kinds.NODE_POOLS, NodePoolObject, node_pool, "node_pools"),

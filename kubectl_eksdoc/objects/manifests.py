@@ -21,8 +21,8 @@ from kubectl_eksdoc.amazon.written_kinds import AUTO_UPDATE_ANNOTATION, LAST_APP
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import (
     Doc,
-    ManifestObject,
     HelmRelease,
+    ManifestObject,
     ManifestText,
     ObjectName,
     UnreadablePart,
@@ -80,7 +80,9 @@ def parse_manifest(text: str, path: str = "") -> ManifestText:
             else:
                 line = min(error.line, part.rstrip().count("\n"))  # at the end of the text the parser is one line ahead
                 content.unread.append(UnreadablePart(lines_before + line + 1, str(error), template))
-        renders_objects = _TEMPLATE_LINE if counts_before == (len(content.documents), len(content.unread)) else _RENDERED_LINE
+        renders_objects = (
+            _TEMPLATE_LINE if counts_before == (len(content.documents), len(content.unread)) else _RENDERED_LINE
+        )
         if counts_before[1] == len(content.unread) and renders_objects.search(part):
             content.unread.append(UnreadablePart(lines_before + 1, "it makes objects that are not in the text", True))
     return ManifestText(path, tuple(content.documents), tuple(content.unread), _TEMPLATE in text)
@@ -129,7 +131,8 @@ def _objects(
     root: Any, version: str, kind: str, depth_left: int, visited: set[tuple[int, str, str]]
 ) -> Iterator[tuple[ObjectName | None, str, int | None]]:
     """`version` and `kind` come from the enclosing List. Yields the name, the reason why it cannot be identified, and
-    its line, as far as each is known. `visited`: with aliases, a short text can contain the same Lists millions of times.
+    its line, as far as each is known. `visited`: with aliases, a short text can contain the same Lists millions of
+    times.
     """
     if isinstance(root, list) and any(isinstance(each, dict) and each.get("kind") for each in root):
         yield None, "it is a sequence of objects, which kubectl does not take: make it the items of a List", None
@@ -163,7 +166,9 @@ def _not_judged_reason(root: Mapping[Any, Any], version: str, kind: str) -> str:
         return "what is made of a Template is not judged: check what oc process prints"
     data = root.get("data")
     for key, text in data.items() if kind == "ConfigMap" and isinstance(data, dict) else ():
-        type_fields = {each.group(1): each.group(3) for each in _TYPE_FIELD.finditer(text)} if isinstance(text, str) else {}
+        type_fields = (
+            {each.group(1): each.group(3) for each in _TYPE_FIELD.finditer(text)} if isinstance(text, str) else {}
+        )
         if len(type_fields) > 1 and not type_fields["kind"].endswith(("Config", "Configuration")):
             return f"its {key} holds a {type_fields['kind']}, which is not judged: check it as a file"
     return ""
@@ -198,7 +203,9 @@ def _document_roots(part: str) -> Iterator[tuple[Any, int]]:
             return
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
-        raise _UnreadableDocument(f"it is no YAML: {' '.join(str(problem).split())}", getattr(mark, "line", 0)) from error
+        raise _UnreadableDocument(
+            f"it is no YAML: {' '.join(str(problem).split())}", getattr(mark, "line", 0)
+        ) from error
 
 
 def _json_roots(part: str) -> Iterator[tuple[Any, int]]:
@@ -380,9 +387,13 @@ def helm_release(revision: HelmRevision, secret: Doc) -> HelmRelease:
     try:
         content = _decode_release(secret)
     except _UnreadableRelease as error:
-        return replace(empty_release, manifest=Unknown(f"the Secret {revision.secret} of namespace {revision.namespace} {error}"))
+        return replace(
+            empty_release, manifest=Unknown(f"the Secret {revision.secret} of namespace {revision.namespace} {error}")
+        )
     hooks = (hook.manifest or "" for hook in content.hooks or ())
-    return replace(empty_release, manifest=parse_manifest(content.manifest or ""), hooks=parse_manifest("\n---\n".join(hooks)))
+    return replace(
+        empty_release, manifest=parse_manifest(content.manifest or ""), hooks=parse_manifest("\n---\n".join(hooks))
+    )
 
 
 class _UnreadableRelease(ValueError):
@@ -448,7 +459,9 @@ def _inflate(packed: bytes) -> bytes:
 def written_object(doc: Doc, kind: str, api_version: str) -> WrittenObject | None:
     """`kind` and `api_version` as the server returns them. None if no write record has a version that is ever
     removed."""
-    signs = written_versions({**doc, "kind": kind}, _applied_type(nested_field(doc, "metadata", "annotations", LAST_APPLIED)))
+    signs = written_versions(
+        {**doc, "kind": kind}, _applied_type(nested_field(doc, "metadata", "annotations", LAST_APPLIED))
+    )
     if not any(row_of(sign) is not None for sign in signs):
         return None
     namespace, name = (nested_string(doc, "metadata", key) for key in ("namespace", "name"))

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.model.api_objects import ApiService, ServerTarget, CrdVersion, CustomResourceDefinition
+from kubectl_eksdoc.model.api_objects import ApiService, CrdVersion, CustomResourceDefinition, ServerTarget
 from kubectl_eksdoc.model.cluster import EniConfig, Lease, Namespace, PriorityClass, SecurityGroupPolicy
 from kubectl_eksdoc.model.network import (
     Endpoint,
@@ -27,8 +27,8 @@ from .structs import (
     ObjectMeta,
     ObjectStruct,
     Time,
-    find_condition,
     build_selector,
+    find_condition,
 )
 
 SERVICE_OF_SLICE = "kubernetes.io/service-name"
@@ -358,7 +358,11 @@ def api_service(struct: ApiServiceObject, share: SharedValues) -> ApiService:
 
 def definition(struct: DefinitionObject, share: SharedValues) -> CustomResourceDefinition:
     """Build the `CustomResourceDefinition` fact."""
-    meta, spec, status = struct.metadata or ObjectMeta(), struct.spec or DefinitionSpec(), struct.status or DefinitionStatus()
+    meta, spec, status = (
+        struct.metadata or ObjectMeta(),
+        struct.spec or DefinitionSpec(),
+        struct.status or DefinitionStatus(),
+    )
     text = share.text
     return CustomResourceDefinition(
         name=text(meta.name),

@@ -12,7 +12,7 @@ from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.journal import is_namespace, is_run_id
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, RunNote, Taint
-from kubectl_eksdoc.model.placing import PODS
+from kubectl_eksdoc.model.placement import PODS
 from kubectl_eksdoc.model.workloads import RebootLock
 
 from .placement import Quantity, allocatable, parse_amounts
@@ -46,7 +46,10 @@ class NodeStatus(LeanStruct):
     allocatable: dict[str, Quantity | None] | None = None
 
 
-class NodeAnnotations(LeanStruct, rename={"run": run_notes.RUN_ANNOTATION, "prior": run_notes.PRIOR_ANNOTATION, "rebooting": REBOOT_IN_PROGRESS}):
+class NodeAnnotations(
+    LeanStruct,
+    rename={"run": run_notes.RUN_ANNOTATION, "prior": run_notes.PRIOR_ANNOTATION, "rebooting": REBOOT_IN_PROGRESS},
+):
     """The annotations that are evaluated; others are never decoded."""
 
     run: str | None = None

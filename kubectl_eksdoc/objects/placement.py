@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kubectl_eksdoc.model.placing import (
+from kubectl_eksdoc.model.placement import (
+    ANY_NODE,
     CPU,
     DEFAULT_SCHEDULER,
     EPHEMERAL_STORAGE,
     MEMORY,
-    ANY_NODE,
     HostPort,
     NodeRequirements,
     NodeTerm,
@@ -32,10 +32,10 @@ from .pod_details import AwsCallingContainer
 from .structs import (
     MAX_CACHE_ENTRIES,
     NO_RAW,
-    MatchExpression,
     InternedTexts,
     LabelSelector,
     LeanStruct,
+    MatchExpression,
     RawCache,
     RawError,
     build_selector,
@@ -271,15 +271,29 @@ class _Present(LeanStruct):
 class PlacementDecoder:
     """Decodes the placements of one observation."""
 
-    __slots__ = ("_affinity", "_claims", "_gates", "_placements", "_overhead", "_pod_level", "_pool", "_ports",
-                 "_selector", "_share", "_spread", "_container_requests")  # fmt: skip
+    __slots__ = (
+        "_affinity",
+        "_claims",
+        "_container_requests",
+        "_gates",
+        "_overhead",
+        "_placements",
+        "_pod_level",
+        "_pool",
+        "_ports",
+        "_selector",
+        "_share",
+        "_spread",
+    )  # fmt: skip
 
     def __init__(self, share: InternedTexts) -> None:
         self._share = share
         self._placements: dict[object, Placement] = {}
         self._pool: dict[Any, Any] = {}
         each, form = "$.spec.containers[...]", ResourcesEntry | None
-        self._container_requests: RawCache[ResourcesEntry, Amounts] = RawCache(f"{each}.resources", form, _amounts, NO_AMOUNTS)
+        self._container_requests: RawCache[ResourcesEntry, Amounts] = RawCache(
+            f"{each}.resources", form, _amounts, NO_AMOUNTS
+        )
         self._pod_level: RawCache[ResourcesEntry, Amounts] = RawCache("$.spec.resources", form, _amounts, NO_AMOUNTS)
         self._overhead: RawCache[dict[str, Quantity | None], Amounts] = RawCache(
             "$.spec.overhead", dict[str, Quantity | None] | None, _overhead, NO_AMOUNTS

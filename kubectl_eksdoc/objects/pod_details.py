@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from kubectl_eksdoc.model.nodes import ProbeKind, BranchInterface, Calls, Probe, RoleSource, Volume, VolumeKind
+from kubectl_eksdoc.model.nodes import BranchInterface, Calls, Probe, ProbeKind, RoleSource, Volume, VolumeKind
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, HostFiles
 
 from .structs import MAX_CACHE_ENTRIES, NO_RAW, InternedTexts, LeanStruct, RawCache, RawError, with_path
@@ -131,7 +131,11 @@ def build_branch(address: str, annotation: str | None, containers: Iterable[Cont
     Raises:
         RawError: a probe has a wrong type.
     """
-    return BranchInterface(address, _interface_address(annotation, address), tuple(each for container in containers for each in _network_probes(container)))
+    return BranchInterface(
+        address,
+        _interface_address(annotation, address),
+        tuple(each for container in containers for each in _network_probes(container)),
+    )
 
 
 def _interface_address(annotation: str | None, address: str) -> str:
@@ -164,7 +168,9 @@ def _network_probes(container: ContainerProbes) -> Iterator[Probe]:
         method = next((way for way, method_raw in methods if bytes(method_raw) not in (b"", b"null")), "")
         if method:  # an exec probe runs inside the container
             # Defaults of core/v1 Probe; the server has filled them in, a dump written by hand may lack them.
-            yield Probe(container.name or "", kind, method, decoded.period_seconds or 10, decoded.failure_threshold or 3)
+            yield Probe(
+                container.name or "", kind, method, decoded.period_seconds or 10, decoded.failure_threshold or 3
+            )
 
 
 # How a pod calls AWS: its network, its service account, the variables that give it a role, its images.
@@ -236,7 +242,9 @@ class AwsAccessDecoder:
         self._by_key: dict[object, Calls] = {}
         self._pool: dict[Calls, Calls] = {}
 
-    def __call__(self, host_network: bool | None, account: str | None, containers: Sequence[AwsCallingContainer]) -> Calls:
+    def __call__(
+        self, host_network: bool | None, account: str | None, containers: Sequence[AwsCallingContainer]
+    ) -> Calls:
         if len(containers) == 1:  # the usual case
             (only,) = containers
             key: object = (host_network, account, only.image, bytes(only.env))
@@ -247,7 +255,9 @@ class AwsAccessDecoder:
         except KeyError:
             return self._build(key, host_network is True, account, containers)
 
-    def _build(self, key: object, host_network: bool, account: str | None, containers: Sequence[AwsCallingContainer]) -> Calls:
+    def _build(
+        self, key: object, host_network: bool, account: str | None, containers: Sequence[AwsCallingContainer]
+    ) -> Calls:
         variables = {match.group(1) for each in containers for match in _ROLE_VARIABLE.finditer(each.env)}
         if _KEY in variables and not all(map(_has_access_keys, containers)):
             variables.discard(_KEY)  # keys of one container are not keys of another

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.nodes import POD_ENI, BranchInterface, ControllerOwner
 from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
 
 from .placement import PlacementDecoder, PlacingSpec
-from .pod_details import AwsAccessDecoder, HostPath, HostFilesDecoder, build_branch
+from .pod_details import AwsAccessDecoder, HostFilesDecoder, HostPath, build_branch
 from .structs import (
     NO_RAW,
     Condition,
@@ -25,9 +25,9 @@ from .structs import (
     OwnerRef,
     RawCache,
     RawError,
-    with_path,
-    fast_constructor,
     build_selector,
+    fast_constructor,
+    with_path,
 )
 
 # Shared values that many objects repeat: names, label sets, owners, tolerations, placements.

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.api_objects import Doc, ObjectName, nested_field, with
 from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource, Unknown
 
 from .collector import DECODE_ERRORS, InvalidAnswer
-from .redaction import META_WITH_MANAGED_FIELDS, FIELDS_BY_RESOURCE, RedactingDecoder, cleaners, messages_cleaner
+from .redaction import FIELDS_BY_RESOURCE, META_WITH_MANAGED_FIELDS, RedactingDecoder, cleaners, messages_cleaner
 from .single import SelectiveCollector, decode_object
 from .structs import ListStruct
 
@@ -47,7 +47,11 @@ class SnapshotRedactor:
         cleaned_items = [form.cleaned(each) for each in items] if items is not msgspec.UNSET else []
         head = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "items": cleaned_items}
         encoded = msgspec.json.encode(head)
-        return encoded if resource in _NUMEROUS and not may_contain_secret(encoded) else self._without_known_secrets(encoded)
+        return (
+            encoded
+            if resource in _NUMEROUS and not may_contain_secret(encoded)
+            else self._without_known_secrets(encoded)
+        )
 
     def one(self, resource: Resource, doc: Doc) -> Doc:
         """A single object, with its managedFields.
@@ -78,7 +82,9 @@ class SnapshotRedactor:
             cleaned = self.one(resource, doc)
         except InvalidAnswer as error:
             return Unknown(str(error))
-        applied = decode_object(str(nested_field(doc, "metadata", "annotations", LAST_APPLIED) or "").encode("utf-8", "surrogatepass"))
+        applied = decode_object(
+            str(nested_field(doc, "metadata", "annotations", LAST_APPLIED) or "").encode("utf-8", "surrogatepass")
+        )
         if applied is None:
             return cleaned
         try:
@@ -94,7 +100,11 @@ class SnapshotRedactor:
     def _decoder(self, resource: Resource, single: bool = False) -> tuple[RedactingDecoder, Callable[[bytes], Any]]:
         """The decoder of its lists, or of a `single` object with its managedFields."""
         if (resource, single) not in self._decoders:
-            shape = FIELDS_BY_RESOURCE[resource].with_nested(metadata=META_WITH_MANAGED_FIELDS) if single else FIELDS_BY_RESOURCE[resource]
+            shape = (
+                FIELDS_BY_RESOURCE[resource].with_nested(metadata=META_WITH_MANAGED_FIELDS)
+                if single
+                else FIELDS_BY_RESOURCE[resource]
+            )
             form = RedactingDecoder(resource.kind, shape, self._cleaners, self._of_json)
             decoded_type = form.type if single else ListStruct[form.type]  # type: ignore[name-defined]
             self._decoders[resource, single] = form, msgspec.json.Decoder(decoded_type).decode

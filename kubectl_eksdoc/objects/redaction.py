@@ -81,11 +81,14 @@ class RedactingDecoder:
         for each, inner in shape.below.items():
             nested, is_list = (inner.item, True) if isinstance(inner, KeptList) else (inner, False)
             nested_type, clean = self._build_struct(f"{name}_{each}", nested)
-            fields.append((each, (list[nested_type] if is_list else nested_type) | None | msgspec.UnsetType, msgspec.UNSET))  # type: ignore[valid-type]
+            field_type = list[nested_type] if is_list else nested_type  # type: ignore[valid-type]
+            fields.append((each, field_type | None | msgspec.UnsetType, msgspec.UNSET))
             if nested.needs_cleaning:
                 steps.append((each, clean, is_list))
         struct = msgspec.defstruct(name, fields, gc=False)
-        return struct, _struct_cleaner([(each, self._cleaners[cleaner]) for each, cleaner in shape.cleaned.items()], steps)
+        return struct, _struct_cleaner(
+            [(each, self._cleaners[cleaner]) for each, cleaner in shape.cleaned.items()], steps
+        )
 
 
 def _struct_cleaner(
@@ -241,7 +244,9 @@ _CONTAINER = KeptFields(
         "lifecycle": "lifecycle",
     },
 )
-_CLAIM_SPEC = KeptFields("accessModes selector resources volumeName storageClassName volumeMode volumeAttributesClassName")
+_CLAIM_SPEC = KeptFields(
+    "accessModes selector resources volumeName storageClassName volumeMode volumeAttributesClassName"
+)
 _CLAIM_TEMPLATE = KeptFields(below={"metadata": META, "spec": _CLAIM_SPEC})
 _VOLUME = KeptFields(
     "name emptyDir hostPath persistentVolumeClaim awsElasticBlockStore configMap secret projected downwardAPI nfs "
@@ -327,7 +332,9 @@ _WEBHOOK = KeptFields(
     "admissionReviewVersions reinvocationPolicy matchConditions",
     below={"clientConfig": _CLIENT},
 )
-_CONVERSION = KeptFields("strategy", below={"webhook": KeptFields("conversionReviewVersions", below={"clientConfig": _CLIENT})})
+_CONVERSION = KeptFields(
+    "strategy", below={"webhook": KeptFields("conversionReviewVersions", below={"clientConfig": _CLIENT})}
+)
 _VERSION = KeptFields("name served storage deprecated")
 """Without its schema, whose defaults may be anything."""
 _DEFINITION_SPEC = KeptFields(
@@ -339,7 +346,9 @@ _ATTACHMENT_SPEC = KeptFields("attacher nodeName", below={"source": KeptFields("
 
 def _kind_fields(unchanged: str = "", with_messages: str = "", **below: KeptFields | KeptList) -> KeptFields:
     """The kept fields of a kind. `with_messages`: fields that are kept, with the messages in them redacted."""
-    return KeptFields(f"kind apiVersion {unchanged}", dict.fromkeys(with_messages.split(), "told"), {"metadata": META, **below})
+    return KeptFields(
+        f"kind apiVersion {unchanged}", dict.fromkeys(with_messages.split(), "told"), {"metadata": META, **below}
+    )
 
 
 _WORKLOAD = _kind_fields(with_messages="status", spec=_WORKLOAD_SPEC)
@@ -348,7 +357,9 @@ _WEBHOOK_CONFIGURATION = _kind_fields(webhooks=KeptList(_WEBHOOK))
 FIELDS_BY_RESOURCE: Mapping[Resource, KeptFields] = {
     kinds.NODES: _kind_fields(spec=_NODE_SPEC, status=_NODE_STATUS),
     kinds.PODS: _kind_fields(spec=_POD_SPEC, status=_POD_STATUS),
-    kinds.BUDGETS: _kind_fields(with_messages="status", spec=KeptFields("minAvailable maxUnavailable selector unhealthyPodEvictionPolicy")),
+    kinds.BUDGETS: _kind_fields(
+        with_messages="status", spec=KeptFields("minAvailable maxUnavailable selector unhealthyPodEvictionPolicy")
+    ),
     kinds.DEPLOYMENTS: _WORKLOAD,
     kinds.REPLICA_SETS: _WORKLOAD,
     kinds.STATEFUL_SETS: _WORKLOAD,
@@ -366,8 +377,12 @@ FIELDS_BY_RESOURCE: Mapping[Resource, KeptFields] = {
     kinds.VOLUME_ATTACHMENTS: _kind_fields(spec=_ATTACHMENT_SPEC, status=KeptFields("attached")),
     kinds.NAMESPACES: _kind_fields(with_messages="status", spec=KeptFields("finalizers")),
     kinds.PRIORITY_CLASSES: _kind_fields("value globalDefault preemptionPolicy"),
-    kinds.LEASES: _kind_fields(spec=KeptFields("holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions")),
-    kinds.AUTOSCALERS: _kind_fields(with_messages="status", spec=KeptFields("scaleTargetRef minReplicas maxReplicas metrics behavior")),
+    kinds.LEASES: _kind_fields(
+        spec=KeptFields("holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions")
+    ),
+    kinds.AUTOSCALERS: _kind_fields(
+        with_messages="status", spec=KeptFields("scaleTargetRef minReplicas maxReplicas metrics behavior")
+    ),
     kinds.SERVICES: _kind_fields(with_messages="status", spec=_SERVICE_SPEC),
     kinds.ENDPOINT_SLICES: _kind_fields("addressType endpoints ports"),
     kinds.VALIDATING_WEBHOOKS: _WEBHOOK_CONFIGURATION,
@@ -375,14 +390,20 @@ FIELDS_BY_RESOURCE: Mapping[Resource, KeptFields] = {
     kinds.TARGET_GROUP_BINDINGS: _kind_fields("spec", with_messages="status"),
     kinds.SECURITY_GROUP_POLICIES: _kind_fields("spec"),
     kinds.ENI_CONFIGS: _kind_fields("spec"),
-    kinds.API_SERVICES: _kind_fields(with_messages="status", spec=KeptFields("group version service groupPriorityMinimum versionPriority")),
+    kinds.API_SERVICES: _kind_fields(
+        with_messages="status", spec=KeptFields("group version service groupPriorityMinimum versionPriority")
+    ),
     kinds.DEFINITIONS: _kind_fields(with_messages="status", spec=_DEFINITION_SPEC),
     kinds.NODE_POOLS: _kind_fields(
         with_messages="status",
-        spec=KeptFields("limits disruption weight replicas", below={"template": KeptFields("spec", below={"metadata": META})}),
+        spec=KeptFields(
+            "limits disruption weight replicas", below={"template": KeptFields("spec", below={"metadata": META})}
+        ),
     ),
     kinds.NODE_CLASSES: _kind_fields(
-        spec=KeptFields("amiFamily amiSelectorTerms metadataOptions subnetSelectorTerms securityGroupSelectorTerms role")
+        spec=KeptFields(
+            "amiFamily amiSelectorTerms metadataOptions subnetSelectorTerms securityGroupSelectorTerms role"
+        )
     ),
     kinds.CONFIG_MAPS: KeptFields("kind apiVersion immutable", {"data": "data"}, {"metadata": META}),
     kinds.SERVICE_ACCOUNTS: _kind_fields("automountServiceAccountToken"),

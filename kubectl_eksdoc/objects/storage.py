@@ -5,11 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from kubectl_eksdoc.model.nodes import HOSTNAME
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placement import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 from .placement import AffinityTerm, NodeSelector, build_node_terms
 from .pods import SharedValues
-from .structs import MatchExpression, LeanStruct, ObjectMeta, ObjectStruct
+from .structs import LeanStruct, MatchExpression, ObjectMeta, ObjectStruct
 
 ZONES = frozenset(
     {

@@ -156,7 +156,7 @@ class RawError(ValueError):
 class RawCache(Generic[D, T]):
     """Decodes a raw part of an object at most once for equal bytes."""
 
-    __slots__ = ("_build", "_decode", "_empty", "_values", "_path")
+    __slots__ = ("_build", "_decode", "_empty", "_path", "_values")
 
     def __init__(self, path: str, form: object, build: Callable[[D], T], empty: T) -> None:
         self._decode: Callable[[bytes], D | None] = msgspec.json.Decoder(form).decode

@@ -11,9 +11,9 @@ import msgspec
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.selectors import NOTHING
 from kubectl_eksdoc.model.workloads import (
+    DEFAULT_PROGRESS_DEADLINE_S,
     NO_HOST_FILES,
     NO_TEMPLATE,
-    DEFAULT_PROGRESS_DEADLINE_S,
     REBOOT_LOCK_ANNOTATION,
     Autoscaler,
     CronJob,
@@ -34,10 +34,10 @@ from .structs import (
     ObjectMeta,
     ObjectStruct,
     Time,
-    build_amount,
-    find_condition,
     any_condition_true,
+    build_amount,
     build_selector,
+    find_condition,
 )
 
 
@@ -202,7 +202,9 @@ def workload(struct: WorkloadObject, share: SharedValues, kind: str) -> Workload
         surges=rolling.surge > 0,
         rollout_unavailable=min(rolling.unavailable, replicas),
         paused=kind == "Deployment" and bool(spec.paused),
-        progress_deadline_s=DEFAULT_PROGRESS_DEADLINE_S if spec.progress_deadline_seconds is None else spec.progress_deadline_seconds,
+        progress_deadline_s=DEFAULT_PROGRESS_DEADLINE_S
+        if spec.progress_deadline_seconds is None
+        else spec.progress_deadline_seconds,
         selector=share.selector(spec.selector) if kind in _SELECTORS_READ else NOTHING,
         reboot_locks=reboot_locks(annotations.reboot_lock) if kind == "DaemonSet" else (),
         host=share.hosting(template_spec),

@@ -12,9 +12,17 @@ from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import ClusterArnParts
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.guards import policy_rules
-from kubectl_eksdoc.model.api_objects import COMPONENT_LABEL, MANAGED_BY_LABEL, FIELD_MANAGER, NAME_LABEL, PROGRAM, VERSION_LABEL, Doc
-from kubectl_eksdoc.model.permissions import OptInRight, Permission, AccessReview, opt_ins_for
-from kubectl_eksdoc.model.placing import RBAC
+from kubectl_eksdoc.model.api_objects import (
+    COMPONENT_LABEL,
+    FIELD_MANAGER,
+    MANAGED_BY_LABEL,
+    NAME_LABEL,
+    PROGRAM,
+    VERSION_LABEL,
+    Doc,
+)
+from kubectl_eksdoc.model.permissions import AccessReview, OptInRight, Permission, opt_ins_for
+from kubectl_eksdoc.model.placement import RBAC
 
 # RBAC objects that grant rights: roles, and bindings if subjects are given.
 
@@ -49,7 +57,12 @@ class RoleNames:
 
     @property
     def labels(self) -> Doc:
-        return {NAME_LABEL: PROGRAM, VERSION_LABEL: self.version, COMPONENT_LABEL: _COMPONENT, MANAGED_BY_LABEL: FIELD_MANAGER}
+        return {
+            NAME_LABEL: PROGRAM,
+            VERSION_LABEL: self.version,
+            COMPONENT_LABEL: _COMPONENT,
+            MANAGED_BY_LABEL: FIELD_MANAGER,
+        }
 
     def metadata(self, namespace: str, opt_ins: Iterable[OptInRight] = ()) -> Doc:
         namespace_field = {"namespace": namespace} if namespace else {}
@@ -128,7 +141,9 @@ def _statements(actions: Iterable[str], place: ClusterArnParts) -> list[Doc]:
             "Action": grouped_actions,
             "Resource": resources[0] if len(resources) == 1 else list(resources),
         }
-        for resources, grouped_actions in sorted(actions_by_resources.items(), key=lambda it: (it[0] == (iam.ANY_RESOURCE,), it[0]))
+        for resources, grouped_actions in sorted(
+            actions_by_resources.items(), key=lambda it: (it[0] == (iam.ANY_RESOURCE,), it[0])
+        )
     ]
 
 
@@ -224,7 +239,9 @@ def merge_permissions(parts: Sequence[RequiredPermissions]) -> RequiredPermissio
     iam_actions: dict[str, IamAction] = {}
     for one in (one for part in parts for one in part.iam_actions):
         known = iam_actions.get(one.action, one)
-        iam_actions[one.action] = IamAction(one.action, _distinct(known.lost, one.lost), _distinct(known.commands, one.commands))
+        iam_actions[one.action] = IamAction(
+            one.action, _distinct(known.lost, one.lost), _distinct(known.commands, one.commands)
+        )
     return RequiredPermissions(
         _distinct(*(part.commands for part in parts)),
         tuple(sorted(rights.values(), key=_right_sort_key)),

@@ -16,18 +16,18 @@ from kubectl_eksdoc.model.permissions import OptInRight
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
     DEFAULT_BACKENDS,
+    BulletList,
     CommandReport,
+    CustomBackend,
     Footer,
     Heading,
     Line,
-    TextBlock,
-    CustomBackend,
-    BulletList,
     Report,
     Section,
     Table,
-    verbatim_line,
+    TextBlock,
     flush_left,
+    verbatim_line,
 )
 from kubectl_eksdoc.report.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.report.text import (
@@ -36,18 +36,18 @@ from kubectl_eksdoc.report.text import (
     Row,
     Title,
     Tone,
-    pluralize,
     join_words,
     number_column,
+    pluralize,
     text_column,
 )
 
 from .grants import (
     HeldRight,
     NeededRight,
-    RoleNames,
     RbacSubject,
     RequiredPermissions,
+    RoleNames,
     rbac_objects,
 )
 
@@ -73,7 +73,9 @@ def risks(permissions: RequiredPermissions) -> Iterator[str]:
 
 def not_granted(report: PermissionsReport) -> Iterator[str]:
     """The opt-ins that the commands can use and that are not granted, one sentence each."""
-    return (f"Not granted: opt-in {each.description}. To grant it: --with {each.name}." for each in report.available_opt_ins)
+    return (
+        f"Not granted: opt-in {each.description}. To grant it: --with {each.name}." for each in report.available_opt_ins
+    )
 
 
 # Steps of an administrator, as commands that can be pasted.
@@ -85,7 +87,9 @@ _PROGRAM = ("kubectl", "eksdoc", "permissions")
 def admin_steps(report: PermissionsReport) -> tuple[ManifestStep, ...]:
     """First in the cluster, then in AWS, then a check of the result."""
     group = next((each.name for each in report.subjects if each.kind == "Group"), report.name)
-    bind_args = tuple(word for each in report.subjects for word in ("--bind", _subject_text(each.kind, each.name, each.namespace)))
+    bind_args = tuple(
+        word for each in report.subjects for word in ("--bind", _subject_text(each.kind, each.name, each.namespace))
+    )
     print_command = f"{rights_command(report)} {shell('-o', 'yaml', *(bind_args or ('--bind', f'Group:{group}')))}"
     steps = [
         ManifestStep("grant it in the cluster:", f"{print_command} | kubectl apply -f -"),
@@ -162,7 +166,9 @@ def _grouped_rows(rights: Iterable[NeededRight]) -> list[Row]:
     verbs: dict[tuple[str, str, bool, tuple[str, ...]], list[str]] = {}
     for right in rights:
         permission = right.permission
-        verbs.setdefault((permission.resource_name, permission.namespace, right.required, right.lost), []).append(permission.verb)
+        verbs.setdefault((permission.resource_name, permission.namespace, right.required, right.lost), []).append(
+            permission.verb
+        )
     resources: dict[tuple[tuple[str, ...], str, bool, tuple[str, ...]], list[str]] = {}
     for (resource, namespace, required, lost), verbs_allowed in verbs.items():
         resources.setdefault((tuple(verbs_allowed), namespace, required, lost), []).append(resource)

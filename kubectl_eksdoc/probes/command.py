@@ -16,10 +16,10 @@ from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import coredns, metadata
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.change_journal import TEST_PODS, PartOutcome, ChangePart
-from kubectl_eksdoc.model.placing import ProbeLabels, ProbeOwner
+from kubectl_eksdoc.model.change_journal import TEST_PODS, ChangePart, PartOutcome
+from kubectl_eksdoc.model.placement import ProbeLabels, ProbeOwner
 
-from .pods import remove_owner, remaining_pods_text
+from .pods import remaining_pods_text, remove_owner
 
 # Probe pods as a change that cleans up: one ConfigMap owns them, and is deleted at the end.
 
@@ -96,7 +96,9 @@ def check_allowed(needed: Iterable[tuple[Right, str]], context: CommandContext) 
     missing = context.edges.denied_permissions(context.connection, tuple(right_by_permission))
     if missing:
         missing_text = "; ".join(each.scoped_right for each in missing)
-        raise Forbidden(f"the cluster does not let you: {missing_text}", "Nothing was done.", right_by_permission[missing[0]])
+        raise Forbidden(
+            f"the cluster does not let you: {missing_text}", "Nothing was done.", right_by_permission[missing[0]]
+        )
 
 
 def note_missing_rights(missing_rights: Iterable[str], command: str, context: CommandContext) -> None:
@@ -156,8 +158,14 @@ def again(change: SavedChangeRequest, command_context: CommandContext) -> Comman
         undo = f"What it left is removed by: kubectl eksdoc changes undo {change.id}"
         raise LocalJournalError(f"{saved.text('what')} is not continued: run it again", undo)
     applying.check_context(saved, command_context)
-    require_typed(f"{change.id}", f"to delete ConfigMap {owner} in {namespace} of {context} with its pods", command_context.prompt)
-    probe_labels = coredns.LOAD_GENERATOR_LABELS if saved.text("label") == coredns.LOAD_GENERATOR_LABELS.label else metadata.PROBE_POD_LABELS
+    require_typed(
+        f"{change.id}", f"to delete ConfigMap {owner} in {namespace} of {context} with its pods", command_context.prompt
+    )
+    probe_labels = (
+        coredns.LOAD_GENERATOR_LABELS
+        if saved.text("label") == coredns.LOAD_GENERATOR_LABELS.label
+        else metadata.PROBE_POD_LABELS
+    )
     probe_namespace = command_context.edges.open_probe_namespace(command_context.connection, namespace, probe_labels)
     probe_owner = ProbeOwner(saved.text("probe"), owner, "")
     pods = OwnedPods(owner, lambda: remove_owner(probe_owner, probe_namespace, ContextClock(command_context)))

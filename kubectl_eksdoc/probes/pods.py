@@ -12,11 +12,13 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.findings import CodeName, Finding, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner, ProbePodStatus
 from kubectl_eksdoc.ports import ProbeNamespace
 
 
-def not_removed_finding(code: CodeName, owner: str, namespace: str, remaining: Sequence[str], not_removed: str) -> Finding:
+def not_removed_finding(
+    code: CodeName, owner: str, namespace: str, remaining: Sequence[str], not_removed: str
+) -> Finding:
     """`remaining`: names of pods; `not_removed`: why their owner could not be removed, or ""."""
     return Finding.of(
         f"{code}/not-removed" if not_removed else f"{code}/not-gone",
@@ -69,7 +71,9 @@ def probe_owner_manifest(purpose: ProbePurpose, content: Doc) -> Doc:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
 
 
-def probe_pod_manifest(purpose: ProbePurpose, name: str, node: str, container: Doc, owner_uid: str = "", **spec: object) -> Doc:
+def probe_pod_manifest(
+    purpose: ProbePurpose, name: str, node: str, container: Doc, owner_uid: str = "", **spec: object
+) -> Doc:
     """`owner_uid` "": the manifest is shown before the owner exists. `spec`: further fields of the pod's spec."""
     owner_reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": purpose.owner_name, "uid": owner_uid}
     owners = {"ownerReferences": [owner_reference]} if owner_uid else {}
@@ -158,7 +162,9 @@ def timeout_reason(state: ProbePodStatus | None, waited_s: float) -> Unknown:
 
 def _unknown(problem: str, reason: str, message: str) -> Unknown:
     short_message = " ".join(message.split())[:_MAX_MESSAGE]
-    return Unknown(f"{problem} ({': '.join(filter(None, (reason, short_message)))})" if reason or short_message else problem)
+    return Unknown(
+        f"{problem} ({': '.join(filter(None, (reason, short_message)))})" if reason or short_message else problem
+    )
 
 
 # The owner of a pod, as far as the pod itself names it.
@@ -191,7 +197,8 @@ class ProbeClock(Protocol):
 
 @frozen
 class CleanupResult:
-    """The result of removing `probe_owner_manifest`: names of pods that still exist (`left`), and why it is `not_removed`, or ""."""
+    """The result of removing `probe_owner_manifest`: names of pods that still exist (`left`), and why it is
+    `not_removed`, or ""."""
 
     owner: str
     left: tuple[str, ...] = ()

@@ -6,17 +6,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening, streams, values
+from kubectl_eksdoc.cli import answers, streams, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import LEVELS
 from kubectl_eksdoc.cli.options import LIST_FAULTS, add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.drain.command import plan as drain
-from kubectl_eksdoc.drain.command.plan import PlanRequest, exit_code, stop_times_reader, print_notes
+from kubectl_eksdoc.drain.command.plan import PlanRequest, exit_code, print_notes, stop_times_reader
 from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.report.text import Column, Appearance, format_table, wrap
+from kubectl_eksdoc.report.text import Appearance, Column, format_table, wrap
 from kubectl_eksdoc.wiring.stages import ServeSettings
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def run_rehearse(args: argparse.Namespace, context: CommandContext) -> CommandAn
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
     if wants_list(args):
-        appearance = opening.appearance_for(context)
+        appearance = answers.appearance_for(context)
         return CommandAnswer(fault_list(appearance))
     if args.serve:
         return _serve(args, context)
@@ -114,13 +114,25 @@ def run_rehearse(args: argparse.Namespace, context: CommandContext) -> CommandAn
         with ProgressLine(context.stderr) as progress:
             simulated = context.open_stage(context.source, context.connection, progress, faults)
         stop_times = stop_times_reader(context, notes.append)
-        cluster, rehearsal_record = rehearse(simulated, request.targeting, request.policy, options.identity, stop_times=stop_times)
-    opening.note_cluster(cluster, context)
-    print_notes((*notes, *drain.ineffective_option_notes(rehearsal_record.plan, request.targeting, cluster.identity.server_version)), context)
+        cluster, rehearsal_record = rehearse(
+            simulated, request.targeting, request.policy, options.identity, stop_times=stop_times
+        )
+    answers.note_cluster(cluster, context)
+    print_notes(
+        (
+            *notes,
+            *drain.ineffective_option_notes(rehearsal_record.plan, request.targeting, cluster.identity.server_version),
+        ),
+        context,
+    )
     options_given = request.options | fault_options(faults)
-    cluster_flags = opening.target_flags(context, cluster.identity.context)
-    report = RehearsalReport(rehearsal_record, cluster, options_given, connection_args=cluster_flags, aws=options.profile_flag)
-    return opening.report_answer(report, context, streams.FAILS if rehearsal_record.undone else exit_code(rehearsal_record.plan))
+    cluster_flags = answers.target_flags(context, cluster.identity.context)
+    report = RehearsalReport(
+        rehearsal_record, cluster, options_given, connection_args=cluster_flags, aws=options.profile_flag
+    )
+    return answers.report_answer(
+        report, context, streams.FAILS if rehearsal_record.undone else exit_code(rehearsal_record.plan)
+    )
 
 
 def _serve(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
@@ -138,7 +150,9 @@ def _serve(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
 
     try:
         with ProgressLine(context.stderr) as progress:
-            serving = ServeSettings(speed, args.kubeconfig_out or "", announce, context.note, learned_kubelet_times, faults)
+            serving = ServeSettings(
+                speed, args.kubeconfig_out or "", announce, context.note, learned_kubelet_times, faults
+            )
             context.serve(context.source, context.connection, progress, serving)
     except KeyboardInterrupt:
         pass

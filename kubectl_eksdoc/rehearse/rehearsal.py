@@ -19,7 +19,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import StopTimeSource, no_stop_times, plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.other_drains import Replanner
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
@@ -84,14 +84,20 @@ class _Rehearsal:
             self._run_step()
             if any(event.what is not DrainEventKind.REFUSED for event in self._new_events()):
                 last_event_s = self._now
-            if self._engine.is_finished or self._engine.is_settled(self._now) or self._now - last_event_s >= self._idle_timeout_s:
+            if (
+                self._engine.is_finished
+                or self._engine.is_settled(self._now)
+                or self._now - last_event_s >= self._idle_timeout_s
+            ):
                 break
             self._simulated.pass_time(self._started_s + self._next_s())
         pending = tuple(PendingPod(*each) for each in self._simulated.pending())
         events = (*self._engine.events, *self._fault_events())
         engine = self._engine
         undone, placements, cordoned_nodes = engine.not_drained, engine.placed, engine.cordoned_only
-        return Record(self._plan, events, last_event_s, pending, undone, placed=placements, cordoned_only=cordoned_nodes)
+        return Record(
+            self._plan, events, last_event_s, pending, undone, placed=placements, cordoned_only=cordoned_nodes
+        )
 
     def _run_step(self) -> None:
         """Do everything that can be done now."""

@@ -8,14 +8,14 @@ from typing import Literal
 
 from kubectl_eksdoc.drain.report import record
 from kubectl_eksdoc.drain.report.record import (
+    DrainResultView,
     RecordNode,
     RecordPending,
     RecordPlacement,
     RecordPlan,
     RecordRefusal,
-    DrainResultView,
-    eviction_counts,
     budgets_held_by_name,
+    eviction_counts,
     placements_text,
     shared_fields,
     skipped_targets_text,
@@ -27,17 +27,17 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.report import Footer, Heading, BulletList, Report, Section, Table
+from kubectl_eksdoc.report.report import BulletList, Footer, Heading, Report, Section, Table
 from kubectl_eksdoc.report.result import (
     Count,
-    SecondsDifference,
     FindingResult,
     Printed,
     Seconds,
+    SecondsDifference,
     Text,
     Texts,
 )
-from kubectl_eksdoc.report.text import Appearance, Title, pluralize, join_words, list_names
+from kubectl_eksdoc.report.text import Appearance, Title, join_words, list_names, pluralize
 
 # The rehearsal in sentences: its verdict, its differences from the plan, and its limits.
 
@@ -83,7 +83,10 @@ def _left_out_text(view: DrainResultView) -> str:
     count = len(view.plan_view.targets) - len(view.nodes)
     if not count:
         return ""
-    return f" {count} of {pluralize(len(view.plan_view.targets), 'node')} to drain {'is' if count == 1 else 'are'} left out."
+    return (
+        f" {count} of {pluralize(len(view.plan_view.targets), 'node')} to drain "
+        f"{'is' if count == 1 else 'are'} left out."
+    )
 
 
 def new_nodes_text(view: DrainResultView) -> str:
@@ -92,7 +95,9 @@ def new_nodes_text(view: DrainResultView) -> str:
     if not joined_events:
         return ""
     last_text = "the last " if len(joined_events) > 1 else ""
-    return f"{pluralize(len(joined_events), 'new node')} joined, {last_text}at {format_duration(joined_events[-1].at_s)}."
+    return (
+        f"{pluralize(len(joined_events), 'new node')} joined, {last_text}at {format_duration(joined_events[-1].at_s)}."
+    )
 
 
 def differences(view: DrainResultView) -> tuple[str, ...]:
@@ -137,7 +142,9 @@ def _lateness(view: DrainResultView) -> str:
     if not round(late):
         return ""
     text = f"{_time(late)} {'longer' if late > 0 else 'less'} than the plan's p50 of {format_duration(estimate.p50_s)}"
-    beyond_text = f", and more than its p95 of {format_duration(estimate.p95_s)}" if view.ended_s > estimate.p95_s else ""
+    beyond_text = (
+        f", and more than its p95 of {format_duration(estimate.p95_s)}" if view.ended_s > estimate.p95_s else ""
+    )
     return f"It takes {text}{beyond_text}."
 
 
@@ -161,7 +168,11 @@ def _pod_differences(view: DrainResultView) -> Iterator[str]:
         yield f"{pluralize(count, 'pod')} {_was(count)} evicted more than once; the plan expects none."
     if count := sum(not each.before for each in view.pending):  # pods that were Pending before are no difference
         without_place = sum(not eviction.lands_on for eviction in evictions)
-        plan_text = f"the plan reserves none for {without_place} of its evictions" if without_place else "the plan has one for all"
+        plan_text = (
+            f"the plan reserves none for {without_place} of its evictions"
+            if without_place
+            else "the plan has one for all"
+        )
         end_text = f"{'ends' if count == 1 else 'end'} without a node that {_was(count)} not waiting for one before"
         yield f"{pluralize(count, 'pod')} {end_text}; {plan_text}."
 
@@ -207,7 +218,9 @@ class RehearsalReport(DrainResultView, Report):
         yield BulletList(Title("Differences", " from the plan"), differences(self))
         yield BulletList(Title("Not shown", ": what no rehearsal can tell"), NOT_SHOWN)
         missing_reads = [read for read in self.cluster.reads if not read.known]
-        absent_kinds = [] if full else [read.resource.full_name for read in missing_reads if read.state is ReadState.NOT_HELD]
+        absent_kinds = (
+            [] if full else [read.resource.full_name for read in missing_reads if read.state is ReadState.NOT_HELD]
+        )
         table = not_read(read for read in missing_reads if read.resource.full_name not in absent_kinds)
         notes = [f"not in the dump: {', '.join(absent_kinds)}"] if absent_kinds else ()
         yield Table("Not read", table, "kinds", notes=notes)
@@ -219,7 +232,12 @@ class RehearsalReport(DrainResultView, Report):
 
 def _verdict_lines(view: DrainResultView) -> list[str]:
     """A good rehearsal does not remove the plan's blockers and unknowns: they follow the verdict."""
-    return [new_nodes_text(view), placements_text(view), skipped_targets_text(view), f"The plan: {verdict_of_plan(view.plan_view)}"]
+    return [
+        new_nodes_text(view),
+        placements_text(view),
+        skipped_targets_text(view),
+        f"The plan: {verdict_of_plan(view.plan_view)}",
+    ]
 
 
 # The rehearsal as ``-o json`` and ``-o yaml`` print it. Unknown values and events that did not happen are null, never
@@ -279,4 +297,6 @@ class RehearsalResult(CommandResult):
 
     @classmethod
     def of(cls, facts: DrainResultView) -> RehearsalResult:
-        return cls.from_facts(facts, facts.drain_result, differences=differences(facts), not_shown=NOT_SHOWN, **shared_fields(facts))
+        return cls.from_facts(
+            facts, facts.drain_result, differences=differences(facts), not_shown=NOT_SHOWN, **shared_fields(facts)
+        )

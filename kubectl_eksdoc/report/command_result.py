@@ -13,10 +13,10 @@ from .result import (
     Count,
     KindResult,
     Meta,
-    Timestamp,
     Printed,
     Text,
     Texts,
+    Timestamp,
     UnsetType,
 )
 

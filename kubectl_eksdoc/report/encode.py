@@ -41,7 +41,9 @@ def _yaml(document: Json, allow_unicode: bool, use_libyaml: bool = True, blocks:
     from .events import yaml_stream
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper) if use_libyaml else yaml.SafeDumper
-    text: str = yaml.emit(yaml_stream(document, blocks), Dumper=dumper, allow_unicode=allow_unicode, width=_NO_FOLDING_WIDTH)
+    text: str = yaml.emit(
+        yaml_stream(document, blocks), Dumper=dumper, allow_unicode=allow_unicode, width=_NO_FOLDING_WIDTH
+    )
     return text
 
 

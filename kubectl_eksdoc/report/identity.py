@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.model.cluster import UNKNOWN_TIME, Cluster, Identity, Source
 from kubectl_eksdoc.model.quantities import format_duration
 
-from .text import Appearance, format_age, time_between, rfc3339, printable
+from .text import Appearance, format_age, printable, rfc3339, time_between
 
 UNKNOWN = "unknown"
 NO_CLUSTER = "manifests alone, no cluster was read"
@@ -19,7 +19,12 @@ _SKEW = timedelta(seconds=2)
 
 def identity_parts(identity: Identity) -> tuple[tuple[str, str], ...]:
     """Labels and values that identify the cluster; "" for an unknown value."""
-    parts = (("context", identity.context), ("cluster", identity.cluster), ("account", identity.account), ("region", identity.region))
+    parts = (
+        ("context", identity.context),
+        ("cluster", identity.cluster),
+        ("account", identity.account),
+        ("region", identity.region),
+    )
     return tuple((label, f"{name} (unverified)" if label in identity.unverified else name) for label, name in parts)
 
 
@@ -45,7 +50,10 @@ def identity_line(cluster: Cluster, now: datetime, appearance: Appearance | None
 def origin_text(cluster: Cluster, tool_version: str) -> str:
     """The cluster, the origin of its data and the version of this tool, on one line."""
     identity = cluster.identity
-    names = [f"{label} {value or UNKNOWN}" for label, value in (*identity_parts(identity), ("server", identity.server_version))]
+    names = [
+        f"{label} {value or UNKNOWN}"
+        for label, value in (*identity_parts(identity), ("server", identity.server_version))
+    ]
     source = f"{cluster.source.value} data of {rfc3339(cluster.observed_at)}"
     return " · ".join((*names, source, f"kubectl eksdoc {tool_version}"))
 
@@ -53,7 +61,9 @@ def origin_text(cluster: Cluster, tool_version: str) -> str:
 def is_production(identity: Identity, pattern: str) -> bool:
     """Whether the context or the cluster name matches the regular expression `pattern`; "" matches nothing."""
     name_pattern = re.compile(pattern, re.IGNORECASE) if pattern else None
-    return name_pattern is not None and any(name and name_pattern.search(name) for name in (identity.context, identity.cluster))
+    return name_pattern is not None and any(
+        name and name_pattern.search(name) for name in (identity.context, identity.cluster)
+    )
 
 
 def data_age(cluster: Cluster, now: datetime) -> str:

@@ -47,7 +47,11 @@ class JUnitBackend:
         lines = [
             '<?xml version="1.0" encoding="UTF-8"?>',
             f"<testsuites {_attributes('kubectl eksdoc check', all_cases, for_suite=False)}>",
-            *(line for index, (name, cases) in enumerate(suites) for line in self._suite(report.cluster, name, cases, index)),
+            *(
+                line
+                for index, (name, cases) in enumerate(suites)
+                for line in self._suite(report.cluster, name, cases, index)
+            ),
             "</testsuites>",
         ]
         text = "\n".join(lines) + "\n"
@@ -72,7 +76,10 @@ def _attributes(name: str, cases: Sequence[JUnitCase], for_suite: bool = True) -
     failed, skipped = sum(bool(case.failing) for case in cases), sum(case.skipped for case in cases)
     errors = sum(bool(case.unknown) and not case.failing for case in cases)
     skipped_attribute = f' skipped="{skipped}"' if for_suite else ""  # Jenkins' schema allows it on a suite only
-    return f'name={_attribute_value(name)} tests="{len(cases)}" failures="{failed}" errors="{errors}"{skipped_attribute} time="0"'
+    return (
+        f'name={_attribute_value(name)} tests="{len(cases)}" failures="{failed}" '
+        f'errors="{errors}"{skipped_attribute} time="0"'
+    )
 
 
 def _outcome_element(case: JUnitCase) -> Iterator[str]:
@@ -81,14 +88,20 @@ def _outcome_element(case: JUnitCase) -> Iterator[str]:
         first_finding = case.failing[0]
         message = f"{first_finding.subject.kind} {first_finding.subject}: {first_finding.message}"
         body = "\n".join(_finding_text(each) for each in (*case.failing, *case.unknown))
-        yield f"<failure message={_attribute_value(message)} type={_attribute_value(first_finding.severity.value)}>{_element_text(body)}</failure>"
+        yield (
+            f"<failure message={_attribute_value(message)} "
+            f"type={_attribute_value(first_finding.severity.value)}>{_element_text(body)}</failure>"
+        )
     elif case.unknown:
         yield f'<error message={_attribute_value(_unknown_message(case.unknown[0]))} type="unknown"/>'
     elif case.accepted:
         yield f"<skipped message={_attribute_value(f'accepted: {_unknown_message(case.accepted[0])}')}/>"
     elif case.suppressed:
         _, suppression = case.suppressed[0]
-        yield f"<skipped message={_attribute_value(f'suppressed until {suppression.until.isoformat()}: {suppression.reason}')}/>"
+        yield (
+            "<skipped "
+            f"message={_attribute_value(f'suppressed until {suppression.until.isoformat()}: {suppression.reason}')}/>"
+        )
 
 
 def _unknown_message(finding: Finding) -> str:
@@ -99,14 +112,19 @@ def _system_out(case: JUnitCase) -> Iterator[str]:
     """The other findings: further unknown ones, accepted, suppressed, and those that do not count."""
     entries = [_finding_text(each) for each in case.unknown] if not case.failing else []
     entries += [f"accepted: {_finding_text(each)}" for each in case.accepted]
-    entries += [f"suppressed until {suppression.until.isoformat()}: {_finding_text(each)}" for each, suppression in case.suppressed]
+    entries += [
+        f"suppressed until {suppression.until.isoformat()}: {_finding_text(each)}"
+        for each, suppression in case.suppressed
+    ]
     entries += [f"does not count: {_finding_text(each)}" for each in case.not_counted]
     if entries:
         yield f"<system-out>{_element_text(chr(10).join(entries))}</system-out>"
 
 
 def _finding_text(finding: Finding) -> str:
-    lines = [f"{finding.severity.value} {finding.status.value}: {finding.subject.kind} {finding.subject}: {finding.message}"]
+    lines = [
+        f"{finding.severity.value} {finding.status.value}: {finding.subject.kind} {finding.subject}: {finding.message}"
+    ]
     lines += [f"  - {remedy}" for remedy in finding.evidence]
     lines += [f"  missing: {finding.missing}"] if finding.missing else []
     for remedy in finding.remedy:

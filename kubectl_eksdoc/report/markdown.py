@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from kubectl_eksdoc.model.cluster import Cluster, Source
 
 from .identity import NO_CLUSTER, UNKNOWN, cluster_title, identity_parts
-from .text import Cell, Column, TableData, Appearance, Row, clean, rfc3339, cell_text
+from .text import Appearance, Cell, Column, Row, TableData, cell_text, clean, rfc3339
 
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _BLOCK_START = re.compile(r"^(\s*)(?:([-+#=:])|(\d+)([.)])(?=\s|$))")
@@ -130,14 +130,19 @@ def fit_ticket(render: Callable[[int], str]) -> str:
 def cluster_name(cluster_facts: Cluster) -> str:
     """The cluster's name as code, or a description in words."""
     identity = cluster_facts.identity
-    return code_span(cluster_title(cluster_facts)) if identity.cluster or identity.context else cluster_title(cluster_facts)
+    return (
+        code_span(cluster_title(cluster_facts))
+        if identity.cluster or identity.context
+        else cluster_title(cluster_facts)
+    )
 
 
 def origin_markdown(cluster_facts: Cluster, tool_version: str) -> str:
     """The cluster, the origin of its data and the version of this tool."""
     identity = cluster_facts.identity
     parts = [
-        f"{label} {code_span(value) if value else UNKNOWN}" for label, value in (*identity_parts(identity), ("server", identity.server_version))
+        f"{label} {code_span(value) if value else UNKNOWN}"
+        for label, value in (*identity_parts(identity), ("server", identity.server_version))
     ]
     source = f"{cluster_facts.source.value} data of {rfc3339(cluster_facts.observed_at)}"
     origin_text = NO_CLUSTER if cluster_facts.source is Source.FILE else " · ".join((*parts, source))

@@ -17,16 +17,16 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 
 from .identity import NO_CLUSTER, UNKNOWN, identity_parts
 from .text import (
+    Appearance,
     Cell,
     Column,
-    Appearance,
     Row,
     Tone,
-    clean,
-    pluralize,
-    first_items,
-    rfc3339,
     cell_text,
+    clean,
+    first_items,
+    pluralize,
+    rfc3339,
 )
 
 # HTML by construction: text that is not `Html` is escaped, so that text from a cluster cannot become markup.
@@ -58,8 +58,12 @@ def html_text(value: str) -> Html:
 def element(tag: str, *content: str, **attributes: str | int | bool) -> Html:
     """An HTML element. The keyword ``class_`` is the attribute class, ``stroke_width`` is stroke-width; False omits the
     attribute."""
-    attribute_items = [(name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items() if value is not False]
-    attribute_text = "".join(f" {name}" if value is True else f' {name}="{html_text(str(value))}"' for name, value in attribute_items)
+    attribute_items = [
+        (name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items() if value is not False
+    ]
+    attribute_text = "".join(
+        f" {name}" if value is True else f' {name}="{html_text(str(value))}"' for name, value in attribute_items
+    )
     if tag in _VOID_ELEMENTS:
         return Html(f"<{tag}{attribute_text}/>")
     return Html(f"<{tag}{attribute_text}>{''.join(html_text(part) for part in content)}</{tag}>")
@@ -111,7 +115,9 @@ def html_table(columns: Sequence[Column], rows: Sequence[Row], code_columns: Col
         for c, m in zip(columns, cell_classes, strict=True)
     )
     body = (element("tr", *(_cell(cell, mark) for cell, mark in zip(row, cell_classes, strict=True))) for row in rows)
-    table_element = element("table", element("thead", element("tr", *titles)), BREAK, element("tbody", html_lines(body)))
+    table_element = element(
+        "table", element("thead", element("tr", *titles)), BREAK, element("tbody", html_lines(body))
+    )
     return element("div", table_element, class_="scroll", tabindex=0)
 
 
@@ -129,7 +135,9 @@ def html_document(title: str, style: str, body: str) -> Html:
         element("title", title),
         Html(f"<style>{style}</style>"),
     )
-    document = element("html", element("head", BREAK, html_lines(head), BREAK), BREAK, element("body", BREAK, body, BREAK), lang="en")
+    document = element(
+        "html", element("head", BREAK, html_lines(head), BREAK), BREAK, element("body", BREAK, body, BREAK), lang="en"
+    )
     return Html(f"<!DOCTYPE html>\n{document}\n")
 
 
@@ -137,7 +145,12 @@ def _column_classes(column: Column, index: int, rows: Sequence[Row], is_code: bo
     """The CSS classes of a column's cells; ``s`` if all are short enough to stay on one line."""
     texts = (row[index] for row in rows)
     fits_one_line = all(isinstance(cell, Html) or len(cell_text(cell)) <= _MAX_UNBROKEN for cell in texts)
-    class_flags = (("n", column.align_right), ("name", is_code), ("s", fits_one_line and not is_code), ("minor", column.drop_order))
+    class_flags = (
+        ("n", column.align_right),
+        ("name", is_code),
+        ("s", fits_one_line and not is_code),
+        ("minor", column.drop_order),
+    )
     return " ".join(class_name for class_name, applies in class_flags if applies)
 
 
@@ -157,7 +170,14 @@ def command_list(commands: Sequence[str]) -> Html:
     """Commands to copy; of a long list, all but the first few are folded."""
     shown_commands = first_items(commands, _MAX_SHOWN_COMMANDS)
     further_commands = commands[len(shown_commands) :]
-    further_block = collapsible(f"{pluralize(len(further_commands), 'command')} more like it", *(command_block(each) for each in further_commands)) if further_commands else ""
+    further_block = (
+        collapsible(
+            f"{pluralize(len(further_commands), 'command')} more like it",
+            *(command_block(each) for each in further_commands),
+        )
+        if further_commands
+        else ""
+    )
     return concat(*(command_block(each) for each in shown_commands), further_block)
 
 
@@ -169,7 +189,9 @@ def remedy_block(when: str, sentence: str, commands: Sequence[str]) -> Html:
 
 def nowrap_flags(sentence: str) -> Html:
     """`sentence` as HTML; no flag in it is wrapped."""
-    return concat(*(element("span", part, class_="flag") if _FLAG.fullmatch(part) else part for part in _FLAG.split(sentence)))
+    return concat(
+        *(element("span", part, class_="flag") if _FLAG.fullmatch(part) else part for part in _FLAG.split(sentence))
+    )
 
 
 # Page frame: title and origin of the data, links to the sections, the sections, the footer.
@@ -195,7 +217,15 @@ def origin_paragraph(cluster: Cluster, *extra_parts: str) -> Html:
     return element("p", concat(*origin_parts, *extra_parts, between=" · "), class_="origin")
 
 
-def render_page(name: str, style: str, heading: Html, introduction: Html, sections: Iterable[PageSection], footer: str, appearance: Appearance) -> str:
+def render_page(
+    name: str,
+    style: str,
+    heading: Html,
+    introduction: Html,
+    sections: Iterable[PageSection],
+    footer: str,
+    appearance: Appearance,
+) -> str:
     """The complete document: `heading` below its name, `introduction` before the sections. With `appearance.ascii`,
     non-ASCII characters become character references."""
     filled_sections = [each for each in sections if each.content]

@@ -21,15 +21,15 @@ from .encode import to_json, to_yaml
 from .text import (
     MARGIN,
     MAX_ROWS,
-    TableData,
     Appearance,
+    TableData,
     Title,
     Tone,
-    truncate,
     first_items,
-    omitted_note,
     format_table,
+    omitted_note,
     printable,
+    truncate,
     with_title,
     wrap_printable,
 )
@@ -51,11 +51,17 @@ def no_suffix(_: Finding) -> str:
     return ""
 
 
-def finding_lines(finding: Finding, appearance: Appearance, full: bool, show_subject: bool, suffix: FindingSuffix) -> list[str]:
+def finding_lines(
+    finding: Finding, appearance: Appearance, full: bool, show_subject: bool, suffix: FindingSuffix
+) -> list[str]:
     """The lines of one finding. `show_subject`: its message begins with kind and name of its subject."""
     symbol, tone = SYMBOLS[finding.status]
-    text_with_subject = f"{finding.subject.kind} {finding.subject}: {finding.message}" if show_subject else finding.message
-    head = wrap_printable(f"{symbol} {finding.severity.value}{suffix(finding)}: {text_with_subject}", appearance, MARGIN, MARGIN * 2)
+    text_with_subject = (
+        f"{finding.subject.kind} {finding.subject}: {finding.message}" if show_subject else finding.message
+    )
+    head = wrap_printable(
+        f"{symbol} {finding.severity.value}{suffix(finding)}: {text_with_subject}", appearance, MARGIN, MARGIN * 2
+    )
     lines = [appearance.paint(head[0], tone), *head[1:]]
     evidence = finding.evidence if full else finding.evidence[:2]
     for text in evidence:
@@ -225,7 +231,9 @@ class Report:
             UsageError: this report has no such output format.
         """
         if output not in cls.formats:
-            raise UsageError(f"{cls.noun_phrase} has no output format {output!r}", f"choose one of {', '.join(cls.formats)}")
+            raise UsageError(
+                f"{cls.noun_phrase} has no output format {output!r}", f"choose one of {', '.join(cls.formats)}"
+            )
 
     def render(self, output: str, appearance: Appearance) -> str:
         """The report in this format; the text ends with a newline. Raises: as `check_format`."""
@@ -260,7 +268,9 @@ class TerminalBackend:
     full: bool = False
 
     def write(self, report: Report, appearance: Appearance) -> str:
-        section_lines = (self.section_lines(each, appearance) for each in report.sections(self.full) if each is not None)
+        section_lines = (
+            self.section_lines(each, appearance) for each in report.sections(self.full) if each is not None
+        )
         return "\n\n".join("\n".join(lines) for lines in section_lines if lines) + "\n"
 
     def section_lines(self, section: Section, appearance: Appearance) -> list[str]:
@@ -273,22 +283,39 @@ class TerminalBackend:
                 rows = format_table(columns, shown_rows, appearance, indent=len(MARGIN), fit=not self.full)
                 intro_lines = _paragraph(text, appearance) if text else []
                 notes = [line for each in paragraphs for line in _terminal_lines(each, appearance)]
-                trailing_lines = [*omitted_note(len(all_rows) - len(shown_rows), appearance), *omitted_note(omitted, appearance), *notes]
+                trailing_lines = [
+                    *omitted_note(len(all_rows) - len(shown_rows), appearance),
+                    *omitted_note(omitted, appearance),
+                    *notes,
+                ]
                 return with_title(title, [*intro_lines, *rows, *trailing_lines], appearance)
             case BulletList(title, texts):
-                return with_title(title, [line for text in texts for line in _paragraph(f"- {text}", appearance)], appearance)
+                return with_title(
+                    title, [line for text in texts for line in _paragraph(f"- {text}", appearance)], appearance
+                )
             case TextBlock(title, all_rows, omitted=omitted):
-                body = [*(line for each in all_rows for line in _terminal_lines(each, appearance)), *omitted_note(omitted, appearance)]
+                body = [
+                    *(line for each in all_rows for line in _terminal_lines(each, appearance)),
+                    *omitted_note(omitted, appearance),
+                ]
                 return body if title is None else with_title(title, body, appearance)
             case FindingList(findings, title_suffix, show_subject, suffix):
                 shown_findings = (each for each in findings if self.full or each.severity is not Severity.INFO)
-                lines = [line for each in shown_findings for line in finding_lines(each, appearance, self.full, show_subject, suffix)]
+                lines = [
+                    line
+                    for each in shown_findings
+                    for line in finding_lines(each, appearance, self.full, show_subject, suffix)
+                ]
                 return with_title(Title("Findings", title_suffix), lines, appearance)
             case ReportFigure(title, draw, paragraphs):
                 figure = draw(appearance, self.full)
                 if title is None:
                     return list(figure)
-                detail = title.detail if self.full else truncate(title.detail, appearance.columns - len(title.caption), appearance, in_middle=True)
+                detail = (
+                    title.detail
+                    if self.full
+                    else truncate(title.detail, appearance.columns - len(title.caption), appearance, in_middle=True)
+                )
                 note_lines = [line for text in paragraphs for line in _paragraph(text, appearance)] if figure else []
                 return with_title(Title(title.caption, detail), [*figure, *note_lines], appearance)
             case MarkdownBlock():
@@ -336,9 +363,13 @@ class MarkdownBackend:
     text is short enough for a GitHub comment."""
 
     def write(self, report: Report, appearance: Appearance) -> str:
-        from .markdown import fit_ticket, finish_document
+        from .markdown import finish_document, fit_ticket
 
-        return fit_ticket(lambda most: finish_document(list(self._ticket_lines(report, appearance, most)), appearance).rstrip("\n") + "\n")
+        return fit_ticket(
+            lambda most: (
+                finish_document(list(self._ticket_lines(report, appearance, most)), appearance).rstrip("\n") + "\n"
+            )
+        )
 
     def _ticket_lines(self, report: Report, appearance: Appearance, max_rows: int) -> Iterator[str]:
         from .markdown import cluster_name, escape_markdown, origin_markdown
@@ -348,7 +379,12 @@ class MarkdownBackend:
         for section in report.ticket(max_rows):
             if isinstance(section, Heading) and section.ticket_title:
                 has_heading = True
-                yield from (f"## {section.ticket_title} {cluster_name(cluster_report.cluster)}", "", f"**{escape_markdown(section.verdict)}**", "")
+                yield from (
+                    f"## {section.ticket_title} {cluster_name(cluster_report.cluster)}",
+                    "",
+                    f"**{escape_markdown(section.verdict)}**",
+                    "",
+                )
                 yield from (line for text in section.paragraphs if text for line in (escape_markdown(text), ""))
                 yield from (origin_markdown(cluster_report.cluster, cluster_report.tool_version), "")
             elif section is not None:
@@ -360,21 +396,33 @@ class MarkdownBackend:
         """The lines of one section; `max_rows`: rows of a table."""
         from .markdown import (
             CODE_WIDTH,
-            code_block,
-            escape_markdown,
-            collapsible,
             bullet_list,
+            code_block,
+            collapsible,
+            escape_markdown,
             omitted_note,
             ticket_table,
         )
 
         match section:
             case Heading(verdict, notes):
-                return [f"## {escape_markdown(verdict)}", "", *(line for text in notes if text for line in (escape_markdown(text), ""))]
+                return [
+                    f"## {escape_markdown(verdict)}",
+                    "",
+                    *(line for text in notes if text for line in (escape_markdown(text), "")),
+                ]
             case Table(title, table, rows, omitted=omitted, notes=notes):
                 body = [*ticket_table(table, rows, max_rows, section.code_columns), *omitted_note(omitted, rows)]
-                body += ["", *_markdown_paragraphs(notes, "text")] if body and notes else _markdown_paragraphs(notes, "text")
-                return [*collapsible(section.fold_summary, body), ""] if section.fold_summary else _under_heading(title, body)
+                body += (
+                    ["", *_markdown_paragraphs(notes, "text")]
+                    if body and notes
+                    else _markdown_paragraphs(notes, "text")
+                )
+                return (
+                    [*collapsible(section.fold_summary, body), ""]
+                    if section.fold_summary
+                    else _under_heading(title, body)
+                )
             case BulletList(title, texts):
                 return _under_heading(title, bullet_list(texts))
             case TextBlock(title, lines, language, omitted):

@@ -126,7 +126,9 @@ def _converter(hint: Any) -> Converter:
     metas = [meta for choice in choices if get_origin(choice) is Annotated for meta in get_args(choice)[1:]]
     if bare_type is Any:
         return lambda value: value if value is UNSET else plain_value(value)
-    convert_known = next((_rounding_converter(meta.extra["digits"]) for meta in metas if meta.extra), _converter_of_type(bare_type))
+    convert_known = next(
+        (_rounding_converter(meta.extra["digits"]) for meta in metas if meta.extra), _converter_of_type(bare_type)
+    )
     null_value: object = UNSET if UnsetType in choices and NoneType not in choices else None
     empty_value: object = () if get_origin(bare_type) is tuple and len(choices) == 1 else null_value
     missing_values: tuple[object, ...] = (None, "") if {NoneType, UnsetType} & set(choices) else (None,)

@@ -105,7 +105,10 @@ def _finding_result(finding: Finding, rule_index: int, occurrence: int) -> Field
     fingerprint = sha256(identity.encode(errors="replace")).hexdigest()[:16]
     # The location in the cluster; for a manifest the file, and the first line that the evidence names.
     name = finding.subject.name or "unknown"
-    lines = [f"{finding.subject.kind} {finding.subject}: {finding.message}", *[f"- {each}" for each in finding.evidence]]
+    lines = [
+        f"{finding.subject.kind} {finding.subject}: {finding.message}",
+        *[f"- {each}" for each in finding.evidence],
+    ]
     lines += [f"missing: {finding.missing}"] if finding.missing else []
     lines += [f"{each.text} {each.command}".rstrip() for each in finding.remedy]
     return {
@@ -117,7 +120,9 @@ def _finding_result(finding: Finding, rule_index: int, occurrence: int) -> Field
         "locations": [
             {
                 "physicalLocation": _physical_location(finding),
-                "logicalLocations": [{"name": name, "fullyQualifiedName": _qualified_name(finding), "kind": "resource"}],
+                "logicalLocations": [
+                    {"name": name, "fullyQualifiedName": _qualified_name(finding), "kind": "resource"}
+                ],
                 "message": {"text": f"{finding.subject.kind} {finding.subject}"},
             }
         ],
@@ -129,13 +134,21 @@ def _physical_location(finding: Finding) -> Fields:
     """The location of a manifest: its path is the subject, its line is from evidence that begins with
     ``deploy/web.yaml:12``."""
     if finding.subject.kind != FILE:
-        return {"artifactLocation": {"uri": quote(_qualified_name(finding), errors="replace")}, "region": {"startLine": 1}}
+        return {
+            "artifactLocation": {"uri": quote(_qualified_name(finding), errors="replace")},
+            "region": {"startLine": 1},
+        }
     path = finding.subject.name
     uri = quote(normpath(path), errors="replace") if path else "unknown"  # GitHub rejects ./deploy
     fields: Fields = {"artifactLocation": {"uri": f"file://{uri}" if path.startswith("/") else uri}}
     for evidence in finding.evidence:
         line, _, _ = evidence.removeprefix(f"{path}:").partition(" ")
-        if evidence.startswith(f"{path}:") and line.isdecimal() and line.isascii() and 0 < int(line) <= _MAX_LINE_NUMBER:
+        if (
+            evidence.startswith(f"{path}:")
+            and line.isdecimal()
+            and line.isascii()
+            and 0 < int(line) <= _MAX_LINE_NUMBER
+        ):
             return {**fields, "region": {"startLine": int(line)}}
     return {**fields, "region": {"startLine": 1}}
 

@@ -316,7 +316,9 @@ def cell_text(cell: str | int | Cell) -> str:
     return cell.text if isinstance(cell, Cell) else cell if isinstance(cell, str) else str(cell)
 
 
-def format_table(columns: Sequence[Column], rows: Sequence[Row], appearance: Appearance, indent: int = 0, fit: bool = True) -> list[str]:
+def format_table(
+    columns: Sequence[Column], rows: Sequence[Row], appearance: Appearance, indent: int = 0, fit: bool = True
+) -> list[str]:
     """The lines of a table without borders. With `fit`, no line is wider than the columns of `appearance`; numbers are
     right-aligned.
 
@@ -359,7 +361,9 @@ def _truncate_cell(text: str, width: int, appearance: Appearance, column: Column
     return "\n".join(kept_lines)
 
 
-def fit_columns(columns: Sequence[Column], widths: Sequence[int], available: int, gap: int = _GAP) -> tuple[list[int], list[int]]:
+def fit_columns(
+    columns: Sequence[Column], widths: Sequence[int], available: int, gap: int = _GAP
+) -> tuple[list[int], list[int]]:
     """The indexes of the columns that fit into `available` columns of the terminal with `gap` between two, and the new
     width of each column."""
     kept_columns, new_widths = list(range(len(columns))), list(widths)

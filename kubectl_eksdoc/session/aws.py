@@ -115,7 +115,9 @@ class DemoAnswers:
         from kubectl_eksdoc.embedded.demo.reader import IDENTITY, account
 
         identity = IDENTITY
-        return AwsAccess(identity.cluster, identity.region, "demo", account=identity.account, server=account()["endpoint"])
+        return AwsAccess(
+            identity.cluster, identity.region, "demo", account=identity.account, server=account()["endpoint"]
+        )
 
     def ask(self, operation: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """As `aws.asking.AwsClient.ask`."""

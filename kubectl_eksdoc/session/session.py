@@ -12,8 +12,8 @@ from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import AWS_DISABLED, Absent, AwsUnavailable, Unknown, missing_rights
 
-from .aws import verify_live_cluster, identifying_flags, cluster_from_snapshot
-from .sources import DemoSnapshot, Progress, SnapshotScene, SourceChoice, open_scene, open_reader
+from .aws import cluster_from_snapshot, identifying_flags, verify_live_cluster
+from .sources import DemoSnapshot, Progress, SnapshotScene, SourceChoice, open_reader, open_scene
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.eks import EksCluster
     from kubectl_eksdoc.model.kinds import Resource
-    from kubectl_eksdoc.objects.held import DumpChangeReader, DumpObjectReader, DumpSignReader
-    from kubectl_eksdoc.objects.held_answers import DumpApiUsage
+    from kubectl_eksdoc.objects.dump_readers import DumpChangeReader, DumpObjectReader, DumpSignReader
+    from kubectl_eksdoc.objects.snapshot_answers import DumpApiUsage
     from kubectl_eksdoc.ports import (
+        ApiUsageReader,
         AppliedReader,
         ChangeReader,
         ExtraReader,
         HistoryReader,
+        InterruptionReader,
         ObjectReader,
         PodReader,
-        InterruptionReader,
-        ApiUsageReader,
     )
 
 A = TypeVar("A")
@@ -141,7 +141,9 @@ class ClusterSession:
     def cluster(self) -> Cluster:
         """The cluster with the names that AWS has for it; without AWS, with the names of the command line where no
         other source has one. Its `reads` say which lists could not be read."""
-        aws = self.verified_aws if self.needs.aws is AwsRequirement.REQUIRED else self.aws  # first: it verifies which cluster it is
+        aws = (
+            self.verified_aws if self.needs.aws is AwsRequirement.REQUIRED else self.aws
+        )  # first: it verifies which cluster it is
         return with_aws_identity(self._read_cluster(), aws, self.request.aws_request)
 
     def ask(
@@ -250,7 +252,11 @@ class ObservedSession(ClusterSession):
     """A session over a cluster and an AWS side that were read already."""
 
     def __init__(
-        self, cluster: Cluster, aws: VerifiedCluster | Unknown, extra_reader: ExtraReader | None = None, live: bool = False
+        self,
+        cluster: Cluster,
+        aws: VerifiedCluster | Unknown,
+        extra_reader: ExtraReader | None = None,
+        live: bool = False,
     ) -> None:
         self.cluster, self.aws, self.live = cluster, aws, live
         if extra_reader is not None:
@@ -307,27 +313,27 @@ class LiveSession(ClusterSession):
 
     @cached_property
     def pod_reader(self) -> PodReader:
-        from kubectl_eksdoc.kube import inside_pods
+        from kubectl_eksdoc.kube import pod_details
 
-        return inside_pods.LivePodReader(self.request.connection)
+        return pod_details.LivePodReader(self.request.connection)
 
     @cached_property
     def interruption_reader(self) -> InterruptionReader:
-        from kubectl_eksdoc.kube.api_signs import LiveInterruptionEvents
+        from kubectl_eksdoc.kube.api_usage import LiveInterruptionEvents
 
         return LiveInterruptionEvents(self.request.connection)
 
     @cached_property
     def api_usage(self) -> ApiUsageReader:
-        from kubectl_eksdoc.kube.api_signs import LiveApiUsage
+        from kubectl_eksdoc.kube.api_usage import LiveApiUsage
 
         return LiveApiUsage(self.request.connection)
 
     @cached_property
     def change_reader(self) -> ChangeReader:
-        from kubectl_eksdoc.kube import api_signs
+        from kubectl_eksdoc.kube import api_usage
 
-        return api_signs.LiveChanges(self.request.connection)
+        return api_usage.LiveChanges(self.request.connection)
 
 
 class DumpSession(ClusterSession):
@@ -339,7 +345,7 @@ class DumpSession(ClusterSession):
 
     def _read_cluster(self) -> Cluster:
         from kubectl_eksdoc.model.kinds import REPLICA_SETS
-        from kubectl_eksdoc.objects.held import CombinedCollector
+        from kubectl_eksdoc.objects.dump_readers import CombinedCollector
 
         objects, interruptions, api_usage, changes = self._object_stores
         needs, request = self.needs, self.request
@@ -350,14 +356,16 @@ class DumpSession(ClusterSession):
 
     @cached_property
     def _object_stores(self) -> tuple[DumpObjectReader, DumpSignReader, DumpApiUsage, DumpChangeReader]:
-        from kubectl_eksdoc.objects.held import DumpChangeReader, DumpObjectReader, DumpSignReader
-        from kubectl_eksdoc.objects.held_answers import DumpApiUsage
+        from kubectl_eksdoc.objects.dump_readers import DumpChangeReader, DumpObjectReader, DumpSignReader
+        from kubectl_eksdoc.objects.snapshot_answers import DumpApiUsage
 
         source, needs = self._source, self.needs
         objects = DumpObjectReader(needs.objects, source, needs.histories, needs.interruptions)
         return objects, DumpSignReader(source), DumpApiUsage(source), DumpChangeReader(source)
 
-    def _filled_stores(self, declared: bool = True) -> tuple[DumpObjectReader, DumpSignReader, DumpApiUsage, DumpChangeReader]:
+    def _filled_stores(
+        self, declared: bool = True
+    ) -> tuple[DumpObjectReader, DumpSignReader, DumpApiUsage, DumpChangeReader]:
         assert declared, "a dump is gone through once, and the needs declare what is kept then"
         assert self.cluster
         return self._object_stores
@@ -381,10 +389,12 @@ class DumpSession(ClusterSession):
     @cached_property
     def pod_reader(self) -> PodReader:
         from kubectl_eksdoc.model.kinds import PODS
-        from kubectl_eksdoc.objects.held import DumpPodReader
+        from kubectl_eksdoc.objects.dump_readers import DumpPodReader
 
         request = self.request
-        return DumpPodReader(lambda raw: open_reader(request.source, request.connection, raw=raw).read([PODS]), self._source)
+        return DumpPodReader(
+            lambda raw: open_reader(request.source, request.connection, raw=raw).read([PODS]), self._source
+        )
 
     @cached_property
     def interruption_reader(self) -> InterruptionReader:

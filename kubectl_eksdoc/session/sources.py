@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import ClusterAddress, Connection, OutageLimits
     from kubectl_eksdoc.model.snapshots import LastView, SceneManifest, Snapshot
-    from kubectl_eksdoc.objects.held_answers import SnapshotAnswerReader
     from kubectl_eksdoc.objects.single import RawObjects
+    from kubectl_eksdoc.objects.snapshot_answers import SnapshotAnswerReader
     from kubectl_eksdoc.ports import ClusterReader, ExtraReader
 
 Progress = Callable[[str, int], None]
@@ -227,8 +227,8 @@ class SnapshotScene:
         """
         from kubectl_eksdoc.host.dump import read_scene_file
         from kubectl_eksdoc.model.cluster import ClusterAnswers
-        from kubectl_eksdoc.objects.held import DumpPodReader
-        from kubectl_eksdoc.objects.held_answers import InvalidAnswers, SnapshotAnswerReader, read_answers
+        from kubectl_eksdoc.objects.dump_readers import DumpPodReader
+        from kubectl_eksdoc.objects.snapshot_answers import InvalidAnswers, SnapshotAnswerReader, read_answers
 
         body = read_scene_file(self.path, self.scene, CLUSTER_ANSWERS)
         try:

@@ -15,14 +15,14 @@ from kubectl_eksdoc.kubernetes.evictions import (
     BY_EVICTION,
     EVICTING,
     DisruptionTarget,
-    EvictionResponse,
     EvictionCause,
     EvictionRequest,
+    EvictionResponse,
     StoredPod,
     after_sync,
     precondition_conflict,
-    serve_eviction,
     reset_in,
+    serve_eviction,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
@@ -51,7 +51,9 @@ class DisruptionController:
 
     resources = (PODS, BUDGETS)
 
-    def __init__(self, registry: Registry, budget_index: BudgetIndex, misses_deletion: Callable[[Pod], bool] = no_pod) -> None:
+    def __init__(
+        self, registry: Registry, budget_index: BudgetIndex, misses_deletion: Callable[[Pod], bool] = no_pod
+    ) -> None:
         """`misses_deletion`: pods whose deletion it does not see before a pod of the same name exists, because it is
         busy."""
         self._registry = registry
@@ -195,7 +197,9 @@ class StaleDisruptionTargets:
             return None if remaining is None else remaining.total_seconds()
         new_target = after_sync(pod, target, now)
         assert new_target is not None, "it was held"
-        doc = _with_target(item, {"status": new_target.status, "lastTransitionTime": rfc3339(now)}, with_generation=True)
+        doc = _with_target(
+            item, {"status": new_target.status, "lastTransitionTime": rfc3339(now)}, with_generation=True
+        )
         self._registry.update(item, doc, status=True)
         return None
 
@@ -205,7 +209,9 @@ def _target_of(pod: StoredItem) -> DisruptionTarget | None:
     if condition is None:
         return None
     since = condition.get("lastTransitionTime")
-    return DisruptionTarget(str(condition.get("status")), parse_api_time(since) if since else None, str(condition.get("reason") or ""))
+    return DisruptionTarget(
+        str(condition.get("status")), parse_api_time(since) if since else None, str(condition.get("reason") or "")
+    )
 
 
 def _with_target(pod: StoredItem, new: Doc, *, with_generation: bool) -> Doc:
@@ -246,7 +252,9 @@ class EvictionEndpoint:
             ApiRefusal: admission refused it (a namespace that is being deleted).
         """
         self.check_namespace(request.namespace, request.url_name)
-        eviction_store = _NamespaceEvictionStore(self._registry, self._budget_index, self._facts, request.namespace, grace_s)
+        eviction_store = _NamespaceEvictionStore(
+            self._registry, self._budget_index, self._facts, request.namespace, grace_s
+        )
         return serve_eviction(request, eviction_store, self._registry.current_time)
 
 
@@ -280,11 +288,15 @@ class _NamespaceEvictionStore:
         self._registry.update(item, written, status=True)
         return True
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionResponse | None:
+    def delete(
+        self, name: str, uid: str | None, resource_version: str | None, dry_run: bool
+    ) -> EvictionResponse | None:
         item = self._registry.find(PODS, (self._namespace, name))
         if item is None:
             return EvictionResponse(404, EvictionCause.REQUEST, "NotFound", f'pods "{name}" not found')
-        refusal_answer = precondition_conflict(StoredPod(self._facts.pod(item), str(item.version)), uid, resource_version)
+        refusal_answer = precondition_conflict(
+            StoredPod(self._facts.pod(item), str(item.version)), uid, resource_version
+        )
         if refusal_answer is not None:
             return refusal_answer
         if not dry_run:
@@ -340,12 +352,20 @@ def initial_status(spec: Doc) -> Doc:
 def qos_class(spec: Doc) -> str:
     """Guaranteed, Burstable or BestEffort."""
     pod_resources = spec.get("resources") or {}
-    parts = [pod_resources] if pod_resources.get("requests") or pod_resources.get("limits") else list(_container_resources(spec))
+    parts = (
+        [pod_resources]
+        if pod_resources.get("requests") or pod_resources.get("limits")
+        else list(_container_resources(spec))
+    )
     is_guaranteed, has_amounts = True, False
     for part in parts:
         requests, limits = _positive_amounts(part.get("requests")), _positive_amounts(part.get("limits"))
         has_amounts = has_amounts or bool(requests or limits)
-        is_guaranteed = is_guaranteed and len(limits) == 2 and all(requests.get(name, amount) == amount for name, amount in limits.items())
+        is_guaranteed = (
+            is_guaranteed
+            and len(limits) == 2
+            and all(requests.get(name, amount) == amount for name, amount in limits.items())
+        )
     if not has_amounts:
         return "BestEffort"
     return "Guaranteed" if is_guaranteed else "Burstable"
@@ -389,7 +409,9 @@ def _priority(spec: Doc, store: Store) -> tuple[int, str]:
     name = spec.get("priorityClassName") or _default_priority_class(spec, store).get("priorityClassName") or ""
     priority_class = store.get(PRIORITY_CLASSES, ("", name)) if name else None
     if priority_class is not None:
-        return int(priority_class.doc.get("value") or 0), str(priority_class.doc.get("preemptionPolicy") or "PreemptLowerPriority")
+        return int(priority_class.doc.get("value") or 0), str(
+            priority_class.doc.get("preemptionPolicy") or "PreemptLowerPriority"
+        )
     if name in SYSTEM_PRIORITIES:
         return SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
     if name and store.count(PRIORITY_CLASSES):  # a server has at least two: if there are none, they were not read

@@ -16,9 +16,9 @@ from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value, with
 from kubectl_eksdoc.model.nodes import Pod
 
 from .chance import RandomStream
+from .control_plane import ControllerFactory, ControlPlane, ControlPlaneLags
 from .controllers import no_delay
 from .kubelets import KubeletTimes, no_pod
-from .plane import ControlPlane, ControlPlaneLags, ControllerFactory
 from .registry import DeleteOptions, put_condition
 from .store import NODES, PODS, StoredItem
 
@@ -50,7 +50,9 @@ def mark_unreachable(control_plane: ControlPlane, node: str) -> bool:
     conditions = item.conditions
     for kind in KUBELET_CONDITIONS:
         old_condition = item.condition(kind) or {"type": kind}
-        conditions = put_condition(conditions, {**old_condition, "status": "Unknown", "lastTransitionTime": now, **UNKNOWN_STATUS})
+        conditions = put_condition(
+            conditions, {**old_condition, "status": "Unknown", "lastTransitionTime": now, **UNKNOWN_STATUS}
+        )
     control_plane.registry.set_value(item, ("status", "conditions"), conditions, status=True)
     for pod in pods_on(control_plane, node):
         ready = pod.condition("Ready")
@@ -83,7 +85,9 @@ def set_cordon(control_plane: ControlPlane, node: str, unschedulable: bool = Tru
     if item is None or bool(nested_field(item.spec, "unschedulable")) is unschedulable:
         return False
     path = ("spec", "unschedulable")
-    control_plane.registry.update(item, with_value(item.doc, path, True) if unschedulable else without_path(item.doc, path))
+    control_plane.registry.update(
+        item, with_value(item.doc, path, True) if unschedulable else without_path(item.doc, path)
+    )
     return True
 
 
@@ -211,15 +215,21 @@ class FaultyControlPlane:
         self._report = report
         self._seed = seed
 
-    def start(self, kubelet_times: KubeletTimes, controllers: ControllerFactory, lags: ControlPlaneLags = ControlPlaneLags()) -> None:
+    def start(
+        self, kubelet_times: KubeletTimes, controllers: ControllerFactory, lags: ControlPlaneLags = ControlPlaneLags()
+    ) -> None:
         """See `ControlPlane.start`."""
         faults, base_delay_s = self._faults, lags.disruptions_extra_delay_s
         if faults:
-            lags = replace(lags, disruptions_extra_delay_s=lambda: base_delay_s() + sum(fault.extra_delay_s() for fault in faults))
+            lags = replace(
+                lags, disruptions_extra_delay_s=lambda: base_delay_s() + sum(fault.extra_delay_s() for fault in faults)
+            )
             lags = replace(lags, misses_deletion=lambda pod: any(fault.misses_deletion(pod) for fault in faults))
         for fault in faults:
             kubelet_times = fault.adjust_times(kubelet_times)
-        self._control_plane.start(kubelet_times, controllers, lags, lambda pod: any(fault.is_stuck(pod) for fault in faults))
+        self._control_plane.start(
+            kubelet_times, controllers, lags, lambda pod: any(fault.is_stuck(pod) for fault in faults)
+        )
         for index, fault in enumerate(faults):
             if fault.action is not None:
                 self._schedule_fault(fault, fault.action, RandomStream(self._seed * 1000 + index))
@@ -290,7 +300,11 @@ def autoscaler_remove(control_plane: ControlPlane, node: str, report: Callable[[
     item = control_plane.store.get(NODES, ("", node))
     if item is None or any(node_taint.get("key") == AUTOSCALER_TAINT for node_taint in _taints(item)):
         return False
-    taint = {"key": AUTOSCALER_TAINT, "value": str(round(control_plane.virtual_time.now.timestamp())), "effect": "NoSchedule"}
+    taint = {
+        "key": AUTOSCALER_TAINT,
+        "value": str(round(control_plane.virtual_time.now.timestamp())),
+        "effect": "NoSchedule",
+    }
     control_plane.registry.set_value(item, ("spec", "taints"), [*_taints(item), taint])
     report("is being removed by an autoscaler")
     end_s = control_plane.virtual_time.seconds + EVICTION_TIMEOUT_S

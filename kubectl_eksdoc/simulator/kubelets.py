@@ -102,9 +102,13 @@ class Kubelets:
             remaining_s = self._remaining_s(item.uid, self._kubelet_times.start_s(self._facts.pod(item)))
             images = [str(each.get("image", "")) for each in _containers(item)]
             if pull_error := next(filter(None, map(self._image_pull, images)), ""):
-                return self._write_status(item, **_creating_status(item, node, self._registry.timestamp, _pull_back_off(pull_error)))
+                return self._write_status(
+                    item, **_creating_status(item, node, self._registry.timestamp, _pull_back_off(pull_error))
+                )
             if remaining_s == NEVER:
-                return self._write_status(item, **_creating_status(item, node, self._registry.timestamp, {"reason": "ContainerCreating"}))
+                return self._write_status(
+                    item, **_creating_status(item, node, self._registry.timestamp, {"reason": "ContainerCreating"})
+                )
             if remaining_s > 0:
                 return remaining_s
             self._done_at.pop(item.uid, None)
@@ -174,11 +178,16 @@ def _pull_back_off(message: str) -> Doc:
 def _creating_status(pod: StoredItem, node: StoredItem, now: str, waiting: Doc) -> Doc:
     """The status while its images are pulled (pkg/kubelet/kubelet_pods.go, status/generate.go)."""
     names = [each["name"] for each in _containers(pod)]
-    not_ready_fields = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{' '.join(names)}]"}
+    not_ready_fields = {
+        "reason": "ContainersNotReady",
+        "message": f"containers with unready status: [{' '.join(names)}]",
+    }
     conditions = _with_conditions(
         pod.conditions, ("PodReadyToStartContainers", "Initialized"), {"status": "True", **_NOT_PROBED}, now
     )
-    conditions = _with_conditions(conditions, ("Ready", "ContainersReady"), {"status": "False", **_NOT_PROBED, **not_ready_fields}, now)
+    conditions = _with_conditions(
+        conditions, ("Ready", "ContainersReady"), {"status": "False", **_NOT_PROBED, **not_ready_fields}, now
+    )
     waiting_fields = {"ready": False, "started": False, "imageID": "", "state": {"waiting": waiting}}
     containers = [{**_running_container(each, now), **waiting_fields} for each in _containers(pod)]
     status = {"phase": "Pending", "conditions": conditions, "startTime": now, "containerStatuses": containers}

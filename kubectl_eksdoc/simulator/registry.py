@@ -17,11 +17,17 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value, without_path
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placement import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from kubectl_eksdoc.model.workloads import Workload
 
 from .controllers import VirtualTime
-from .store import NAMESPACES, PODS, ObjectKey, NameGenerator, StaleItem, Store, StoredItem, add_seconds, rfc3339
+from .store import NAMESPACES, PODS, NameGenerator, ObjectKey, StaleItem, Store, StoredItem, add_seconds, rfc3339
 
 DEFAULT_GRACE_S = 30
 
@@ -99,7 +105,13 @@ class Registry:
             message = "Required value: name or generateName is required"
             raise resources.invalid(served, "", [resources.StatusCause("FieldValueRequired", message, "metadata.name")])
         self.check_namespace(resource, namespace, name)
-        for server_field in ("resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+        for server_field in (
+            "resourceVersion",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+            "selfLink",
+            "generation",
+        ):
             meta.pop(server_field, None)
         meta |= {"name": name, "uid": self.names.uid(), "creationTimestamp": self.timestamp}
         if served.namespaced:
@@ -135,7 +147,9 @@ class Registry:
             return item
         if item.deleting and _is_released(new_doc) and not (item.resource == PODS and _grace_seconds(new_doc)):
             return item if dry_run else self.store.remove(self.store.replace(item, new_doc))
-        return StoredItem(item.resource, item.key, item.version, new_doc) if dry_run else self.store.replace(item, new_doc)
+        return (
+            StoredItem(item.resource, item.key, item.version, new_doc) if dry_run else self.store.replace(item, new_doc)
+        )
 
     def set_value(self, item: StoredItem, path: tuple[str, ...], value: object, *, status: bool = False) -> StoredItem:
         """Write `item` with `value` at `path`. Raises: as `update`."""
@@ -157,7 +171,9 @@ class Registry:
             raise resources.precondition_failed(served, name, "UID", options.uid, item.uid)
         if options.resource_version is not None and options.resource_version != str(item.version):
             actual_version = str(item.version)
-            raise resources.precondition_failed(served, name, "ResourceVersion", options.resource_version, actual_version)
+            raise resources.precondition_failed(
+                served, name, "ResourceVersion", options.resource_version, actual_version
+            )
         doc = _with_propagation(item.doc, options.propagation)
         grace_s = _grace_seconds_for(item, options) if item.resource == PODS else 0
         marked_doc = self._marked_for_deletion(served, doc, item, grace_s)

@@ -20,7 +20,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import nested_field, with_value
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod
-from kubectl_eksdoc.model.placing import CPU, DEFAULT_SCHEDULER, MEMORY
+from kubectl_eksdoc.model.placement import CPU, DEFAULT_SCHEDULER, MEMORY
 from kubectl_eksdoc.model.selectors import Labels
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -70,7 +70,12 @@ class ReplicaCounts:
         """The best of these nodes; of equal ones the first by name, so that it is always the same."""
         spread_scores = self._spread_scores(owner, fitting)
         return min(
-            fitting, key=lambda node_room: (-spread_scores.get(node_room.node.name, 0.0) - _free_score(node_room), node_room.node.name), default=None
+            fitting,
+            key=lambda node_room: (
+                -spread_scores.get(node_room.node.name, 0.0) - _free_score(node_room),
+                node_room.node.name,
+            ),
+            default=None,
         )
 
     def _spread_scores(self, owner: ControllerOwner | None, fitting: Sequence[NodeOccupancy]) -> dict[str, float]:
@@ -83,11 +88,16 @@ class ReplicaCounts:
             zones[node_room.node.zone] += counts[node_room.node.name]
         host_weight, zone_weight = log(len(fitting) + 2), log(len(zones) + 2)
         raw_scores = {
-            node_room.node.name: counts[node_room.node.name] * host_weight + zones[node_room.node.zone] * zone_weight + _SKEWS
+            node_room.node.name: counts[node_room.node.name] * host_weight
+            + zones[node_room.node.zone] * zone_weight
+            + _SKEWS
             for node_room in fitting
         }
         max_score, min_score = max(raw_scores.values()), min(raw_scores.values())
-        return {name: SPREAD_WEIGHT * _MAX_SCORE * (max_score + min_score - score) / max_score for name, score in raw_scores.items()}
+        return {
+            name: SPREAD_WEIGHT * _MAX_SCORE * (max_score + min_score - score) / max_score
+            for name, score in raw_scores.items()
+        }
 
 
 def _free_score(node_room: NodeOccupancy) -> float:
@@ -139,7 +149,11 @@ class Scheduler:
         pod = self._facts.pod(item)
         occupancy = self._current_occupancy()
         pod_class = occupancy.class_of(pod)
-        fitting = [node_room for node_room in occupancy.candidates(pod_class).values() if occupancy.fits_now(pod_class, node_room)]
+        fitting = [
+            node_room
+            for node_room in occupancy.candidates(pod_class).values()
+            if occupancy.fits_now(pod_class, node_room)
+        ]
         node_room = self._replica_counts.best_node(pod.owner, fitting)
         if node_room is None:
             self._unschedulable[key] = None
@@ -157,7 +171,9 @@ class Scheduler:
         bound_doc = with_value(item.doc, ("spec", "nodeName"), node)
         condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
         conditions = with_condition(item.conditions, condition, self._registry.timestamp)
-        conditions = [{field: value for field, value in each.items() if field not in ("reason", "message")} for each in conditions]
+        conditions = [
+            {field: value for field, value in each.items() if field not in ("reason", "message")} for each in conditions
+        ]
         self._registry.store.replace(item, with_value(bound_doc, ("status", "conditions"), conditions))
 
     def _unschedulable_keys(self) -> Iterable[ObjectKey]:
@@ -246,7 +262,9 @@ def _without_volatile_fields(node: Node) -> Node:
 
 def _fit_error_message(reasons: Counter[str], nodes: int) -> str:
     """The message of the scheduler (FitError); preemption is not tried."""
-    reasons_text = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: f"{item[1]} {item[0]}"))
+    reasons_text = ", ".join(
+        f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: f"{item[1]} {item[0]}")
+    )
     return f"0/{nodes} nodes are available: {reasons_text}." if reasons_text else "no nodes available to schedule pods"
 
 
@@ -272,7 +290,9 @@ class _NamespaceIndex:
     def budgets_for(self, labels: _LabelSet) -> list[str]:
         names = self.guards.get(labels)
         if names is None:
-            names = self.guards[labels] = [budget_name for budget_name in sorted(self.budgets) if _selects(self.budgets[budget_name], labels)]
+            names = self.guards[labels] = [
+                budget_name for budget_name in sorted(self.budgets) if _selects(self.budgets[budget_name], labels)
+            ]
             for name in names:
                 self.guarded[name][labels] = None
         return names
@@ -317,7 +337,9 @@ class BudgetIndex:
     def selected_pods(self, budget: Budget) -> list[Pod]:
         """The pods that `budget`, an existing one, selects."""
         namespace_index = self._namespaces[budget.namespace]
-        keys_by_labels = (namespace_index.alike.get(labels, {}) for labels in namespace_index.guarded.get(budget.name, ()))
+        keys_by_labels = (
+            namespace_index.alike.get(labels, {}) for labels in namespace_index.guarded.get(budget.name, ())
+        )
         return [self._pods[key] for keys in keys_by_labels for key in keys]
 
     def budgets_for(self, namespace: str, labels: Labels) -> list[Budget]:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import opening, options, streams
+from kubectl_eksdoc.cli import answers, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command
 from kubectl_eksdoc.cli.parser import Commands, add_switch
@@ -27,7 +27,14 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.snapshots import SceneManifest, Snapshot
 from kubectl_eksdoc.session.aws import DemoAnswers, open_live_aws
-from kubectl_eksdoc.session.session import ClusterNeeds, LiveSession, ObservedSession, SessionRequest, with_aws_identity, unknown_if_denied
+from kubectl_eksdoc.session.session import (
+    ClusterNeeds,
+    LiveSession,
+    ObservedSession,
+    SessionRequest,
+    unknown_if_denied,
+    with_aws_identity,
+)
 from kubectl_eksdoc.session.sources import AWS_ANSWERS, CLUSTER_ANSWERS, DemoSnapshot, Progress, SourceChoice
 
 if TYPE_CHECKING:
@@ -117,14 +124,16 @@ def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
 
     path, without = _path_from(args, context.source), options.without_from_args(args)
     SnapshotReport.check_format(context.options.output)
-    with opening.explain_forbidden(NAME), ProgressLine(context.stderr) as progress:
-        content = context.take_snapshot(path, context.source, context.connection, context.aws, progress, __version__, without)
+    with answers.explain_forbidden(NAME), ProgressLine(context.stderr) as progress:
+        content = context.take_snapshot(
+            path, context.source, context.connection, context.aws, progress, __version__, without
+        )
     report = SnapshotReport(content, path, without)
     complete = all(
         scene.aws is None and not scene.left_out and all(read.known for read in scene.reads)
         for scene in content.snapshot.scenes.values()
     )
-    return opening.report_answer(report, context, streams.CLEAN if complete else streams.UNKNOWN)
+    return answers.report_answer(report, context, streams.CLEAN if complete else streams.UNKNOWN)
 
 
 # Takes a snapshot: everything that the commands read, from the live cluster or the demo, in a file.
@@ -201,11 +210,19 @@ class _SnapshotWriter:
         verified_aws = unknown_if_denied(lambda: _verify_aws(self._open_aws(connection, aws_request), self._redaction))
         lists = self._lists("")
         aws = verified_aws if isinstance(verified_aws, Unknown) else verified_aws.cluster
-        cluster = with_aws_identity(LiveReader(connection, self._progress, raw_objects=lists).read(all_kinds()), aws, aws_request)
+        cluster = with_aws_identity(
+            LiveReader(connection, self._progress, raw_objects=lists).read(all_kinds()), aws, aws_request
+        )
         session_request = SessionRequest(SourceChoice(), connection, aws_request, ClusterNeeds("snapshot", all_kinds()))
         recorder = SnapshotRecorder(LiveSession(session_request), self._cleaner)
         command_reads = _CommandReads(ObservedSession(cluster, aws, recorder, live=True), self._without)
-        for read in (command_reads.check, command_reads.addons, command_reads.metadata, command_reads.dns, command_reads.interruption):
+        for read in (
+            command_reads.check,
+            command_reads.addons,
+            command_reads.metadata,
+            command_reads.dns,
+            command_reads.interruption,
+        ):
             read()
         return self._write_scene("", cluster, verified_aws, recorder, command_reads.left_out)
 
@@ -226,7 +243,9 @@ class _SnapshotWriter:
         kinds = {"imds-probe": metadata.KINDS, "interruption": interruption.KINDS}.get(scene) or all_kinds()
         cluster = demo.reader(None, self._lists(scene)).read(kinds)
         recorder = SnapshotRecorder(ObservedSession(cluster, verified_aws.cluster, demo.extra_reader()), self._cleaner)
-        command_reads = _CommandReads(ObservedSession(cluster, verified_aws.cluster, recorder, live=True), self._without)
+        command_reads = _CommandReads(
+            ObservedSession(cluster, verified_aws.cluster, recorder, live=True), self._without
+        )
         reads_by_scene = {
             "": (command_reads.addons, command_reads.dns),
             "check": (command_reads.check,),
@@ -244,7 +263,9 @@ class _SnapshotWriter:
     def _lists(self, scene: str) -> RawObjects:
         from kubectl_eksdoc.objects.redacted_pages import RedactedLists
 
-        return RedactedLists(self._cleaner, partial(self._file.add_page, scene), partial(self._file.restart_list, scene))
+        return RedactedLists(
+            self._cleaner, partial(self._file.add_page, scene), partial(self._file.restart_list, scene)
+        )
 
     def _write_scene(
         self,
@@ -254,10 +275,12 @@ class _SnapshotWriter:
         recorder: SnapshotRecorder,
         left_out: Mapping[str, str],
     ) -> SceneManifest:
-        from kubectl_eksdoc.objects.held_answers import write_answers
+        from kubectl_eksdoc.objects.snapshot_answers import write_answers
 
         self._file.add_file(scene, CLUSTER_ANSWERS, self.without_secrets(write_answers(recorder.answers())))
-        aws_unknown, calls = (verified_aws, 0) if isinstance(verified_aws, Unknown) else (None, len(verified_aws.recorder))
+        aws_unknown, calls = (
+            (verified_aws, 0) if isinstance(verified_aws, Unknown) else (None, len(verified_aws.recorder))
+        )
         left_out_reasons = {**left_out, **recorder.refused()}
         if not isinstance(verified_aws, Unknown):
             left_out_reasons |= verified_aws.recorder.refused_actions
@@ -340,7 +363,7 @@ class _CommandReads:
             plan_imds_access(self.session)
 
     def dns(self) -> None:
-        from kubectl_eksdoc.coredns_lameduck.read import read_notices, complete_facts
+        from kubectl_eksdoc.coredns_lameduck.read import complete_facts, read_notices
 
         with self._noting_errors("coredns-lameduck"):
             complete_facts(self.session, lambda: read_notices(self.session, (), self._proxied))

@@ -22,7 +22,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.interruption import ReportedChanges, InterruptionEvent
+from kubectl_eksdoc.model.interruption import InterruptionEvent, ReportedChanges
 from kubectl_eksdoc.model.kinds import MAX_UPGRADE_STEPS, NOT_REQUESTED, Absent, CheckNeed, Resource, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogKey
 from kubectl_eksdoc.model.quantities import Version
@@ -88,7 +88,14 @@ class SnapshotRecorder:
             for each in recorded.applied.values()
             for why in ((each,) if isinstance(each, Unknown) else each.unlisted.values())
         ]
-        all_answers = (*single_answers, *kinds, *kind_answers, *manifests, *recorded.past.revisions.values(), *keyed_answers)
+        all_answers = (
+            *single_answers,
+            *kinds,
+            *kind_answers,
+            *manifests,
+            *recorded.past.revisions.values(),
+            *keyed_answers,
+        )
         return {each.missing: each.why for each in all_answers if isinstance(each, Unknown) and each.missing}
 
     def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
@@ -102,10 +109,16 @@ class SnapshotRecorder:
 
     def list_history(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         response = self._session.histories.list_history(resource, namespace)
-        cleaned = (response,) if isinstance(response, Unknown) else tuple(self._cleaner.history(resource, doc) for doc in response)
+        cleaned = (
+            (response,)
+            if isinstance(response, Unknown)
+            else tuple(self._cleaner.history(resource, doc) for doc in response)
+        )
         # Unknown if one of them cannot be saved: the list would be incomplete.
         unknown = next((each for each in cleaned if isinstance(each, Unknown)), None)
-        self._lists[resource.full_name, namespace] = unknown or tuple(each for each in cleaned if isinstance(each, dict))
+        self._lists[resource.full_name, namespace] = unknown or tuple(
+            each for each in cleaned if isinstance(each, dict)
+        )
         return response
 
     @property
@@ -124,13 +137,17 @@ class SnapshotRecorder:
                 # Lines that no check reads are replaced by empty lines, because programs may print anything. The number
                 # of lines is kept, because it shows how much was printed since. A private key spans several lines.
                 lines = self._cleaner.text(text).splitlines()
-                kept_lines = (f"{line}\n" if any(read_in(line) for read_in in _LOG_LINE_FILTERS) else "\n" for line in lines)
+                kept_lines = (
+                    f"{line}\n" if any(read_in(line) for read_in in _LOG_LINE_FILTERS) else "\n" for line in lines
+                )
                 self._logs[log] = "".join(kept_lines)
         return {log: self._responses[log] for log in asked}
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
         """Only the metrics about interruptions are saved; no check reads others."""
-        response: str | Absent | Unknown = self._ask_once((pod, port), lambda: self._session.interruption_reader.metrics(pod, port))
+        response: str | Absent | Unknown = self._ask_once(
+            (pod, port), lambda: self._session.interruption_reader.metrics(pod, port)
+        )
         lines = response.splitlines(keepends=True) if isinstance(response, str) else ()
         kept_lines = "".join(line for line in lines if _METRICS_PREFIX in line)
         self._metrics[pod, port] = kept_lines if isinstance(response, str) else response
@@ -198,7 +215,9 @@ def ask_check(session: ClusterSession, without: Collection[str] = (), proxied: b
         ClusterError, AwsError: no request can be made at all.
     """
     first_path, check_input = check.find_upgrade_path(session, None), check.CheckInput(read_metrics=proxied)
-    check.check_facts(session, first_path, choose_checks(excluded=without), CommandTarget(), check.CHANGE_NEEDS, check_input)
+    check.check_facts(
+        session, first_path, choose_checks(excluded=without), CommandTarget(), check.CHANGE_NEEDS, check_input
+    )
     check.read_recent_changes(session)
     for need in CheckNeed:
         if need not in _RECORDED_NEEDS:
@@ -206,7 +225,9 @@ def ask_check(session: ClusterSession, without: Collection[str] = (), proxied: b
     paths = [first_path]
     for offset in range(1, MAX_UPGRADE_STEPS):
         with suppress(UsageError):  # no upgrade path leads to that version
-            paths.append(check.find_upgrade_path(session, Version(first_path.target.major, first_path.target.minor + offset)))
+            paths.append(
+                check.find_upgrade_path(session, Version(first_path.target.major, first_path.target.minor + offset))
+            )
     for path in paths:
         check.read_aws_facts(session, check.build_wanted_versions(session, path, frozenset((CheckNeed.INSIGHTS,))))
         check.read_api_usage(session, (), check.build_wanted_versions(session, path, _API_NEEDS))

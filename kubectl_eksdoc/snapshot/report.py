@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import opt_in_hint
 from kubectl_eksdoc.model.snapshots import SceneManifest, Snapshot
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.report import Heading, TextBlock, BulletList, Report, Section, Table, verbatim_line
+from kubectl_eksdoc.report.report import BulletList, Heading, Report, Section, Table, TextBlock, verbatim_line
 from kubectl_eksdoc.report.result import Count, Meta, PositiveCount, Printed, Text
 from kubectl_eksdoc.report.text import Row, number_column, rfc3339, text_column
 
@@ -59,7 +59,10 @@ class SnapshotReport(Report):
         if scene.aws is not None:
             missing.append(("AWS", scene.aws.why))
         left_out = sorted(pair for each in scenes for pair in each.left_out.items())
-        return (*missing, *((subject, ". ".join(filter(None, (why, opt_in_hint(subject))))) for subject, why in left_out))
+        return (
+            *missing,
+            *((subject, ". ".join(filter(None, (why, opt_in_hint(subject))))) for subject, why in left_out),
+        )
 
     @property
     def cluster(self) -> Cluster:

@@ -13,7 +13,16 @@ from .opening import FirstScreen, Opening
 if TYPE_CHECKING:  # imported by `_load`
     from .model import InspectPod
     from .offline import OfflineScreen
-    from .reader import ContextsListed, RightsDenied, ClusterRead, WatchNoticed, ReadFailed, Progressed, Reader, LastViewFound
+    from .reader import (
+        ClusterRead,
+        ContextsListed,
+        LastViewFound,
+        Progressed,
+        Reader,
+        ReadFailed,
+        RightsDenied,
+        WatchNoticed,
+    )
     from .rights import RightsScreen
     from .run.following import FollowedRun
     from .screen import PlanScreen
@@ -190,7 +199,9 @@ class EksdocApp(FramedApp):
 
     def on_check_rights(self) -> None:
         if self.opening.live is not None and self.opening.required_rights is not None:
-            self._reader.check_rights(self.opening.live, [need.permission for need in self.opening.required_rights().run])
+            self._reader.check_rights(
+                self.opening.live, [need.permission for need in self.opening.required_rights().run]
+            )
 
     def on_rights_denied(self, event: RightsDenied) -> None:
         if not self._is_current(event.opening):
@@ -215,7 +226,9 @@ class EksdocApp(FramedApp):
         from .run.following import FollowedRun
 
         run_controller = self.opening.run_controller
-        if self._followed_run is None or not (self._followed_run.is_running or self._followed_run.run_controller is run_controller):
+        if self._followed_run is None or not (
+            self._followed_run.is_running or self._followed_run.run_controller is run_controller
+        ):
             assert run_controller is not None, "keys of runs have looked"
             self._followed_run = FollowedRun(
                 self,

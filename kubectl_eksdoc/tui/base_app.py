@@ -362,7 +362,9 @@ class FramedApp(App[int]):
         one instead of covering more of the screen."""
         message = event.notification.message
         for shown_notification in list(self._notifications):
-            if shown_notification.message == message or (shown_notification.message.startswith(COPIED_PREFIX) and message.startswith(COPIED_PREFIX)):
+            if shown_notification.message == message or (
+                shown_notification.message.startswith(COPIED_PREFIX) and message.startswith(COPIED_PREFIX)
+            ):
                 self._unnotify(shown_notification, refresh=False)
 
     def exit(self, *args: Any, **more: Any) -> None:

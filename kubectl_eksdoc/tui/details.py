@@ -20,9 +20,9 @@ from kubectl_eksdoc.drain.report.plan import (
     POD_SYMBOLS,
     TARGET_SYMBOLS,
     DrainView,
+    current_status,
     short_budget_verdict,
     short_code,
-    current_status,
 )
 from kubectl_eksdoc.drain.report.pod import pod_lines
 from kubectl_eksdoc.drain.result import Headroom
@@ -31,7 +31,7 @@ from kubectl_eksdoc.model.findings import Status, When
 from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.report import SYMBOLS
-from kubectl_eksdoc.report.text import Cell, Appearance, Tone, pluralize, list_names, printable
+from kubectl_eksdoc.report.text import Appearance, Cell, Tone, list_names, pluralize, printable
 
 from .keymap import FootBar, Hint, appearance_of
 from .panel import Answered, Prose, run_in_thread
@@ -62,7 +62,10 @@ def budget_lines(headroom: Headroom, groups: Sequence[FindingGroup], view: Drain
     for eviction in evictions[:_MAX_LINES]:
         evicted_at_s = view.evicted_at.get(eviction.pod.uid)
         time_text = "" if evicted_at_s is None else f" after {format_duration(evicted_at_s)}"
-        lines.append(f"{eviction.position:>5}  {eviction.pod.key} on {eviction.node}{time_text}, grace {format_duration(view.grace(eviction.pod))}")
+        lines.append(
+            f"{eviction.position:>5}  {eviction.pod.key} on {eviction.node}{time_text}, grace "
+            f"{format_duration(view.grace(eviction.pod))}"
+        )
     return [*lines, *_omitted_lines(len(evictions))]
 
 
@@ -83,8 +86,12 @@ def placement_summary(evictions: Iterable[Eviction]) -> str:
     sum may fit on no node."""
     pods_by_node = Counter(each.lands_on for each in evictions)
     unplaced = pods_by_node.pop("", 0)
-    placed_text = list_names([f"{pods} on {node}" for node, pods in pods_by_node.most_common()], _MAX_NODES, Appearance())
-    return "; ".join(filter(None, (placed_text, f"no place is reserved for {pluralize(unplaced, 'pod')}" if unplaced else "")))
+    placed_text = list_names(
+        [f"{pods} on {node}" for node, pods in pods_by_node.most_common()], _MAX_NODES, Appearance()
+    )
+    return "; ".join(
+        filter(None, (placed_text, f"no place is reserved for {pluralize(unplaced, 'pod')}" if unplaced else ""))
+    )
 
 
 def node_lines(name: str, view: DrainView) -> list[Line]:
@@ -110,7 +117,9 @@ def node_lines(name: str, view: DrainView) -> list[Line]:
         lines.append((f"Order of evictions ({pluralize(len(evictions), 'pod')})", Tone.TITLE))
     for eviction in evictions[:_MAX_LINES]:
         destination = f" → {eviction.lands_on}" if eviction.lands_on else ""
-        lines.append(f"{eviction.position:>5}  round {eviction.round:<3} {eviction.pod.key}{destination}: {eviction.reason}")
+        lines.append(
+            f"{eviction.position:>5}  round {eviction.round:<3} {eviction.pod.key}{destination}: {eviction.reason}"
+        )
     lines += _omitted_lines(len(evictions))
     not_evicted = view.not_evicted_on.get(name, [])
     shown_rows = [row for row in not_evicted if row.verdict is not PodVerdict.STAY] or not_evicted
@@ -136,7 +145,9 @@ def detail_lines_of_pod(uid: str, pod_list: PodList, view: DrainView | None) -> 
         budget = headroom.budget
         if budget.namespace == pod.namespace and budget.selector.matches(pod.labels):
             symbol, budget_tone = BUDGET_SYMBOLS[headroom.verdict]
-            lines.append((f"{symbol} budget {budget.key}, {short_budget_verdict(headroom)}: {headroom.why}", budget_tone))
+            lines.append(
+                (f"{symbol} budget {budget.key}, {short_budget_verdict(headroom)}: {headroom.why}", budget_tone)
+            )
     return lines
 
 
@@ -163,7 +174,10 @@ def _remedy_lines(groups: Sequence[FindingGroup]) -> list[Line]:
             for remedy, commands in group.remedies:
                 if remedy.when is when:
                     lines += ["", f"{when.value}: {remedy.text}"]
-                    lines += [*((f"    {command}", Tone.GOOD) for command in commands[:_MAX_LINES]), *_omitted_lines(len(commands))]
+                    lines += [
+                        *((f"    {command}", Tone.GOOD) for command in commands[:_MAX_LINES]),
+                        *_omitted_lines(len(commands)),
+                    ]
     return lines
 
 

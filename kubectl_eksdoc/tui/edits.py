@@ -61,7 +61,9 @@ def mark_range(model: Model, range_start: str | None, node: str | None) -> EditR
     names = model.shown_nodes
     if node is None or node not in names:
         return "the row under the cursor is no node"
-    ends = sorted((names.index(range_start) if range_start in names and range_start is not None else 0, names.index(node)))
+    ends = sorted(
+        (names.index(range_start) if range_start in names and range_start is not None else 0, names.index(node))
+    )
     range_nodes = names[ends[0] : ends[1] + 1]
     description = f"{pluralize(len(range_nodes), 'node')} in a row {'is' if len(range_nodes) == 1 else 'are'} marked"
     return model.choice.with_marks(model.choice.plan_input.marked | set(range_nodes), description)
@@ -130,7 +132,9 @@ def _with_policy(model: Model, policy: DrainPolicy, description: str) -> EditRes
 
 
 EDITS: Mapping[str, Callable[[Model, CursorPlace, int], EditResult]] = {
-    "mark": lambda model, at, given: toggle_mark(model, at.node) if at.cause is None else toggle_assume_fixed(model, at.cause),
+    "mark": lambda model, at, given: (
+        toggle_mark(model, at.node) if at.cause is None else toggle_assume_fixed(model, at.cause)
+    ),
     "allow": lambda model, at, given: toggle_allowed(model, at.cause or ""),
     "mark_range": lambda model, at, given: mark_range(model, at.range_start, at.node),
     "mark_none": lambda model, at, given: unmark_all(model),
@@ -180,7 +184,9 @@ def mark_group(key: str, model: Model, cursor_node: str | None) -> MarkedGroup |
         server = parse_version(version_text)
         if server is None:
             return f"m o: the control plane's version is not known ({version_text or 'nothing said it'})"
-        return _add_marks(marked_nodes, model.facts.nodes.old_kubelets, f"with a kubelet before {server.major}.{server.minor}")
+        return _add_marks(
+            marked_nodes, model.facts.nodes.old_kubelets, f"with a kubelet before {server.major}.{server.minor}"
+        )
     if key == "a":
         return _mark_old_images(model, marked_nodes)
     return f"m {key} marks nothing: o, a, g, f, i or n"
@@ -199,8 +205,15 @@ def next_outdated_group(model: Model, drained: Collection[str]) -> MarkedGroup |
             return "the control plane's version is not known, so neither is whether a kubelet is older"
         outdated = (node_facts.old_kubelets | node_facts.old_images) - set(drained)
         cordoned = [name for name in outdated if node_facts.nodes[name].group]
-        cordoned_note = f"; {pluralize(len(cordoned), 'cordoned node')} not drained by this run: 4 says what to fix" if cordoned else ""
-        return f"no group has another node that takes pods and has an older kubelet or AMI, as far as is read{cordoned_note}"
+        cordoned_note = (
+            f"; {pluralize(len(cordoned), 'cordoned node')} not drained by this run: 4 says what to fix"
+            if cordoned
+            else ""
+        )
+        return (
+            "no group has another node that takes pods and has an older kubelet or AMI, as far as is "
+            f"read{cordoned_note}"
+        )
     group = min(groups)
     return _add_marks(frozenset(), groups[group], f"of {group} with an older kubelet or AMI")
 
@@ -210,11 +223,16 @@ def _mark_old_images(model: Model, marked_nodes: frozenset[str]) -> MarkedGroup 
     assert model.facts is not None, "there are nodes"
     if not any(IMAGE_LABEL in node.labels for node in model.facts.nodes.nodes.values()):
         return "m a: no node says which AMI it was made from"
-    return _add_marks(marked_nodes, model.facts.nodes.old_images, "that are not made from the AMI of their group's youngest node")
+    return _add_marks(
+        marked_nodes, model.facts.nodes.old_images, "that are not made from the AMI of their group's youngest node"
+    )
 
 
 def _add_marks(marked_nodes: frozenset[str], names: object, qualifier: str) -> MarkedGroup | str:
     new_nodes = frozenset(names)  # type: ignore[call-overload]
     if not new_nodes:
         return f"there are no nodes {qualifier}"
-    return marked_nodes | new_nodes, f"{pluralize(len(new_nodes), 'node')} {qualifier} {'is' if len(new_nodes) == 1 else 'are'} marked"
+    return (
+        marked_nodes | new_nodes,
+        f"{pluralize(len(new_nodes), 'node')} {qualifier} {'is' if len(new_nodes) == 1 else 'are'} marked",
+    )

@@ -15,9 +15,14 @@ from kubectl_eksdoc.report.text import Column, Tone
 from .keymap import PROMPT_COMMANDS, HelpPart, Keymap, ScreenPage
 from .line_table import LineTable
 from .panel import Prose
-from .tables.pods import Line, Sheet, sheet_of_rows, pad
+from .tables.pods import Line, Sheet, pad, sheet_of_rows
 
-CURSOR_HELP = (("j k down up", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
+CURSOR_HELP = (
+    ("j k down up", "row"),
+    ("g G", "top, bottom"),
+    ("ctrl+f ctrl+b", "page"),
+    ("ctrl+d ctrl+u", "half page"),
+)
 OTHER_HELP = (("tab", "next panel"), ("enter", "read only: pods of a node or of a budget"))
 
 DEFAULT_KEYMAP = Keymap()
@@ -63,7 +68,9 @@ def help_lines(page: ScreenPage, search_text: str, keymap: Keymap = DEFAULT_KEYM
     """Lines by section; keys of other pages are marked, and problems of the user's keys are listed."""
     lines_found: list[Line] = [(problem, Tone.WARN) for problem in keymap.problems]
     for part in HelpPart:
-        rows = [(key.shown, key.words, key.pages, _COMMAND_NAMES.get(key.id, "")) for key in keymap.keys if key.part is part]
+        rows = [
+            (key.shown, key.words, key.pages, _COMMAND_NAMES.get(key.id, "")) for key in keymap.keys if key.part is part
+        ]
         rows += [(shown, words, (), "") for shown, words in (CURSOR_HELP if part is HelpPart.MOVE else ())]
         rows += [(shown, words, (), "") for shown, words in (OTHER_HELP if part is HelpPart.ANYWHERE else ())]
         matching_rows = [row for row in rows if search_text.lower() in f"{row[0]} {row[1]} {row[3]}".lower()]

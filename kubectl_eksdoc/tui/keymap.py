@@ -19,7 +19,7 @@ from textual.widgets import Static
 
 from kubectl_eksdoc.errors import close_matches, did_you_mean
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.knowledge import knowledge_file, from_json
+from kubectl_eksdoc.model.knowledge import from_json, knowledge_file
 from kubectl_eksdoc.report.text import Appearance, Tone, join_words, printable
 
 from .tables.pods import cell_width
@@ -64,8 +64,8 @@ class HelpPart(str, Enum):
 @frozen
 class KeyBinding:
     """`id` names the binding in a keymap; `keys` in Textual's spelling; `shown` for users; `pages`: where it works
-    (empty: everywhere). `foot_hints`: its place at the foot of the screen, 0 for help only. `given`: the argument of its
-    action, None for none."""
+    (empty: everywhere). `foot_hints`: its place at the foot of the screen, 0 for help only. `given`: the argument of
+    its action, None for none."""
 
     id: str
     keys: str
@@ -96,7 +96,11 @@ line. (The key after m is a binding; `screen.PlanScreen.handles_key` handles bot
 _MARK_PLACE, _COPY_PLACE, _PAGES_PLACE, _KNOBS_PLACE = 1, 3, 6, 8
 """Places at the foot."""
 
-_SHARED_PLACES = {"page": (_PAGES_PLACE, "pages"), "parallel": (_KNOBS_PLACE, "knobs"), "grace": (_KNOBS_PLACE, "knobs")}
+_SHARED_PLACES = {
+    "page": (_PAGES_PLACE, "pages"),
+    "parallel": (_KNOBS_PLACE, "knobs"),
+    "grace": (_KNOBS_PLACE, "knobs"),
+}
 """Actions whose keys share a place."""
 
 
@@ -264,12 +268,16 @@ def apply_user_keys(user_keys: Mapping[str, str], keys: Sequence[KeyBinding] = P
         unknown = next((part for part in user_spellings if not textual_key_name(part)), None)
         cursor_key = next((part for part in user_spellings if textual_key_name(part) in CURSOR_KEYS), None)
         if unknown is not None:
-            problems.append(f"keys.json: {unknown!r} is no key, so {_kept_key_text(ids[name])}; write v, ctrl+x, space or f5")
+            problems.append(
+                f"keys.json: {unknown!r} is no key, so {_kept_key_text(ids[name])}; write v, ctrl+x, space or f5"
+            )
         elif cursor_key is not None:
             problems.append(f"keys.json: {cursor_key!r} moves the cursor, so {_kept_key_text(ids[name])}")
         else:
             shown = " ".join(user_spellings)
-            mapped[name] = replace(ids[name], keys=",".join(textual_key_name(part) for part in user_spellings), shown=shown)
+            mapped[name] = replace(
+                ids[name], keys=",".join(textual_key_name(part) for part in user_spellings), shown=shown
+            )
     problems += _remove_clashes(mapped, ids)
     return Keymap(tuple(mapped.get(key.id, key) for key in keys), tuple(problems))
 
@@ -359,7 +367,9 @@ def _find_command(word: str) -> _PromptCommand | str:
     shown = {name: each.names[0] for each in PROMPT_COMMANDS for name in each.names}
     similar = close_matches(word, shown)
     suggestion = (
-        f": did you mean :{shown[similar[0]]}?" if similar else f": there are {', '.join(each.names[0] for each in PROMPT_COMMANDS)}"
+        f": did you mean :{shown[similar[0]]}?"
+        if similar
+        else f": there are {', '.join(each.names[0] for each in PROMPT_COMMANDS)}"
     )
     return f"there is no :{word}{suggestion}"
 
@@ -381,7 +391,9 @@ def fit_hints(hints: Sequence[Hint], width: int, more_key: str) -> tuple[Hint, .
     """The first hints that fit, and the help; `more_key` marks omitted hints."""
     shown_hints = list(hints)
     while sum(map(_hint_width, shown_hints)) + len(_GAP) * (len(shown_hints) - 1) > width:
-        dropped = next((at for at in range(len(shown_hints) - 1, -1, -1) if shown_hints[at].key not in (HELP_KEY, more_key)), None)
+        dropped = next(
+            (at for at in range(len(shown_hints) - 1, -1, -1) if shown_hints[at].key not in (HELP_KEY, more_key)), None
+        )
         if dropped is None:
             break
         del shown_hints[dropped]
@@ -418,7 +430,10 @@ class FootBar(Static):
 
     def _draw(self) -> None:
         appearance = appearance_of(self)
-        printable_hints = [key_text._replace(key=printable(key_text.key, appearance), words=printable(key_text.words, appearance)) for key_text in self._hints]
+        printable_hints = [
+            key_text._replace(key=printable(key_text.key, appearance), words=printable(key_text.words, appearance))
+            for key_text in self._hints
+        ]
         width = self.size.width or self.app.size.width - self.gutter.width
         key_style = Style(foreground=Color.parse(self.app.theme_variables["st-key"]), bold=True)
         parts: list[str | tuple[str, str | Style]] = []

@@ -37,8 +37,15 @@ def with_grace(policy: DrainPolicy, by: int) -> DrainPolicy:
     index = GRACE_SECONDS.index(policy.grace_seconds) if policy.grace_seconds in GRACE_SECONDS else None
     if index is None:
         current = policy.grace_seconds or 0
-        indexes = [index_of_step for index_of_step, grace in enumerate(GRACE_SECONDS) if (grace or 0) > current] if by > 0 else []
-        indexes = indexes[:1] or [index_of_step for index_of_step, grace in enumerate(GRACE_SECONDS) if (grace or 0) < current][-1:]
+        indexes = (
+            [index_of_step for index_of_step, grace in enumerate(GRACE_SECONDS) if (grace or 0) > current]
+            if by > 0
+            else []
+        )
+        indexes = (
+            indexes[:1]
+            or [index_of_step for index_of_step, grace in enumerate(GRACE_SECONDS) if (grace or 0) < current][-1:]
+        )
         return replace(policy, grace_seconds=GRACE_SECONDS[indexes[0]] if indexes else GRACE_SECONDS[-1])
     return replace(policy, grace_seconds=GRACE_SECONDS[min(max(index + by, 0), len(GRACE_SECONDS) - 1)])
 
@@ -121,7 +128,9 @@ def _limit_knob(by: str, name: str, effect: str) -> Knob:
         other_limits = {key: each for key, each in policy.max_unavailable if key != by}
         if isinstance(value, int):
             other_limits[by] = IntOrPercent(value)
-        return replace(policy, max_unavailable=tuple(sorted(other_limits.items(), key=lambda pair: _LIMIT_ORDER.index(pair[0]))))
+        return replace(
+            policy, max_unavailable=tuple(sorted(other_limits.items(), key=lambda pair: _LIMIT_ORDER.index(pair[0])))
+        )
 
     return Knob(by, name, f"--max-unavailable {by}=N", effect, lambda policy: str(current(policy) or "any"), turn)
 

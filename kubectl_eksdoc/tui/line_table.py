@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from kubectl_eksdoc.report.text import Cell, Appearance, Tone, printable
+from kubectl_eksdoc.report.text import Appearance, Cell, Tone, printable
 
 from .keymap import appearance_of
 from .paint import thumb_position
@@ -113,7 +113,10 @@ class LineTable(FramedLineView, can_focus=True):
 
     def shows_column(self, title: str) -> bool:
         """Whether this column fits."""
-        return any(self.sheet.columns[index].title == title for index in self._column_layout(self._visible_size.width).shown_columns)
+        return any(
+            self.sheet.columns[index].title == title
+            for index in self._column_layout(self._visible_size.width).shown_columns
+        )
 
     def show(self, sheet: Sheet, marked: Collection[str] = frozenset()) -> None:
         """Show these rows; only lines that differ are redrawn."""
@@ -248,7 +251,9 @@ class LineTable(FramedLineView, can_focus=True):
     def _empty_lines(self, width: int) -> list[str]:
         """The text shown without rows."""
         return [
-            line for paragraph in self.sheet.empty_text.split("\n") for line in wrap_cells(printable(paragraph, self.appearance), max(width, 10))
+            line
+            for paragraph in self.sheet.empty_text.split("\n")
+            for line in wrap_cells(printable(paragraph, self.appearance), max(width, 10))
         ]
 
     def _strip_at(self, place: int, width: int) -> Strip:
@@ -266,7 +271,11 @@ class LineTable(FramedLineView, can_focus=True):
         for index, column_width in zip(layout.shown_columns, layout.widths, strict=True):
             column = self.sheet.columns[index]
             is_fill = self.sheet.fill_title is not None and index == self.sheet.fill_column
-            title = self.sheet.fill_title(column_width) if is_fill and self.sheet.fill_title is not None else layout.titles[index]
+            title = (
+                self.sheet.fill_title(column_width)
+                if is_fill and self.sheet.fill_title is not None
+                else layout.titles[index]
+            )
             texts.append((self._fit_text(title, column_width, column.align_right), "head"))
         return self._line_strip([(" " * self._margin, "")], texts, width, "")
 
@@ -288,14 +297,20 @@ class LineTable(FramedLineView, can_focus=True):
         mark_text = (("● " if key in self.marked else "  "), "good") if self._has_marks else ("", "")
         return self._line_strip([gutter, mark_text], texts, width, "cursor" if is_highlighted else "")
 
-    def _line_strip(self, prefix: Sequence[tuple[str, str]], cells: Sequence[tuple[str, str]], width: int, base_style: str) -> Strip:
+    def _line_strip(
+        self, prefix: Sequence[tuple[str, str]], cells: Sequence[tuple[str, str]], width: int, base_style: str
+    ) -> Strip:
         """`prefix` and the first cell stay in place during sideways scrolling."""
         if not self._is_wide or not cells:
             return self._build_strip([*prefix, *self._with_gaps(cells)], width, base_style)
         fixed_strip = self._build_strip([*prefix, cells[0]], self._fixed_width, base_style)
-        scrolled = self._build_strip([(" " * GAP, ""), *self._with_gaps(cells[1:])], self._scrolled_columns + width, base_style)
+        scrolled = self._build_strip(
+            [(" " * GAP, ""), *self._with_gaps(cells[1:])], self._scrolled_columns + width, base_style
+        )
         offset = min(self._scrolled_columns, self._max_scroll)
-        return Strip.join([fixed_strip, scrolled.crop(offset, offset + max(width - self._fixed_width, 0))]).crop(0, width)
+        return Strip.join([fixed_strip, scrolled.crop(offset, offset + max(width - self._fixed_width, 0))]).crop(
+            0, width
+        )
 
     @property
     def _is_wide(self) -> bool:

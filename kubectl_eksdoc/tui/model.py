@@ -30,10 +30,10 @@ from kubectl_eksdoc.report.text import format_age, pluralize
 from .tables.nodes import (
     NodeFacts,
     SortOrder,
-    node_facts_of_view,
     faulty_nodes,
-    sort_nodes,
     matching_nodes,
+    node_facts_of_view,
+    sort_nodes,
 )
 
 CHANGED_INTERVAL_S, CHANGED_COST_FACTOR = 10.0, 50
@@ -97,7 +97,9 @@ class ScreenReads:
         duration_s = 0.0 if self.completed_at is None else max((now - started_at).total_seconds(), 0.0)
         lost_at = self.lost_at if self.lost_at is not None and self.lost_at > started_at else None
         without_failure = replace(self, failures=0, failed_at=None, reason="", remedy="", lost_at=lost_at)
-        return replace(without_failure, started_at=None, completed_at=started_at, duration_s=duration_s, changed_at=changed_at)
+        return replace(
+            without_failure, started_at=None, completed_at=started_at, duration_s=duration_s, changed_at=changed_at
+        )
 
     def read_failed(self, now: datetime, reason: str, remedy: str) -> ScreenReads:
         return replace(self, started_at=None, failures=self.failures + 1, failed_at=now, reason=reason, remedy=remedy)
@@ -161,10 +163,15 @@ class ScreenReads:
         since = self.stale_since()
         if since is None:
             slow = self.started_at is not None and now - self.started_at >= _SLOW_READ
-            reading = f", being read for {format_age(now - self.started_at)}" if self.started_at is not None and slow else ""
+            reading = (
+                f", being read for {format_age(now - self.started_at)}" if self.started_at is not None and slow else ""
+            )
             return f"live, read {format_age(now - self.completed_at) if self.completed_at else '?'} ago{reading}"
         retry = self.retry_text(now) if self.is_failing else ""
-        return f"! stale {', '.join(filter(None, (format_age(now - since), retry)))}: {without_address(self.reason or self.watch_message)}"
+        return (
+            f"! stale {', '.join(filter(None, (format_age(now - since), retry)))}: "
+            f"{without_address(self.reason or self.watch_message)}"
+        )
 
     def tries_text(self, now: datetime) -> str:
         """``3 tries, retry in 8s``."""
@@ -211,7 +218,12 @@ class EditHistory:
         """An edit clears the redo history; an edit without a change is ignored."""
         if plan_input == self.plan_input:
             return self
-        return replace(self, plan_input=plan_input, past=(*self.past, _EditStep(self.plan_input, description))[-MAX_UNDO_STEPS:], future=())
+        return replace(
+            self,
+            plan_input=plan_input,
+            past=(*self.past, _EditStep(self.plan_input, description))[-MAX_UNDO_STEPS:],
+            future=(),
+        )
 
     def with_mark_toggled(self, node: str) -> EditHistory:
         if node in self.plan_input.marked:
@@ -233,14 +245,24 @@ class EditHistory:
         if not self.past:
             return self
         step = self.past[-1]
-        return replace(self, plan_input=step.before, past=self.past[:-1], future=(*self.future, _EditStep(self.plan_input, step.description)))
+        return replace(
+            self,
+            plan_input=step.before,
+            past=self.past[:-1],
+            future=(*self.future, _EditStep(self.plan_input, step.description)),
+        )
 
     def redo(self) -> EditHistory:
         """Unchanged if there is nothing to redo."""
         if not self.future:
             return self
         step = self.future[-1]
-        return replace(self, plan_input=step.before, past=(*self.past, _EditStep(self.plan_input, step.description)), future=self.future[:-1])
+        return replace(
+            self,
+            plan_input=step.before,
+            past=(*self.past, _EditStep(self.plan_input, step.description)),
+            future=self.future[:-1],
+        )
 
 
 # View settings: order and filter of the nodes. They do not change the plan.
@@ -316,7 +338,14 @@ class Model:
     @property
     def page_inputs(self) -> tuple[object, ...]:
         """The values that pages are built from."""
-        plan_inputs = (self.facts, self.choice.plan_input, self.latest_plan, self.planned_facts, self.preview, self.pinned_plan)
+        plan_inputs = (
+            self.facts,
+            self.choice.plan_input,
+            self.latest_plan,
+            self.planned_facts,
+            self.preview,
+            self.pinned_plan,
+        )
         return (*plan_inputs, self.error, self.filter, self.table_view, self.subject)
 
     @property
@@ -349,7 +378,9 @@ class Model:
     def with_plan(self, planned: PlannedInput) -> Model:
         """Set the plan of the current selection and facts."""
         pinned_plan = self.pinned_plan or planned  # the first plan, until the user pins another
-        return replace(self, latest_plan=planned, planned_facts=self.facts, preview=None, error="", pinned_plan=pinned_plan)
+        return replace(
+            self, latest_plan=planned, planned_facts=self.facts, preview=None, error="", pinned_plan=pinned_plan
+        )
 
 
 # Messages from screens to the application, which reads the cluster and opens screens.

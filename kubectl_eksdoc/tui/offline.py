@@ -10,7 +10,7 @@ from kubectl_eksdoc.report.text import Appearance, printable
 from . import unreached
 from .help import DEFAULT_KEYMAP, HelpScreen
 from .keymap import PLAN_KEYS, FootBar, HeadLine, ScreenPage
-from .model import ShowLastView, Model, ChooseContext, ReadAgain
+from .model import ChooseContext, Model, ReadAgain, ShowLastView
 from .opening import Opening
 from .panel import Prose
 from .reader import ReadFailed

@@ -102,7 +102,9 @@ class FirstScreen(Screen[None]):
 
     def on_mount(self) -> None:
         app = self.app  # it may be closed by the time of the call
-        self.call_after_refresh(threading.Thread(target=self._load_in_thread, args=(app,), name="loader", daemon=True).start)
+        self.call_after_refresh(
+            threading.Thread(target=self._load_in_thread, args=(app,), name="loader", daemon=True).start
+        )
 
     def on_key(self, event: events.Key) -> None:
         """The key comes too early: say so."""

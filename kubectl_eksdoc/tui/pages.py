@@ -11,13 +11,13 @@ from functools import cached_property
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from kubectl_eksdoc.drain.report.findings import ALLOWING_FLAGS, commands_of, budget_blockers
+from kubectl_eksdoc.drain.report.findings import ALLOWING_FLAGS, budget_blockers, commands_of
 from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.in_cluster.roles import starter_budgets
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.report.text import pluralize, truncate, printable, wrap
+from kubectl_eksdoc.report.text import pluralize, printable, truncate, wrap
 
 from . import details
 from .keymap import appearance_of
@@ -82,7 +82,9 @@ class PageOf(Vertical):
         """Set the lower frame: `notes` and the view settings; call it before the rows are shown."""
         table.wide = model.table_view.wide
         view_states = (("wide, h l sideways", model.table_view.wide), ("without the head", model.table_view.headless))
-        table.set_subtitle(self.frame_text(" · ".join([*filter(None, notes), *(words for words, is_on in view_states if is_on)])))
+        table.set_subtitle(
+            self.frame_text(" · ".join([*filter(None, notes), *(words for words, is_on in view_states if is_on)]))
+        )
 
     @cached_property
     def table(self) -> LineTable:
@@ -149,7 +151,9 @@ class BlockersPage(PageOf):
             self.rows = (*budgets.blocker_rows(view, self._code_order), *budgets.fixed_rows(view, model.fixed_causes))
         self._code_order = tuple(row.code for row in self.rows if row.code)
         self.set_frame(self.table, model, "● assumed fixed: the plan follows" if view is not None else "")
-        sheet = budgets.blockers_sheet(self.rows, view.cluster.observed_at) if view is not None else no_plan_sheet(model)
+        sheet = (
+            budgets.blockers_sheet(self.rows, view.cluster.observed_at) if view is not None else no_plan_sheet(model)
+        )
         self.table.show(sheet, model.choice.plan_input.policy.assume_fixed)
         self.table.set_class(model.is_stale, "-stale")
         self.cursor_moved(self.table, self.table.key or "", model)
@@ -195,7 +199,9 @@ class HeadroomPage(PageOf):
     def copy_label(self) -> str | None:
         if self._fix_commands:
             return COPY_FIX
-        return f"copy {pluralize(len(self._workloads_to_guard), 'missing budget')}" if self._workloads_to_guard else None
+        return (
+            f"copy {pluralize(len(self._workloads_to_guard), 'missing budget')}" if self._workloads_to_guard else None
+        )
 
     @property
     def copy_texts(self) -> tuple[str, ...]:
@@ -219,19 +225,27 @@ class HeadroomPage(PageOf):
         has_no_budgets = view is not None and not view.budgets
         self.set_frame(self.table, model, "" if has_no_budgets else budgets.LEGEND)
         is_unreadable = view is not None and not view.cluster.read_of(kinds.BUDGETS).known
-        title = "[2] No budget counts these" if has_no_budgets and not is_unreadable else "[2] PDB headroom, the worst first"
+        title = (
+            "[2] No budget counts these"
+            if has_no_budgets and not is_unreadable
+            else "[2] PDB headroom, the worst first"
+        )
         closed_sheet = None
         if view is None and model.facts is not None and not (model.is_stale or model.is_old):
             closed_sheet = budgets.closed_budgets_sheet(model.facts.cluster)
         self.table.set_title(self.frame_text(budgets.CLOSED_TITLE if closed_sheet is not None else title))
         if view is not None and has_no_budgets:
             self.table.show(
-                budgets.budgets_sheet(view, full=True) if is_unreadable else budgets.unguarded_sheet(budgets.unguarded_workloads(view))
+                budgets.budgets_sheet(view, full=True)
+                if is_unreadable
+                else budgets.unguarded_sheet(budgets.unguarded_workloads(view))
             )
             self.query_one("#budget", Prose).show(budgets.unguarded_lines(view))
             self._fix_commands, self._view = (), view
             return
-        self.table.show(budgets.budgets_sheet(view, full=True) if view is not None else closed_sheet or no_plan_sheet(model))
+        self.table.show(
+            budgets.budgets_sheet(view, full=True) if view is not None else closed_sheet or no_plan_sheet(model)
+        )
         if not self.table.shows_column("HEADROOM"):
             self.set_frame(self.table, model)
         self.cursor_moved(self.table, self.table.key or "", model)
@@ -247,7 +261,9 @@ class HeadroomPage(PageOf):
             groups = budget_blockers(headroom.budget, view)
             lines, self._fix_commands = details.budget_lines(headroom, groups, view), commands_of(groups)
         elif view is None and model.facts is not None:
-            lines = [line for b in model.facts.cluster.budgets if b.key == key for line in details.closed_budget_lines(b)]
+            lines = [
+                line for b in model.facts.cluster.budgets if b.key == key for line in details.closed_budget_lines(b)
+            ]
         self.query_one("#budget", Prose).show(lines)
 
 
@@ -310,7 +326,13 @@ class PlanPage(PageOf):
     def show(self, model: Model) -> None:
         if model.facts is None:
             if model.error:
-                error_lines = (*wrap(model.error, _MESSAGE_WIDTH), "", *wrap(model.reads.remedy, _MESSAGE_WIDTH), "", "ctrl+r tries again")
+                error_lines = (
+                    *wrap(model.error, _MESSAGE_WIDTH),
+                    "",
+                    *wrap(model.reads.remedy, _MESSAGE_WIDTH),
+                    "",
+                    "ctrl+r tries again",
+                )
                 self.table.show(text_sheet(error_lines))
             return
         names = model.shown_nodes
@@ -348,7 +370,9 @@ def _lower_sheets(model: Model) -> tuple[str, tuple[Sheet, Sheet]]:
         return headroom_title, (NOTHING_SENT if model.choice.plan_input.marked else NOTHING_MARKED, LAST_VIEW_SHEET)
     closed_sheet = budgets.closed_budgets_sheet(model.facts.cluster)
     return (
-        (budgets.CLOSED_TITLE, (closed_sheet, NOTHING_MARKED)) if closed_sheet is not None else (headroom_title, (NOTHING_MARKED, NOTHING_SENT))
+        (budgets.CLOSED_TITLE, (closed_sheet, NOTHING_MARKED))
+        if closed_sheet is not None
+        else (headroom_title, (NOTHING_MARKED, NOTHING_SENT))
     )
 
 

@@ -85,7 +85,11 @@ class FramedLines(StylesCache):
             self._framed.clear()
         if id(line) not in self._framed:
             if line.cell_length not in self._sides:
-                segments = list(default_render(styles, y, size, content_size, padding, base, background, lambda _: line, *other_args))
+                segments = list(
+                    default_render(
+                        styles, y, size, content_size, padding, base, background, lambda _: line, *other_args
+                    )
+                )
                 left_count = bool(styles.border_left[0]) + bool(padding.left)
                 self._sides[line.cell_length] = segments[:left_count], segments[left_count + len(line) :]
             left_side, right_side = self._sides[line.cell_length]

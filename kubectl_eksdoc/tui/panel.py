@@ -86,7 +86,9 @@ class FramedLineView(ScrollView):
     ) -> None:
         """Redraw those of `lines` (screen row and place) that differ from `old_strips`: usually little changes, and
         fewer bytes are transmitted faster."""
-        changed_ranges = ((y, *changed_columns(old_strips.get((place, width)), self._strip_at(place, width))) for y, place in lines)
+        changed_ranges = (
+            (y, *changed_columns(old_strips.get((place, width)), self._strip_at(place, width))) for y, place in lines
+        )
         if regions := [Region(start, y, end - start, 1) for y, start, end in changed_ranges if start < end]:
             self.refresh(*regions)
 
@@ -319,7 +321,9 @@ class ColumnLayout(NamedTuple):
 def lay_out(sheet: Sheet, width: int, available: int) -> ColumnLayout:
     body_widths = list(sheet.widths)
     if sheet.fill_column is not None:
-        body_widths[sheet.fill_column] = sheet.columns[sheet.fill_column].min_width or min(body_widths[sheet.fill_column], _MIN_FILL)
+        body_widths[sheet.fill_column] = sheet.columns[sheet.fill_column].min_width or min(
+            body_widths[sheet.fill_column], _MIN_FILL
+        )
     titles = [column.title for column in sheet.columns]
     desired_widths = _widths_with_titles(titles, body_widths)
     if sum(desired_widths) + GAP * (len(desired_widths) - 1) > available:

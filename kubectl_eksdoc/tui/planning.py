@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.report.text import Appearance, join_sentences, printable
 
-from .model import EditHistory, PlanInput, ScreenFacts, PlannedInput, ScreenReads
+from .model import EditHistory, PlanInput, PlannedInput, ScreenFacts, ScreenReads
 from .opening import Opening
 from .reader import ClusterChanged, Notice, WatchEnded, WatchLost, WatchStarted
 from .shell import Shell
@@ -137,7 +137,11 @@ class Planner:
         if self._last_plan is None or not plan_input.marked:
             return None
         previous_input, what_if = self._last_plan
-        return what_if if previous_input.marked == plan_input.marked and previous_input.policy != plan_input.policy else None
+        return (
+            what_if
+            if previous_input.marked == plan_input.marked and previous_input.policy != plan_input.policy
+            else None
+        )
 
     def _send_plan(self, plan_input: PlanInput) -> None:
         if not plan_input.marked:
@@ -220,8 +224,14 @@ class PlanDataScreen(Shell):
         If nothing `differs`, the plan is kept as well."""
         is_first = self.model.facts is None or (self.model.is_old and not self.model.choice.past)
         reads, old_facts, cluster = self.model.reads, self.model.facts, facts.cluster
-        demo_moved = old_facts is not None and cluster.source is Source.DEMO and old_facts.cluster.observed_at != cluster.observed_at
-        self.model = replace(self.model, reads=replace(reads, live=reads.live or demo_moved).read_succeeded(self._opening.now()))
+        demo_moved = (
+            old_facts is not None
+            and cluster.source is Source.DEMO
+            and old_facts.cluster.observed_at != cluster.observed_at
+        )
+        self.model = replace(
+            self.model, reads=replace(reads, live=reads.live or demo_moved).read_succeeded(self._opening.now())
+        )
         if not differs:
             self.show_identity()
             return
@@ -251,11 +261,18 @@ class PlanDataScreen(Shell):
 
     def read_failed(self, reason: str, remedy: str) -> None:
         """Keep the previous facts."""
-        has_no_facts, has_current_facts = self.model.facts is None, self.model.facts is not None and not self.model.is_old
+        has_no_facts, has_current_facts = (
+            self.model.facts is None,
+            self.model.facts is not None and not self.model.is_old,
+        )
         reads = self.model.reads.read_failed(self._opening.now(), reason, remedy)
         self.model = replace(self.model, reads=reads, error=reason if has_no_facts else self.model.error)
         if has_current_facts and reads.failures == 1:  # otherwise the error screen shows it
-            self.notify(printable(join_sentences(reason, remedy), Appearance(ascii=self._opening.ascii)), severity="error", markup=False)
+            self.notify(
+                printable(join_sentences(reason, remedy), Appearance(ascii=self._opening.ascii)),
+                severity="error",
+                markup=False,
+            )
         self.show()
 
     def handle_notice(self, notice: Notice) -> None:
@@ -302,7 +319,11 @@ class PlanDataScreen(Shell):
         if isinstance(update, PlannedInput):
             previous_plan, previous_facts = self.model.latest_plan, self.model.planned_facts
             self.model = self.model.with_plan(update)
-            if previous_plan is not None and previous_facts is not facts and previous_plan.plan_input.marked == update.plan_input.marked:
+            if (
+                previous_plan is not None
+                and previous_facts is not facts
+                and previous_plan.plan_input.marked == update.plan_input.marked
+            ):
                 self._report_fixed(previous_plan.view, update.view)
         elif isinstance(update, QuickPlan):
             if not self.model.is_stale:
@@ -321,11 +342,16 @@ class PlanDataScreen(Shell):
         same_policy = old_view.plan.policy == policy
         resolved = sorted(blocking_subjects(old_view) - blocking_subjects(new_view)) if same_policy else []
         assumed_before = {code for code, groups in assumed_fixed(old_view) if groups}
-        fixed_codes = frozenset(code for code, groups in assumed_fixed(new_view) if not groups and code in assumed_before and same_policy)
+        fixed_codes = frozenset(
+            code for code, groups in assumed_fixed(new_view) if not groups and code in assumed_before and same_policy
+        )
         if resolved:
             self.model = replace(self.model, fixed_causes=tuple(dict.fromkeys((*self.model.fixed_causes, *resolved))))
             resolved_text = ", ".join(f"{subject} ({short_code(code)})" for code, subject in resolved)
-            self.notify(printable(f"✓ no longer in the way: {resolved_text}", Appearance(ascii=self._opening.ascii)), markup=False)
+            self.notify(
+                printable(f"✓ no longer in the way: {resolved_text}", Appearance(ascii=self._opening.ascii)),
+                markup=False,
+            )
         if fixed_codes:
             new_policy = replace(policy, assume_fixed=policy.assume_fixed - fixed_codes)
             self._set_choice(self.model.choice.with_policy(new_policy, "fixed in the cluster, no longer only assumed"))

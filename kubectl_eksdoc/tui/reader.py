@@ -12,17 +12,17 @@ from textual.message import Message
 
 from kubectl_eksdoc.errors import EksdocError, Forbidden, bug_text
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AllBudgets,
     AllNodes,
     AllPods,
-    BudgetRemoved,
     BudgetChanged,
-    RunUpdate,
-    NodeRemoved,
+    BudgetRemoved,
     NodeChanged,
-    PodRemoved,
+    NodeRemoved,
     PodChanged,
+    PodRemoved,
+    RunUpdate,
     WatchInterrupted,
     WatchRestored,
 )
@@ -283,7 +283,10 @@ class ClusterWatcher:
     """Watches from its creation until it is closed; `on_notice` is called from its thread. Mutable."""
 
     def __init__(
-        self, watch: Callable[[], AbstractContextManager[RunBackend]], cluster: Cluster, on_notice: Callable[[Notice], object]
+        self,
+        watch: Callable[[], AbstractContextManager[RunBackend]],
+        cluster: Cluster,
+        on_notice: Callable[[Notice], object],
     ) -> None:
         self._watch = watch
         self._on_notice = on_notice

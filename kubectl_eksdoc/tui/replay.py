@@ -28,14 +28,16 @@ from .keymap import Hint, KeyBinding, Keymap, ScreenPage, load_keys
 from .run.pages import LivePage
 from .run.screen import RUN_KEYS, RunScreen
 from .run.state import RunState, ScreenStage
-from .run.tables import RunHead, progress_bar, log_columns
+from .run.tables import RunHead, log_columns, progress_bar
 from .words import FittingText, droppable
 
 # The summary of a recorded run: its end as recorded, and its longest parts.
 
 
 def summary_of(recording: RunReplay) -> RunSummaryView:
-    return RunSummaryView(page.end_text(recording), tuple(page.figures(recording)), has_failed=not recording.is_complete)
+    return RunSummaryView(
+        page.end_text(recording), tuple(page.figures(recording)), has_failed=not recording.is_complete
+    )
 
 
 # Options of a replay.
@@ -207,7 +209,9 @@ def replay_hints(state: ReplayState, page: ScreenPage) -> tuple[Hint, ...]:
     key_texts = [("space", play_text), ("< >", "speed"), ("[ ]", "went wrong"), (", .", "moment")]
     page_hints = [("v", "all, or what went wrong"), ("/", "look for"), ("enter", "whole"), ("5", "nodes")]
     end_hints = [("?", "help"), ("q", "leave"), ("left right", "10 s"), ("0 $", "ends")]
-    return tuple(Hint(*each) for each in (*key_texts, *(page_hints if page is ScreenPage.LOG else [("6", "log")]), *end_hints))
+    return tuple(
+        Hint(*each) for each in (*key_texts, *(page_hints if page is ScreenPage.LOG else [("6", "log")]), *end_hints)
+    )
 
 
 # The head of a replay: the position in time, progress at that time, and the last failure.
@@ -219,7 +223,12 @@ _SOURCE_TEXTS = {ReplaySource.JOURNAL: "by its journal", ReplaySource.EVENTS: "b
 
 def replay_head(state: ReplayState) -> RunHead:
     notice_text, tone = _notice_text(state)
-    return RunHead(_identity_texts(state), _progress_texts(state), FittingText(notice_text, tone=tone), (FittingText(_recording_notes(state)),))
+    return RunHead(
+        _identity_texts(state),
+        _progress_texts(state),
+        FittingText(notice_text, tone=tone),
+        (FittingText(_recording_notes(state)),),
+    )
 
 
 def _identity_texts(state: ReplayState) -> tuple[FittingText, ...]:
@@ -234,7 +243,10 @@ def _identity_texts(state: ReplayState) -> tuple[FittingText, ...]:
         FittingText("eksdoc", ((2, ""),), Tone.TITLE),
         FittingText(f"REPLAY {play_state} {replay.speed:g}x", tone=Tone.TITLE),
         FittingText(position, tone=Tone.TITLE),
-        FittingText(f"{run}, {started_text}, {_SOURCE_TEXTS[recording.source]}", ((4, f"{run}, {started_text}"), (3, run), (1, ""))),
+        FittingText(
+            f"{run}, {started_text}, {_SOURCE_TEXTS[recording.source]}",
+            ((4, f"{run}, {started_text}"), (3, run), (1, "")),
+        ),
     )
 
 
@@ -277,7 +289,9 @@ def _recording_notes(state: ReplayState) -> str:
         p95 = f" (p95 {format_duration(planned.p95_s)})" if planned.p95_s is not None else ""
         parts.append(f"planned about {format_duration(planned.p50_s)}{p95}")
     if dropped_count:
-        parts.append(f"! {pluralize(dropped_count, 'thing')} in the file could not be taken into account: its end says which")
+        parts.append(
+            f"! {pluralize(dropped_count, 'thing')} in the file could not be taken into account: its end says which"
+        )
     return " · ".join(parts)
 
 
@@ -340,7 +354,9 @@ class ReplayScreen(RunScreen):
         if self._replay_state.replay.step_to_problem(direction):
             self._show_new_position()
         else:
-            self._notify_user("]: nothing went wrong after this" if direction > 0 else "[: nothing went wrong before this")
+            self._notify_user(
+                "]: nothing went wrong after this" if direction > 0 else "[: nothing went wrong before this"
+            )
 
     def do_moment(self, direction: int) -> None:
         if self._replay_state.replay.step(direction):

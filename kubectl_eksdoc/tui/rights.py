@@ -14,7 +14,7 @@ from kubectl_eksdoc.report.text import Appearance, Tone, printable
 
 from .keymap import FootBar, HelpPart, Hint, KeyBinding, ScreenPage
 from .line_table import LineTable
-from .model import CheckRights, Model, ScreenFacts, ReadAgain
+from .model import CheckRights, Model, ReadAgain, ScreenFacts
 from .panel import Prose
 from .shell import escape_markup
 from .tables import budgets
@@ -56,7 +56,9 @@ class RightsScreen(Screen[None]):
         identity = self._facts.cluster.identity
         title = f"eksdoc  {identity.cluster or identity.context}  what you may read and do"
         self.query_one("#identity", Static).update(escape_markup(printable(title, self._appearance)))
-        self.query_one("#rights").border_title = escape_markup(printable("[!] Rights, the missing first", self._appearance))
+        self.query_one("#rights").border_title = escape_markup(
+            printable("[!] Rights, the missing first", self._appearance)
+        )
         self.query_one("#rights-about").border_title = escape_markup(printable("what it means", self._appearance))
         self.query_one("#foot", FootBar).show(_FOOT_HINTS)
         self.query_one("#rights").focus()
@@ -137,7 +139,11 @@ def unavailable_reason(key: KeyBinding, model: Model, page: ScreenPage) -> str:
     if key.action == "redo" and not model.choice.future:
         return "there is nothing to redo"
     if key.action in _PLAN_ACTIONS and model.view is None:
-        return _PLAN_PENDING if model.is_stale and model.choice.plan_input.marked else "there is no plan yet: mark nodes first"
+        return (
+            _PLAN_PENDING
+            if model.is_stale and model.choice.plan_input.marked
+            else "there is no plan yet: mark nodes first"
+        )
     if key.action in ("run", "dry_run") and model.is_stale:
         return _PLAN_PENDING
     policy = model.choice.plan_input.policy

@@ -20,7 +20,7 @@ from .help import HelpScreen
 from .keymap import Hint, KeyBinding, ScreenPage
 from .knobs_screen import KnobsScreen
 from .line_table import LineTable
-from .model import EditHistory, InspectPod, ChooseContext, ReadAgain, TableView
+from .model import ChooseContext, EditHistory, InspectPod, ReadAgain, TableView
 from .opening import Opening
 from .pages import COPY_FIX
 from .panel import AskLine
@@ -82,9 +82,15 @@ class PlanScreen(PlanDataScreen):
 
     def refusal(self, key: KeyBinding) -> str:
         reason = (
-            self._opening.read_only_reason if self._opening.run_controller is None and key.action in _RUN_ACTIONS else ""
+            self._opening.read_only_reason
+            if self._opening.run_controller is None and key.action in _RUN_ACTIONS
+            else ""
         ) or unavailable_reason(key, self.model, self.page)
-        if not reason and key.action in _ROW_ACTIONS and (self._cursor_node is None or self.page is ScreenPage.BLOCKERS):
+        if (
+            not reason
+            and key.action in _ROW_ACTIONS
+            and (self._cursor_node is None or self.page is ScreenPage.BLOCKERS)
+        ):
             result = edits.EDITS[key.action](self.model, self._cursor_place, 0)
             reason = result if isinstance(result, str) else ""
         return reason
@@ -116,7 +122,10 @@ class PlanScreen(PlanDataScreen):
         self._is_marking = True
         key = self.keymap.by_id("mark-more")
         is_narrow = self.size.width < _FULL_MENU_COLUMNS
-        groups = [Hint(menu_key, brief if is_narrow else description, (f"mark_by('{menu_key}')",)) for menu_key, description, brief in edits.MARK_MENU]
+        groups = [
+            Hint(menu_key, brief if is_narrow else description, (f"mark_by('{menu_key}')",))
+            for menu_key, description, brief in edits.MARK_MENU
+        ]
         self._foot_bar.show(groups if is_narrow else [Hint(key.shown, key.words), *groups])
 
     def action_mark_by(self, key: str) -> None:
@@ -151,7 +160,9 @@ class PlanScreen(PlanDataScreen):
 
     def mark_next(self, drained: Collection[str]) -> None:
         """After a run: mark the next outdated group, without nodes that were drained."""
-        group = edits.next_outdated_group(self.model, drained) if self.model.facts is not None else "nothing is read yet"
+        group = (
+            edits.next_outdated_group(self.model, drained) if self.model.facts is not None else "nothing is read yet"
+        )
         if isinstance(group, str):
             self.notify(f"N: {group}", timeout=8, markup=False)
         else:
@@ -190,7 +201,11 @@ class PlanScreen(PlanDataScreen):
         self.app.copy_to_clipboard(copy_texts[index])
         position_text = f" {index + 1} of {len(copy_texts)} (y: the next)" if len(copy_texts) > 1 else ""
         copied_text = copy_texts[index] if page.copy_label == COPY_FIX else "as YAML, for kubectl apply -f"
-        self.notify(printable(f"copied{position_text}: {copied_text}", Appearance(ascii=self._opening.ascii)), timeout=6, markup=False)
+        self.notify(
+            printable(f"copied{position_text}: {copied_text}", Appearance(ascii=self._opening.ascii)),
+            timeout=6,
+            markup=False,
+        )
 
     def do_inspect(self) -> None:
         pod = self._page_widget(self.page).pod
@@ -240,7 +255,9 @@ class PlanScreen(PlanDataScreen):
             self.notify("r: a run is under way: 5 shows it", timeout=6)
         elif view is not None and self.model.facts is not None:
             targeting = self._selection.targeting_of(self.model.facts.cluster, plan_input)
-            self._followed_run().confirm(RunKind.DRAIN, lambda: run_controller.prepare(targeting, plan_input.policy, view))
+            self._followed_run().confirm(
+                RunKind.DRAIN, lambda: run_controller.prepare(targeting, plan_input.policy, view)
+            )
 
     def do_dry_run(self) -> None:
         if self.model.view is not None:

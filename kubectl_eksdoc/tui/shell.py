@@ -68,7 +68,11 @@ class Shell(PaintedScreen):
         self._start_read = read
         self.model = Model(reads=ScreenReads(live=opening.live is not None), context=opening.context)
         self.page = ScreenPage.PLAN
-        self._identity_line, self._plan_line, self._foot_bar = HeadLine(id="identity"), HeadLine(id="line"), FootBar(id="foot")
+        self._identity_line, self._plan_line, self._foot_bar = (
+            HeadLine(id="identity"),
+            HeadLine(id="line"),
+            FootBar(id="foot"),
+        )
         self._pages = {page: kind(id=_page_id(page)) for page, kind in _PAGE_TYPES.items()}
         self.back_stack: list[ScreenPlace] = []
         self.forward_stack: list[ScreenPlace] = []
@@ -85,7 +89,9 @@ class Shell(PaintedScreen):
     def on_mount(self) -> None:
         self._page_widget(ScreenPage.PLAN).table.focus()
         for problem in self.keymap.problems:
-            self.notify(printable(problem, Appearance(ascii=self._opening.ascii)), severity="warning", timeout=30, markup=False)
+            self.notify(
+                printable(problem, Appearance(ascii=self._opening.ascii)), severity="warning", timeout=30, markup=False
+            )
         self.show()
 
     def show(self) -> None:
@@ -137,7 +143,11 @@ class Shell(PaintedScreen):
             badges.append(words.UNFINISHED_BADGE)
         if self._opening.read_only_reason:
             return [*badges, words.READ_ONLY_BADGE]
-        return [*badges, words.rights_text(self.model.denied), *([words.READ_ONLY_UNTIL_RUN] if self._opening.run_controller is not None else [])]
+        return [
+            *badges,
+            words.rights_text(self.model.denied),
+            *([words.READ_ONLY_UNTIL_RUN] if self._opening.run_controller is not None else []),
+        ]
 
     def _show_parts(self, line: HeadLine, parts: Sequence[FittingText], gap: str = "  ") -> None:
         if line.is_attached:  # not while it is being closed
@@ -167,7 +177,9 @@ class Shell(PaintedScreen):
 
     def visit_page(self, by: int) -> bool:
         """Go back (-1) or forward (1). False: there is no such page."""
-        source_stack, target_stack = (self.back_stack, self.forward_stack) if by < 0 else (self.forward_stack, self.back_stack)
+        source_stack, target_stack = (
+            (self.back_stack, self.forward_stack) if by < 0 else (self.forward_stack, self.back_stack)
+        )
         if not source_stack:
             return False
         target_stack.append(self.current_place)

@@ -14,7 +14,7 @@ from kubectl_eksdoc.errors import (
     Untrusted,
 )
 from kubectl_eksdoc.model.connection import ClusterAddress
-from kubectl_eksdoc.report.text import Tone, format_age, time_between, join_sentences
+from kubectl_eksdoc.report.text import Tone, format_age, join_sentences, time_between
 
 from .keymap import Hint
 from .model import Model
@@ -34,7 +34,9 @@ _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
 def headline(error: EksdocError, address: ClusterAddress | None) -> str:
     """The headline, without a full stop, by class of the error."""
     subject = f"Context {address.context}" if address is not None and address.context else "The cluster"
-    return next((template for kind, template in _HEADLINES if isinstance(error, kind)), "{} could not be read").format(subject)
+    return next((template for kind, template in _HEADLINES if isinstance(error, kind)), "{} could not be read").format(
+        subject
+    )
 
 
 def failure_lines(model: Model, address: ClusterAddress | None, headline_text: str, now: datetime) -> list[Line]:
@@ -71,7 +73,10 @@ def remedy_command(model: Model) -> str:
 
 def head_texts(model: Model, headline_text: str, now: datetime) -> tuple[FittingText, ...]:
     """``eksdoc  ✗ Context blue does not answer (2 tries, retry in 7s)``."""
-    return (droppable("eksdoc", 1, Tone.TITLE), FittingText(f"✗ {headline_text} ({model.reads.tries_text(now)})", tone=Tone.TITLE))
+    return (
+        droppable("eksdoc", 1, Tone.TITLE),
+        FittingText(f"✗ {headline_text} ({model.reads.tries_text(now)})", tone=Tone.TITLE),
+    )
 
 
 def foot_hints(model: Model, now: datetime) -> tuple[Hint, ...]:

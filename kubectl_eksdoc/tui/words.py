@@ -8,17 +8,26 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report.findings import given_flags
-from kubectl_eksdoc.drain.report.plan import DrainView, short_code, current_status
+from kubectl_eksdoc.drain.report.plan import DrainView, current_status, short_code
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.identity import data_age, identity_parts
-from kubectl_eksdoc.report.text import Appearance, Tone, format_age, time_between, pluralize, truncate, rfc3339, printable
+from kubectl_eksdoc.report.text import (
+    Appearance,
+    Tone,
+    format_age,
+    pluralize,
+    printable,
+    rfc3339,
+    time_between,
+    truncate,
+)
 
 from .model import Model, ScreenReads, without_address
 from .tables.budgets import closed_budgets
-from .tables.pods import cell_width, cached_per_view
+from .tables.pods import cached_per_view, cell_width
 
 # Parts of a line, and how they are shortened where the width is short: the least important first.
 
@@ -50,17 +59,28 @@ def fit_parts(parts: Sequence[FittingText], width: int, gap: str, appearance: Ap
         shortenable = [index for index, part in enumerate(shown_parts) if part.steps]
         if not shortenable:
             index = max(range(len(shown_parts)), key=lambda each: cell_width(shown_parts[each].text))
-            text = truncate(shown_parts[index].text, max(cell_width(shown_parts[index].text) - excess, _MIN_NAME_WIDTH), appearance, in_middle=True)
+            text = truncate(
+                shown_parts[index].text,
+                max(cell_width(shown_parts[index].text) - excess, _MIN_NAME_WIDTH),
+                appearance,
+                in_middle=True,
+            )
             shown_parts[index] = replace(shown_parts[index], text=text)
             break
         index = max(shortenable, key=lambda each: shown_parts[each].steps[0][0])
         (_, text), *later_steps = shown_parts[index].steps
-        shown_parts[index : index + 1] = [replace(shown_parts[index], text=text, steps=tuple(later_steps))] if text else []
+        shown_parts[index : index + 1] = (
+            [replace(shown_parts[index], text=text, steps=tuple(later_steps))] if text else []
+        )
     return tuple(shown_parts)
 
 
 def _printable_part(part: FittingText, appearance: Appearance) -> FittingText:
-    return replace(part, text=printable(part.text, appearance), steps=tuple((at, printable(text, appearance)) for at, text in part.steps))
+    return replace(
+        part,
+        text=printable(part.text, appearance),
+        steps=tuple((at, printable(text, appearance)) for at, text in part.steps),
+    )
 
 
 def _line_width(parts: Sequence[FittingText], gap: str) -> int:
@@ -182,7 +202,9 @@ def plan_texts(model: Model) -> tuple[FittingText, ...]:
         return (FittingText(f"Planning {pluralize(marked, 'node')}…"), parallel_part, grace_part)
     drained, waves = _drained_counts(view)
     estimate = view.plan.estimate
-    time_text = "" if estimate is None else f"about {format_duration(estimate.p50_s)} (p95 {format_duration(estimate.p95_s)})"
+    time_text = (
+        "" if estimate is None else f"about {format_duration(estimate.p50_s)} (p95 {format_duration(estimate.p95_s)})"
+    )
     not_drained = len(view.targets) - drained
     return (
         *_assumption_badges(view),
@@ -219,7 +241,11 @@ def _assumption_badges(view: DrainView) -> tuple[FittingText, ...]:
     assumed_count = len(view.plan.policy.assume_fixed) + len(view.plan.policy.assume_budgets)
     allowed_text = ", ".join(short_code(code) for code, _, _ in given_flags(view.plan.policy))
     return (
-        *((FittingText(f"WHAT IF {assumed_count} fixed", ((0, "WHAT IF"),), Tone.UNKNOWN, badge=True),) if assumed_count else ()),
+        *(
+            (FittingText(f"WHAT IF {assumed_count} fixed", ((0, "WHAT IF"),), Tone.UNKNOWN, badge=True),)
+            if assumed_count
+            else ()
+        ),
         *((FittingText(f"ALLOWS {allowed_text}", ((0, "ALLOWS"),), Tone.WARN, badge=True),) if allowed_text else ()),
     )
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import PROBE_POD_LABELS
-from kubectl_eksdoc.model.permissions import Permission, AccessReview
+from kubectl_eksdoc.model.permissions import AccessReview, Permission
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.measurement import CorednsAccess
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.journal import JournalEntries
     from kubectl_eksdoc.model.nodes import Pod
-    from kubectl_eksdoc.model.placing import ProbeLabels
-    from kubectl_eksdoc.ports import ClusterReader, DryRunBackend, RunBackend, ProbeNamespace, RunStore
+    from kubectl_eksdoc.model.placement import ProbeLabels
+    from kubectl_eksdoc.ports import ClusterReader, DryRunBackend, ProbeNamespace, RunBackend, RunStore
 
 
 JOURNAL_NAMESPACE = "kube-system"
@@ -100,7 +100,7 @@ def open_watch(connection: Connection) -> Iterator[RunBackend]:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.host.processes import HookedBackend
-    from kubectl_eksdoc.kube.live_field import LiveRunBackend, RestartableBackend
+    from kubectl_eksdoc.kube.live_backend import LiveRunBackend, RestartableBackend
 
     with closing(HookedBackend(RestartableBackend(lambda: LiveRunBackend(connection, "")), {}, "")) as watched:
         yield watched
@@ -162,7 +162,7 @@ def pod_report(connection: Connection, pod: str) -> PodReport:
     Raises:
         ConfigError, ClusterError: the kubeconfig cannot be used, or the cluster cannot be reached.
     """
-    from kubectl_eksdoc.kube.inside_pods import LivePodReader
+    from kubectl_eksdoc.kube.pod_details import LivePodReader
 
     with closing(LivePodReader(connection)) as reader:
         return reader.pod_report(pod)
@@ -297,7 +297,9 @@ def node_class_writer(connection: Connection) -> LiveNodeClasses:
     from kubectl_eksdoc.kube.transport import Transport
 
     access = open_access(connection, process_credential_context())  # patches go to the same cluster as reads
-    return LiveNodeClasses(Transport(access, _retry_policy()), ApiWriter(Exchanges(access, _retry_policy(), real_timing())))
+    return LiveNodeClasses(
+        Transport(access, _retry_policy()), ApiWriter(Exchanges(access, _retry_policy(), real_timing()))
+    )
 
 
 def open_placing(connection: Connection) -> ObjectCreator:
@@ -308,7 +310,7 @@ def open_placing(connection: Connection) -> ObjectCreator:
 
 def open_ground(connection: Connection, namespace: str, labels: ProbeLabels = PROBE_POD_LABELS) -> ProbeNamespace:
     """Open the namespace for short-lived probe pods; `labels`: the labels of those pods."""
-    from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
+    from kubectl_eksdoc.kube.pod_details import LiveProbeNamespace
     from kubectl_eksdoc.kube.requests import real_clock
 
     return LiveProbeNamespace(_pin_access(connection), _retry_policy(), namespace, real_clock(), labels)

@@ -28,7 +28,10 @@ class RequestedFaults:
 
 
 def open_stage(
-    source: SourceChoice, connection: Connection, progress: Progress | None = None, faults: RequestedFaults = RequestedFaults()
+    source: SourceChoice,
+    connection: Connection,
+    progress: Progress | None = None,
+    faults: RequestedFaults = RequestedFaults(),
 ) -> SimulatedCluster:
     """Read the chosen source and load its objects into a simulated cluster; the source is not changed.
 
@@ -46,7 +49,7 @@ def open_stage(
 
 
 def _build_faults(faults: RequestedFaults, observed: Cluster) -> FaultSet:
-    from kubectl_eksdoc.embedded.faults import FaultSet, check_nodes, build_faults, parse_fault
+    from kubectl_eksdoc.embedded.faults import FaultSet, build_faults, check_nodes, parse_fault
 
     if not faults.fault_texts:
         return FaultSet()
@@ -78,14 +81,21 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
     """
     from kubectl_eksdoc.host.processes import stop_signal_waiter
 
-    with stop_signal_waiter() as wait_for_end, served(source, connection, progress, settings, tells_speed=True) as (path, address):
+    with (
+        stop_signal_waiter() as wait_for_end,
+        served(source, connection, progress, settings, tells_speed=True) as (path, address),
+    ):
         settings.ready(path, address)
         wait_for_end()
 
 
 @contextmanager
 def served(
-    source: SourceChoice, connection: Connection, progress: Progress | None, settings: ServeSettings, tells_speed: bool = False
+    source: SourceChoice,
+    connection: Connection,
+    progress: Progress | None,
+    settings: ServeSettings,
+    tells_speed: bool = False,
 ) -> Iterator[tuple[str, str]]:
     """Serve the simulated cluster while it is open; yields the path of a kubeconfig, and the server's address. With
     `tells_speed` the server version contains the speed, for clients whose clock is slower.
@@ -121,7 +131,17 @@ def served(
     services = demo_services() if source.demo else None
     version = simulated_version(server_version(observed), settings.speed if tells_speed else 1.0)
     served_cluster = replace(observed, identity=replace(observed.identity, server_version=version))
-    api = build_api(served_cluster, loaded, settings.kubelet_times(observed), users, settings.speed, time.monotonic, faulty_plane, services, settings.note)
+    api = build_api(
+        served_cluster,
+        loaded,
+        settings.kubelet_times(observed),
+        users,
+        settings.speed,
+        time.monotonic,
+        faulty_plane,
+        services,
+        settings.note,
+    )
     ended = Event()  # sleeps of injected faults do not delay the end
     with serving(FaultyHandler(api, fault_set.requests, ended.wait, settings.faults.seed)) as server:
         text = stage.kubeconfig({user.name: server.url(token) for token, user in users.items()})

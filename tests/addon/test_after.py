@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from kubectl_eksdoc.addon_diff.after import review_past_update
-from kubectl_eksdoc.addon_diff.after_causes import ChangeCause
-from kubectl_eksdoc.addon_diff.after_facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.fields import MISSING, Usage
+from kubectl_eksdoc.addon_diff.past_update import review_past_update
+from kubectl_eksdoc.addon_diff.past_update_causes import ChangeCause
+from kubectl_eksdoc.addon_diff.past_update_facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Fate, Mode, AddonVersionFacts
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonVersionFacts, Fate, Mode
 from kubectl_eksdoc.addon_diff.revisions import TemplateUpdateStep
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, UpdateHistory
@@ -263,7 +263,9 @@ def check(history: list[Hand], update: Updates) -> None:
         # Who installed the same chart by Helm had its defaults, which nobody misses. Every version has another tag, and
         # whose the tag before was is not recorded.
         told_why = ("as the chart", "another tag of the same image", "it was so from the beginning", "as the manifest")
-        assert because.cause is not ChangeCause.VERSION or any(each in because.why for each in told_why), by_field[field]
+        assert because.cause is not ChangeCause.VERSION or any(each in because.why for each in told_why), by_field[
+            field
+        ]
     told = {str(field) for each in plan.predictions for field in each.shared}
     told |= {str(each.field) for each in plan.changes if each.fate(Mode.OVERWRITE) is Fate.UNKNOWN}
     for field, change in by_field.items():

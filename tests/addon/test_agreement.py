@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 
 from kubectl_eksdoc.addon_diff.fields import AddonField, Usage, value_at
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, AddonVersionFacts
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, AddonVersionFacts, Fate, Mode
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.document_diff import compare

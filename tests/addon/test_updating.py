@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.addon_diff import outcome
 from kubectl_eksdoc.addon_diff.apply import STALL_S
 from kubectl_eksdoc.addon_diff.fields import MISSING
-from kubectl_eksdoc.addon_diff.outcome import ExpectedUpdate, Verdict, check_fields, expected_update, from_document, to_document
+from kubectl_eksdoc.addon_diff.outcome import (
+    ExpectedUpdate,
+    Verdict,
+    check_fields,
+    expected_update,
+    from_document,
+    to_document,
+)
 from kubectl_eksdoc.amazon.group_updates import UpdateStage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
 from kubectl_eksdoc.model.api_objects import ObjectName, object_name

@@ -7,15 +7,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.addon_diff.apply import AddonUpdate, FollowedUpdate, AddonUpdatePorts
+from kubectl_eksdoc.addon_diff.apply import AddonUpdate, AddonUpdatePorts, FollowedUpdate
 from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, ServiceHealth, expected_update, to_document
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepare_update
 from kubectl_eksdoc.addon_diff.report.update import as_json
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.changes.engine import ChangeEnvironment, start_change, execute_change
+from kubectl_eksdoc.changes.engine import ChangeEnvironment, execute_change, start_change
 from kubectl_eksdoc.errors import AwsError, ClusterError
-from kubectl_eksdoc.model.addons import Addon, AddonUpdateFacts, EksAddonUpdate, HealthIssue, UpdateCall, AddonVersionDetails
+from kubectl_eksdoc.model.addons import (
+    Addon,
+    AddonUpdateFacts,
+    AddonVersionDetails,
+    EksAddonUpdate,
+    HealthIssue,
+    UpdateCall,
+)
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.eks import EksCluster, TargetGroup
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -193,7 +200,9 @@ class Case:
         return prepare_update(session, side, asked, self.as_asked)
 
     def world(self, watch_s: float = 1800.0) -> ChangeEnvironment:
-        return ChangeEnvironment(self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s)
+        return ChangeEnvironment(
+            self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s
+        )
 
     def ports(self) -> AddonUpdatePorts:
         return AddonUpdatePorts(self.eks, self.objects, lambda: self.pods, self.groups)
@@ -214,7 +223,9 @@ class Case:
         begun = {"run": "r-1", "expected": to_document(following.expected, call.token), "health": to_json(health)}
         return start_change(update, begun, world)
 
-    def again(self, ident: str, following: FollowedUpdate, health: Mapping[str, ServiceHealth] = {}) -> AddonUpdateResult:
+    def again(
+        self, ident: str, following: FollowedUpdate, health: Mapping[str, ServiceHealth] = {}
+    ) -> AddonUpdateResult:
         """Another process follows it."""
         world = self.world()
         return execute_change(AddonUpdate(ident, following, self.ports(), world, health), world)

@@ -7,7 +7,7 @@ from functools import cache
 
 from kubectl_eksdoc.addon_diff.expected import EKS
 from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
-from kubectl_eksdoc.addon_diff.manifests import build_document, addon_manifests
+from kubectl_eksdoc.addon_diff.manifests import addon_manifests, build_document
 from kubectl_eksdoc.addon_diff.prediction import AddonVersionFacts
 from kubectl_eksdoc.addon_diff.schema import SchemaPaths, read_schema
 from kubectl_eksdoc.aws.addon_side import chart_defaults

@@ -65,14 +65,23 @@ def test_what_was_not_looked_at_never_passes() -> None:
             ObjectSearch(unlisted_in_manifest=(ROLE,)),
             "the known manifests of vpc-cni lack Role.rbac.authorization",
         ),
-        (ObjectSearch(without_addon=(ROLE,)), "EKS applies Role.rbac.authorization.k8s.io aws-node-leader, and no label"),
-        (ObjectSearch(unreadable_kinds={"roles.rbac.authorization.k8s.io": NO_ROLES}), "roles.rbac.authorization.k8s.io could"),
+        (
+            ObjectSearch(without_addon=(ROLE,)),
+            "EKS applies Role.rbac.authorization.k8s.io aws-node-leader, and no label",
+        ),
+        (
+            ObjectSearch(unreadable_kinds={"roles.rbac.authorization.k8s.io": NO_ROLES}),
+            "roles.rbac.authorization.k8s.io could",
+        ),
         (of_nothing(), "objects of all kinds could not be listed"),
     ):
         plan = plan_update(facts(search=search), AddonUpdateRequest(), lambda _: ())
         (finding,) = (each for each in plan.findings if each.message.startswith(said))
         assert finding.status is Status.UNKNOWN and finding.code.name == "addon-object-unread"
-        assert search.unreadable_kinds != {"roles.rbac.authorization.k8s.io": NO_ROLES} or finding.missing == NO_ROLES.missing
+        assert (
+            search.unreadable_kinds != {"roles.rbac.authorization.k8s.io": NO_ROLES}
+            or finding.missing == NO_ROLES.missing
+        )
 
 
 def test_who_owns_the_fields_of_an_object_of_no_addon_is_looked_up_by_commands_that_run() -> None:
@@ -177,7 +186,9 @@ def test_an_update_to_another_version_is_another_question(of: FindingOutline, ta
     """Though the same was asked: EKS's default version has moved."""
     addons = {"vpc-cni": target, "coredns": "v1"}
     earlier = saved(of, addons=addons)
-    (change,) = (each for each in compare_with_earlier(earlier, CLUSTER, [QUIET], {}, True).changes if each.before == of)
+    (change,) = (
+        each for each in compare_with_earlier(earlier, CLUSTER, [QUIET], {}, True).changes if each.before == of
+    )
     assert change.kind.value == expected and ("v1.0.0" in change.why) == (expected != "fixed")
 
 
@@ -194,5 +205,7 @@ def test_what_is_unknown_of_one_addon_hides_nothing_of_another() -> None:
     addons = {"vpc-cni": TARGET}
     for found, expected in ((FIELD, "fixed"), (of_object("ConfigMap", "coredns"), "not-known-any-more")):
         earlier = saved(found, addons=addons)
-        (change,) = (each for each in compare_with_earlier(earlier, CLUSTER, [of_two], {}, True).changes if each.before == found)
+        (change,) = (
+            each for each in compare_with_earlier(earlier, CLUSTER, [of_two], {}, True).changes if each.before == found
+        )
         assert change.kind.value == expected

@@ -9,9 +9,9 @@ from typing import Any
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import plan_steps
-from kubectl_eksdoc.addon_diff.report.update import step_summary, next_command
+from kubectl_eksdoc.addon_diff.report.update import next_command, step_summary
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.model.addons import SchemaViolation, AddonVersionDetails
+from kubectl_eksdoc.model.addons import AddonVersionDetails, SchemaViolation
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.incident import EARLY_DEMUX, POD_ENI, version
@@ -27,7 +27,7 @@ def side(name: str) -> AddonVersionDetails:
 
 def steps(*names: str, mode: Mode = Mode.OVERWRITE, **more: Any) -> tuple[AddonPlan, ...]:
     """From v1.11.0 on."""
-    whole = planned(facts(now=version("v1.11.0"), target=version(names[-1]), **more), AddonUpdateRequest(mode))
+    whole = planned(facts(current=version("v1.11.0"), target=version(names[-1]), **more), AddonUpdateRequest(mode))
     return plan_steps(whole, [side(name) for name in names])
 
 

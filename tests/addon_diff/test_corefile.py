@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode, AddonVersionFacts
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, AddonVersionFacts, Mode
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown

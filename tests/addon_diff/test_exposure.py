@@ -13,7 +13,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
-from kubectl_eksdoc.model.nodes import ProbeKind, BranchInterface, Probe
+from kubectl_eksdoc.model.nodes import BranchInterface, Probe, ProbeKind
 from tests.addon_diff.incident import EARLY_DEMUX, by_hand, rich
 from tests.addon_diff.test_plan import facts, found, planned
 from tests.builders import a_cluster as a_whole

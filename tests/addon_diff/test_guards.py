@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.expected import ExpectedApply, ApplyEvidence
+from kubectl_eksdoc.addon_diff.expected import ApplyEvidence, ExpectedApply
 from kubectl_eksdoc.addon_diff.fields import MISSING, Leaf, changed_leaves, leaves, merge_values
 from kubectl_eksdoc.addon_diff.guards import (
     acknowledgement_text,
     changing_fields,
+    choose_update,
+    find_guards,
+    findings_to_acknowledge,
     is_without_effect,
     pods_not_ready,
-    find_guards,
-    choose_update,
-    findings_to_acknowledge,
 )
 from kubectl_eksdoc.addon_diff.manifests import manifest_from_documents, render_values
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, plan_rollback

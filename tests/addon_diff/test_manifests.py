@@ -10,15 +10,15 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import value_at
-from kubectl_eksdoc.addon_diff.manifests import build_document, addon_manifests
+from kubectl_eksdoc.addon_diff.manifests import addon_manifests, build_document
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, _predict_objects
 from kubectl_eksdoc.addon_diff.prediction import (
     AddonFacts,
     AddonUpdateRequest,
+    AddonVersionFacts,
     Fate,
     FieldChange,
     Mode,
-    AddonVersionFacts,
     _validation_error,
 )
 from kubectl_eksdoc.addon_diff.report.update import verdict
@@ -45,11 +45,13 @@ from tests.addon_diff.test_plan import facts, planned
 def bare_facts(addon: str, now: str, target: str, live: Doc) -> AddonFacts:
     """With neither charts nor schemas."""
     sides = (AddonVersionFacts(each, Unknown("x"), Unknown("x")) for each in (now, target))
-    return facts(addon=Addon(addon, now, "ACTIVE"), objects=(live,), **dict(zip(("now", "target"), sides, strict=True)))
+    return facts(
+        addon=Addon(addon, now, "ACTIVE"), objects=(live,), **dict(zip(("current", "target"), sides, strict=True))
+    )
 
 
 def of_cni(live: Doc) -> AddonFacts:
-    return facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
+    return facts(current=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
 
 
 def test_what_another_client_owns_as_empty_is_kept_by_preserve_and_reset_by_overwrite() -> None:
@@ -328,7 +330,7 @@ def test_the_newest_updates_are_foretold_field_by_field(
     schema = schema_of(before["apiVersion"], before["kind"])
 
     def changes(live: Doc) -> dict[Path, FieldChange]:
-        known = facts(addon=Addon(addon, now, "ACTIVE"), now=sides[0], target=sides[1], objects=(live,))
+        known = facts(addon=Addon(addon, now, "ACTIVE"), current=sides[0], target=sides[1], objects=(live,))
         (prediction,), _ = _predict_objects(known, {})
         return {each.field.path: each for each in prediction.changes}
 
@@ -340,7 +342,9 @@ def test_the_newest_updates_are_foretold_field_by_field(
         if path[:2] in _OF_ITSELF or path[0] in _OF_ITSELF or not isinstance(value, (str, int)):
             continue
         mine = "kubectl-edit" if isinstance(value, str) else 7
-        live = with_update(before, merge(before, build_document({path: mine}), schema.root), "kubectl-edit", NOW, schema)
+        live = with_update(
+            before, merge(before, build_document({path: mine}), schema.root), "kubectl-edit", NOW, schema
+        )
         told = changes(live).get(path)
         if told is None or (told.fate(Mode.NONE), told.fate(Mode.OVERWRITE)) != (Fate.CONFLICT, Fate.RESET):
             wrong.append((path, told))

@@ -13,7 +13,7 @@ from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
 from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, _predict_objects, findings_of
-from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, AddonVersionFacts, changed_paths
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, AddonVersionFacts, Mode, changed_paths
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.document_diff import FieldSet, path_tree
 from kubectl_eksdoc.kubernetes.managed_fields import read_entries, with_update, without_entries
@@ -98,7 +98,7 @@ def test_what_a_user_emptied_or_removed_comes_back_in_every_mode(
     live: Any, now: str, values: Doc, text: str, said: set[Status]
 ) -> None:
     for mode in Mode:
-        plan = planned(facts(objects=(live(),), now=version(now), values=values), AddonUpdateRequest(mode))
+        plan = planned(facts(objects=(live(),), current=version(now), values=values), AddonUpdateRequest(mode))
         assert {each.status for each in plan.findings if text in each.message} == said
 
 
@@ -134,7 +134,7 @@ def test_an_object_that_a_user_deleted_comes_back_in_every_mode(
 ) -> None:
     gone = next(of for of in objects_of(addon) if of.kind == kind)
     if addon == "vpc-cni":
-        known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(), values=values)
+        known = facts(current=version("v1.18.6"), target=version("v1.19.5"), objects=(), values=values)
     else:
         known = without_charts(addon, objects=(), values=values)
     plan = planned(replace(known, absent=(gone,)), AddonUpdateRequest(mode))
@@ -164,7 +164,7 @@ def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
     env_of(live["spec"]["template"]["spec"]).append({"name": "WARM_ENI_TARGET", "value": "3"})
     nothing = Unknown("no chart of it is known")
     side = AddonVersionFacts("v9.0.0-eksbuild.1", nothing, nothing)
-    plan = planned(facts(objects=(live,), target=side, now=side), AddonUpdateRequest(Mode.OVERWRITE))
+    plan = planned(facts(objects=(live,), target=side, current=side), AddonUpdateRequest(Mode.OVERWRITE))
     assert [each.status for each in found(plan, "addon-object-unread")] == [Status.UNKNOWN]
 
 
@@ -295,7 +295,7 @@ def predicted_histories(addon: str, every: int) -> Iterator[tuple[str, Doc, Addo
     """For all modes at once; the findings of each are `findings_of`'s."""
     for name, world, case in recorded(addon, every):
         now, target = side(addon, world["from"]), side(addon, world["to"])
-        known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(case["live"],))
+        known = facts(addon=Addon(addon, now.version, "ACTIVE"), current=now, target=target, objects=(case["live"],))
         predictions, unreadable = _predict_objects(known, {})
         assert not unreadable
         yield name, case, AddonPlan(known, AddonUpdateRequest(), predictions, (), None)
@@ -387,7 +387,7 @@ def test_what_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, ne
                 continue
             new_doc = remove_fields(made.doc, FieldSet(path_tree(path)), schema.root)
             live = with_update(made.doc, new_doc, "kubectl-edit", NOW, schema)
-            known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+            known = facts(addon=Addon(addon, now.version, "ACTIVE"), current=now, target=target, objects=(live,))
             tried += 1
             if all(each.status is Status.PASS for each in planned(known, AddonUpdateRequest(Mode.NONE)).findings):
                 passed.append(path)

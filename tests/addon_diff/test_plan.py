@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.addon_diff.fields import Usage, merge_values
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update, first_schema_versions
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, AddonVersionFacts
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, first_schema_versions, plan_update
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, AddonVersionFacts, Fate, Mode
 from kubectl_eksdoc.addon_diff.schema import SchemaPaths, read_schema
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.managed_fields import with_update
@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.api_objects import with_value as with_at
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.nodes import ProbeKind, BranchInterface, Probe
+from kubectl_eksdoc.model.nodes import BranchInterface, Probe, ProbeKind
 from tests.addon_diff.incident import (
     EARLY_DEMUX,
     NOW,
@@ -49,8 +49,8 @@ UNREAD = Unknown("forbidden", "get daemonsets.apps")
 def facts(**more: Any) -> AddonFacts:
     given: dict[str, Any] = {
         "cluster": CLUSTER,
-        "addon": Addon("vpc-cni", more.get("now", version("v1.12.0")).version, "ACTIVE"),
-        "now": version("v1.12.0"),
+        "addon": Addon("vpc-cni", more.get("current", version("v1.12.0")).version, "ACTIVE"),
+        "current": version("v1.12.0"),
         "target": version("v1.15.1"),
         "values": {},
         "objects": (rich(),),
@@ -142,7 +142,7 @@ def test_a_request_that_somebody_raised_is_set_where_it_stands() -> None:
     for container in raised["spec"]["template"]["spec"]["containers"]:
         container["resources"]["requests"]["cpu"] = "100m"
     live = with_update(rich(), raised, "kubectl-edit", NOW, SCHEMA)
-    known = facts(objects=(live,), now=version("v1.15.0"))
+    known = facts(objects=(live,), current=version("v1.15.0"))
     plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.config[:1] == ("resources",)]
     assert change.config == ("resources", "requests", "cpu") and change.by_mode[Mode.OVERWRITE].value == "25m"
@@ -200,7 +200,7 @@ def edited(doc: Doc, path: tuple[str, ...], value: Any, manager: str = "kubectl-
 def without_charts(addon: str, **more: Any) -> AddonFacts:
     unknown = Unknown("not known")
     side = AddonVersionFacts("v1.13.2-eksbuild.1", unknown, unknown)
-    return facts(addon=Addon(addon, "v1.13.2-eksbuild.1", "ACTIVE"), now=side, target=side, **more)
+    return facts(addon=Addon(addon, "v1.13.2-eksbuild.1", "ACTIVE"), current=side, target=side, **more)
 
 
 def overwriting(live: Doc) -> AddonPlan:
@@ -300,7 +300,7 @@ def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
     issue = HealthIssue("ConfigurationConflict", "Conflicts found")
     known = facts(
         addon=Addon("vpc-cni", "v1.15.1-eksbuild.1", "UPDATE_FAILED", issues=(issue,)),
-        now=version("v1.15.1"),
+        current=version("v1.15.1"),
         target=version("v1.12.0"),
     )
     plan = planned(known, AddonUpdateRequest())
@@ -328,7 +328,9 @@ def test_whatever_stands_in_managed_fields_nothing_breaks(entries: Any) -> None:
 
 
 CHANGES = [c for c in planned(facts(), AddonUpdateRequest(Mode.OVERWRITE)).changes if c.config == EARLY_DEMUX]
-HAS = read_schema({"properties": {"init": {"properties": {"env": {"properties": {EARLY_DEMUX[2]: {"type": "string"}}}}}}})
+HAS = read_schema(
+    {"properties": {"init": {"properties": {"env": {"properties": {EARLY_DEMUX[2]: {"type": "string"}}}}}}}
+)
 LACKS = read_schema({"properties": {"env": {"type": "object"}}, "additionalProperties": False})
 
 
@@ -346,7 +348,9 @@ def test_it_is_the_first_one_few_are_asked_and_what_is_not_known_is_never_guesse
         at = versions.index(version)
         return Unknown("none is published") if at in unknown else HAS if at >= first else LACKS
 
-    assert first_schema_versions(CHANGES, versions, lambda _: LACKS) == () == first_schema_versions(CHANGES, [], schema_of)
+    assert (
+        first_schema_versions(CHANGES, versions, lambda _: LACKS) == () == first_schema_versions(CHANGES, [], schema_of)
+    )
     (found,) = first_schema_versions(CHANGES, versions, schema_of)
     known = [at for at in range(count) if at not in unknown]
     assert found.has == versions[min(at for at in known if at >= first)]

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.addon_needs import (
     AL2023_FAMILY,
-    SOFTWARE_BY_NAME,
     KUBE_PROXY,
-    VERSION_REQUIREMENTS,
+    SOFTWARE_BY_NAME,
     TABLES,
+    VERSION_REQUIREMENTS,
     VPC_CNI,
     InstalledVersion,
     Software,
@@ -19,18 +19,18 @@ from kubectl_eksdoc.amazon.addon_needs import (
     UpdatePosition,
     VersionRequirement,
     check_compatibility,
-    installed_version,
-    software_of_labels,
     check_requirement,
-    requirements,
-    update_order,
-    software_of_image,
+    compatible_versions,
     image_repository,
     image_tag,
     image_version,
-    compatible_versions,
+    installed_version,
+    requirements,
+    software_of_image,
+    software_of_labels,
+    update_order,
 )
-from kubectl_eksdoc.amazon.versions import Fit, is_offered, update_steps, target_version
+from kubectl_eksdoc.amazon.versions import Fit, is_offered, target_version, update_steps
 from kubectl_eksdoc.model.addons import AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
@@ -39,7 +39,10 @@ UNKNOWN = Unknown("the tag is no version")
 ARGO_CD, CERT_MANAGER, ISTIO, KARPENTER, KEDA = (
     SOFTWARE_BY_NAME[each] for each in ("Argo CD", "cert-manager", "Istio", "Karpenter", "KEDA")
 )
-EBS_CSI, LOAD_BALANCER_CONTROLLER = SOFTWARE_BY_NAME["aws-ebs-csi-driver"], SOFTWARE_BY_NAME["aws-load-balancer-controller"]
+EBS_CSI, LOAD_BALANCER_CONTROLLER = (
+    SOFTWARE_BY_NAME["aws-ebs-csi-driver"],
+    SOFTWARE_BY_NAME["aws-load-balancer-controller"],
+)
 FLUENT_BIT, METRICS_SERVER = SOFTWARE_BY_NAME["aws-for-fluent-bit"], SOFTWARE_BY_NAME["metrics-server"]
 NODE_TERMINATION_HANDLER, PROMETHEUS = SOFTWARE_BY_NAME["aws-node-termination-handler"], SOFTWARE_BY_NAME["Prometheus"]
 
@@ -80,7 +83,9 @@ def test_what_only_has_to_be_there(installed: InstalledVersion, fit: Fit) -> Non
 def test_needs_begin_at_their_version_and_stay() -> None:
     assert requirements(VPC_CNI, v("1.24"), v("1.25")) == requirements(VPC_CNI, v("1.26"), v("1.27")) == ()
     assert (
-        requirements(VPC_CNI, v("1.25"), Version(1, 26, 3)) == requirements(VPC_CNI, v("1.25"), v("1.33")) == (the(VPC_CNI, "1.12"),)
+        requirements(VPC_CNI, v("1.25"), Version(1, 26, 3))
+        == requirements(VPC_CNI, v("1.25"), v("1.33"))
+        == (the(VPC_CNI, "1.12"),)
     )
     assert requirements(VPC_CNI, v("1.24"), v("1.25"), AL2023_FAMILY) == (the(VPC_CNI, "1.16.2"),)
     assert len(requirements(LOAD_BALANCER_CONTROLLER, v("1.21"), v("1.25"))) == 2
@@ -169,8 +174,14 @@ def test_where_each_stands(
 def test_before_nodes_of_al2023() -> None:
     found = update_order(VPC_CNI, v("1.15.1"), v("1.32"), v("1.33"), AL2023_FAMILY)
     assert (found.position, found.to_version) == (UpdatePosition.BEFORE_NODES, v("1.16.2"))
-    assert update_order(VPC_CNI, v("1.16.2"), v("1.32"), v("1.33"), AL2023_FAMILY).position is UpdatePosition.AFTER_CONTROL_PLANE
-    assert update_order(VPC_CNI, v("1.11.0"), v("1.25"), v("1.26"), AL2023_FAMILY).position is UpdatePosition.BEFORE_CONTROL_PLANE
+    assert (
+        update_order(VPC_CNI, v("1.16.2"), v("1.32"), v("1.33"), AL2023_FAMILY).position
+        is UpdatePosition.AFTER_CONTROL_PLANE
+    )
+    assert (
+        update_order(VPC_CNI, v("1.11.0"), v("1.25"), v("1.26"), AL2023_FAMILY).position
+        is UpdatePosition.BEFORE_CONTROL_PLANE
+    )
 
 
 def test_a_step_that_no_version_spans_says_so() -> None:
@@ -191,12 +202,17 @@ def test_it_says_why() -> None:
     ebs, cni = requirements(EBS_CSI, v("1.22"), v("1.23"))[0], the(VPC_CNI, "1.12")
     assert check_requirement(ebs, None).reason.startswith("aws-ebs-csi-driver is not installed: from 1.23 on")
     assert check_requirement(cni, None).reason == "vpc-cni is not installed"
-    assert check_requirement(cni, v("1.11.4")).reason == "1.12 or newer is needed, it is 1.11.4: older ones crash on 1.26"
+    assert (
+        check_requirement(cni, v("1.11.4")).reason == "1.12 or newer is needed, it is 1.11.4: older ones crash on 1.26"
+    )
     assert check_requirement(cni, UNKNOWN).reason == UNKNOWN.why
     assert check_compatibility(METRICS_SERVER, v("0.9.0"), v("1.33")).reason == (
         "metrics-server 0.9.0 is supported with Kubernetes 1.34 and newer, not 1.33"
     )
-    assert check_compatibility(KEDA, v("2.17.1"), v("1.33")).reason == "KEDA 2.17.1 is tested with Kubernetes 1.30 to 1.32, not 1.33"
+    assert (
+        check_compatibility(KEDA, v("2.17.1"), v("1.33")).reason
+        == "KEDA 2.17.1 is tested with Kubernetes 1.30 to 1.32, not 1.33"
+    )
     assert check_compatibility(KARPENTER, v("1.15.0"), v("1.36")).reason == "its table ends with 1.14, it is 1.15.0"
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.amazon.versions import (
-    CALENDAR_DATE,
     CALENDAR,
+    CALENDAR_DATE,
     Support,
     SupportEnd,
     SupportPhase,

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.iam import IamRequest, PolicyDecision, _matches_glob, judge_policies, merge_statements, statements
+from kubectl_eksdoc.amazon.iam import (
+    IamRequest,
+    PolicyDecision,
+    _matches_glob,
+    judge_policies,
+    merge_statements,
+    statements,
+)
 
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:prod"
 EVENTS = "events.amazonaws.com"
@@ -94,8 +101,13 @@ def test_a_single_statement_needs_no_list_and_several_documents_are_one() -> Non
 
 def test_the_policies_of_a_role_name_nobody() -> None:
     own = IamRequest("sqs:ReceiveMessage", QUEUE)
-    assert judge_policies([doc({"Effect": "Allow", "Action": "sqs:*", "Resource": "*"})], own).decision is PolicyDecision.ALLOWED
-    assert judge_policies([doc(of(Action="sqs:*"))], own).decision is PolicyDecision.UNKNOWN, "one with a principal is of no role"
+    assert (
+        judge_policies([doc({"Effect": "Allow", "Action": "sqs:*", "Resource": "*"})], own).decision
+        is PolicyDecision.ALLOWED
+    )
+    assert judge_policies([doc(of(Action="sqs:*"))], own).decision is PolicyDecision.UNKNOWN, (
+        "one with a principal is of no role"
+    )
 
 
 def test_the_reason_names_the_statement() -> None:

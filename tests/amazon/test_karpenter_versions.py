@@ -13,7 +13,12 @@ from kubectl_eksdoc.amazon.iam import IamMatch
 from kubectl_eksdoc.amazon.interruption import is_about_event, match_event
 from kubectl_eksdoc.model.quantities import parse_version
 
-KNOWN = {"source": "aws.ec2", "detail-type": interruption.spot_notice().detail_type, "account": "1", "region": "eu-west-1"}
+KNOWN = {
+    "source": "aws.ec2",
+    "detail-type": interruption.spot_notice().detail_type,
+    "account": "1",
+    "region": "eu-west-1",
+}
 
 
 @pytest.mark.parametrize(

@@ -16,28 +16,28 @@ from kubectl_eksdoc.amazon.amis import (
     UpgradeHalf,
     cgroup_version,
     check_cgroup,
+    check_runtime,
+    choose_ami_change,
     family_of_os,
     family_of_type,
     is_ami_offered,
     notes_between,
-    check_runtime,
     notes_not_read,
-    choose_ami_change,
 )
 from kubectl_eksdoc.amazon.metadata_service import (
     HOST_HOPS,
     NESTED_HOPS,
     POD_HOPS,
+    ImdsReach,
     LaunchOptions,
     OptionsOrigin,
-    ImdsReach,
-    resolve_launch_options,
     eks_template_options,
     imds_verdict,
+    resolve_launch_options,
 )
 from kubectl_eksdoc.amazon.versions import Fit
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.machines import Image, MetadataOptions, DeclaredMetadataOptions
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions, Image, MetadataOptions
 from kubectl_eksdoc.model.quantities import Version
 
 AMI_TYPES = {
@@ -254,7 +254,10 @@ def test_field_by_field_the_strongest_says_it() -> None:
         (1, OptionsOrigin.EC2),
         (True, OptionsOrigin.EC2),
     )
-    assert values(resolve_launch_options(NOTHING, NOTHING, V2))[:2] == (("required", OptionsOrigin.IMAGE), (2, OptionsOrigin.IMAGE))
+    assert values(resolve_launch_options(NOTHING, NOTHING, V2))[:2] == (
+        ("required", OptionsOrigin.IMAGE),
+        (2, OptionsOrigin.IMAGE),
+    )
     account = DeclaredMetadataOptions("optional", endpoint=False)
     assert values(resolve_launch_options(DeclaredMetadataOptions(hop_limit=3), account, V2)) == (
         ("optional", OptionsOrigin.ACCOUNT),
@@ -268,7 +271,12 @@ def test_imdsv2_as_the_default_of_the_account_brings_two_hops(image: Image | Unk
     found = resolve_launch_options(NOTHING, DeclaredMetadataOptions("required"), image)
     assert values(found)[:2] == (("required", OptionsOrigin.ACCOUNT), (2, OptionsOrigin.ACCOUNT_V2))
     assert resolve_launch_options(NOTHING, DeclaredMetadataOptions("required", 1), image).hop_limit.value == 1
-    assert resolve_launch_options(DeclaredMetadataOptions(hop_limit=1), DeclaredMetadataOptions("required"), image).hop_limit.value == 1
+    assert (
+        resolve_launch_options(
+            DeclaredMetadataOptions(hop_limit=1), DeclaredMetadataOptions("required"), image
+        ).hop_limit.value
+        == 1
+    )
 
 
 def test_what_is_not_known_leaves_open_only_what_nobody_above_says() -> None:

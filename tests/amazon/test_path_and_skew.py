@@ -12,12 +12,12 @@ from kubectl_eksdoc.amazon.versions import (
     ROLLBACK_CONDITIONS,
     Fit,
     NoPath,
-    skew_after_steps,
     kube_proxy_kubelet_skew,
     kube_proxy_skew,
     kubelet_skew,
     minor_steps,
     rollback_time_left,
+    skew_after_steps,
 )
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import rule_basis
@@ -140,7 +140,11 @@ def test_it_says_why() -> None:
     assert kubelet_skew(v(32), v(33)).reason == (
         "the kubelet (1.33) is newer than the control plane (1.32), which is never allowed"
     )
-    assert kube_proxy_kubelet_skew(v(24), v(27)).reason == "kube-proxy is 3 minors older than the kubelet, 2 are allowed"
-    assert kube_proxy_kubelet_skew(v(24), v(21)).reason == "kube-proxy is 3 minors newer than the kubelet, 2 are allowed"
+    assert (
+        kube_proxy_kubelet_skew(v(24), v(27)).reason == "kube-proxy is 3 minors older than the kubelet, 2 are allowed"
+    )
+    assert (
+        kube_proxy_kubelet_skew(v(24), v(21)).reason == "kube-proxy is 3 minors newer than the kubelet, 2 are allowed"
+    )
     assert kube_proxy_kubelet_skew(None, v(27)).reason == "the version of kube-proxy is unknown"
     assert kube_proxy_kubelet_skew(v(27), None).reason == "the version of the kubelet is unknown"

@@ -12,15 +12,15 @@ from kubectl_eksdoc.amazon.removed_apis import (
     REMOVALS_READ_TO,
     REMOVED_APIS,
     RemovedApi,
-    manual_conversions,
     convert_command,
-    is_convertible,
-    find_removed_between,
-    removed_between,
-    replacement_of,
     find_by_resource,
     find_removed_api,
+    find_removed_between,
+    is_convertible,
+    manual_conversions,
     removals_not_read,
+    removed_between,
+    replacement_of,
 )
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import Version, parse_version
@@ -112,7 +112,9 @@ def test_each_is_found_by_its_resource(row: RemovedApi) -> None:
 
 
 def test_a_patch_does_not_matter() -> None:
-    assert find_removed_between("policy/v1beta1", "PodDisruptionBudget", Version(1, 24, 17), Version(1, 25, 0)) is not None
+    assert (
+        find_removed_between("policy/v1beta1", "PodDisruptionBudget", Version(1, 24, 17), Version(1, 25, 0)) is not None
+    )
     assert find_removed_between("policy/v1beta1", "PodDisruptionBudget", Version(1, 25, 1), Version(1, 26)) is None
 
 
@@ -153,7 +155,9 @@ def test_what_to_write_where_there_is_one_way_only() -> None:
 def test_what_to_write_where_there_is_nothing() -> None:
     assert replacement_of(the("policy/v1beta1", "PodSecurityPolicy"), Version(1, 24)) == ""
     assert isinstance(replacement_of(the("scheduling.k8s.io/v1beta1", "Workload"), Version(1, 42)), Unknown)
-    assert isinstance(replacement_of(the("flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema"), Version(1, 22)), Unknown)
+    assert isinstance(
+        replacement_of(the("flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema"), Version(1, 22)), Unknown
+    )
 
 
 @EACH_ROW
@@ -164,7 +168,9 @@ def test_what_to_write_is_never_what_goes(row: RemovedApi) -> None:
 
 
 def test_the_command_is_fit_for_a_shell() -> None:
-    assert convert_command("my file.yaml", "policy/v1") == "kubectl convert -f 'my file.yaml' --output-version policy/v1"
+    assert (
+        convert_command("my file.yaml", "policy/v1") == "kubectl convert -f 'my file.yaml' --output-version policy/v1"
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from kubectl_eksdoc.amazon.sockets import (
     PodAfterUpgrade,
     Socket,
     SocketAccess,
-    sockets_named_in,
     reachable_sockets,
+    sockets_named_in,
 )
 from tests.kubectl_dds import flagged_by_dds
 

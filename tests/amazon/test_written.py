@@ -11,10 +11,16 @@ from kubectl_eksdoc.amazon.removed_apis import (
     REMOVED_APIS,
     DeprecatedRequest,
     DeprecatedRequests,
-    parse_deprecated_requests,
     find_removed_api,
+    parse_deprecated_requests,
 )
-from kubectl_eksdoc.amazon.written_kinds import kinds_with_removed_versions, find_no_change_needed, resource_of, row_of, written_versions
+from kubectl_eksdoc.amazon.written_kinds import (
+    find_no_change_needed,
+    kinds_with_removed_versions,
+    resource_of,
+    row_of,
+    written_versions,
+)
 from kubectl_eksdoc.model.api_objects import WriteRecord, WriteSource
 from kubectl_eksdoc.model.quantities import Version
 
@@ -84,7 +90,10 @@ def test_managed_fields_tell_who_and_when() -> None:
 
 
 def test_the_version_in_which_it_is_listed_is_no_sign() -> None:
-    assert written_versions({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"}}) == ()
+    assert (
+        written_versions({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"}})
+        == ()
+    )
 
 
 @pytest.mark.parametrize("entry", [None, {}, {"apiVersion": 7}])

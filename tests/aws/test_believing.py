@@ -40,7 +40,9 @@ def test_behind_a_tunnel_it_is_recognised_by_what_tls_knows() -> None:
     encoded = base64.b64encode((OTHER + PEM.replace("\n", "\r\n")).encode()).decode()
     signed = aws(certificateAuthority={"data": encoded})
     with pytest.raises(AwsOtherCluster):
-        verify_cluster(signed, replace(tunnel, ca=PEM + OTHER.replace("MIIC", "MIID")))  # one bundle for several clusters
+        verify_cluster(
+            signed, replace(tunnel, ca=PEM + OTHER.replace("MIIC", "MIID"))
+        )  # one bundle for several clusters
     assert verify_cluster(signed, replace(tunnel, ca=PEM)).matched_by == "by its certificate authority"
     with pytest.raises(AwsOtherCluster, match=r"talks to 127\.0\.0\.1"):
         verify_cluster(aws(certificateAuthority={"data": "?"}), replace(tunnel, ca=PEM))

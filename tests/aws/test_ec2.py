@@ -12,10 +12,10 @@ from kubectl_eksdoc.aws.asking import VerifiedCluster, verify_cluster
 from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import (
+    DeclaredMetadataOptions,
     Image,
     Instance,
     MetadataOptions,
-    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,

@@ -149,7 +149,10 @@ def test_no_more_than_so_many_are_under_way() -> None:
         return number * 2
 
     numbers = range(3 * MAX_CONCURRENT_REQUESTS)
-    assert ask_concurrently(numbers, ask) == [(number, number * 2) for number in numbers] and most == MAX_CONCURRENT_REQUESTS
+    assert (
+        ask_concurrently(numbers, ask) == [(number, number * 2) for number in numbers]
+        and most == MAX_CONCURRENT_REQUESTS
+    )
 
 
 def test_the_first_that_fails_is_told() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.aws import refusals
-from kubectl_eksdoc.aws.asking import ask_concurrently, get_caller, describe_cluster
+from kubectl_eksdoc.aws.asking import ask_concurrently, describe_cluster, get_caller
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import AwsError, AwsRefused

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.aws import eks, machines, upgrades
 from kubectl_eksdoc.aws.upgrades import InsightRefresh
 from kubectl_eksdoc.errors import AwsDenied, AwsThrottled
-from kubectl_eksdoc.model.eks import ApiClient, ApiDeprecation, Insight, InsightDetail, InsightsRefresh, IncompatibleAddon
+from kubectl_eksdoc.model.eks import (
+    ApiClient,
+    ApiDeprecation,
+    IncompatibleAddon,
+    Insight,
+    InsightDetail,
+    InsightsRefresh,
+)
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import TemplateRef
 from tests.aws.answers import Scripted
@@ -53,7 +60,11 @@ def test_one_in_full() -> None:
         NOW - timedelta(days=3),
         InsightDetail(
             "upgrade them",
-            (ApiDeprecation("/apis/x/v1beta1/y", "/apis/x/v1/y", "1.34", (ApiClient("curl", 3, NOW - timedelta(days=2)),)),),
+            (
+                ApiDeprecation(
+                    "/apis/x/v1beta1/y", "/apis/x/v1/y", "1.34", (ApiClient("curl", 3, NOW - timedelta(days=2)),)
+                ),
+            ),
             (IncompatibleAddon("coredns", ("v1.12",)),),
             ("nodes/a", "arn:x"),
         ),
@@ -74,9 +85,14 @@ def test_one_list_that_may_not_be_had_leaves_the_other() -> None:
         return AwsThrottled("asked too often")
 
     of = sees(account(ListInsights=answer))
-    assert upgrades.other_insights(of) == Unknown("asked too often") and len(upgrades.readiness_insights(of, ["1.34"])) == 1  # type: ignore[arg-type]
+    assert upgrades.other_insights(of) == Unknown("asked too often")
+    assert len(upgrades.readiness_insights(of, ["1.34"])) == 1  # type: ignore[arg-type]
     denied = sees(account(ListInsights=AwsDenied("no", missing="eks:ListInsights")))
-    assert upgrades.readiness_insights(denied, ["1.34"]) == Unknown("no", "eks:ListInsights") == upgrades.other_insights(denied)
+    assert (
+        upgrades.readiness_insights(denied, ["1.34"])
+        == Unknown("no", "eks:ListInsights")
+        == upgrades.other_insights(denied)
+    )
     assert upgrades.readiness_insights(denied, []) == ()
 
 

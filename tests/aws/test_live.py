@@ -14,7 +14,14 @@ import pytest
 from kubectl_eksdoc.aws import ec2, eks, queues, upgrades
 from kubectl_eksdoc.aws import machines as capacity
 from kubectl_eksdoc.aws import machines as node_groups
-from kubectl_eksdoc.aws.asking import MAX_CONCURRENT_REQUESTS, VerifiedCluster, ask_concurrently, verify_cluster, get_caller, describe_cluster
+from kubectl_eksdoc.aws.asking import (
+    MAX_CONCURRENT_REQUESTS,
+    VerifiedCluster,
+    ask_concurrently,
+    describe_cluster,
+    get_caller,
+    verify_cluster,
+)
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import (
     AwsDenied,
@@ -336,8 +343,11 @@ def test_lists_within_lists_send_no_more_at_once(prod: World) -> None:
             with lock:
                 now -= 1
 
-    aws._send = counted  # type: ignore[method-assign]
-    ask_concurrently(range(MAX_CONCURRENT_REQUESTS), lambda _: ask_concurrently(range(MAX_CONCURRENT_REQUESTS), lambda _: describe_cluster(aws, NAME)))
+    aws._send = counted  # type: ignore[method-assign,assignment]
+    ask_concurrently(
+        range(MAX_CONCURRENT_REQUESTS),
+        lambda _: ask_concurrently(range(MAX_CONCURRENT_REQUESTS), lambda _: describe_cluster(aws, NAME)),
+    )
     assert 1 < most <= MAX_CONCURRENT_REQUESTS
 
 

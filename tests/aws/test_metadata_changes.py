@@ -20,8 +20,8 @@ from kubectl_eksdoc.imds_probe.apply import FixPorts, build_fix
 from kubectl_eksdoc.imds_probe.run import FixDone
 from kubectl_eksdoc.model.change_journal import PartOutcome
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import Instance, MetadataOptions, DeclaredMetadataOptions
-from kubectl_eksdoc.model.metadata import MetadataFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions, Instance, MetadataOptions
+from kubectl_eksdoc.model.metadata import InstanceOptionsChange, InstancesFix, LaunchTemplateFix, MetadataFix
 from tests.aws.test_live import live, prod
 from tests.changes.fixed import FakeClasses, Kept
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.ec2 import services_last_accessed, role_events
+from kubectl_eksdoc.aws.ec2 import role_events, services_last_accessed
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsThrottled
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import RoleUse, RoleUses

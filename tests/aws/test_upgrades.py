@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.upgrades import MAX_CLUSTER_UPDATES, MAX_GROUP_UPDATES, unknown_upgrade_facts, read_upgrade_facts
+from kubectl_eksdoc.aws.upgrades import (
+    MAX_CLUSTER_UPDATES,
+    MAX_GROUP_UPDATES,
+    read_upgrade_facts,
+    unknown_upgrade_facts,
+)
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled
 from kubectl_eksdoc.model.addons import UpdateHistory
 from kubectl_eksdoc.model.eks import TemplateVersions, UpgradeFacts

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.baseline.changes import ChangedOption, FindingChangeKind, FindingChange, outline_of
+from kubectl_eksdoc.baseline.changes import ChangedOption, FindingChange, FindingChangeKind, outline_of
 from kubectl_eksdoc.baseline.side import ResultSide, compare_findings, compare_with_saved
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Identity, Source
@@ -104,7 +104,9 @@ def test_two_texts_of_a_code_on_one_subject_are_two_findings() -> None:
     ]
     more = unread("unlisted", addon_name="vpc-cni", some_of="secrets, jobs.batch", rights="list jobs", lacking="")
     assert became(ResultSide((unlisted,)), ResultSide((more,))) == []
-    assert became(ResultSide((beyond, unlisted)), ResultSide((more,))) == [("not-judged-this-time", "addon-object-unread")]
+    assert became(ResultSide((beyond, unlisted)), ResultSide((more,))) == [
+        ("not-judged-this-time", "addon-object-unread")
+    ]
     # What has become of one question is told once, and words of another version may be those of any text.
     assert became(ResultSide((replace(beyond, status=FAIL),)), ResultSide((unlisted,))) == [
         ("not-known-any-more", "addon-object-unread")
@@ -189,14 +191,19 @@ def test_what_is_unknown_of_one_object_hides_nothing_of_another() -> None:
 
 @pytest.mark.parametrize("name", ["subnet-1, subnet-2", "one that could not be described"])
 def test_what_is_unknown_of_objects_that_have_no_name_hides_all_of_their_kind(name: str) -> None:
-    changes = {each.kind for each in compare_findings(ResultSide((said(),)), ResultSide((said(status=UNKNOWN, name=name),)))[0]}
+    changes = {
+        each.kind for each in compare_findings(ResultSide((said(),)), ResultSide((said(status=UNKNOWN, name=name),)))[0]
+    }
     assert changes == {FindingChangeKind.NOT_KNOWN}
 
 
 def test_a_wide_code_hides_its_kin_on_whatever_object() -> None:
     then, unread = said(), said(code="unread", status=UNKNOWN, kind="Service", name="dns")
     kin = {"a": frozenset({"unread"})}
-    assert became(ResultSide((then,)), ResultSide((unread,), related_codes=kin)) == [("not-known-any-more", "unread"), ("fixed", "a")]
+    assert became(ResultSide((then,)), ResultSide((unread,), related_codes=kin)) == [
+        ("not-known-any-more", "unread"),
+        ("fixed", "a"),
+    ]
     hidden = ResultSide((unread,), related_codes=kin, wide_codes=frozenset({"unread"}))
     assert became(ResultSide((then,)), hidden) == [("not-known-any-more", "a"), ("not-known-any-more", "unread")]
 
@@ -204,7 +211,9 @@ def test_a_wide_code_hides_its_kin_on_whatever_object() -> None:
 def test_who_owns_a_pod_is_known_only_by_what_stands_between_them() -> None:
     owner = "jobs.batch"
     then, read = (said(kind="CronJob"),), frozenset({owner, "pods"})
-    (change,) = compare_findings(ResultSide(then, complete_kinds=read), ResultSide(complete_kinds=frozenset({"pods"})))[0]
+    (change,) = compare_findings(ResultSide(then, complete_kinds=read), ResultSide(complete_kinds=frozenset({"pods"})))[
+        0
+    ]
     assert (change.kind, change.why) == (FindingChangeKind.NOT_JUDGED, f"not read: {owner}")
     assert became(ResultSide(then, complete_kinds=read), ResultSide(complete_kinds=read)) == [("fixed", "a")]
 
@@ -269,10 +278,20 @@ def an_earlier(**more: Any) -> SavedResult:
 
 def test_the_options_are_compared_but_for_the_one_that_compares() -> None:
     cluster = replace(a_cluster(), identity=WHO, source=Source.LIVE)
-    found = compare_with_saved(an_earlier(), cluster, ResultSide(), ResultSide((said(),)), {"only": ["a"], "since": "old.json"}, (), ("a note",))
+    found = compare_with_saved(
+        an_earlier(),
+        cluster,
+        ResultSide(),
+        ResultSide((said(),)),
+        {"only": ["a"], "since": "old.json"},
+        (),
+        ("a note",),
+    )
     assert found.changed_options == (ChangedOption("gate", "after", None), ChangedOption("only", None, ["a"]))
     assert (found.cluster_doubt, found.notes, found.unchanged) == ("", ("a note",), 0)
-    assert found.of_kind(FindingChangeKind.NEW) == found.changes and found.changes_by_finding() == {said(): found.changes[0]}
+    assert found.of_kind(FindingChangeKind.NEW) == found.changes and found.changes_by_finding() == {
+        said(): found.changes[0]
+    }
 
 
 @pytest.mark.parametrize(

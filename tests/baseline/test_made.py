@@ -26,5 +26,7 @@ def test_it_says_what_was_read_and_found_then() -> None:
 
 
 def test_what_neither_of_two_sources_holds_is_the_same() -> None:
-    assert message_pattern("the snapshot /a/b.eksdoc holds no log of web-1") == message_pattern("the demo holds no log of web-2")
+    assert message_pattern("the snapshot /a/b.eksdoc holds no log of web-1") == message_pattern(
+        "the demo holds no log of web-2"
+    )
     assert message_pattern("the demolition of 3") != message_pattern("the source of 3")

@@ -13,7 +13,7 @@ from kubectl_eksdoc.kubernetes.guards import index_budgets
 from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage, volume_demand, volume_refusal
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.placing import CPU, MEMORY
+from kubectl_eksdoc.model.placement import CPU, MEMORY
 
 NODES = 120
 APPS = ("Deployment", "StatefulSet")

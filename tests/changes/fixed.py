@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.changes.engine import ChangeKind, ChangeEnvironment, start_change, execute_change
+from kubectl_eksdoc.changes.engine import ChangeEnvironment, ChangeKind, execute_change, start_change
 from kubectl_eksdoc.errors import Drifted, JournalError
 from kubectl_eksdoc.imds_probe.apply import FixPorts, build_fix
 from kubectl_eksdoc.imds_probe.run import FixDone, from_document, to_document
@@ -15,13 +15,21 @@ from kubectl_eksdoc.model.addons import EksAddonUpdate, HealthIssue
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import ChangeProgress, progress_of
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, DeclaredMetadataOptions, TemplateRef
-from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions, Instance, MetadataOptions, NodeGroup, TemplateRef
+from kubectl_eksdoc.model.metadata import (
+    InstanceOptionsChange,
+    InstancesFix,
+    LaunchTemplateFix,
+    MetadataFix,
+    NodeClassFix,
+)
 from tests.addon.updating import Time
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
 TOKEN = "eksdoc-r-1"
-TEMPLATE = LaunchTemplateFix("own", "lt-1", 3, DeclaredMetadataOptions("required", 1), 2, "1.30", "1.30.0-20261101", ("n0", "n1"))
+TEMPLATE = LaunchTemplateFix(
+    "own", "lt-1", 3, DeclaredMetadataOptions("required", 1), 2, "1.30", "1.30.0-20261101", ("n0", "n1")
+)
 GROUP = NodeGroup("own", release="1.30.0-20261101", status="ACTIVE", template=TemplateRef("lt-1", "own", "3"))
 CLASS = NodeClassFix("default", 1, 2, ("n0",))
 
@@ -182,7 +190,9 @@ class Case:
         self.lines: list[str] = []
 
     def world(self, watch_s: float = 3600.0) -> ChangeEnvironment:
-        return ChangeEnvironment(self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s)
+        return ChangeEnvironment(
+            self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s
+        )
 
     def kind(self, act: MetadataFix, token: str, world: ChangeEnvironment) -> ChangeKind[FixDone]:
         return build_fix(act, token, FixPorts(self.aws, self.classes, lambda group: self.members), world)

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.host.journals import ChangeJournalFile, changes_folder
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.change_journal import SavedChange, ChangeState
+from kubectl_eksdoc.model.change_journal import ChangeState, SavedChange
 from tests.cli.running import document, run_cli
 
 CLUSTER = {"name": "prod", "arn": "arn:prod", "context": "lab"}
@@ -121,4 +121,6 @@ def test_what_refuses_an_undo_is_not_said_of_the_change() -> None:
     """Its steps have the same names."""
     refused = {"entry": "refused", "what": "update", "why": "you may not"}
     entries = ({**BEGUN}, ASKING, {"entry": "undoing"}, ASKING, refused)
-    assert SavedChange("x", entries).state is ChangeState.OPEN and SavedChange("x", entries).progress.attempted == {"update"}
+    assert SavedChange("x", entries).state is ChangeState.OPEN and SavedChange("x", entries).progress.attempted == {
+        "update"
+    }

@@ -17,16 +17,16 @@ import pytest
 from kubectl_eksdoc.addon_diff.apply import UPDATE_STEP, AddonUpdate
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate
-from kubectl_eksdoc.changes.engine import ChangeEnvironment, _Journal, start_change, execute_change
-from kubectl_eksdoc.coredns_lameduck.apply import CONFIG_MAP_STEP, NewCorefile, DnsChange, ReloadCheck, ConfigMapApply
+from kubectl_eksdoc.changes.engine import ChangeEnvironment, _Journal, execute_change, start_change
+from kubectl_eksdoc.coredns_lameduck.apply import CONFIG_MAP_STEP, ConfigMapApply, DnsChange, NewCorefile, ReloadCheck
 from kubectl_eksdoc.host.journals import ChangeJournalFile, read_change
-from kubectl_eksdoc.imds_probe.run import revert_class, from_document, revert_template, revert_instances, to_document
+from kubectl_eksdoc.imds_probe.run import from_document, revert_class, revert_instances, revert_template, to_document
 from kubectl_eksdoc.in_cluster.apply import Placement, Removal
-from kubectl_eksdoc.model.api_objects import ApplyResult, ApplyConflicts, Doc
-from kubectl_eksdoc.model.change_journal import METADATA_FIX, SavedChange, ChangeState
+from kubectl_eksdoc.model.api_objects import ApplyConflicts, ApplyResult, Doc
+from kubectl_eksdoc.model.change_journal import METADATA_FIX, ChangeState, SavedChange
 from kubectl_eksdoc.model.kinds import Absent
-from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix
-from kubectl_eksdoc.model.placing import ObjectNotCreated
+from kubectl_eksdoc.model.metadata import InstancesFix, LaunchTemplateFix, MetadataFix, NodeClassFix
+from kubectl_eksdoc.model.placement import ObjectNotCreated
 from kubectl_eksdoc.probes.command import OwnedPods
 from kubectl_eksdoc.probes.pods import CleanupResult
 from tests.addon.test_updating import env, incident
@@ -299,7 +299,11 @@ def test_killed_at_every_write(kind: str, behind: bool, tmp_path: Path) -> None:
                 assert lab.now == before and not lab.sent, "what is not written down is not sent"
                 continue
             saved = read_change(folder, IDENT)
-            assert saved.state is ChangeState.OPEN or not saved.progress.attempted or (behind and saved.state is ChangeState.DONE)
+            assert (
+                saved.state is ChangeState.OPEN
+                or not saved.progress.attempted
+                or (behind and saved.state is ChangeState.DONE)
+            )
             if verb == "undo":
                 lab.undo(saved)
                 assert lab.now == before, (at, saved.entries)

@@ -20,13 +20,13 @@ from kubectl_eksdoc.errors import (
     JournalError,
     Stopped,
 )
-from kubectl_eksdoc.imds_probe.run import from_document, revert_template, revert_instances, to_document
+from kubectl_eksdoc.imds_probe.run import from_document, revert_instances, revert_template, to_document
 from kubectl_eksdoc.model.addons import HealthIssue
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.change_journal import PartOutcome, SavedChange, ChangeState
+from kubectl_eksdoc.model.change_journal import ChangeState, PartOutcome, SavedChange
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, TemplateRef
-from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix
+from kubectl_eksdoc.model.metadata import InstancesFix, LaunchTemplateFix, MetadataFix, NodeClassFix
 from tests.changes.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, FakeClasses, a_class, ident, instances
 from tests.examples import examples
 
@@ -83,7 +83,12 @@ def test_what_is_gone_or_otherwise_by_then_is_left_alone() -> None:
     case.aws.held[ident(2)] = Unknown("not allowed")
     done = case.done()
     assert case.aws.asked == [ident(3)]
-    assert [part.became for part in done.parts] == [PartOutcome.GONE, PartOutcome.OTHER, PartOutcome.UNKNOWN, PartOutcome.DONE]
+    assert [part.became for part in done.parts] == [
+        PartOutcome.GONE,
+        PartOutcome.OTHER,
+        PartOutcome.UNKNOWN,
+        PartOutcome.DONE,
+    ]
     assert done.has_deviations and done.has_unknowns
 
 
@@ -294,7 +299,11 @@ def test_a_node_class_that_cannot_be_read_again_was_changed_all_the_same() -> No
     case = Case(CLASS)
     case.classes = Away()
     done = case.done()
-    assert done.has_unknowns and [part.became for part in done.parts] == [PartOutcome.UNKNOWN] and "no route" in str(done.parts[0])
+    assert (
+        done.has_unknowns
+        and [part.became for part in done.parts] == [PartOutcome.UNKNOWN]
+        and "no route" in str(done.parts[0])
+    )
     assert entries(case)[-1] == "ended" and case.journal.entries[-1]["whole"] is False
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kubectl_eksdoc.changes.engine import ChangeEnvironment, start_change, execute_change
+from kubectl_eksdoc.changes.engine import ChangeEnvironment, execute_change, start_change
 from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden, Unauthorized, UsageError
-from kubectl_eksdoc.in_cluster.apply import PlacementResult, Placement, Removal, check_creatable
+from kubectl_eksdoc.in_cluster.apply import Placement, PlacementResult, Removal, check_creatable
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.placing import ObjectNotCreated
+from kubectl_eksdoc.model.placement import ObjectNotCreated
 from tests.addon.updating import Kept, Time
 
 AWAY = "kubectl delete everything"
@@ -112,7 +112,9 @@ def removed(ground: Ground) -> tuple[PlacementResult, list[Doc]]:
 def test_what_was_not_deleted_is_not_undone() -> None:
     every = {each["kind"]: each for each in DOCS}
     assert removed(Ground(holds={**every}))[0].whole and removed(Ground())[0].whole
-    done, entries = removed(Ground(holds={**every}, keeps={"Job": ObjectNotCreated("you may not", "delete jobs.batch")}))
+    done, entries = removed(
+        Ground(holds={**every}, keeps={"Job": ObjectNotCreated("you may not", "delete jobs.batch")})
+    )
     assert not done.whole and "job.batch/a was not deleted: you may not" in done.left
     assert entries[-1]["entry"] == "ended" and entries[-1]["whole"] is False
 

@@ -32,7 +32,9 @@ def _finding(found: tuple[Finding, ...]) -> list[Any]:
 
 def an_earlier(*found: FindingOutline, **more: Any) -> SavedResult:
     cluster = healthy().cluster
-    earlier = SavedResult("x", cluster.identity, cluster.source, cluster.observed_at, "1", {}, complete_kinds(cluster), found)
+    earlier = SavedResult(
+        "x", cluster.identity, cluster.source, cluster.observed_at, "1", {}, complete_kinds(cluster), found
+    )
     return replace(earlier, **{"codes": frozenset(code.name for code in CODES), **more})
 
 

@@ -20,7 +20,7 @@ from kubectl_eksdoc.check.checks import (
     software as running,
 )
 from kubectl_eksdoc.model.addons import HealthIssue
-from kubectl_eksdoc.model.eks import ApiClient, ApiDeprecation, InsightDetail, TemplateVersions, IncompatibleAddon
+from kubectl_eksdoc.model.eks import ApiClient, ApiDeprecation, IncompatibleAddon, InsightDetail, TemplateVersions
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import QUOTAS, Quota, Subnet, TemplateRef, TemplateVersion
@@ -56,9 +56,9 @@ TIMES = st.none() | st.integers(-900, 900).map(lambda hours: NOW + timedelta(hou
 NUMBERS = st.none() | st.integers(0, 500)
 WHY = st.just(DENIED) | st.builds(Unknown, WORDS, WORDS)
 GONE = st.builds(Absent, WORDS)
-ISSUES = st.lists(st.builds(HealthIssue, WORDS | st.just("PodEvictionFailure"), WORDS, st.tuples(WORDS)), max_size=2).map(
-    tuple
-)
+ISSUES = st.lists(
+    st.builds(HealthIssue, WORDS | st.just("PodEvictionFailure"), WORDS, st.tuples(WORDS)), max_size=2
+).map(tuple)
 CLIENTS = st.lists(st.builds(ApiClient, WORDS, NUMBERS, TIMES), max_size=7).map(tuple)
 DETAILS = st.builds(
     InsightDetail,

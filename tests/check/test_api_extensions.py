@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.check.checking import CheckFacts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import ApiService, ServerTarget, CrdVersion, CustomResourceDefinition
+from kubectl_eksdoc.model.api_objects import ApiService, CrdVersion, CustomResourceDefinition, ServerTarget
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice, Service
 from tests.check.of_cluster import facts, found, only
@@ -29,7 +29,9 @@ def a_definition(*versions: CrdVersion, **more: Any) -> CustomResourceDefinition
     return CustomResourceDefinition("backups.example.com", "Backup", versions or (V1, BETA), stored, **more)
 
 
-def converted(*definitions: CustomResourceDefinition, slices: tuple[EndpointSlice, ...] = (), **more: Any) -> CheckFacts:
+def converted(
+    *definitions: CustomResourceDefinition, slices: tuple[EndpointSlice, ...] = (), **more: Any
+) -> CheckFacts:
     given = {"definitions": definitions, "services": [Service("ops", "hook")], "endpoint_slices": slices}
     return facts(**(given | more))
 

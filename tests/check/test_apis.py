@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.amazon import removed_apis
-from kubectl_eksdoc.amazon.removed_apis import REMOVED_APIS, RemovedApi, KnowledgeTables, find_removed_api
+from kubectl_eksdoc.amazon.removed_apis import REMOVED_APIS, KnowledgeTables, RemovedApi, find_removed_api
 from kubectl_eksdoc.amazon.written_kinds import kinds_with_removed_versions, resource_of
 from kubectl_eksdoc.check.checking import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.checks import api_manifests
@@ -22,9 +22,9 @@ from kubectl_eksdoc.model.api_objects import (
     ApiUsage,
     CrdVersion,
     CustomResourceDefinition,
-    ManifestObject,
     HelmRelease,
     KindUsage,
+    ManifestObject,
     ManifestText,
     ObjectName,
     UnreadablePart,
@@ -139,7 +139,9 @@ def test_the_objects_of_each_row_are_listed_on_the_way_where_there_are_any(row: 
     at = row.removed.minor
     listed = row.resource and resource_of(row) in kinds_with_removed_versions(Version(1, at - 1), Version(1, at))
     stored = not row.kind.endswith(("Review", "Eviction", "ExecCredential", "APIGroupDiscovery"))
-    beside = [each for each in REMOVED_APIS if (each.kind, each.removed) == (row.kind, row.removed) and not each.is_alpha]
+    beside = [
+        each for each in REMOVED_APIS if (each.kind, each.removed) == (row.kind, row.removed) and not each.is_alpha
+    ]
     assert bool(listed) == (stored and bool(beside))
     assert not row.resource or resource_of(row) not in kinds_with_removed_versions(Version(1, at), Version(1, at))
 
@@ -248,7 +250,10 @@ def test_what_a_dump_does_not_hold_is_added_to_it() -> None:
 
 
 def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:
-    nothing = (KindUsage(each, (), Unknown("no managedFields")) for each in kinds_with_removed_versions(Version(1, 33), Version(1, 34)))
+    nothing = (
+        KindUsage(each, (), Unknown("no managedFields"))
+        for each in kinds_with_removed_versions(Version(1, 33), Version(1, 34))
+    )
     findings = found("api-written", a_way(33, 34), ApiUsage(written=tuple(nothing)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * 2
 
@@ -328,7 +333,9 @@ def test_standard_input_is_not_asked_for_again() -> None:
 
 def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     broken, template = UnreadablePart(3, "it is no YAML"), UnreadablePart(9, "it is no YAML", True)
-    told = ApiUsage(manifests=(ManifestText("a.yaml", (), (*[broken] * 11, UnreadablePart(0, "it is empty"), template)),))
+    told = ApiUsage(
+        manifests=(ManifestText("a.yaml", (), (*[broken] * 11, UnreadablePart(0, "it is empty"), template)),)
+    )
     first, second = found("api-in-manifest", a_way(33, 34), told)
     assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert "at line 3, it is no YAML; 11 more of its parts cannot be read" in first.message
@@ -353,8 +360,12 @@ def test_a_mistyped_kind_of_a_version_that_is_gone_never_passes(api_version: str
 POOL = ("karpenter.sh/v1beta1", "NodePool")
 
 
-def judged(*written: tuple[str, str], tables: KnowledgeTables = KnowledgeTables(), **cluster: Any) -> tuple[Finding, ...]:
-    documents = tuple(ManifestObject(ObjectName(version, kind, "", "x"), at) for at, (version, kind) in enumerate(written, 1))
+def judged(
+    *written: tuple[str, str], tables: KnowledgeTables = KnowledgeTables(), **cluster: Any
+) -> tuple[Finding, ...]:
+    documents = tuple(
+        ManifestObject(ObjectName(version, kind, "", "x"), at) for at, (version, kind) in enumerate(written, 1)
+    )
     given = ApiUsage(manifests=(ManifestText("deploy/x.yaml", documents),))
     return plan_check(
         replace(facts(**cluster), api=given),

@@ -10,7 +10,7 @@ from kubectl_eksdoc.check.changed_since import RecentChanges, recent_changes
 from kubectl_eksdoc.check.plan import CheckScope, plan_check
 from kubectl_eksdoc.model.addons import EksAddonUpdate, HealthIssue, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.interruption import ReportedChanges, KubernetesEvent, Revision
+from kubectl_eksdoc.model.interruption import KubernetesEvent, ReportedChanges, Revision
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.builders import NOW, a_cluster, a_node, ago
 from tests.check.healthy import healthy, with_aws
@@ -25,7 +25,9 @@ def found(
     past: ReportedChanges = QUIET, since: datetime = NOW - TWO_HOURS, eks: Any = None, **cluster: Any
 ) -> RecentChanges:
     told = {"cluster_updates": UpdateHistory(()), "group_updates": {}} | (eks or {})
-    return recent_changes(replace(with_aws(healthy(), **told), cluster=a_cluster(**cluster), recent_changes=past), since)
+    return recent_changes(
+        replace(with_aws(healthy(), **told), cluster=a_cluster(**cluster), recent_changes=past), since
+    )
 
 
 def said(of: RecentChanges) -> list[tuple[str, str]]:

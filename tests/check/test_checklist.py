@@ -192,7 +192,9 @@ def test_a_cluster_autoscaler_that_a_step_scales_to_nothing_gets_its_replicas_ba
 
 def test_nodes_that_are_too_old_for_a_step_go_before_it_to_the_version_before() -> None:
     facts = with_nodes(a_node("a", version="v1.31.0-eks-1", os_image=AL2023), target="1.35")
-    (step,) = (each for each in build_checklist(facts) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title)
+    (step,) = (
+        each for each in build_checklist(facts) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title
+    )
     assert step.title == "Update group blue in place to 1.34"
     assert step.why.startswith("once the control plane has 1.35")
 
@@ -324,7 +326,9 @@ def test_a_control_plane_at_its_target_leaves_what_is_to_follow() -> None:
 def test_what_nobody_tells_of_the_cluster_is_to_be_filled_in() -> None:
     facts = with_nodes(a_node("n", group="", labels={"alpha.eksctl.io/nodegroup-name": "old"}), a_node("m", group=""))
     cluster = replace(facts.cluster, identity=Identity())
-    text = "\n".join(c for each in build_checklist(replace(facts, eks=Unknown("x"), cluster=cluster)) for c in each.commands)
+    text = "\n".join(
+        c for each in build_checklist(replace(facts, eks=Unknown("x"), cluster=cluster)) for c in each.commands
+    )
     assert "--cluster-name NAME-OF-THE-CLUSTER" in text and "--cluster NAME-OF-THE-CLUSTER" in text
     assert "''" not in text and "--region" not in text
 
@@ -391,7 +395,9 @@ def test_auto_mode_begins_at_once_so_its_nodes_are_looked_at_before() -> None:
     assert phases_of_looks(auto) == [Phase.BEFORE_CONTROL_PLANE], "once: there is nothing between"
     own = a_node("own", group="blue", version=NEW)
     assert phases_of_looks(auto, own) == [Phase.BEFORE_CONTROL_PLANE, Phase.NODES]
-    waiting = [each for each in build_checklist(with_nodes(auto, own)) if each.gate is Gate.BEFORE_NODES and not each.about]
+    waiting = [
+        each for each in build_checklist(with_nodes(auto, own)) if each.gate is Gate.BEFORE_NODES and not each.about
+    ]
     assert [each.phase for each in waiting] == [Phase.BEFORE_CONTROL_PLANE], "findings are counted once"
 
 

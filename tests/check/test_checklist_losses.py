@@ -69,7 +69,9 @@ def test_a_drain_that_is_proposed_has_the_flags_with_which_it_was_judged_and_say
 
 def test_where_the_drain_is_not_known_nothing_is_deleted_by_what_is_proposed() -> None:
     facts = losing(DATA)
-    unknown = replace(facts, command_findings={**facts.command_findings, CheckNeed.PLAN_DRAIN: Unknown("pods are forbidden")})
+    unknown = replace(
+        facts, command_findings={**facts.command_findings, CheckNeed.PLAN_DRAIN: Unknown("pods are forbidden")}
+    )
     lines = [each for step in build_checklist(unknown) for each in step.commands]
     assert [line for line in lines if " drain run " in line]
     assert not [line for line in lines if "--delete-emptydir-data" in line or "--force" in line]

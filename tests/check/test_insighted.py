@@ -21,9 +21,9 @@ from kubectl_eksdoc.model.eks import (
     WARNING,
     ApiClient,
     ApiDeprecation,
+    IncompatibleAddon,
     Insight,
     InsightDetail,
-    IncompatibleAddon,
 )
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
@@ -204,7 +204,9 @@ def test_skew_that_eks_calls_an_error_is_ended_before_the_step_though_the_policy
     nodes = [a_node("blue-0", version="v1.32.1"), a_node("green-0", group="green", version="v1.33.1")]
     given = facts(told(insights=errors), target="1.35", nodes=nodes, pods=[a_proxy("v1.32.1-eksbuild.1")])
     assert {gates(given)[each.name + " (1.34)"] for each in SKEWS} == {BEFORE}
-    early = [each for each in build_checklist(given) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title]
+    early = [
+        each for each in build_checklist(given) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title
+    ]
     assert [each.title for each in early] == ["Update group blue in place to 1.33"]
     assert early[0].why.startswith("once the control plane has 1.34, its kubelets are too old by EKS's own insight; ")
 

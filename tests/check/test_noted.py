@@ -14,7 +14,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Service
-from kubectl_eksdoc.model.placing import PersistentVolume
+from kubectl_eksdoc.model.placement import PersistentVolume
 from kubectl_eksdoc.model.workloads import CronJob, Job
 from tests.builders import a_claimed, a_node, a_pod
 from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, found, healthy

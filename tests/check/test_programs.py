@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.check.checking import CheckFacts, Gate
 from kubectl_eksdoc.check.node_steps import build_checklist
-from kubectl_eksdoc.check.registry import ALL_CHECKS as ALL_CHECKS
+from kubectl_eksdoc.check.registry import ALL_CHECKS
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, HealthIssue
 from kubectl_eksdoc.model.kinds import Absent
@@ -117,9 +117,15 @@ def test_an_addon_whose_versions_are_not_known(versions: dict) -> None:
 @pytest.mark.parametrize(
     ("addon", "status"),
     [
-        (Addon("vpc-cni", VPC_CNI, "DEGRADED", issues=(HealthIssue("ConfigurationConflict", "it conflicts"),)), ["fail"]),
+        (
+            Addon("vpc-cni", VPC_CNI, "DEGRADED", issues=(HealthIssue("ConfigurationConflict", "it conflicts"),)),
+            ["fail"],
+        ),
         (Addon("vpc-cni", VPC_CNI, "UPDATE_FAILED"), ["fail"]),
-        (Addon("vpc-cni", VPC_CNI, "ACTIVE", issues=(HealthIssue("InsufficientNumberOfReplicas", "0 of 2"),)), ["fail"]),
+        (
+            Addon("vpc-cni", VPC_CNI, "ACTIVE", issues=(HealthIssue("InsufficientNumberOfReplicas", "0 of 2"),)),
+            ["fail"],
+        ),
         (Addon("vpc-cni", VPC_CNI, "UPDATING"), []),
         (Addon("vpc-cni", VPC_CNI, "NEW_WORD"), ["unknown"]),
     ],

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.versions import NoPath
-from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, Gate, UpgradePath, upgrade_path, current_version
+from kubectl_eksdoc.check.checking import CheckFacts, CurrentVersion, Gate, UpgradePath, current_version, upgrade_path
 from kubectl_eksdoc.check.plan import CheckScope, plan_check
 from kubectl_eksdoc.check.registry import choose_checks
 from kubectl_eksdoc.model import kinds

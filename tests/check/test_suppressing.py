@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck
-from kubectl_eksdoc.check.plan import CheckPlan, CheckScope, matches, plan_check, apply_suppressions
+from kubectl_eksdoc.check.plan import CheckPlan, CheckScope, apply_suppressions, matches, plan_check
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression
 from kubectl_eksdoc.model.kinds import AwsUnavailable, Unknown
 from tests.builders import NOW

@@ -171,5 +171,7 @@ def test_a_budget_gets_back_what_it_had() -> None:
 def test_the_way_back_of_awscli_is_the_same_with_a_profile() -> None:
     words = "cloudformation create-stack --stack-name a --region eu-west-1"
     undo = "Undo: aws cloudformation delete-stack --stack-name a --region eu-west-1"
-    assert rollback_text(f"aws {words}", a_cluster()) == rollback_text(f"aws --profile prod {words}", a_cluster()) == undo
+    assert (
+        rollback_text(f"aws {words}", a_cluster()) == rollback_text(f"aws --profile prod {words}", a_cluster()) == undo
+    )
     assert rollback_text("aws --profile prod eks describe-cluster --name x", a_cluster()) == READ_ONLY

@@ -67,7 +67,9 @@ def test_they_are_judged_only_where_they_are_asked_for() -> None:
     asked = choose_checks(codes_of_areas(["workloads"]))
     assert {each.area for each in asked} == {Area.WORKLOADS} and len(asked) == 5
     assert {area.flag for area in Area} == {"control-plane" if a == "CONTROL_PLANE" else a.lower() for a in _names()}
-    assert set(codes_of_areas([area.flag for area in Area])) == {code.name for check in ALL_CHECKS for code in check.codes}
+    assert set(codes_of_areas([area.flag for area in Area])) == {
+        code.name for check in ALL_CHECKS for code in check.codes
+    }
 
 
 def _names() -> list[str]:

@@ -10,8 +10,8 @@ from importlib import import_module
 import pytest
 
 from kubectl_eksdoc.cli.bare import parse_without_command
-from kubectl_eksdoc.cli.called import PROG
-from kubectl_eksdoc.cli.commands import COMMANDS, Command, help_text, command_parser
+from kubectl_eksdoc.cli.commands import COMMANDS, Command, command_parser, help_text
+from kubectl_eksdoc.cli.entry_point import PROG
 from kubectl_eksdoc.cli.parser import expand_bare_flags
 from tests.contracts.source import PACKAGE, files, text
 

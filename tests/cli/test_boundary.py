@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.cli.called import PROG, ProgramName, program_name
+from kubectl_eksdoc.cli.entry_point import PROG, ProgramName, program_name
 from kubectl_eksdoc.errors import AwsError, ConfigError, Drifted, Forbidden, SnapshotError, Unauthorized, Unreachable
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity

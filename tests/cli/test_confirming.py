@@ -61,7 +61,9 @@ def test_a_pod_that_is_deleted_past_its_budget_is_typed_back_whatever_is_said() 
     asked = "Type 'data/postgres-0' to delete data/postgres-0 past its budget, anything else to leave it: "
     assert typist.asked == [asked]
     with pytest.raises(UsageError):
-        confirm(SHOP, 1, "drain", ConfirmationFlags(yes=True, expected=1), Typist("shop 1"), extra_words=["data/postgres-0"])
+        confirm(
+            SHOP, 1, "drain", ConfirmationFlags(yes=True, expected=1), Typist("shop 1"), extra_words=["data/postgres-0"]
+        )
 
 
 def test_a_cluster_without_a_name_is_confirmed_by_its_number() -> None:

@@ -8,7 +8,7 @@ from dataclasses import fields
 from kubectl_eksdoc import errors
 from kubectl_eksdoc.check.report.formats import CheckReport
 from kubectl_eksdoc.cli import rights, streams
-from kubectl_eksdoc.cli.flags import SUPPORTED_FLAGS, OUTPUTS, REFUSED_FLAGS, GlobalOptions
+from kubectl_eksdoc.cli.flags import OUTPUTS, REFUSED_FLAGS, SUPPORTED_FLAGS, GlobalOptions
 from kubectl_eksdoc.cli.main import command_parser
 from kubectl_eksdoc.drain.read import PLAN_KINDS
 from kubectl_eksdoc.drain.report.formats import DrainReport
@@ -53,7 +53,9 @@ def test_every_error_has_an_exit_code_that_is_explained() -> None:
 
 
 def test_rights_are_what_the_flow_reads() -> None:
-    assert [(right.verb, right.resource) for right in rights.DRAIN_PLAN] == [("list", resource) for resource in PLAN_KINDS]
+    assert [(right.verb, right.resource) for right in rights.DRAIN_PLAN] == [
+        ("list", resource) for resource in PLAN_KINDS
+    ]
 
 
 def test_a_right_knows_what_is_unknown_without_it() -> None:

@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 import pytest
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.declared import given_options
+from kubectl_eksdoc.cli.declared_options import given_options
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.drain.command import options as run_options
 from kubectl_eksdoc.drain.command import plan as drain
@@ -15,7 +15,14 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report.plan import option_args
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.options import DeclaredOption, merge_pairs, flag_values, declared_options, json_values, default_flag_values
+from kubectl_eksdoc.model.options import (
+    DeclaredOption,
+    declared_options,
+    default_flag_values,
+    flag_values,
+    json_values,
+    merge_pairs,
+)
 
 EVERY = [(kind, each) for kind in (DrainPolicy, RunLimits) for each in declared_options(kind)]
 
@@ -74,7 +81,9 @@ CHANGED = DrainPolicy(
 
 def test_its_words_say_it_again() -> None:
     made = parser()
-    words = [f"{word}=true" if word in made.flags_without_value() else word for word in option_args(flag_values(CHANGED))]
+    words = [
+        f"{word}=true" if word in made.flags_without_value() else word for word in option_args(flag_values(CHANGED))
+    ]
     assert drain.policy_from(made.parse_args(words)) == CHANGED
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.cli import streams
-from kubectl_eksdoc.cli.flags import SUPPORTED_FLAGS, REFUSED_FLAGS
+from kubectl_eksdoc.cli.flags import REFUSED_FLAGS, SUPPORTED_FLAGS
 from kubectl_eksdoc.cli.main import command_parser
 from tests.cli.running import FakeSource, run_cli
 from tests.contracts.source import ROOT
@@ -48,7 +48,11 @@ def test_a_case_is_told_by_its_seed_and_number() -> None:
 
 
 FLAGS = sorted(
-    (command_parser().long_flags() | {name for flag in SUPPORTED_FLAGS for name in flag.names} | set(" ".join(REFUSED_FLAGS).split()))
+    (
+        command_parser().long_flags()
+        | {name for flag in SUPPORTED_FLAGS for name in flag.names}
+        | set(" ".join(REFUSED_FLAGS).split())
+    )
     - {"--debug"}
 )
 VALUES = [

@@ -7,9 +7,9 @@ from typing import TextIO
 
 import pytest
 
+from kubectl_eksdoc.cli.answers import appearance_for
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
-from kubectl_eksdoc.cli.opening import appearance_for
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.report.text import Appearance
 from tests.cli.running import Terminal

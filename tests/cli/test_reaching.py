@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from datetime import datetime, timezone
 
+from kubectl_eksdoc.cli.answers import ObservedCluster, command_target, target_flags
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
-from kubectl_eksdoc.cli.opening import ObservedCluster, command_target, target_flags
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
 from kubectl_eksdoc.session.sources import SourceChoice

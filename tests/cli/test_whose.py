@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.host.cache import encode_view as content_of
 from kubectl_eksdoc.host.cache import decode_view
+from kubectl_eksdoc.host.cache import encode_view as content_of
 from kubectl_eksdoc.host.documents import DocumentFields
 from kubectl_eksdoc.host.saved import parse_identity as saved
 from kubectl_eksdoc.model.cluster import Identity

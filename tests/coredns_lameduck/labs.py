@@ -15,8 +15,8 @@ from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.coredns import MEASURE_LABEL
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from kubectl_eksdoc.simulator.kubelets import ImagePull, pull_every_image
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests.embedded.clients.worlds import START
 from tests.probes.stand_ins import TOKEN, Kubelet, a_namespace, a_node
 

@@ -6,7 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL_AUTOSCALERS, CorednsPodLogs, DnsFacts, InterruptionNotices
+from kubectl_eksdoc.coredns_lameduck.deployed import (
+    PROPORTIONAL_AUTOSCALERS,
+    CorednsPodLogs,
+    DnsFacts,
+    InterruptionNotices,
+)
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import log_symptoms
 from kubectl_eksdoc.model import kinds
@@ -156,7 +161,8 @@ FAILS: dict[str, tuple[DnsFacts, str, Severity]] = {
     ),
     "dns-failing printed": (
         replace(
-            facts(), inside={PODS[0].key: CorednsPodLogs(inside_of(PODS)[PODS[0].key].container, log_symptoms(TIMED_OUT))}
+            facts(),
+            inside={PODS[0].key: CorednsPodLogs(inside_of(PODS)[PODS[0].key].container, log_symptoms(TIMED_OUT))},
         ),
         "who it forwards to does not answer in time (2 of the last lines)",
         Severity.MEDIUM,
@@ -243,7 +249,9 @@ UNKNOWN: dict[str, tuple[DnsFacts, str]] = {
     "dns-unread addon": (facts(addon=Unknown("denied", "eks:DescribeAddon")), "is an add-on of EKS"),
     "dns-unread values": (facts(addon=a_side(Unknown("no JSON"))), "the configuration of the add-on"),
     "dns-unread logs": (
-        replace(facts(), inside={pod.key: CorednsPodLogs(not_read=(Unknown("no", "get pods/log"),) * 2) for pod in PODS}),
+        replace(
+            facts(), inside={pod.key: CorednsPodLogs(not_read=(Unknown("no", "get pods/log"),) * 2) for pod in PODS}
+        ),
         "what 2 pods printed",
     ),
     "dns-unread logs of some": (

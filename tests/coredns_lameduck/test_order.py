@@ -9,16 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices, read_pod_logs, logs_to_read, interruption_notices
+from kubectl_eksdoc.coredns_lameduck.deployed import (
+    InterruptionNotices,
+    interruption_notices,
+    logs_to_read,
+    read_pod_logs,
+)
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import (
     CLOSING_S,
     MARGIN_S,
     Shutdown,
     budget_sum_text,
-    shutdown_budget,
     needed_grace_s,
     propagation_s,
+    shutdown_budget,
 )
 from kubectl_eksdoc.kubernetes.corefile_edits import COREDNS_CONFIG_MAP
 from kubectl_eksdoc.model.coredns import EndpointPropagation
@@ -173,7 +178,10 @@ def test_from_21_to_25_s_only_the_margin_is_broken() -> None:
     for seconds in (21, 22, 25):
         found = shutdown_budget(Shutdown(30, lameduck_s=seconds), 100)
         assert found.is_tight and not found.is_too_long
-    assert shutdown_budget(Shutdown(30, lameduck_s=26), 100).is_too_long and not shutdown_budget(Shutdown(30, lameduck_s=20), 100).is_tight
+    assert (
+        shutdown_budget(Shutdown(30, lameduck_s=26), 100).is_too_long
+        and not shutdown_budget(Shutdown(30, lameduck_s=20), 100).is_tight
+    )
 
 
 def test_a_hook_before_the_end_is_counted() -> None:
@@ -208,7 +216,10 @@ WHEN = datetime(2026, 11, 20, tzinfo=timezone.utc)
 def test_a_measurement_replaces_the_estimate() -> None:
     """Without loss it needs no margin; with a loss it is certain, and needs one."""
     enough = EndpointPropagation(5, 100, WHEN)
-    assert not shutdown_budget(EKS, 100, enough).may_be_too_short and shutdown_budget(Shutdown(30, lameduck_s=4), 100, enough).may_be_too_short
+    assert (
+        not shutdown_budget(EKS, 100, enough).may_be_too_short
+        and shutdown_budget(Shutdown(30, lameduck_s=4), 100, enough).may_be_too_short
+    )
     lost = shutdown_budget(EKS, 100, EndpointPropagation(6, 100, WHEN, lost=True))
     assert lost.is_too_short and lost.least_s == 6 + MARGIN_S
     assert not shutdown_budget(Shutdown(30, lameduck_s=6), 100, lost.propagation).is_too_short

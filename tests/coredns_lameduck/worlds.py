@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.coredns import CoreDnsPod, DnsService, CoreDnsState, CoreDnsDeployment
+from kubectl_eksdoc.model.coredns import CoreDnsDeployment, CoreDnsPod, CoreDnsState, DnsService
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner, ProbePodStatus
 from tests.builders import a_node
 
 START = datetime(2026, 1, 1, 10, 0, 0, tzinfo=timezone.utc)
@@ -79,7 +79,9 @@ class World:
         if self.unseen:
             return Unknown(self.unseen, "list pods")
         there = [self._stands_now(pod) for pod in self.pods if self._there(pod)]
-        serving = {address for pod in there if pod.deletion_requested_at is None and pod.ready for address in pod.addresses}
+        serving = {
+            address for pod in there if pod.deletion_requested_at is None and pod.ready for address in pod.addresses
+        }
         return CoreDnsState(self.at(self.now), tuple(there), frozenset(serving))
 
     def at(self, seconds: float) -> datetime:
@@ -93,7 +95,9 @@ class World:
     def _stands_now(self, pod: CoreDnsPod) -> CoreDnsPod:
         told = self.told_at.get(pod.uid)
         ready = self.now >= self.born_at.get(pod.uid, -1e9) + self.starts_s
-        return replace(pod, ready=ready, deletion_requested_at=self.at(told) if told is not None and told <= self.now else None)
+        return replace(
+            pod, ready=ready, deletion_requested_at=self.at(told) if told is not None and told <= self.now else None
+        )
 
     def _ends(self, pod: CoreDnsPod, when: float) -> None:
         self.told_at[pod.uid] = when

@@ -70,7 +70,10 @@ class Responder:
         assert found is not None
         self.lameduck_s = found * scale
         names = {
-            each.name for block in corefile.server_blocks for each in corefile.expand(block) if isinstance(each, Directive)
+            each.name
+            for block in corefile.server_blocks
+            for each in corefile.expand(block)
+            if isinstance(each, Directive)
         }
         self._http = [name for name in ("health", "ready") if name in names]
         self._behaviour = behaviour

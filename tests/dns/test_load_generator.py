@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.dns_load.__main__ import main
-from kubectl_eksdoc.dns_load.exchanges import UDP_PERSISTENT, DnsQuery, PersistentSocket, LoadStream, send_query
+from kubectl_eksdoc.dns_load.exchanges import UDP_PERSISTENT, DnsQuery, LoadStream, PersistentSocket, send_query
 from kubectl_eksdoc.host.dns_load_archive import MAX_BYTES, packed
 from tests.dns.left import answering, responding, until
 from tests.dns.load_generator import Asking, asking, plan

@@ -9,13 +9,13 @@ from typing import Any
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.events import DrainEvent
-from kubectl_eksdoc.drain.run.journal import JournalWriter, drained_nodes, is_change, cordon_only_nodes
+from kubectl_eksdoc.drain.run.journal import JournalWriter, cordon_only_nodes, drained_nodes, is_change
 from kubectl_eksdoc.drain.run.loop import DrainRunLoop
 from kubectl_eksdoc.embedded.stage import SimulatedStage
-from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, RunUpdate
+from kubectl_eksdoc.kubernetes.updates import AllBudgets, AllNodes, AllPods, RunUpdate
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import ClusterAction, ClusterChange, Delete, Evict
-from kubectl_eksdoc.model.journal import JournalEntries, JournalEntry, IntentEntry, RunPhase
+from kubectl_eksdoc.model.journal import IntentEntry, JournalEntries, JournalEntry, RunPhase
 from tests.drain.stages import NOW
 
 
@@ -138,12 +138,18 @@ def a_drain(
 ) -> DrainRunLoop:
     """As a real run goes about it."""
     clock = StageClock(field.stage)
-    return DrainRunLoop(engine, field, field.journal, lock or OwnLock(), clock, scribe or JournalWriter(), listen, **more)
+    return DrainRunLoop(
+        engine, field, field.journal, lock or OwnLock(), clock, scribe or JournalWriter(), listen, **more
+    )
 
 
 def begun_journal(journal: KeptJournal, plan: DrainPlan) -> JournalWriter:
     """With its first entry, that of a run of this plan."""
     scribe = JournalWriter()
-    who = {"plan": "digest", "tool": "0", "who": "me", "host": "here", "leader": "here"}
-    journal.entries.append(scribe.run_started("r1", NOW, **who, planned_nodes=drained_nodes(plan), arguments=(), skipped=cordon_only_nodes(plan)))
+    who = {"plan": "digest", "tool": "0", "user": "me", "host": "here", "leader": "here"}
+    journal.entries.append(
+        scribe.run_started(
+            "r1", NOW, **who, planned_nodes=drained_nodes(plan), arguments=(), skipped=cordon_only_nodes(plan)
+        )
+    )
     return scribe

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.drain.course import DrainTerms, Timeline
 from kubectl_eksdoc.drain.duration.generations import EvictionTimes, drain_terms
 from kubectl_eksdoc.drain.judging import judge_pods
 from kubectl_eksdoc.drain.new_nodes import copy_node, cordoned_copy, surge_nodes
@@ -14,6 +13,7 @@ from kubectl_eksdoc.drain.placement import node_adder
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.reservations import PlacementReservations, ReplacementPlaces
 from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.timeline import DrainTerms, Timeline
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.cluster import Cluster

@@ -11,11 +11,19 @@ from kubectl_eksdoc.drain.choice import OrderedPlan, choose_order
 from kubectl_eksdoc.drain.judging import judge_pods
 from kubectl_eksdoc.drain.nodes import DrainContext, drain_context
 from kubectl_eksdoc.drain.policy import ORDERS, DrainPolicy
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget
+from kubectl_eksdoc.model.budgets import Budget, IntOrPercent
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint, Toleration
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, HostPort, PersistentVolume, Placement, PodAffinityTerm, ResourceRequests, TopologySpread
+from kubectl_eksdoc.model.placement import (
+    HostPort,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Placement,
+    PodAffinityTerm,
+    ResourceRequests,
+    TopologySpread,
+)
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload
 

@@ -20,7 +20,7 @@ from kubectl_eksdoc.embedded.loading import load_documents
 from kubectl_eksdoc.embedded.stage import SimulatedStage
 from kubectl_eksdoc.host.dump import DumpReader
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.kubernetes.news import RunUpdate, RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import RequestAnswered, RunUpdate
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
@@ -29,7 +29,7 @@ from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.objects.single import RawObjects
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.simulator.planes import a_node_doc, a_pod_doc
 
 CLUSTERS = Path(__file__).parents[1] / "data" / "clusters"

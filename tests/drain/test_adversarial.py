@@ -13,7 +13,14 @@ from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, NodeRequirements, PersistentVolume, Placement, PodAffinityTerm, ResourceRequests
+from kubectl_eksdoc.model.placement import (
+    NodeRequirements,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Placement,
+    PodAffinityTerm,
+    ResourceRequests,
+)
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_cluster, a_pod
 from tests.drain.planning import left
@@ -93,7 +100,9 @@ def test_nodes_that_can_go_only_after_each_other_all_go(surge: int | None) -> No
     apps = []
     for name, avoided, zone in (("x", "y", "p"), ("y", "z", "q"), ("z", "none", "r")):
         away = (PodAffinityTerm(ZONE_KEY, from_parts({"app": avoided})),)
-        apps.append((name, Placement(ResourceRequests(cpu=100), NodeRequirements(((ZONE_KEY, zone),)), anti_affinity=away)))
+        apps.append(
+            (name, Placement(ResourceRequests(cpu=100), NodeRequirements(((ZONE_KEY, zone),)), anti_affinity=away))
+        )
     nodes = [a_small_node(f"old-{i}", zone, "blue") for i, zone in enumerate("opq")]
     nodes += [a_small_node(f"new-{zone}", zone, "green") for zone in "pqr"]
     pods = [

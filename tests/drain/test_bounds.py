@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import DrainTerms, PodMove
-from kubectl_eksdoc.drain.duration.bounds import Bound, BoundKind, largest_bound, find_bounds, gap_to_bound
-from kubectl_eksdoc.drain.duration.generations import NodeSupply, min_generations, fluid_bound_s
+from kubectl_eksdoc.drain.duration.bounds import Bound, BoundKind, find_bounds, gap_to_bound, largest_bound
+from kubectl_eksdoc.drain.duration.generations import NodeSupply, fluid_bound_s, min_generations
 from kubectl_eksdoc.drain.duration.slow_nodes import relax_bounds
 from kubectl_eksdoc.drain.duration.timing import TimedEviction, slot_bound_s
 from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.timeline import DrainTerms, PodMove
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from tests.drain.simulated.test_drain import drains
 from tests.for_each import for_each
@@ -140,7 +140,10 @@ def test_a_critical_pod_waits_for_its_budget_and_for_the_pods_before_it() -> Non
 
 def test_so_many_nodes_at_once() -> None:
     nodes = [(f"n{i}", [PodMove(f"p{i}", stop_s=50)]) for i in range(10)]
-    assert by_name(find_bounds(nodes, DrainTerms(nodes_at_once={"": 4}, node_settle_s=10)))[BoundKind.NODES_AT_ONCE] == 3 * 60
+    assert (
+        by_name(find_bounds(nodes, DrainTerms(nodes_at_once={"": 4}, node_settle_s=10)))[BoundKind.NODES_AT_ONCE]
+        == 3 * 60
+    )
     zone = {f"n{i}": ("a",) for i in range(5)}
     found = find_bounds(nodes, DrainTerms(nodes_at_once={"": 10, "a": 1}, domains=zone, node_settle_s=10))
     assert (largest_bound(found).subject, largest_bound(found).seconds) == ("a", 300)
@@ -154,11 +157,22 @@ def test_the_pace_of_evictions_and_the_slowest_pod_first() -> None:
 
 def test_evictions_that_may_be_requested_at_once_need_no_time_between_them() -> None:
     """Two a second, two at once: the fifth is requested after 1.5 s, not after 2 s; no chain or node takes longer."""
-    nodes = [(f"n{i}", [PodMove(f"p{i}{x}", stop_s=3) for x in "ab"]) for i in range(2)] + [("n2", [PodMove("p2", stop_s=3)])]
+    nodes = [(f"n{i}", [PodMove(f"p{i}{x}", stop_s=3) for x in "ab"]) for i in range(2)] + [
+        ("n2", [PodMove("p2", stop_s=3)])
+    ]
     terms = DrainTerms(eviction_interval_s=0.5, burst=2, node_settle_s=10)
-    assert by_name(find_bounds(nodes, terms)) == {BoundKind.RATE: 1.5 + 13, BoundKind.NODE: 13, BoundKind.LONGEST_POD: 13}
+    assert by_name(find_bounds(nodes, terms)) == {
+        BoundKind.RATE: 1.5 + 13,
+        BoundKind.NODE: 13,
+        BoundKind.LONGEST_POD: 13,
+    }
     pods = [PodMove(x, ("web",), start_s=4) for x in "abc"]
-    assert by_name(find_bounds([("n", pods)], DrainTerms({"web": 1}, eviction_interval_s=0.5, burst=2)))[BoundKind.BUDGET_CHAIN] == 8
+    assert (
+        by_name(find_bounds([("n", pods)], DrainTerms({"web": 1}, eviction_interval_s=0.5, burst=2)))[
+            BoundKind.BUDGET_CHAIN
+        ]
+        == 8
+    )
 
 
 def test_waves_add_up_and_inherit_taken_slots() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.rollover_offers import NodeGroupRollover, ReplacementOption, ReplacementMethod, instance_id
+from kubectl_eksdoc.drain.rollover_offers import NodeGroupRollover, ReplacementMethod, ReplacementOption, instance_id
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodePool
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, NODE_POOL, PROVISIONER, Node, NodeOwner
@@ -168,7 +168,10 @@ def test_what_the_groups_update_does_to_a_pod(pod: Any, budgets: list[Any], fiel
 
 
 def test_what_was_not_judged_is_neither_stopped_nor_taken() -> None:
-    unread = way(plan_of(a_cluster(nodes=[a_node("old-0")], pods=pods(1), unread=[kinds.BUDGETS])), ReplacementMethod.GROUP_UPDATE)
+    unread = way(
+        plan_of(a_cluster(nodes=[a_node("old-0")], pods=pods(1), unread=[kinds.BUDGETS])),
+        ReplacementMethod.GROUP_UPDATE,
+    )
     assert (unread.stopped_by, unread.unasked, unread.not_judged) == ((), (), ("default/web-0",))
     refused = way(plan_of(nodes=[a_node("old-0", ready="Unknown")], pods=pods(1)), ReplacementMethod.GROUP_UPDATE)
     assert refused.not_judged == ("default/web-0",)

@@ -20,7 +20,14 @@ from kubectl_eksdoc.model.cluster import Cluster, NodePool, PriorityClass
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import CLAIMS, CSI_NODES, NAMESPACES, NODE_POOLS, VOLUME_ATTACHMENTS, Resource
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, CSINode, PersistentVolume, Placement, ResourceRequests, VolumeAttachment
+from kubectl_eksdoc.model.placement import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Placement,
+    ResourceRequests,
+    VolumeAttachment,
+)
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.drain.planning import codes, finding, left, plan_of, target, verdict_of
 

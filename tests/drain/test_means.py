@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.budget_verdicts import check_past_budget_pods
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.plan import build_plan
-from kubectl_eksdoc.drain.policy import PLAIN_EVICTION, DrainPolicy, EvictionMode, EvictionMethod
+from kubectl_eksdoc.drain.policy import PLAIN_EVICTION, DrainPolicy, EvictionMethod, EvictionMode
 from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.drain.report.verdict import estimate_lines
 from kubectl_eksdoc.drain.result import DrainPlan
@@ -21,7 +21,13 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, Placement, PodAffinityTerm, ResourceRequests, StorageClass
+from kubectl_eksdoc.model.placement import (
+    PersistentVolumeClaim,
+    Placement,
+    PodAffinityTerm,
+    ResourceRequests,
+    StorageClass,
+)
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.workloads import Workload
 from tests.builders import a_budget, a_claimed, a_cluster, a_job, a_node, a_pod, a_roomy_node, a_workload, ago, pods

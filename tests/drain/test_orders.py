@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.choice import OrderTrials, finish_trial
 from kubectl_eksdoc.drain.duration.generations import EvictionTimes
 from kubectl_eksdoc.drain.judging import judge_pods
-from kubectl_eksdoc.drain.nodes import natural_key, drain_context
-from kubectl_eksdoc.drain.orders import STRATEGIES, NodeTraits, soonest_first, vary_order, build_node_tasks
+from kubectl_eksdoc.drain.nodes import drain_context, natural_key
+from kubectl_eksdoc.drain.orders import STRATEGIES, NodeTraits, build_node_tasks, soonest_first, vary_order
 from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import AUTO_ORDER, ORDERS, DrainPolicy
 from kubectl_eksdoc.drain.rounds import (
@@ -26,11 +26,11 @@ from kubectl_eksdoc.drain.rounds import (
     NodeWaves,
     Task,
     arrange_rounds,
-    nodes_at_once,
-    domains_of,
     assign_generations,
     assign_waves,
     build_task,
+    domains_of,
+    nodes_at_once,
 )
 from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.nodes import SYSTEM_CRITICAL_PRIORITY
@@ -241,7 +241,9 @@ def test_the_best_of_those_tried_is_chosen(seeds: Sequence[int]) -> None:
     for seed in seeds:
         _, chosen = chosen_of(small(seed), a_policy(seed, order=AUTO_ORDER, effort=2000))
         first = chosen.tried_orders[0]
-        assert all((first.not_drained, first.makespan_s) <= (t.not_drained, t.makespan_s) for t in chosen.tried_orders), seed
+        assert all(
+            (first.not_drained, first.makespan_s) <= (t.not_drained, t.makespan_s) for t in chosen.tried_orders
+        ), seed
         several += len(chosen.tried_orders) > 1
     assert several > len(seeds) / 3, "else nothing was tested"
 
@@ -275,9 +277,9 @@ def test_the_order_that_is_asked_for_is_the_one_in_which_nodes_are_begun(name: s
         busy = [bool(tasks[node]) for node in chosen.start_order]
         assert busy == sorted(busy), seed
         if name == "name":
-            assert list(chosen.start_order) == sorted(chosen.start_order, key=lambda n: (bool(tasks[n]), natural_key(n))), (
-                seed
-            )
+            assert list(chosen.start_order) == sorted(
+                chosen.start_order, key=lambda n: (bool(tasks[n]), natural_key(n))
+            ), seed
 
 
 @sampled
@@ -308,7 +310,10 @@ def test_what_the_search_says_of_the_best_order_is_what_the_plan_says(seeds: Seq
         plan = build_plan(cluster, targets_of(cluster), policy)
         if plan.estimate is not None:
             slower_s = plan.estimate.p50_s - plan.tried_orders[0].makespan_s
-            assert slower_s * plan.estimate.level > 0 or not (slower_s or plan.estimate.level), (seed, plan.tried_orders[:3])
+            assert slower_s * plan.estimate.level > 0 or not (slower_s or plan.estimate.level), (
+                seed,
+                plan.tried_orders[:3],
+            )
             told += 1
     assert told > len(seeds) / 2, "else nothing was tested"
 

@@ -296,7 +296,12 @@ POLICIES = st.builds(
     force=st.booleans(),
     delete_emptydir_data=st.booleans(),
     max_unavailable=st.sampled_from(
-        ((), ((ALL, IntOrPercent(1)),), ((ZONE, IntOrPercent(2)),), ((ALL, IntOrPercent(50, percent=True)), (NODEGROUP, IntOrPercent(1))))
+        (
+            (),
+            ((ALL, IntOrPercent(1)),),
+            ((ZONE, IntOrPercent(2)),),
+            ((ALL, IntOrPercent(50, percent=True)), (NODEGROUP, IntOrPercent(1))),
+        )
     ),
     surge=st.sampled_from((None, 0, 1, 3)),
     soft_budget=st.sampled_from((None, 1, 50)),

@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.cluster import Lease, Namespace
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice, Service, TargetGroupBinding, Webhook, WebhookRule
 from kubectl_eksdoc.model.nodes import DO_NOT_DISRUPT, MIRROR_ANNOTATION, SAFE_TO_EVICT, Pod, Volume, VolumeKind
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, PersistentVolume
+from kubectl_eksdoc.model.placement import PersistentVolume, PersistentVolumeClaim
 from kubectl_eksdoc.model.selectors import parse
 from tests.builders import (
     TOLERATES_ALL,
@@ -57,7 +57,10 @@ def protected(value: str, age_s: int = 3600, key: str = DO_NOT_DISRUPT, **more: 
 def local(hostnames: tuple[str, ...] = ("old-0",), **volume: Any) -> dict[str, Any]:
     """A claim of the pod, bound to a volume."""
     given: dict[str, Any] = volume or {"local": True, "hostnames": hostnames}
-    return {"claims": [PersistentVolumeClaim("default", "data-0", "pv-0")], "volumes": [PersistentVolume("pv-0", "u", **given)]}
+    return {
+        "claims": [PersistentVolumeClaim("default", "data-0", "pv-0")],
+        "volumes": [PersistentVolume("pv-0", "u", **given)],
+    }
 
 
 def of_job(pod: Pod | None = None, **job: Any) -> dict[str, Any]:

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import DrainTerms, PodMove
 from kubectl_eksdoc.drain.duration.quantiles import (
-    PART_COST_FACTOR,
-    MIN_RUNS,
     MAX_EVICTIONS,
     MAX_RUNS,
+    MIN_RUNS,
+    PART_COST_FACTOR,
     Quantiles,
     RunPace,
     estimate_quantiles,
 )
 from kubectl_eksdoc.drain.policy import DrainPolicy, random_normals
 from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.timeline import DrainTerms, PodMove
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from tests.builders import a_budget, a_workload, pods
 from tests.drain.planning import plan_of
@@ -180,7 +180,11 @@ class TestOfAPart:
     def test_nor_what_waits_for_waves_for_other_nodes_or_for_its_turn(self) -> None:
         nodes, terms = varied([*self.chain("web", 20), *self.crowd(400)], 3.0, 4.0), self.terms("web")
         waves = {node: i % 2 for i, (node, _) in enumerate(nodes)}
-        for other in (replace(terms, waves=waves), replace(terms, nodes_at_once={"": 50}), replace(terms, eviction_interval_s=0.01)):
+        for other in (
+            replace(terms, waves=waves),
+            replace(terms, nodes_at_once={"": 50}),
+            replace(terms, eviction_interval_s=0.01),
+        ):
             found = of_all(nodes, other, self.MOST)
             assert found is not None and found.runs == 0
 

@@ -10,7 +10,6 @@ from functools import cache
 import pytest
 
 from kubectl_eksdoc.drain.choice import OrderedPlan
-from kubectl_eksdoc.drain.course import Timeline
 from kubectl_eksdoc.drain.duration.generations import NEW_NODE_TIMES_S, EvictionTimes
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import PodVerdict
@@ -18,9 +17,10 @@ from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.reservations import TOO_LATE
 from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.timeline import Timeline
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import Placement, PodAffinityTerm, ResourceRequests
+from kubectl_eksdoc.model.placement import Placement, PodAffinityTerm, ResourceRequests
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_cluster, a_pod, a_workload
 from tests.drain.grounds import ADMITTED, RENEWED, Drained, as_it_begins, drained, prepared, successor

@@ -10,7 +10,7 @@ from kubectl_eksdoc.drain.room import PlacementRoom, RefusalCounter
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import ResourceRequests
+from kubectl_eksdoc.model.placement import ResourceRequests
 from tests.drain.grounds import as_it_begins, prepared, successor
 from tests.drain.small_clusters import a_small_node, small
 
@@ -122,7 +122,10 @@ def test_reasons_are_those_of_every_node_asked_by_itself() -> None:
             kind = occupancy.successor_of(pod)
             assert dict(why_not.reasons(kind)) == dict(occupancy.refusal_reasons(kind)), (seed, pod.name)
             takers = sum(occupancy.refusal(kind, name) is None for name in occupancy.by_node)
-            assert why_not.count_takers(kind) == RefusalCounter(occupancy).count_takers(kind) == takers, (seed, pod.name)
+            assert why_not.count_takers(kind) == RefusalCounter(occupancy).count_takers(kind) == takers, (
+                seed,
+                pod.name,
+            )
 
 
 def free(seat: NodeOccupancy) -> float:

@@ -13,13 +13,13 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.result import Record
 from kubectl_eksdoc.embedded.stage import SimulatedStage
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, LostResponse
-from kubectl_eksdoc.kubernetes.news import RunUpdate, RequestAnswered
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse, StatusDetails
+from kubectl_eksdoc.kubernetes.updates import RequestAnswered, RunUpdate
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import ClusterAction, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.drain.stages import BLUE, Bad, Granting, made, recorded, web
 from tests.examples import one_in

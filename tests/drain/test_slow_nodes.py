@@ -11,7 +11,7 @@ from kubectl_eksdoc.drain.outcome import SlowNode
 from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.rollover_offers import ReplacementOption, ReplacementMethod
+from kubectl_eksdoc.drain.rollover_offers import ReplacementMethod, ReplacementOption
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, pods
@@ -24,7 +24,12 @@ def slow_of(plan: DrainPlan) -> tuple[SlowNode, ...]:
 
 
 def update(plan: DrainPlan) -> ReplacementOption:
-    return next(option for handoff in plan.handoffs for option in handoff.instead if option.way is ReplacementMethod.GROUP_UPDATE)
+    return next(
+        option
+        for handoff in plan.handoffs
+        for option in handoff.instead
+        if option.way is ReplacementMethod.GROUP_UPDATE
+    )
 
 
 def starting_in(seconds: float, count: int = 5, **more: Any) -> tuple[Pod, ...]:
@@ -90,7 +95,12 @@ def test_one_pod_with_a_long_grace_period_may_take_too_long(grace: int, slow: bo
         assert slow_of(plan) == () and update(plan).may_be_stopped_by == ()
         return
     (found,) = slow_of(plan)
-    assert (found.is_certain, found.typical_s, found.slow_s, found.pods) == (False, grace**0.5, grace, ("default/web-0",))
+    assert (found.is_certain, found.typical_s, found.slow_s, found.pods) == (
+        False,
+        grace**0.5,
+        grace,
+        ("default/web-0",),
+    )
     assert "its own update may give up at 1 of these nodes" in finding(plan, "node-slow").message
     assert finding(plan, "node-slow").evidence == (
         f"node old-0 takes at least {grace // 60}m00s alone if its pods are slow: pod default/web-0 has a grace "

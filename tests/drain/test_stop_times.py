@@ -6,7 +6,7 @@ import json
 
 from kubectl_eksdoc.cli.context import DrainRunEdges
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.model.journal import JournalEntries, NoteKind, NoteEntry
+from kubectl_eksdoc.model.journal import JournalEntries, NoteEntry, NoteKind
 from tests.builders import NOW
 from tests.cli.running import FakeRuns, Ran, run_cli
 

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.duration.estimate import MAX_HEADROOM_LINES, caveats
 from kubectl_eksdoc.drain.duration.generations import BUDGET_LAG_S
-from kubectl_eksdoc.drain.duration.timing import ASSUMED_START_S, learn_start_times, learn_stop_times, min_stop_s, start_seconds, stop_quantiles
+from kubectl_eksdoc.drain.duration.timing import (
+    ASSUMED_START_S,
+    learn_start_times,
+    learn_stop_times,
+    min_stop_s,
+    start_seconds,
+    stop_quantiles,
+)
 from kubectl_eksdoc.drain.nodes import DrainContext, drain_context
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.drain.plan import build_plan

@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from kubectl_eksdoc.drain.course import DrainTerms, PodMove, ReservedPlacement
 from kubectl_eksdoc.drain.duration.generations import BUDGET_LAG_S, NODE_SETTLE_S
 from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.timeline import DrainTerms, PodMove, ReservedPlacement
 from kubectl_eksdoc.kubernetes.replacement import replacement
 from kubectl_eksdoc.model.cluster import Cluster, Lease, NodePool
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, SYSTEM_CRITICAL_PRIORITY, Node, Pod
@@ -84,12 +84,16 @@ def _as_it_goes(c: Random, plan: DrainPlan, share: float) -> tuple[list[tuple[st
     nodes: dict[str, list[PodMove]] = {t.node.name: [] for t in plan.targets if t.order}
     for each in plan.evictions:
         stop_s, start_s = each.pod.grace_seconds * c.random() * share, 60 * c.random() * share
-        nodes[each.node].append(PodMove(each.pod.uid, each.limits, stop_s, start_s, replacement(each.pod), each.tier > 0))
+        nodes[each.node].append(
+            PodMove(each.pod.uid, each.limits, stop_s, start_s, replacement(each.pod), each.tier > 0)
+        )
     of_new_nodes = None if plan.policy.surge is None else 60 * c.random() * share
     rate = plan.policy.evictions_per_second
     waves = {} if plan.uses_generations else {t.node.name: t.wave for t in plan.targets if t.order}
     between_s = 1 / rate if rate else 0.0
-    terms = DrainTerms(plan.slots, waves, eviction_interval_s=between_s, node_settle_s=NODE_SETTLE_S, replaced_after_s=of_new_nodes)
+    terms = DrainTerms(
+        plan.slots, waves, eviction_interval_s=between_s, node_settle_s=NODE_SETTLE_S, replaced_after_s=of_new_nodes
+    )
     return list(nodes.items()), terms
 
 

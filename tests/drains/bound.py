@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from kubectl_eksdoc.drain.course import DrainTerms, PodMove
-from kubectl_eksdoc.drain.duration.bounds import largest_bound, find_bounds
+from kubectl_eksdoc.drain.duration.bounds import find_bounds, largest_bound
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.timeline import DrainTerms, PodMove
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
 from kubectl_eksdoc.model.connection import Connection

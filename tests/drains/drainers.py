@@ -19,7 +19,7 @@ from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags, workload_controllers
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, ControlPlaneLags, workload_controllers
 from tests import needed
 from tests.drains.shapes import OLD, Shape
 from tests.drains.watched import Counted, Watched

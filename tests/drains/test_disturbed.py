@@ -17,7 +17,7 @@ from kubectl_eksdoc.embedded.serving.requests import ADMIN, Action, RbacRule, Se
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.drains.drainers import TOKEN, Served, our_words, ours, served
 from tests.drains.secured import secured
 from tests.drains.shapes import small

@@ -16,8 +16,8 @@ from kubectl_eksdoc.embedded.stage import SimulatedStage
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.simulator.control_plane import ControlPlaneLags
 from kubectl_eksdoc.simulator.faults import InjectedFault
-from kubectl_eksdoc.simulator.plane import ControlPlaneLags
 from tests.drain.fields import KeptJournal, StageField, a_drain
 from tests.drains.drainers import LAGS, START
 from tests.drains.shapes import OLD, Shape

@@ -9,7 +9,7 @@ from statistics import median
 from kubectl_eksdoc.embedded.serving.requests import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 
 PODS, NODES, BUDGETS = kinds.PODS.full_name, kinds.NODES.full_name, kinds.BUDGETS.full_name

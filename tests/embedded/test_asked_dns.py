@@ -12,7 +12,7 @@ import pytest
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.probed import PROPAGATION_S, MeasuredDns, ProbeKubeletTimes
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from kubectl_eksdoc.simulator.registry import DeleteOptions
 from tests.coredns_lameduck.labs import a_dns, a_zoned
 from tests.coredns_lameduck.worlds import World

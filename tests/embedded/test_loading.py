@@ -39,7 +39,9 @@ def test_objects_of_the_wrong_shape_are_left_out_and_said() -> None:
     bent["spec"]["containers"] = "none"
     half = a_definition("Half")
     del half["spec"]["names"]["kind"]
-    loaded = load_documents([bent, half, custom("Half"), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}], START)
+    loaded = load_documents(
+        [bent, half, custom("Half"), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}], START
+    )
     assert loaded.malformed == {
         "apiextensions.k8s.io/v1 CustomResourceDefinition": 1,
         "v1 ConfigMap": 1,
@@ -113,7 +115,11 @@ def test_a_dump_is_served_in_the_version_of_its_newest_kubelet_and_that_has_a_pa
     nodes = [a_node("old", version="v1.32.3-eks-473151a"), a_node("new", version="v1.33.1-eks-1b3e656")]
     dump = replace(a_cluster(nodes=nodes), identity=Identity())
     assert server_version(dump) == with_patch_version("v1.33.1-eks-1b3e656") == "v1.33.1-eks-1b3e656"
-    assert server_version(replace(dump, identity=Identity(server_version="1.34"))) == with_patch_version("v1.34") == "v1.34.0"
+    assert (
+        server_version(replace(dump, identity=Identity(server_version="1.34")))
+        == with_patch_version("v1.34")
+        == "v1.34.0"
+    )
     assert server_version(replace(dump, nodes=())) == "", "nothing tells it"
 
 

@@ -25,7 +25,7 @@ from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.kube.single_objects import ResolverPods
 from kubectl_eksdoc.kubernetes.corefile import parse_corefile
 from kubectl_eksdoc.kubernetes.corefile_edits import corefile_hashes
-from kubectl_eksdoc.model.api_objects import ApplyResult, ApplyConflict, ApplyConflicts, Doc
+from kubectl_eksdoc.model.api_objects import ApplyConflict, ApplyConflicts, ApplyResult, Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.model.kinds import Absent, Unknown

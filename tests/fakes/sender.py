@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from kubectl_eksdoc.embedded.serving.requests import ConnectionLost, NoAnswer, RequestHandler, ServedRequest
-from kubectl_eksdoc.kube.requests import JSON, Clock, ApiResponse
+from kubectl_eksdoc.kube.requests import JSON, ApiResponse, Clock
 from kubectl_eksdoc.kube.responses import parse_http_date
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, LostResponse, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse, StatusCause, StatusDetails
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=timezone.utc)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.model.cluster import Identity, JudgedMember, FleetMember, MemberFinding, UnjudgedMember
+from kubectl_eksdoc.model.cluster import FleetMember, Identity, JudgedMember, MemberFinding, UnjudgedMember
 from kubectl_eksdoc.model.findings import Severity, Status
 
 SEEN = "2026-11-20T08:51:00Z"

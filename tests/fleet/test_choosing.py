@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.fleet.clusters import KEYS, members_from_entries, members_by_name
+from kubectl_eksdoc.fleet.clusters import KEYS, members_by_name, members_from_entries
 from kubectl_eksdoc.model.cluster import FleetMember
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"

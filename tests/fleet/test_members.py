@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from kubectl_eksdoc.fleet.members import check_fleet
-from kubectl_eksdoc.model.cluster import Identity, FleetMember, MemberOutcome
+from kubectl_eksdoc.model.cluster import FleetMember, Identity, MemberOutcome
 from tests.fleet.answers import a_member, an_answer, refused
 
 MEMBERS = [a_member(f"m{number}") for number in range(7)]

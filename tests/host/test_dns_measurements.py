@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.host.cache import save_propagation, read_propagation
+from kubectl_eksdoc.host.cache import read_propagation, save_propagation
 from kubectl_eksdoc.model.coredns import EndpointPropagation
 
 FOUND = EndpointPropagation(4, 30, datetime(2026, 11, 20, 8, 51, tzinfo=timezone.utc), lost=True)

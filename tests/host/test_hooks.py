@@ -12,7 +12,7 @@ import pytest
 
 from kubectl_eksdoc.host.processes import MAX_MESSAGE, HookedBackend
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
-from kubectl_eksdoc.kubernetes.news import HookEnded, RunUpdate, RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import HookEnded, RequestAnswered, RunUpdate
 from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE, ClusterAction, Cordon, Hook
 
 HOOK = Hook(BEFORE_WAVE, 3, ("old-0", "old-1"))

@@ -13,7 +13,7 @@ import pytest
 
 from kubectl_eksdoc.errors import JournalError
 from kubectl_eksdoc.host.journals import JournalFile, read_run, run_ids, runs_folder, sync_to_disk
-from kubectl_eksdoc.model.journal import NoteKind, NoteEntry
+from kubectl_eksdoc.model.journal import NoteEntry, NoteKind
 from kubectl_eksdoc.objects.journal_lines import entry_line
 from tests.builders import NOW
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.dump import SnapshotWriter, SnapshotFileReader, read_scene_file, read_snapshot
+from kubectl_eksdoc.host.dump import SnapshotFileReader, SnapshotWriter, read_scene_file, read_snapshot
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
@@ -189,7 +189,10 @@ def refusal(path: Path) -> str:
         (b"no json", "what it says of itself cannot be read"),
         (told().replace(b"SnapshotManifest", b"Pod"), "it is 'Pod'"),
         (told().replace(b'"scenes"', b'"others"'), "what it says of itself cannot be read"),
-        (journal_lines.write_manifest(Snapshot("0.1.0", Source.LIVE, {"check": SCENE})), "no scene that all commands see"),
+        (
+            journal_lines.write_manifest(Snapshot("0.1.0", Source.LIVE, {"check": SCENE})),
+            "no scene that all commands see",
+        ),
     ],
 )
 def test_what_it_says_of_itself_is_none(tmp_path: Path, manifest: bytes, why: str) -> None:

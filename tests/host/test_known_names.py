@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from kubectl_eksdoc.host.cache import (
-    RETRY_S,
     FRESH_AGE_S,
-    MAX_NAMES_BYTES,
     MAX_AGE_S,
+    MAX_NAMES_BYTES,
+    RETRY_S,
     CachedNames,
     NameCache,
-    encode_names,
     decode_names,
+    encode_names,
 )
 from kubectl_eksdoc.model.names import CompletionName
 
@@ -46,11 +46,15 @@ def test_damage_is_as_if_it_were_not_there(tmp_path: Path) -> None:
 
 
 def test_they_age() -> None:
-    assert KNOWN.is_fresh(1000.5) and KNOWN.is_fresh(1000.5 + FRESH_AGE_S - 1) and not KNOWN.is_fresh(1000.5 + FRESH_AGE_S)
+    assert (
+        KNOWN.is_fresh(1000.5) and KNOWN.is_fresh(1000.5 + FRESH_AGE_S - 1) and not KNOWN.is_fresh(1000.5 + FRESH_AGE_S)
+    )
     assert not KNOWN.is_fresh(1000), "the clock was put back"
     assert FAILED.is_fresh(1000.5 + RETRY_S - 1) and not FAILED.is_fresh(1000.5 + RETRY_S)
     assert FAILED.usable_names(900 + MAX_AGE_S - 1) == KNOWN.names and FAILED.usable_names(900 + MAX_AGE_S) == ()
-    assert CachedNames((), float("nan"), float("nan")).usable_names(5) == () and not CachedNames((), float("nan"), 0).is_fresh(5)
+    assert CachedNames((), float("nan"), float("nan")).usable_names(5) == () and not CachedNames(
+        (), float("nan"), 0
+    ).is_fresh(5)
 
 
 def test_since_when_they_are_asked_for(tmp_path: Path) -> None:

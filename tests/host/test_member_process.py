@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.host.fleet import MemberProcessSettings, MemberProcesses, member_environment, own_program
-from kubectl_eksdoc.model.cluster import JudgedMember, FleetMember, MemberOutcome, UnjudgedMember
+from kubectl_eksdoc.host.fleet import MemberProcesses, MemberProcessSettings, member_environment, own_program
+from kubectl_eksdoc.model.cluster import FleetMember, JudgedMember, MemberOutcome, UnjudgedMember
 
 LONGEST_S = 30.0
 ANSWER = json.dumps({"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck", "findings": [], "verdict": "fine"})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.documents import looks_like_yaml, parse_plain_yaml, parse_go_yaml
+from kubectl_eksdoc.host.documents import looks_like_yaml, parse_go_yaml, parse_plain_yaml
 from kubectl_eksdoc.report.encode import to_yaml
 
 TEXTS = st.text(string.printable + "é한\u2028", max_size=12)

@@ -145,7 +145,9 @@ def test_values_of_a_wrong_type(where: list[Any], value: Any, says: str, tmp_pat
     target = tmp_path / "d.json"
     target.write_bytes(changed(where, value))
     cluster = DumpReader(str(target)).read(kinds.ALL)
-    assert [says in each.message and str(target) in each.message for each in cluster.invalid_entries] == [True] * bool(says)
+    assert [says in each.message and str(target) in each.message for each in cluster.invalid_entries] == [True] * bool(
+        says
+    )
     assert [read.state is ReadState.INVALID for read in cluster.not_read(kinds.PODS, kinds.BUDGETS)] == [True] * bool(
         says
     )

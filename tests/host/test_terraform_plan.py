@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import TerraformError
-from kubectl_eksdoc.host.terraform import provider_constraints, module_calls, read_terraform_plan
+from kubectl_eksdoc.host.terraform import module_calls, provider_constraints, read_terraform_plan
 from kubectl_eksdoc.model.addons import AddonResource, AddonSettings, ClusterUpgrade, ModuleCall, ProviderConstraint
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.host.terraform_plans import AWS, a_change, a_plan, an_addon, written

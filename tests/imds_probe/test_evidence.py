@@ -10,13 +10,13 @@ from datetime import timedelta
 import pytest
 
 from kubectl_eksdoc.imds_probe.affected import AssumedOptions, Effect
-from kubectl_eksdoc.imds_probe.evidence import workloads_using_role, nodes_to_ask
+from kubectl_eksdoc.imds_probe.evidence import nodes_to_ask, workloads_using_role
 from kubectl_eksdoc.imds_probe.fix_choice import offered_fixes
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource
 from kubectl_eksdoc.model.findings import Finding, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import MetadataOptions, RoleUse, RoleUses, DeclaredMetadataOptions, Imdsv1Requests
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions, Imdsv1Requests, MetadataOptions, RoleUse, RoleUses
 from kubectl_eksdoc.model.nodes import Calls, Pod, RoleSource
 from tests.builders import NOW, a_pod
 from tests.imds_probe.fixes.nodes_of_all_kinds import cloud, ident
@@ -42,12 +42,19 @@ def test_requests_that_are_answered_now_and_refused_then_fail() -> None:
 
 def test_none_in_two_weeks_on_every_node_passes() -> None:
     assert told(LONG, LONG)["imds-tokens-required"].status is Status.PASS
-    assert told(LONG, Imdsv1Requests(0, None, 1))["imds-tokens-required"].status is Status.PASS, "a young node beside an old"
+    assert told(LONG, Imdsv1Requests(0, None, 1))["imds-tokens-required"].status is Status.PASS, (
+        "a young node beside an old"
+    )
 
 
 @pytest.mark.parametrize(
     "calls",
-    [(Imdsv1Requests(0, None, 2),), (LONG, Imdsv1Requests()), (LONG, Unknown("denied", "cloudwatch:GetMetricData")), (Imdsv1Requests(),)],
+    [
+        (Imdsv1Requests(0, None, 2),),
+        (LONG, Imdsv1Requests()),
+        (LONG, Unknown("denied", "cloudwatch:GetMetricData")),
+        (Imdsv1Requests(),),
+    ],
 )
 def test_too_few_figures_are_no_pass(calls: tuple[Imdsv1Requests | Unknown, ...]) -> None:
     found = told(*calls)["imds-tokens-required"]
@@ -55,11 +62,15 @@ def test_too_few_figures_are_no_pass(calls: tuple[Imdsv1Requests | Unknown, ...]
 
 
 def test_what_to_do_without_figures_keeps_the_assumption_and_does_not_repeat_what_was_done() -> None:
-    facts = cloud("own template", options=MetadataOptions("optional", 2), said=DeclaredMetadataOptions("optional", 2)).facts()
+    facts = cloud(
+        "own template", options=MetadataOptions("optional", 2), said=DeclaredMetadataOptions("optional", 2)
+    ).facts()
     facts = replace(facts, assumed=AssumedOptions(2, "required"))
     (unasked,) = found(plan_metadata(facts, 2))["imds-tokens-required"].remedy
     assert unasked.command.endswith("--assume hops=2,tokens=required --evidence cloudwatch")
-    (asked,) = found(plan_metadata(replace(facts, v1_calls={ident(0): Imdsv1Requests()}), 2))["imds-tokens-required"].remedy
+    (asked,) = found(plan_metadata(replace(facts, v1_calls={ident(0): Imdsv1Requests()}), 2))[
+        "imds-tokens-required"
+    ].remedy
     assert asked.command == "" and "once it has figures of 7 days" in asked.text
 
 

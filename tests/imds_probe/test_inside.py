@@ -12,8 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.imds_probe.affected import PodEvidence, select_pods, read_evidence, logs_of, command_of_pod
-from kubectl_eksdoc.imds_probe.programs import LOG_LINES, MAX_LINE_LENGTH, OTHER_CAUSE, ContainerCommand, LogLine, read_log, is_known_line
+from kubectl_eksdoc.imds_probe.affected import PodEvidence, command_of_pod, logs_of, read_evidence, select_pods
+from kubectl_eksdoc.imds_probe.programs import (
+    LOG_LINES,
+    MAX_LINE_LENGTH,
+    OTHER_CAUSE,
+    ContainerCommand,
+    LogLine,
+    is_known_line,
+    read_log,
+)
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Calls, Container, ContainerRunState, ControllerOwner, LogKey, Pod, RoleSource
 from tests.builders import NOW, a_pod
@@ -83,7 +91,10 @@ NOW_OF, BEFORE = LogKey("shop", "p", "app"), LogKey("shop", "p", "app", previous
         ((Container("app", runs=ContainerRunState.WAITING), GOOD), ()),
         ((Container("app", runs=ContainerRunState.ENDED),), (NOW_OF,)),
         ((GOOD,), (LogKey("shop", "p", "mesh"),)),
-        ((replace(GOOD, name="app"), replace(CRASHING, name="first", init=True)), (LogKey("shop", "p", "first", True),)),
+        (
+            (replace(GOOD, name="app"), replace(CRASHING, name="first", init=True)),
+            (LogKey("shop", "p", "first", True),),
+        ),
         ((CRASHING, Container("first", runs=ContainerRunState.ENDED, ended_as="Completed", init=True)), (BEFORE,)),
         ((), ()),
     ],
@@ -120,7 +131,9 @@ def test_what_is_found() -> None:
     found = read_evidence((CRASHING,), (NOW_OF, BEFORE), {NOW_OF: "well", BEFORE: text})
     assert found.symptom is not None and found.symptom.line == "failed to get VPC ID: timeout" and not found.unreadable
     assert read_evidence((CRASHING,), (BEFORE,), {BEFORE: DENIED}) == PodEvidence(ContainerCommand(), None, (DENIED,))
-    assert read_evidence((CRASHING,), (NOW_OF, BEFORE), {NOW_OF: text, BEFORE: DENIED}).unreadable == (), "the other one tells"
+    assert read_evidence((CRASHING,), (NOW_OF, BEFORE), {NOW_OF: text, BEFORE: DENIED}).unreadable == (), (
+        "the other one tells"
+    )
     assert read_evidence((CRASHING,), (BEFORE,), {}).unreadable
     assert read_evidence(DENIED, (), {}) == PodEvidence(unreadable=(DENIED,))
     (gone,) = read_evidence(Absent("not found"), (), {}).unreadable

@@ -9,12 +9,12 @@ import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import ImdsReach
 from kubectl_eksdoc.imds_probe.affected import AssumedOptions, IntendedOptions, PodEvidence
-from kubectl_eksdoc.imds_probe.plan import pod_access, plan_metadata
+from kubectl_eksdoc.imds_probe.plan import plan_metadata, pod_access
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.imds_probe.report.access import summary
 from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import Instance, DeclaredMetadataOptions
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions, Instance
 from kubectl_eksdoc.model.nodes import Calls, Pod, RoleSource
 from tests.builders import a_pod, ago
 from tests.imds_probe.fixes.nodes_of_all_kinds import OFF, OPTIONAL, TWO, Cloud, cloud, ident
@@ -73,7 +73,9 @@ def test_the_first_line() -> None:
     said = summary(plan_metadata(cloud("managed", "fargate").facts(), 2))
     assert said.startswith("Pods on 1 of 2 nodes cannot reach the instance metadata service, 1 has none;")
     assert "a hop limit of 1 is what AWS recommends" in said
-    none = summary(plan_metadata(cloud("own template", options=TWO, said=DeclaredMetadataOptions("required", 2)).facts(), 2))
+    none = summary(
+        plan_metadata(cloud("own template", options=TWO, said=DeclaredMetadataOptions("required", 2)).facts(), 2)
+    )
     assert none.startswith("Pods on 0 of 1 node cannot reach the instance metadata service")
     assert "recommends" not in summary(plan_metadata(cloud("managed", options=OFF).facts(), 2))
 

@@ -13,11 +13,12 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
-from kubectl_eksdoc.imds_probe.read import ProbeScope, read_metadata_facts, plan_imds_access, add_pod_evidence
+from kubectl_eksdoc.imds_probe.read import ProbeScope, add_pod_evidence, plan_imds_access, read_metadata_facts
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource, MetadataFacts
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import (
+    DeclaredMetadataOptions,
     Image,
     Instance,
     MachineFacts,
@@ -25,7 +26,6 @@ from kubectl_eksdoc.model.machines import (
     MetadataOptions,
     NodeGroup,
     RoleUses,
-    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
@@ -109,7 +109,10 @@ def test_each_is_asked_once_and_what_it_names_after_it() -> None:
 
 def verdicts(refuse: str = "") -> dict[str, tuple[ImdsReach, ImdsReach]]:
     plan = plan_imds_access(Account(refuse).session())
-    return {group.node_set.name: (group.node_set.verdict_now.reach, group.node_set.verdict_next.reach) for group in plan.groups}
+    return {
+        group.node_set.name: (group.node_set.verdict_now.reach, group.node_set.verdict_next.reach)
+        for group in plan.groups
+    }
 
 
 def test_a_node_whose_instance_is_not_known_is_not_asked_about_and_that_is_said() -> None:

@@ -13,21 +13,21 @@ from kubectl_eksdoc.amazon.metadata_service import NESTED_HOPS, ImdsReach
 from kubectl_eksdoc.imds_probe.sources import (
     NODE_CLASS,
     MetadataFacts,
-    instance_id,
-    node_sets,
-    next_service,
     current_service,
+    instance_id,
+    next_service,
+    node_sets,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
 from kubectl_eksdoc.model.machines import (
+    DeclaredMetadataOptions,
     Image,
     Instance,
     MachineFacts,
     MetadataOptions,
     NodeGroup,
-    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
@@ -135,7 +135,9 @@ OF_KARPENTER = of("", **{NODE_POOL: "general", NODE_CLASS: "default"})
 OF_OLDER_KARPENTER = of("", **{NODE_POOL: "general"})
 
 
-def classes(*said: DeclaredMetadataOptions, pools: Sequence[NodePool] = (), unread: Sequence[Resource] = ()) -> MetadataFacts:
+def classes(
+    *said: DeclaredMetadataOptions, pools: Sequence[NodePool] = (), unread: Sequence[Resource] = ()
+) -> MetadataFacts:
     named = [NodeClass(name, options) for name, options in zip(("default", "other"), said, strict=False)]
     return MetadataFacts(with_classes(a_cluster(unread=unread, node_pools=pools), *named))
 
@@ -143,7 +145,9 @@ def classes(*said: DeclaredMetadataOptions, pools: Sequence[NodePool] = (), unre
 def test_karpenter_goes_by_its_class_and_auto_mode_is_eks_own() -> None:
     auto = of("", **{COMPUTE_TYPE: "auto"})
     assert next_service(auto, facts()).options == AL2023 and current_service(auto, facts()).options == AL2
-    told = next_service(OF_KARPENTER, classes(DeclaredMetadataOptions("required", 1), DeclaredMetadataOptions("optional", 2)))
+    told = next_service(
+        OF_KARPENTER, classes(DeclaredMetadataOptions("required", 1), DeclaredMetadataOptions("optional", 2))
+    )
     assert told.options == AL2023 and told.by == "EC2NodeClass default"
 
 
@@ -174,7 +178,9 @@ def test_a_node_without_the_label_goes_by_the_class_of_its_pool() -> None:
     for pool in ((), (NodePool("general"),)):
         nobody = next_service(OF_OLDER_KARPENTER, classes(DeclaredMetadataOptions("required", 1), pools=pool)).options
         assert isinstance(nobody, Unknown) and "does not name its EC2NodeClass" in nobody.why
-    forbidden = next_service(OF_OLDER_KARPENTER, classes(DeclaredMetadataOptions("required", 1), unread=[kinds.NODE_POOLS])).options
+    forbidden = next_service(
+        OF_OLDER_KARPENTER, classes(DeclaredMetadataOptions("required", 1), unread=[kinds.NODE_POOLS])
+    ).options
     assert isinstance(forbidden, Unknown) and forbidden.missing == "list nodepools.karpenter.sh"
 
 
@@ -253,12 +259,21 @@ def test_where_there_is_no_service_comes_last() -> None:
     fargate = a_node("f", group="", provider_id="", labels={COMPUTE_TYPE: "fargate"})
     karpenter = node(1, "", **{NODE_POOL: "general", NODE_CLASS: "default"})
     facts = MetadataFacts(
-        with_classes(a_cluster(nodes=[fargate, karpenter, node(2)]), NodeClass("default", DeclaredMetadataOptions("required", 1))),
+        with_classes(
+            a_cluster(nodes=[fargate, karpenter, node(2)]), NodeClass("default", DeclaredMetadataOptions("required", 1))
+        ),
         MachineFacts({ident(1): Instance(ident(1), options=TWO), ident(2): Absent("gone")}),
     )
     first, unknown, last = node_sets(facts)
-    assert first.owner is NodeOwner.KARPENTER and first.is_changing and first.verdict_next.why.startswith("the hop limit is 1")
-    assert (unknown.verdict_now.reach, unknown.verdict_next.reach) == (ImdsReach.UNKNOWN, ImdsReach.UNKNOWN) and not unknown.is_changing
+    assert (
+        first.owner is NodeOwner.KARPENTER
+        and first.is_changing
+        and first.verdict_next.why.startswith("the hop limit is 1")
+    )
+    assert (unknown.verdict_now.reach, unknown.verdict_next.reach) == (
+        ImdsReach.UNKNOWN,
+        ImdsReach.UNKNOWN,
+    ) and not unknown.is_changing
     assert last.owner is NodeOwner.FARGATE and last.verdict_now.why == "Fargate has no instance metadata service"
 
 

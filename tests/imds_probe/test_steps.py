@@ -15,25 +15,25 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import ConnectionLost, RbacRule, Reply, ServedRequest, restricted
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.imds_probe.probe import prepare_probe, run_probe, dry_run
+from kubectl_eksdoc.imds_probe.probe import dry_run, prepare_probe, run_probe
 from kubectl_eksdoc.imds_probe.probe_diagnosis import ImdsCause
 from kubectl_eksdoc.imds_probe.probe_result import (
-    ProbeRun,
     ProbedNode,
     ProbePlan,
+    ProbeRun,
     ProbeSettings,
     owner_manifest,
 )
 from kubectl_eksdoc.kube.config import open_access
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
+from kubectl_eksdoc.kube.pod_details import LiveProbeNamespace
 from kubectl_eksdoc.kube.requests import RetryLimits, real_clock
 from kubectl_eksdoc.kube.target import process_credential_context
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import PROBE_POD_LABELS, ProbeReport
-from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner, ProbePodStatus
 from kubectl_eksdoc.ports import ProbeNamespace
 from kubectl_eksdoc.wiring.runs import open_ground
 from tests.examples import one_in
@@ -379,7 +379,9 @@ def test_an_owner_that_cannot_be_removed_is_named(tmp_path: Path) -> None:
     tries = 10**6
     with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, tries, code=503)) as server:
         access = open_access(connection(server, tmp_path), process_credential_context())
-        ground = LiveProbeNamespace(access, RetryPolicy(), "default", real_clock(), PROBE_POD_LABELS, RetryLimits(0.1, 0.01, 0.02))
+        ground = LiveProbeNamespace(
+            access, RetryPolicy(), "default", real_clock(), PROBE_POD_LABELS, RetryLimits(0.1, 0.01, 0.02)
+        )
         what = prepare_probe(nodes_of(api), ground, "cafe", ProbeSettings(), is_every_node=True)
         found = run_probe(what, ground, Quick(), probes.never_told, str)
         assert found.nodes[0].v4.reach is ImdsReach.REACHABLE

@@ -17,7 +17,7 @@ from kubectl_eksdoc.imds_probe.report.access import ImdsReport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
-from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, DeclaredMetadataOptions
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions, Instance, MetadataOptions, NodeGroup
 from kubectl_eksdoc.model.nodes import Calls, Pod, RoleSource
 from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_pod
@@ -85,7 +85,11 @@ def test_a_hop_limit_that_is_meant_and_met_is_no_finding() -> None:
 def test_tokens_can_be_meant_and_an_endpoint_that_is_disabled_misses_nothing() -> None:
     world = cloud("own template", options=MetadataOptions("optional", 1), said=DeclaredMetadataOptions("optional", 1))
     assert "imds-intent-missed" in told(meant(world, tokens="required"))
-    off = cloud("own template", options=MetadataOptions("optional", 2, False), said=DeclaredMetadataOptions("optional", 2, False))
+    off = cloud(
+        "own template",
+        options=MetadataOptions("optional", 2, False),
+        said=DeclaredMetadataOptions("optional", 2, False),
+    )
     assert "imds-intent-missed" not in told(meant(off, tokens="required"))
 
 
@@ -206,7 +210,10 @@ def test_what_is_assumed_of_the_next_nodes_names_who_breaks(text: str) -> None:
     assert str(assumed) == text
     plan = of(moving(), assumed)
     (group,) = plan.groups
-    assert group.node_set.verdict_now.reach is ImdsReach.REACHABLE and group.node_set.verdict_next.reach is ImdsReach.UNREACHABLE
+    assert (
+        group.node_set.verdict_now.reach is ImdsReach.REACHABLE
+        and group.node_set.verdict_next.reach is ImdsReach.UNREACHABLE
+    )
     assert [each.pod.name for each in group.with_effect(Effect.WILL_BREAK)] == ["lbc"]
     found = told(plan)
     assert "imds-next-differs" not in found and "imds-successor" not in found
@@ -237,7 +244,9 @@ def test_the_role_of_a_node_is_no_way_out_of_a_broken_role(role: RoleSource, com
 def test_pods_that_could_not_be_read_for_one_reason_are_one_finding() -> None:
     world = cloud("managed")
     world.pods = [pod(name, "shop/web:1", ready=False) for name in ("one", "two")]
-    world.inside = {each.key: PodEvidence(unreadable=(Unknown(f"there is no log of {each.name}"),)) for each in world.pods}
+    world.inside = {
+        each.key: PodEvidence(unreadable=(Unknown(f"there is no log of {each.name}"),)) for each in world.pods
+    }
     assert [each.code.name for each in of(world).findings if each.status is Status.UNKNOWN] == ["imds-pods-unread"]
     assert told(of(world))["imds-pods-unread"].message.startswith("2 pods could not be read")
 
@@ -254,7 +263,9 @@ def test_an_account_that_enforces_tokens_launches_no_node_with_optional_ones() -
     facts = world.facts()
     told = replace(facts.machines, account=DeclaredMetadataOptions("required", 2, enforced=True))
     found = [
-        each for each in plan_metadata(replace(facts, machines=told), 2).findings if each.code.name == "imds-launch-refused"
+        each
+        for each in plan_metadata(replace(facts, machines=told), 2).findings
+        if each.code.name == "imds-launch-refused"
     ]
     assert [(each.subject.name, each.status, each.severity) for each in found] == [("own", Status.FAIL, Severity.HIGH)]
     assert "imds-launch-refused" not in {each.code.name for each in of(world).findings}

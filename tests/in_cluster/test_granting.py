@@ -57,7 +57,9 @@ def test_the_role_of_iam_stands_where_irsa_looks() -> None:
 
 
 _RIGHTS = list(
-    rights.granted_permissions((*rights.BY_COMMAND["drain run"], *rights.BY_COMMAND["check"]), rights.RightNamespaces("ns", karpenter="k"))
+    rights.granted_permissions(
+        (*rights.BY_COMMAND["drain run"], *rights.BY_COMMAND["check"]), rights.RightNamespaces("ns", karpenter="k")
+    )
 )
 
 

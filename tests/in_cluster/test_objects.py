@@ -8,8 +8,8 @@ from kubectl_eksdoc.in_cluster.objects import (
     CronSchedule,
     FleetSecret,
     InClusterCommand,
-    belongs_to,
     all_objects,
+    belongs_to,
 )
 from kubectl_eksdoc.kube.runs import PART_LABEL, RUN_LABEL
 from kubectl_eksdoc.model import kinds
@@ -46,7 +46,9 @@ def test_what_runs_comes_last_and_all_is_found_by_its_labels() -> None:
     roles = {doc["metadata"]["name"] for doc in docs if "Role" in doc["kind"]}
     assert roles == {"eksdoc-drain-r1.kube-system"}
     assert {doc["metadata"]["name"] for doc in docs if "Role" not in doc["kind"]} == {"eksdoc-drain-r1"}
-    assert all(belongs_to(doc, errand) for doc in docs) and not any(belongs_to(doc, an_errand(instance="r2")) for doc in docs)
+    assert all(belongs_to(doc, errand) for doc in docs) and not any(
+        belongs_to(doc, an_errand(instance="r2")) for doc in docs
+    )
     assert {word.partition(".")[0] for word in KINDS} >= {f"{name.lower()}s" for name in names}
     assert errand.selector == (
         "app.kubernetes.io/managed-by=eksdoc,app.kubernetes.io/component=drain-run,app.kubernetes.io/instance=r1,"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.in_cluster.objects import AvoidedNodes, affinity, nodes_to_avoid, count_usable_nodes
+from kubectl_eksdoc.in_cluster.objects import AvoidedNodes, affinity, count_usable_nodes, nodes_to_avoid
 from kubectl_eksdoc.model.nodes import Node, Taint
 from tests.builders import a_node
 
@@ -32,7 +32,10 @@ def test_hosts_are_known_by_their_label_whatever_the_node_is_called() -> None:
     odd = node("ip-10-0-0-1.ec2.internal", labels={"kubernetes.io/hostname": "ip-10-0-0-1"})
     assert nodes_to_avoid([odd], [odd]).hosts == ("ip-10-0-0-1",)
     bare = Node("n", "u", {})
-    assert nodes_to_avoid([bare], [bare]) == AvoidedNodes(unlabeled=("n",)) and count_usable_nodes([bare], nodes_to_avoid([bare], [bare])) == 0
+    assert (
+        nodes_to_avoid([bare], [bare]) == AvoidedNodes(unlabeled=("n",))
+        and count_usable_nodes([bare], nodes_to_avoid([bare], [bare])) == 0
+    )
 
 
 def test_no_target_is_required_and_a_group_only_disliked_lest_nothing_is_left_for_ever() -> None:

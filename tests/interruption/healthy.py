@@ -13,14 +13,14 @@ from kubectl_eksdoc.interruption.repair import allow_statement, event_pattern, r
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import (
     AwsLocation,
-    EventRule,
     DeliveryMetrics,
+    EventRule,
     InterruptionAnswers,
     KarpenterInstall,
     Queue,
+    QueueSetting,
     RolePolicies,
     RuleTarget,
-    QueueSetting,
 )
 from kubectl_eksdoc.model.nodes import NODE_POOL, SYSTEM_CRITICAL_PRIORITY, Node, Pod
 from kubectl_eksdoc.model.quantities import parse_version
@@ -52,7 +52,9 @@ def a_queue(**more: Any) -> Queue:
 
 def the_rules(version: str = "1.5.0") -> tuple[EventRule, ...]:
     kinds = interruption.event_kinds_of(parse_version(version))
-    return tuple(EventRule(kind.short, PLACE.arn("events", f"rule/{kind.short}"), event_pattern(kind)) for kind in kinds)
+    return tuple(
+        EventRule(kind.short, PLACE.arn("events", f"rule/{kind.short}"), event_pattern(kind)) for kind in kinds
+    )
 
 
 def told(install: KarpenterInstall | None = None, **more: Any) -> InterruptionAnswers:

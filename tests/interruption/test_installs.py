@@ -19,13 +19,13 @@ from kubectl_eksdoc.interruption.repair import (
     allow_statement,
     helm_values,
     key_statement,
-    rights_policy,
     repair_steps,
+    rights_policy,
     stack_template,
 )
 from kubectl_eksdoc.interruption.spot import ALIVE_MESSAGE, log_evidence, received_messages
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.interruption import DeliveryMetrics, KmsKey, RolePolicies, RuleTarget, QueueSetting
+from kubectl_eksdoc.model.interruption import DeliveryMetrics, KmsKey, QueueSetting, RolePolicies, RuleTarget
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Calls, RoleSource
 from tests.builders import a_cluster, a_pod, a_workload
@@ -341,7 +341,9 @@ def test_what_is_not_known_is_not_made_but_said() -> None:
     plan = planned(queue=Unknown("denied", "sqs:GetQueueUrl"), policies=RolePolicies(ROLE))
     assert resources(plan) == {"InterruptionRights"}
     assert plan.missing is not None and plan.missing.not_known == ("queue: denied",)
-    assert "# Not known, and so not in it: queue: denied" in print_document("stack", plan.stack, plan.missing, an_install())
+    assert "# Not known, and so not in it: queue: denied" in print_document(
+        "stack", plan.stack, plan.missing, an_install()
+    )
 
 
 def test_a_rule_that_is_disabled_is_enabled_by_a_command_and_made_anew_by_a_stack() -> None:

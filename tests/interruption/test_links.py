@@ -10,9 +10,17 @@ import pytest
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.interruption.installs import Link, effective_setting, helm_upgrade_command
 from kubectl_eksdoc.interruption.plan import InterruptionOptions, plan_interruption
-from kubectl_eksdoc.interruption.repair import allow_statement, key_statement, event_pattern, rights_policy
+from kubectl_eksdoc.interruption.repair import allow_statement, event_pattern, key_statement, rights_policy
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
-from kubectl_eksdoc.model.interruption import EVENT_DELIVERY, EventRule, DeliveryMetrics, KmsKey, RolePolicies, RuleTarget, QueueSetting
+from kubectl_eksdoc.model.interruption import (
+    EVENT_DELIVERY,
+    DeliveryMetrics,
+    EventRule,
+    KmsKey,
+    QueueSetting,
+    RolePolicies,
+    RuleTarget,
+)
 from kubectl_eksdoc.model.kinds import NOT_REQUESTED, Absent, Unknown
 from kubectl_eksdoc.model.nodes import RoleSource
 from tests.builders import a_cluster
@@ -277,7 +285,9 @@ def test_the_two_halves_are_two_verdicts_and_a_poll_proves_the_second_alone() ->
     plan = planned(rules=narrowed)
     assert plan.to_queue["spot interruption"] is None and plan.to_queue["state change"] is True
     assert plan.to_karpenter is True and plan.outage.handled is None
-    unread = planned(queue=a_queue(policy=Unknown("denied", "sqs:GetQueueAttributes")), figures=DeliveryMetrics(deleted=3))
+    unread = planned(
+        queue=a_queue(policy=Unknown("denied", "sqs:GetQueueAttributes")), figures=DeliveryMetrics(deleted=3)
+    )
     assert set(unread.to_queue.values()) == {None} and unread.to_karpenter is True and unread.outage.handled is None
 
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.interruption.plan import InterruptionPlan, plan_interruption
 from kubectl_eksdoc.interruption.report import summary
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.interruption import DeliveryMetrics, SpotInterruptionNotice, InterruptionEvent
+from kubectl_eksdoc.model.interruption import DeliveryMetrics, InterruptionEvent, SpotInterruptionNotice
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Pod, Taint, Toleration
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload
@@ -126,7 +126,9 @@ def test_a_notice_now() -> None:
     assert (
         (severity, status) == ("high", "fail") and "about 90 s are left" in text and "unless they are drained" in text
     )
-    alone = noticed(aws={"queue": GONE, "notices": {"i-0123": SpotInterruptionNotice("i-0123", "marked-for-termination", since)}})
+    alone = noticed(
+        aws={"queue": GONE, "notices": {"i-0123": SpotInterruptionNotice("i-0123", "marked-for-termination", since)}}
+    )
     ranks = [(each.status.rank, each.severity.rank) for each in alone.findings]
     assert message(alone, "spot-0")[0] == "critical" and ranks == sorted(ranks) != [ranks[0]] * len(ranks)
 

@@ -10,7 +10,12 @@ from kubectl_eksdoc.interruption.plan import InterruptionOptions
 from kubectl_eksdoc.interruption.read import interruption_facts, read_interruption
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.interruption import InterruptionAnswers, InterruptionQuery, KarpenterInstall, InterruptionEvent
+from kubectl_eksdoc.model.interruption import (
+    InterruptionAnswers,
+    InterruptionEvent,
+    InterruptionQuery,
+    KarpenterInstall,
+)
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogKey
 from tests.builders import a_cluster, a_pod

@@ -9,7 +9,7 @@ from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import nested_field
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.embedded.clients import worlds
 from tools.demo.incidents import others
 

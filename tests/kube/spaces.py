@@ -16,7 +16,7 @@ from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.lock import LeaseLock
 from kubectl_eksdoc.kube.requests import ApiResponse
 from kubectl_eksdoc.kube.runs import ConfigMaps
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.fakes.sender import START, DirectSender, Hands, HttpSender
 

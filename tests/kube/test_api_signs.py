@@ -11,9 +11,9 @@ import pytest
 
 from kubectl_eksdoc.amazon.removed_apis import find_removed_api
 from kubectl_eksdoc.amazon.written_kinds import resource_of
-from kubectl_eksdoc.kube.api_signs import LiveApiUsage, LiveInterruptionEvents
+from kubectl_eksdoc.kube.api_usage import LiveApiUsage, LiveInterruptionEvents
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.inside_pods import LivePodReader
+from kubectl_eksdoc.kube.pod_details import LivePodReader
 from kubectl_eksdoc.kube.single_objects import METADATA_ONLY
 from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText
 from kubectl_eksdoc.model.connection import Connection
@@ -68,7 +68,10 @@ def test_metadata_is_asked_for_page_by_page(server: ApiServer, config: str) -> N
     assert not isinstance(told.objects, Unknown) and [each.of.name for each in told.objects] == ["web"]
     assert told.objects[0].of.api_version == "policy/v1" and TOKEN not in repr(told)
     first, second = server.asked(V1)
-    assert first.header("Accept") == METADATA_ONLY and (first.query, second.query["continue"]) == ({"limit": "500"}, "next")
+    assert first.header("Accept") == METADATA_ONLY and (first.query, second.query["continue"]) == (
+        {"limit": "500"},
+        "next",
+    )
 
 
 def test_a_list_that_expires_is_read_in_one_answer(server: ApiServer, config: str) -> None:

@@ -17,7 +17,7 @@ from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.change_journal import PartOutcome
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.coredns import DnsService, CoreDnsState, CoreDnsDeployment
+from kubectl_eksdoc.model.coredns import CoreDnsDeployment, CoreDnsState, DnsService
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import NodeClassFix
 from kubectl_eksdoc.wiring.runs import node_class_writer, open_dns
@@ -115,7 +115,9 @@ def test_it_is_patched_as_it_was_read(tmp_path: Path) -> None:
         classes = opened(worlds.ADMIN_TOKEN)
         before = read(classes)
         tried = classes.patch("default", class_patch(ACT, before), dry=True)
-        assert node_class_part(ACT, tried).became is PartOutcome.DONE and read(classes) == before, "a dry run changes nothing"
+        assert node_class_part(ACT, tried).became is PartOutcome.DONE and read(classes) == before, (
+            "a dry run changes nothing"
+        )
         classes.patch("default", class_patch(ACT, before))
         after = read(classes)
         assert node_class_part(ACT, after).became is PartOutcome.DONE

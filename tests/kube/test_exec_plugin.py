@@ -346,7 +346,9 @@ def test_connections_of_one_process_share_it(server: ApiServer, around: Credenti
     assert kubeconfigs.runs(tmp_path / "plugin") == 2
     other = replace(around, environ={**around.environ, "AWS_PROFILE": "b"})
     for number, each in enumerate((other, replace(around, interactive=True)), 3):
-        assert open_access(Connection(kubeconfig=config), each).credentials.current().authorization == f"Bearer t{number}"
+        assert (
+            open_access(Connection(kubeconfig=config), each).credentials.current().authorization == f"Bearer t{number}"
+        )
 
 
 # Whether a credential plugin may ask whoever sits at the terminal.

@@ -13,8 +13,8 @@ import pytest
 
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsError, ClusterError, ConfigError, EksdocError
-from kubectl_eksdoc.held_secrets import MIN_LENGTH, register_secrets, redact_held
-from kubectl_eksdoc.kube.config import open_access, kube_contexts, cluster_address
+from kubectl_eksdoc.held_secrets import MIN_LENGTH, redact_held, register_secrets
+from kubectl_eksdoc.kube.config import cluster_address, kube_contexts, open_access
 from kubectl_eksdoc.kube.responses import MAX_MESSAGE, HttpResponse, status_of
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, ServerEntry
 from kubectl_eksdoc.kube.transport import Transport

@@ -131,7 +131,9 @@ def ours(flags: str) -> Connection:
     """As the command line reads them."""
     parser = Parser(prog="kubectl eksdoc")
     GlobalOptions.add_to(parser, level=0)
-    return GlobalOptions.from_args(parser.parse_args(expand_bare_flags(flags.split(), parser.flags_without_value()))).connection
+    return GlobalOptions.from_args(
+        parser.parse_args(expand_bare_flags(flags.split(), parser.flags_without_value()))
+    ).connection
 
 
 CASES = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.config import context_names as contexts
-from kubectl_eksdoc.kube.single_objects import MAX_NAMES, read_names, names_of
+from kubectl_eksdoc.kube.single_objects import MAX_NAMES, names_of, read_names
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model import kinds

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import Forbidden, Unauthorized
 from kubectl_eksdoc.kube.requests import (
-    LiveObjectWriter,
     ApiResponse,
+    LiveObjectWriter,
     boot_time_s,
     real_clock,
     refusal_error,
 )
 from kubectl_eksdoc.kube.responses import HttpResponse, status_of
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, LostResponse, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse, StatusCause, StatusDetails
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.placing import ObjectNotCreated
+from kubectl_eksdoc.model.placement import ObjectNotCreated
 
 JSON = {"content-type": "application/json"}
 
@@ -40,7 +40,9 @@ def answered(code: int, document: Any, **headers: str) -> ApiStatus | LostRespon
             429,
             "TooManyRequests",
             "Cannot evict pod as it would violate the pod's disruption budget.",
-            StatusDetails("web-0", "", "pods", "uid", (StatusCause("DisruptionBudget", "needs 2 healthy pods", "x"),), 10),
+            StatusDetails(
+                "web-0", "", "pods", "uid", (StatusCause("DisruptionBudget", "needs 2 healthy pods", "x"),), 10
+            ),
         ),
         ApiStatus(500, "", "This pod has more than one PodDisruptionBudget"),
     ],
@@ -52,12 +54,16 @@ def test_a_status_comes_back_as_it_was_sent(status: ApiStatus) -> None:
 
 def test_the_header_says_when_where_the_document_does_not() -> None:
     refused = ApiStatus(429, "TooManyRequests", "slow down")
-    assert answered(429, refused.to_document(), retry_after="3") == ApiStatus(429, *_of(refused), StatusDetails(retry_after_s=3))
+    assert answered(429, refused.to_document(), retry_after="3") == ApiStatus(
+        429, *_of(refused), StatusDetails(retry_after_s=3)
+    )
     own = ApiStatus(429, "TooManyRequests", "slow down", StatusDetails(name="x", retry_after_s=10))
     assert answered(429, own.to_document(), retry_after="3") == own
     named = ApiStatus(503, "x", "y", StatusDetails(name="x"))
     date = {"date": "Fri, 20 Nov 2026 09:30:00 GMT", "retry_after": "Fri, 20 Nov 2026 09:30:04 GMT"}
-    assert answered(503, named.to_document(), **date) == ApiStatus(503, "x", "y", StatusDetails(name="x", retry_after_s=4))
+    assert answered(503, named.to_document(), **date) == ApiStatus(
+        503, "x", "y", StatusDetails(name="x", retry_after_s=4)
+    )
 
 
 def _of(status: ApiStatus) -> tuple[str, str]:
@@ -193,7 +199,10 @@ LACKING = (
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (ApiStatus(409, "AlreadyExists", "it is"), ObjectNotCreated("the server answered 409: it is", already_exists=True)),
+        (
+            ApiStatus(409, "AlreadyExists", "it is"),
+            ObjectNotCreated("the server answered 409: it is", already_exists=True),
+        ),
         (ApiStatus(404, "NotFound", "none"), ObjectNotCreated("the server answered 404: none", lacks_dependency=True)),
         (ApiStatus(500, "", "no"), ObjectNotCreated("the server answered 500: no", is_uncertain=True)),
         (LostResponse("cut"), ObjectNotCreated("the server gave no answer: cut", is_uncertain=True)),

@@ -163,7 +163,9 @@ def test_no_connection_within_the_limit(transport: MakeTransport, tmp_path: Path
             other.connect_ex(("127.0.0.1", port))
         config = kubeconfigs.one(tmp_path / "c", f"https://127.0.0.1:{port}")
         with pytest.raises(Unreachable) as caught:
-            transport(Connection(kubeconfig=config), RetryPolicy(connect_timeout=0.05, silence_timeout=0.05)).get("/version")
+            transport(Connection(kubeconfig=config), RetryPolicy(connect_timeout=0.05, silence_timeout=0.05)).get(
+                "/version"
+            )
         assert "0.05 s" in caught.value.message
         for other in others:
             other.close()

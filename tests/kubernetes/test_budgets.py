@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.api.workload_validation import NEGATIVE, NOT_SUPPORTED, FieldProblem, budget_problems
 from kubectl_eksdoc.kubernetes.budgets import (
-    StatusUnknown,
     ComputedStatus,
+    StatusUnknown,
     SyncFailed,
-    parse_int_or_percent,
     allowed_at_full_health,
+    parse_int_or_percent,
     recompute,
     rounding_note,
     scale_amount,
@@ -30,7 +30,7 @@ from kubectl_eksdoc.kubernetes.budgets import (
 from kubectl_eksdoc.kubernetes.evictions import DisruptionTarget, after_sync
 from kubectl_eksdoc.kubernetes.replacement import NoScale, ScaledController, ScaleIndex
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus, IntOrPercent
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, Selector
@@ -47,7 +47,9 @@ def status_of(result: object) -> BudgetStatus:
     return result.status
 
 
-amounts = st.one_of(st.integers(0, 40).map(IntOrPercent), st.integers(0, 100).map(lambda p: IntOrPercent(p, percent=True)))
+amounts = st.one_of(
+    st.integers(0, 40).map(IntOrPercent), st.integers(0, 100).map(lambda p: IntOrPercent(p, percent=True))
+)
 
 
 @given(amounts, st.booleans(), st.integers(0, 30), st.lists(st.booleans(), max_size=30))

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, recompute, with_result
 from kubectl_eksdoc.kubernetes.evictions import (
+    EVICTION_VERSIONS,
     MAX_DISRUPTED,
     MAX_TRIES,
-    EVICTION_VERSIONS,
-    EvictionResponse,
     EvictionCause,
     EvictionRequest,
+    EvictionResponse,
     StoredPod,
-    precondition_conflict,
     evict,
-    request_refusal,
     not_found,
+    precondition_conflict,
+    request_refusal,
     serve_eviction,
 )
 from kubectl_eksdoc.kubernetes.replacement import ScaleIndex
@@ -138,7 +138,9 @@ class OnePod:
         self.held = budget
         return True
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionResponse | None:
+    def delete(
+        self, name: str, uid: str | None, resource_version: str | None, dry_run: bool
+    ) -> EvictionResponse | None:
         self.deletes.append((uid, resource_version))
         assert self.pod is not None
         return self.refuse_delete or precondition_conflict(StoredPod(self.pod, "7"), uid, resource_version)
@@ -242,7 +244,9 @@ class Store:
         self.budgets[budget.name] = budget
         return True
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionResponse | None:
+    def delete(
+        self, name: str, uid: str | None, resource_version: str | None, dry_run: bool
+    ) -> EvictionResponse | None:
         self.deletes += 1
         if self.scripted:
             return self._as_scripted(name)

@@ -12,12 +12,18 @@ from hypothesis import strategies as some
 from kubectl_eksdoc.imds_probe.probe_result import ProbeSettings, pod_manifest, probe_pods
 from kubectl_eksdoc.kubernetes.drain_filters import not_ready_after_s
 from kubectl_eksdoc.kubernetes.evictions import KubeletRejection, kubelet_rejection
-from kubectl_eksdoc.kubernetes.guards import BASELINE, PRIVILEGED, RESTRICTED, pod_security_refusal, pod_security_violations
+from kubectl_eksdoc.kubernetes.guards import (
+    BASELINE,
+    PRIVILEGED,
+    RESTRICTED,
+    pod_security_refusal,
+    pod_security_violations,
+)
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, same_node_reason
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.metadata import PodNetwork
 from kubectl_eksdoc.model.nodes import MIRROR_ANNOTATION, ControllerOwner, Pod, Toleration
-from kubectl_eksdoc.model.placing import Placement, ResourceRequests
+from kubectl_eksdoc.model.placement import Placement, ResourceRequests
 from tests.builders import TOLERATES_ALL, a_node, a_pod, a_workload, an_owner
 
 

@@ -15,8 +15,17 @@ from kubectl_eksdoc.model.connection import CommandTarget, in_sequence, kubectl,
 from kubectl_eksdoc.model.eks import arn_part, aws_partition
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When, clause
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import FIRST_LINE, LAST_LINE, ImdsRequest, FamilyAnswer, ProbeReport, ProbeStep, format_log, parse_report
-from kubectl_eksdoc.model.missing_rights import allow_right, for_source, for_snapshot
+from kubectl_eksdoc.model.metadata import (
+    FIRST_LINE,
+    LAST_LINE,
+    FamilyAnswer,
+    ImdsRequest,
+    ProbeReport,
+    ProbeStep,
+    format_log,
+    parse_report,
+)
+from kubectl_eksdoc.model.missing_rights import allow_right, for_snapshot, for_source
 
 REACH = CommandTarget(("--demo",), ("--context", "prod"), ("--demo", "--dry-run"))
 

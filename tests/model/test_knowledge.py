@@ -12,10 +12,10 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.after import RunningPodsRule
 from kubectl_eksdoc.addon_diff.always_applied import AppliedPart
 from kubectl_eksdoc.addon_diff.fields import FieldEffect
 from kubectl_eksdoc.addon_diff.manifests import AddonManifest, RenderedAddon
+from kubectl_eksdoc.addon_diff.past_update import RunningPodsRule
 from kubectl_eksdoc.addon_diff.prediction import WritingTool
 from kubectl_eksdoc.addon_diff.terraform_judging import DeletionLoss
 from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable, Software, VersionRequirement
@@ -35,7 +35,15 @@ from kubectl_eksdoc.imds_probe.programs import OTHER_CAUSE, ImdsNeed, LogLine, P
 from kubectl_eksdoc.kubernetes.corefile_grammar import PluginForm
 from kubectl_eksdoc.kubernetes.drain_filters import CordonMark
 from kubectl_eksdoc.model.kinds import Confidence
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, RuleBasis, knowledge_file, from_json, records, sections, subjects
+from kubectl_eksdoc.model.knowledge import (
+    KnowledgeSource,
+    RuleBasis,
+    from_json,
+    knowledge_file,
+    records,
+    sections,
+    subjects,
+)
 from kubectl_eksdoc.model.quantities import Version
 from tests.contracts.source import PACKAGE, files
 
@@ -245,4 +253,6 @@ def test_files_are_written_as_json_writes_them_in_lines() -> None:
     """So that a change of a record is a change of its lines."""
     for name in SUBJECTS:
         text = (PACKAGE / "knowledge" / f"{name}.json").read_text(encoding="utf-8")
-        assert json.loads(text) == knowledge_file(name) and max(map(len, text.splitlines())) < 500 and text.endswith("}\n")
+        assert (
+            json.loads(text) == knowledge_file(name) and max(map(len, text.splitlines())) < 500 and text.endswith("}\n")
+        )

@@ -15,8 +15,8 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
-from kubectl_eksdoc.model.placing import HostPort
-from kubectl_eksdoc.objects.collector import InvalidAnswer, CollectedPage, FactCollector, identity_from
+from kubectl_eksdoc.model.placement import HostPort
+from kubectl_eksdoc.objects.collector import CollectedPage, FactCollector, InvalidAnswer, identity_from
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.objects.structs import fast_constructor
 from tests.builders import a_pod

@@ -14,17 +14,32 @@ from kubectl_eksdoc.amazon.removed_apis import find_removed_api
 from kubectl_eksdoc.amazon.written_kinds import resource_of
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText, ObjectName, WriteRecord, WriteSource, WrittenObject
+from kubectl_eksdoc.model.api_objects import (
+    KindUsage,
+    ManifestText,
+    ObjectName,
+    WriteRecord,
+    WriteSource,
+    WrittenObject,
+)
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import KubernetesEvent, Revision
 from kubectl_eksdoc.model.kinds import Absent, NotInSnapshot, Resource, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogKey, Pod
 from kubectl_eksdoc.objects.collector import InvalidAnswer
-from kubectl_eksdoc.objects.held import WatchDecoder, FactEvent, FactEventKind, DumpChangeReader, DumpObjectReader, DumpPodReader, revision_from_document
-from kubectl_eksdoc.objects.held import event_from_document as event_of
-from kubectl_eksdoc.objects.held_answers import DumpApiUsage
+from kubectl_eksdoc.objects.dump_readers import (
+    DumpChangeReader,
+    DumpObjectReader,
+    DumpPodReader,
+    FactEvent,
+    FactEventKind,
+    WatchDecoder,
+    revision_from_document,
+)
+from kubectl_eksdoc.objects.dump_readers import event_from_document as event_of
 from kubectl_eksdoc.objects.manifests import written_object
 from kubectl_eksdoc.objects.single import RawObjects
+from kubectl_eksdoc.objects.snapshot_answers import DumpApiUsage
 from tests.anything import anything
 from tests.objects.test_helm_releases import HELD, TOKEN, a_secret
 

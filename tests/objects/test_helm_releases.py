@@ -11,9 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.model.api_objects import ManifestObject, HelmRelease, ManifestText, ObjectName
+from kubectl_eksdoc.model.api_objects import HelmRelease, ManifestObject, ManifestText, ObjectName
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.objects.manifests import MAX_DEPTH, MAX_RELEASE_BYTES, HelmRevision, helm_revision, current_revisions, parse_manifest, helm_release
+from kubectl_eksdoc.objects.manifests import (
+    MAX_DEPTH,
+    MAX_RELEASE_BYTES,
+    HelmRevision,
+    current_revisions,
+    helm_release,
+    helm_revision,
+    parse_manifest,
+)
 from tests.anything import anything
 
 TOKEN = "AKIAIOSFODNN7EXAMPLE-hunter2"
@@ -124,7 +132,10 @@ def test_the_revision_that_is_deployed_counts_else_the_last() -> None:
     assert current_revisions([of(9, "failed"), of(10, "pending-install")]) == (of(10, "pending-install"),)
     assert current_revisions([of(1, "superseded"), of(2, "uninstalled")]) == ()
     assert current_revisions([of(1, "superseded"), of(2, "superseded")]) == (of(2, "superseded"),)
-    assert current_revisions([of(1, "deployed", "b"), of(1, "deployed", "a")]) == (of(1, "deployed", "a"), of(1, "deployed", "b"))
+    assert current_revisions([of(1, "deployed", "b"), of(1, "deployed", "a")]) == (
+        of(1, "deployed", "a"),
+        of(1, "deployed", "b"),
+    )
 
 
 ANY = st.none() | st.integers() | st.text(max_size=5) | st.lists(st.text(max_size=3), max_size=2)
@@ -172,7 +183,10 @@ def test_documents_have_the_line_of_their_first_key(text: str, line: int) -> Non
 
 def test_items_of_lists_are_objects() -> None:
     item = "- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata: {name: web, namespace: shop}\n"
-    assert objects(f"apiVersion: v1\nkind: List\nitems:\n{item}{item}") == [ManifestObject(OF_PDB, 4), ManifestObject(OF_PDB, 7)]
+    assert objects(f"apiVersion: v1\nkind: List\nitems:\n{item}{item}") == [
+        ManifestObject(OF_PDB, 4),
+        ManifestObject(OF_PDB, 7),
+    ]
     typed = (
         "apiVersion: policy/v1beta1\nkind: PodDisruptionBudgetList\nitems:\n- metadata: {name: web, namespace: shop}"
     )

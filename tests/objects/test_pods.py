@@ -17,7 +17,6 @@ from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.nodes import (
     JUDGED_ANNOTATIONS,
     POD_ENI,
-    ProbeKind,
     BranchInterface,
     Calls,
     Container,
@@ -25,12 +24,13 @@ from kubectl_eksdoc.model.nodes import (
     ControllerOwner,
     Pod,
     Probe,
+    ProbeKind,
     RoleSource,
     Toleration,
     Volume,
     VolumeKind,
 )
-from kubectl_eksdoc.objects.collector import InvalidAnswer, FactCollector
+from kubectl_eksdoc.objects.collector import FactCollector, InvalidAnswer
 from kubectl_eksdoc.objects.containers import decode_containers
 from kubectl_eksdoc.objects.single import InvalidObjectKind
 from tests.anything import anything

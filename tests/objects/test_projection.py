@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus, IntOrPercent
 from kubectl_eksdoc.model.cluster import Cluster, Lease, Namespace, NodeClass, NodePool, PriorityClass
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.machines import DeclaredMetadataOptions
@@ -21,7 +21,14 @@ from kubectl_eksdoc.model.network import (
     WebhookRule,
 )
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, RunNote, Taint
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, CSINode, NodeTerm, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placement import (
+    CSINode,
+    NodeTerm,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.model.workloads import Autoscaler

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.report.events import event_line
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.journal import replay_journals
 from kubectl_eksdoc.drain.run.replay import from_events
-from kubectl_eksdoc.model.journal import JournalEntry, IntentEntry, NoteKind, NoteEntry, RunEvent, Verb
+from kubectl_eksdoc.model.journal import IntentEntry, JournalEntry, NoteEntry, NoteKind, RunEvent, Verb
 from kubectl_eksdoc.objects.journal_lines import entry_line, entry_lines, read_events, read_journal
-from kubectl_eksdoc.objects.stream import InvalidStream, ListHeader, ListStream, StreamItem, StreamError
+from kubectl_eksdoc.objects.stream import InvalidStream, ListHeader, ListStream, StreamError, StreamItem
 from tests.anything import anything
 from tests.builders import NOW
 from tests.examples import examples

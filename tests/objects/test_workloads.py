@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import ApiService, ServerTarget, CrdVersion, CustomResourceDefinition
+from kubectl_eksdoc.model.api_objects import ApiService, CrdVersion, CustomResourceDefinition, ServerTarget
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.model.placing import (
+from kubectl_eksdoc.model.placement import (
     ANY_NODE,
     HostPort,
     NodeRequirements,
@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.placing import (
 )
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, CronJob, HostFiles, Job, PodTemplate, RebootLock, Workload
-from kubectl_eksdoc.objects.collector import InvalidAnswer, FactCollector
+from kubectl_eksdoc.objects.collector import FactCollector, InvalidAnswer
 from tests.anything import anything
 from tests.objects.observing import T0, fact, observed
 
@@ -339,7 +339,10 @@ def container(restart: str | None = None, ports: Any = None, **requests: Any) ->
             },
             ResourceRequests(6000),
         ),
-        ({"containers": [container(cpu="1")], "overhead": {"cpu": "250m", "memory": "1Ki"}}, ResourceRequests(1250, 1024)),
+        (
+            {"containers": [container(cpu="1")], "overhead": {"cpu": "250m", "memory": "1Ki"}},
+            ResourceRequests(1250, 1024),
+        ),
         # What the pod asks for as a whole replaces the sum, for the resources it may name.
         (
             {

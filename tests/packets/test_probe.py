@@ -115,4 +115,6 @@ def test_the_rule_says_what_packets_do(network: Made, tokens: str, routers: int,
     """What is concluded from EC2's answer alone is what is measured."""
     options = MetadataOptions(tokens, hops)
     foretold = imds_verdict(options, hops=2 + routers).reach
-    expect(network(options, routers), foretold, ImdsCause.NONE if foretold is ImdsReach.REACHABLE else ImdsCause.HOP_LIMIT)
+    expect(
+        network(options, routers), foretold, ImdsCause.NONE if foretold is ImdsReach.REACHABLE else ImdsCause.HOP_LIMIT
+    )

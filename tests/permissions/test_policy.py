@@ -42,7 +42,9 @@ def test_arns_are_of_the_form_that_the_reference_gives() -> None:
 
 def test_a_known_cluster_limits_and_without_a_region_nothing_does() -> None:
     assert resource_arns("eks:DescribeCluster", SHOP) == ("arn:aws:eks:eu-west-1:111122223333:cluster/shop",)
-    assert resource_arns("eks:DescribeAddon", ClusterArnParts("cn-north-1")) == ("arn:aws-cn:eks:cn-north-1:*:addon/*/*",)
+    assert resource_arns("eks:DescribeAddon", ClusterArnParts("cn-north-1")) == (
+        "arn:aws-cn:eks:cn-north-1:*:addon/*/*",
+    )
     assert resource_arns("eks:DescribeCluster", ClusterArnParts("", "111122223333", "shop")) == ("*",)
     assert resource_arns("ec2:DescribeInstances", SHOP) == ("*",)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli.called import COMPLETE, PROG, program_name
+from kubectl_eksdoc.cli.entry_point import COMPLETE, PROG, program_name
 from kubectl_eksdoc.cli.main import command_parser
 from tests import needed
 from tests.reading import yaml_of
@@ -113,4 +113,6 @@ def test_the_snippet_for_k9s_gives_words_and_no_text_of_a_shell() -> None:
     for entry in yaml_of(from_registry.k9s(REGISTRY))["plugins"].values():
         script, _, *words = entry["args"][1:]
         assert entry["command"] == "sh" and "$NAME" not in script and "$CONTEXT" not in script
-        assert words[0] == "eksdoc" and words[1] in command_parser().commands() and words[-2:] == ["--context", "$CONTEXT"]
+        assert (
+            words[0] == "eksdoc" and words[1] in command_parser().commands() and words[-2:] == ["--context", "$CONTEXT"]
+        )

@@ -19,8 +19,8 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.metadata import PROBE_LABEL
 from kubectl_eksdoc.model.nodes import Node, Pod
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from kubectl_eksdoc.simulator.kubelets import NEVER, ImagePull, pull_every_image
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests.embedded.clients.worlds import START
 from tests.fakes import kubeconfigs
 
@@ -79,7 +79,9 @@ class Lab:
             plane.load(resource, docs)
         plane.start(self.pace, workload_controllers, image_pull=self.pulling)
         users = {TOKEN: ADMIN, **self.users}
-        api = Api(plane, ApiSetup(TokenUsers(users), logs=PodLogs(self.services.logs)), ScaledTime(time.monotonic, SPEED))
+        api = Api(
+            plane, ApiSetup(TokenUsers(users), logs=PodLogs(self.services.logs)), ScaledTime(time.monotonic, SPEED)
+        )
         with serving(api) as server:
             yield server, api
         assert list(api.internal_errors) == []

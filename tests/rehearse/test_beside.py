@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ObjectName
-from kubectl_eksdoc.model.interruption import ReportedChanges, InterruptionEvent
+from kubectl_eksdoc.model.interruption import InterruptionEvent, ReportedChanges
 from kubectl_eksdoc.model.kinds import PODS, REPLICA_SETS, Absent, Resource, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogKey
 from kubectl_eksdoc.session.session import ObservedSession

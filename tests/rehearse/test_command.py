@@ -101,7 +101,9 @@ def test_a_kubeconfig_has_a_context_for_each_user_and_is_private(tmp_path: Path)
 def test_all_faults_are_listed() -> None:
     ran = run_cli("rehearse", "--fault", "list")
     assert ran.code == 0 and not ran.err
-    assert [line.split()[0] for line in ran.out.splitlines()[1:] if line[:1].islower()] == [each.syntax for each in ALL_FAULTS]
+    assert [line.split()[0] for line in ran.out.splitlines()[1:] if line[:1].islower()] == [
+        each.syntax for each in ALL_FAULTS
+    ]
 
 
 SERVE = ("rehearse", "--serve", "--demo")

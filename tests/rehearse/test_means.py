@@ -9,9 +9,9 @@ import pytest
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.journal import JournalWriter, replay_journals
-from kubectl_eksdoc.drain.run.loop import DrainRunLoop, DrainRunEnd
+from kubectl_eksdoc.drain.run.loop import DrainRunEnd, DrainRunLoop
 from kubectl_eksdoc.drain.run.other_drains import Replanner
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.drain.run.runner import resumed_engine
@@ -20,9 +20,9 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Delete
 from kubectl_eksdoc.model.api_objects import nested_field, with_value
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import IntentOutcome, IntentEntry, ResultEntry, Verb
+from kubectl_eksdoc.model.journal import IntentEntry, IntentOutcome, ResultEntry, Verb
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.drain.fields import KeptJournal, Killed, StageField, a_drain, begun_journal
 from tests.drain.singles import a_job, nodes, single
@@ -40,7 +40,9 @@ def ready_pods(plane: ControlPlane, app: str = "web") -> list[int]:
     def note(change: StoreChange) -> None:
         if change.item.resource != "pods":
             return
-        there = [item for item in plane.store.list("pods") if nested_field(item.doc, "metadata", "labels").get("app") == app]
+        there = [
+            item for item in plane.store.list("pods") if nested_field(item.doc, "metadata", "labels").get("app") == app
+        ]
         gone = change.item.uid if change.change_kind is StoreChangeKind.DELETED else ""
         conditions = [
             (each["type"], each["status"])

@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.api_objects import Doc, with_value, without_path
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange
 from tests.drain.stages import BLUE, CLUSTERS, made, recorded, staged, web, with_group
 from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc

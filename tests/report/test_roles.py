@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.in_cluster.roles import (
     ManifestReport,
     ManifestStep,
+    delete_command,
     logs_command,
     missing_rights_yaml,
     starter_budgets,
-    delete_command,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource

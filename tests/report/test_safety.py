@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.findings import Code, Remedy, Status, Subject, When
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.report.identity import identity_line
 from kubectl_eksdoc.report.markdown import code_span, escape_markdown, markdown_table
-from kubectl_eksdoc.report.text import Column, Appearance
+from kubectl_eksdoc.report.text import Appearance, Column
 from tests.builders import NOW, a_node, a_pod
 from tests.drain.report.plans import (
     BUDGETS,
@@ -232,7 +232,9 @@ def test_a_ticket_has_the_same_structure_whatever_a_cluster_says(text: str) -> N
 
 @given(markup.filter(lambda t: t.strip()), markup)
 def test_a_cell_of_a_table_stays_one_cell(name: str, text: str) -> None:
-    lines = markdown_table([Column("NODE"), Column("WHY"), Column("LAST")], [[f"n{name}n", f"w{text}w", "last"]], {"NODE"})
+    lines = markdown_table(
+        [Column("NODE"), Column("WHY"), Column("LAST")], [[f"n{name}n", f"w{text}w", "last"]], {"NODE"}
+    )
     cells = [t.children or [] for t in MARKDOWN.parse("\n".join(lines)) if t.type == "inline"][3:]
     shown = ["".join(t.content for t in cell if t.type in ("text", "code_inline", "text_special")) for cell in cells]
     assert shown == [f"n{name}n".replace("\n", "\\n"), f"w{text}w".replace("\n", "\\n"), "last"]

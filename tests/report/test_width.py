@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.report.formats import DrainReport
-from kubectl_eksdoc.report.text import Cell, Column, Appearance, format_table
+from kubectl_eksdoc.report.text import Appearance, Cell, Column, format_table
 from tests.drain.report.plans import EC2, NODES, PLAN, a_view, with_long_names
 
 render = DrainReport.render
@@ -51,7 +51,9 @@ def test_a_table_without_rows_has_no_lines() -> None:
 
 def test_text_of_several_lines_is_cut_at_the_last() -> None:
     columns = [Column("NAME"), Column("WHY", min_width=10, max_lines=2)]
-    assert format_table(columns, [["n" * 40, "one two three four five six seven eight"]], Appearance(width=60, headers=False)) == [
+    assert format_table(
+        columns, [["n" * 40, "one two three four five six seven eight"]], Appearance(width=60, headers=False)
+    ) == [
         "n" * 40 + "  one two three four",
         " " * 42 + "five six seven ei…",
     ]
@@ -64,7 +66,11 @@ names = st.text(st.characters(blacklist_categories=("Cs",)), max_size=60)
     st.lists(st.tuples(names, names, names), min_size=1, max_size=4), st.integers(60, 130), st.booleans(), st.booleans()
 )
 def test_any_table_fits(rows: list[tuple[str, str, str]], width: int, ascii_only: bool, headers: bool) -> None:
-    columns = [Column("NAME", cut_middle=True), Column("COUNT", align_right=True, drop_order=1), Column("WHY", min_width=12, max_lines=3)]
+    columns = [
+        Column("NAME", cut_middle=True),
+        Column("COUNT", align_right=True, drop_order=1),
+        Column("WHY", min_width=12, max_lines=3),
+    ]
     look = Appearance(width=width, ascii=ascii_only, headers=headers)
     for line in format_table(columns, [[a, b, Cell(c)] for a, b, c in rows], look, indent=2):
         assert len(line) <= width

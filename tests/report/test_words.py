@@ -19,14 +19,14 @@ from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.identity import identity_line
 from kubectl_eksdoc.report.text import (
     Appearance,
-    format_age,
     clean,
-    pluralize,
-    truncate,
+    format_age,
+    join_sentences,
     join_words,
     list_names,
+    pluralize,
     rfc3339,
-    join_sentences,
+    truncate,
     wrap,
 )
 from tests.builders import NOW, a_cluster, a_pod, a_workload

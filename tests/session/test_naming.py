@@ -38,7 +38,12 @@ def connection(folder: Path, user: dict[str, Any]) -> Connection:
 def test_a_kubeconfig_that_names_no_cluster_of_eks(tmp_path: Path) -> None:
     """After ``check --no-aws`` the proposed ``coredns-lameduck --apply`` exited with 2: nothing said which region."""
     plain = connection(tmp_path, {})
-    assert identifying_flags(plain, AwsRequest(), HERE) == ("--cluster-name", CLUSTER_PLACEHOLDER, "--region", "eu-west-1")
+    assert identifying_flags(plain, AwsRequest(), HERE) == (
+        "--cluster-name",
+        CLUSTER_PLACEHOLDER,
+        "--region",
+        "eu-west-1",
+    )
     assert identifying_flags(plain, AwsRequest("prod", "eu-west-1"), HERE) == ()
 
 

@@ -21,9 +21,9 @@ from kubectl_eksdoc.model.kinds import Absent, AwsUnavailable, NotInSnapshot, Un
 from kubectl_eksdoc.session.session import (
     AWS_DISABLED,
     AwsRequirement,
+    CachedObjectReader,
     ClusterNeeds,
     ClusterSession,
-    CachedObjectReader,
     SessionRequest,
     open_session,
 )

@@ -10,9 +10,9 @@ from typing import Any
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.controllers import Controller
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
-from kubectl_eksdoc.simulator.plane import ControlPlane
 
 START = datetime(2026, 11, 20, 8, tzinfo=timezone.utc)
 PODS, NODES, BUDGETS = "pods", "nodes", "poddisruptionbudgets.policy"

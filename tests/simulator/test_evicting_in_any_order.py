@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.simulator.control_plane import ControlPlaneLags, workload_controllers
 from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlaneLags, workload_controllers
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.examples import examples
 from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_plane, condition
@@ -95,7 +95,11 @@ class Guarded:
             if change.change_kind is StoreChangeKind.DELETED:
                 self.gone.add(change.item.uid)
             app = change.item.doc["metadata"]["labels"]["app"]
-            if change.change_kind is not StoreChangeKind.ADDED and change.before is not None and _ready(change.before.doc):
+            if (
+                change.change_kind is not StoreChangeKind.ADDED
+                and change.before is not None
+                and _ready(change.before.doc)
+            ):
                 assert self.healthy(app) >= min(self.desired(app), self.apps[app][1]), f"{app} is below its budget"
 
     def _pods(self, app: str) -> Iterator[Any]:

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import DeleteOptions
 from tests.simulator.planes import NODES, PODS, Steady, a_node_doc, a_plane, a_pod_doc, condition, doc_of
 

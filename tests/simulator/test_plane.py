@@ -13,9 +13,9 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.simulator import faults as mishaps
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.controllers import ControllerLimits, ControllerLoop, VirtualTime, WorkBudget
 from kubectl_eksdoc.simulator.disruptions import with_disruption_target
-from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import ObjectKey, Store, StoreChange, StoredItem
 from tests.simulator.planes import (
     BUDGETS,
@@ -128,7 +128,11 @@ def restless(every_s: float, changes: bool = False) -> ControlPlane:
     controller = Restless(every_s, changes)
     plane = a_plane([a_pod_doc("first")], workloads=[controller])
     controller.plane = plane
-    WorkBudget(plane.store, plane.virtual_time, ControllerLimits(created=20, created_per_object=5, changed=50, changed_per_object=10))
+    WorkBudget(
+        plane.store,
+        plane.virtual_time,
+        ControllerLimits(created=20, created_per_object=5, changed=50, changed_per_object=10),
+    )
     return plane
 
 

@@ -56,7 +56,10 @@ def test_a_pod_goes_when_nobody_has_to_stop_or_release_it(of: Doc, asked: int | 
     assert into.get("pods", made.key) is made
     deleted = into.delete(made, DeleteOptions(asked))
     number = ("metadata", "resourceVersion")
-    assert (dry.is_gone, without_path(dry.item.doc, number)) == (deleted.is_gone, without_path(deleted.item.doc, number))
+    assert (dry.is_gone, without_path(dry.item.doc, number)) == (
+        deleted.is_gone,
+        without_path(deleted.item.doc, number),
+    )
     grace_s = seconds_to_stop(of, asked)
     assert deleted.is_gone is (grace_s == 0 and not of["finalizers"])
     assert (into.store.get("pods", made.key) is None) is deleted.is_gone

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from tests.examples import examples
 from tests.simulator.planes import BUDGETS, Steady, a_budget_doc, a_node_doc, a_plane
 from tests.simulator.workloads.world import a_template, a_workload

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.simulator.store import ObjectKey, ResourceVersionExpired, StaleItem, Store, StoreChange, StoreChangeKind
+from kubectl_eksdoc.simulator.store import (
+    ObjectKey,
+    ResourceVersionExpired,
+    StaleItem,
+    Store,
+    StoreChange,
+    StoreChangeKind,
+)
 
 RESOURCES = ("pods", "leases.coordination.k8s.io")
 KEYS: list[ObjectKey] = [(namespace, name) for namespace in ("a", "a-b", "a0", "") for name in ("x", "x-y", "x.y", "z")]
@@ -92,8 +99,13 @@ def test_lists_versions_and_changes_are_those_of_the_plainest_store(deeds: list[
                     with pytest.raises(ResourceVersionExpired):
                         ask(resource, version)
                 continue
-            assert {key: each.doc for key, each in plain.store.items_as_of(resource, version).items()} == state[resource]
-            told = [(c.version, c.item.resource, c.change_kind, c.item.key) for c in plain.store.changes_since(resource, version)]
+            assert {key: each.doc for key, each in plain.store.items_as_of(resource, version).items()} == state[
+                resource
+            ]
+            told = [
+                (c.version, c.item.resource, c.change_kind, c.item.key)
+                for c in plain.store.changes_since(resource, version)
+            ]
             assert told == [change for change in plain.changes if change[0] > version and change[1] == resource]
 
 

@@ -22,7 +22,10 @@ def test_a_change_finds_the_tests_near_it(file: str, near: str) -> None:
 @pytest.mark.parametrize(
     ("text", "module"),
     [
-        ("from kubectl_eksdoc.drain.plan import (\n    make_plan,  # of all\n)", "kubectl_eksdoc.drain.plan.build_plan"),
+        (
+            "from kubectl_eksdoc.drain.plan import (\n    make_plan,  # of all\n)",
+            "kubectl_eksdoc.drain.plan.build_plan",
+        ),
         ("from .rows import table", "kubectl_eksdoc.drain.report.rows"),
         ("from ..run.history import PlannedNode", "kubectl_eksdoc.drain.run.history"),
         ("    from .. import choice as chosen", "kubectl_eksdoc.drain.choice"),

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.kubernetes.news import RunUpdate
+from kubectl_eksdoc.kubernetes.updates import RunUpdate
 from kubectl_eksdoc.model.actions import RunCommand
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import ClusterAddress

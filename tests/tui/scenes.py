@@ -145,7 +145,11 @@ LIVES: dict[str, Scene] = {
     "stale": of_live(lambda: LiveCluster([DEMO, GONE], targeting=BLUE), "ctrl+r", "+48"),
     "reading": of_live(LiveCluster, until_it=lambda pilot, screen: True, ready=False),
     "old-view": of_live(
-        lambda: LiveCluster(last=old_view()), "j", "space", until_it=lambda pilot, screen: screen.model.is_old, ready=False
+        lambda: LiveCluster(last=old_view()),
+        "j",
+        "space",
+        until_it=lambda pilot, screen: screen.model.is_old,
+        ready=False,
     ),
     "offline": of_live(lambda: LiveCluster([GONE], last=old_view(), server=AT), until_it=_is_offline),
     "forbidden": of_live(lambda: LiveCluster([NO_LIST]), until_it=_is_offline),

@@ -14,7 +14,7 @@ from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import ConfigError, Forbidden
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import JournalEntries, NoteKind, NoteEntry
+from kubectl_eksdoc.model.journal import JournalEntries, NoteEntry, NoteKind
 from kubectl_eksdoc.tui.command.main import PinnedConnection, with_kube_context
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
 from tests.builders import NOW

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.tui import keymap
-from kubectl_eksdoc.tui.keymap import PROMPT_COMMANDS, PLAN_KEYS, ScreenPage, TypedCommand
+from kubectl_eksdoc.tui.keymap import PLAN_KEYS, PROMPT_COMMANDS, ScreenPage, TypedCommand
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.pilots import Drives, drive, press
 

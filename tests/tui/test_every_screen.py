@@ -96,7 +96,11 @@ def dead_keys(app: App[int]) -> list[str]:
         called = [ids[found[1]] for action in hint.actions if (found := _DOES.match(action)) and found[1] in ids]
         dead += [f"{key.shown}: {refusal(key)}" for key in called if refusal(key)]
         if not called and not hint.actions and hint.words:
-            dead += [each for each in hint.key.split() if textual_key_name(_LONG.get(each, each)) not in screen.active_bindings]
+            dead += [
+                each
+                for each in hint.key.split()
+                if textual_key_name(_LONG.get(each, each)) not in screen.active_bindings
+            ]
     return dead
 
 

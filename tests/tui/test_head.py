@@ -19,7 +19,15 @@ from kubectl_eksdoc.report.text import Appearance
 from kubectl_eksdoc.tui.model import Model, ScreenFacts, ScreenReads
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.tables.nodes import node_facts
-from kubectl_eksdoc.tui.words import PRODUCTION_BADGE, READ_ONLY_UNTIL_RUN, FittingText, droppable, fit_parts, identity_texts, rights_text
+from kubectl_eksdoc.tui.words import (
+    PRODUCTION_BADGE,
+    READ_ONLY_UNTIL_RUN,
+    FittingText,
+    droppable,
+    fit_parts,
+    identity_texts,
+    rights_text,
+)
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import NOW, Drives, a_demo, drive, lines, page_text, planned, press
 from tests.tui.run.scripted import ScriptedDesk

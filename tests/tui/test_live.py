@@ -10,12 +10,12 @@ import pytest
 
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.kubernetes.news import AllNodes, NodeChanged, WatchInterrupted, WatchRestored
+from kubectl_eksdoc.kubernetes.updates import AllNodes, NodeChanged, WatchInterrupted, WatchRestored
 from kubectl_eksdoc.model.snapshots import LastView, last_view_of
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.model import CHANGED_INTERVAL_S, WATCHED_INTERVAL_S, WatchState
-from kubectl_eksdoc.tui.reader import ClusterRead, ReadFailed, Progressed
+from kubectl_eksdoc.tui.reader import ClusterRead, Progressed, ReadFailed
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import Drives, drive, lines, notes_of, page_text, planned, press

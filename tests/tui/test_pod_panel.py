@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.drain.report.pod import pod_lines
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.interruption import PodReport, KubernetesEvent
+from kubectl_eksdoc.model.interruption import KubernetesEvent, PodReport
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogKey
 from kubectl_eksdoc.tui.details import PodPanel

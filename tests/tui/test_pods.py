@@ -70,7 +70,9 @@ def test_a_budget_has_all_its_pods_wherever_they_are(budget: object) -> None:
 
 def test_what_is_gone_is_said_to_be() -> None:
     assert pods.pods_of_budget("shop/gone", CLUSTER, VIEW).sheet.empty_text == "It is not there any more."
-    assert pods.pods_of_node("gone", CLUSTER, VIEW, is_marked=False).sheet.empty_text.startswith("It is not there any more.")
+    assert pods.pods_of_node("gone", CLUSTER, VIEW, is_marked=False).sheet.empty_text.startswith(
+        "It is not there any more."
+    )
 
 
 @pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.tui.model import (
     CHANGED_COST_FACTOR,
-    MAX_RETRY_S,
     CHANGED_INTERVAL_S,
+    MAX_RETRY_S,
     UNWATCHED_INTERVAL_S,
     WATCHED_INTERVAL_S,
     ScreenReads,
@@ -94,9 +94,15 @@ def test_failures_are_tried_again_ever_later_but_not_too_late(times: int) -> Non
             "! stale 48s, trying now: cannot be reached: the connection is refused",
         ),
         (READ.watch_started().watch_lost(at(38), "nobody answers"), "! stale 10s: nobody answers"),
-        (READ.watch_started().watch_lost(at(38), "nobody answers").watch_lost(at(44), "still not"), "! stale 10s: still not"),
+        (
+            READ.watch_started().watch_lost(at(38), "nobody answers").watch_lost(at(44), "still not"),
+            "! stale 10s: still not",
+        ),
         (READ.watch_started().watch_lost(at(38), "nobody answers").watch_started(), "live, read 48s ago"),
-        (READ.watch_started().watch_lost(at(8), "nobody").read_started(at(40)).read_succeeded(at(41)), "live, read 8s ago"),
+        (
+            READ.watch_started().watch_lost(at(8), "nobody").read_started(at(40)).read_succeeded(at(41)),
+            "live, read 8s ago",
+        ),
         (READ.read_started(at(40)).watch_lost(at(41), "nobody").read_succeeded(at(42)), "! stale 7s: nobody"),
     ],
 )
@@ -110,7 +116,10 @@ def test_whoever_watches_can_stop_to() -> None:
 
 
 def test_an_address_at_the_beginning_is_left_out() -> None:
-    assert without_address("http://a:1/x through the proxy http://b cannot be reached: refused") == "cannot be reached: refused"
+    assert (
+        without_address("http://a:1/x through the proxy http://b cannot be reached: refused")
+        == "cannot be reached: refused"
+    )
     untrusted = "the certificate of https://a:1 is not trusted: self-signed"
     assert without_address(untrusted) == "the certificate is not trusted: self-signed"
     assert without_address(untrusted, "the server ") == "the certificate of the server is not trusted: self-signed"

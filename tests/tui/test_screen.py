@@ -111,7 +111,9 @@ def test_a_key_that_does_nothing_says_why() -> None:
         assert unavailable_reason(keys["undo"], screen.model, ScreenPage.PLAN) == "there is nothing to undo"
         assert unavailable_reason(keys["copy"], screen.model, ScreenPage.PLAN) == "on [2] and [4] only (copy the fix)"
         await press(pilot, "m", "n")
-        assert unavailable_reason(keys["pin"], screen.model, ScreenPage.PLAN) == "there is no plan yet: mark nodes first"
+        assert (
+            unavailable_reason(keys["pin"], screen.model, ScreenPage.PLAN) == "there is no plan yet: mark nodes first"
+        )
         await press(pilot, "ctrl+k")
         assert any(told.startswith("ctrl+k: k9s kills with it") for told in notes_of(pilot))
         await press(pilot, "Z")
@@ -182,9 +184,7 @@ def test_old_kubelets_and_old_images() -> None:
         assert facts is not None
         old = {name for name, node in facts.nodes.nodes.items() if node.kubelet and node.kubelet.minor < 33}
         assert screen.model.choice.plan_input.marked == old
-        assert "AMI" in str(edits.mark_group("a", screen.model, None)), (
-            "every node of the demo has its group's newest"
-        )
+        assert "AMI" in str(edits.mark_group("a", screen.model, None)), "every node of the demo has its group's newest"
 
     drive(mark)
 

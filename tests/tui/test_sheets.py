@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import NodeSpan
-from kubectl_eksdoc.drain.nodes import older_kubelets, natural_key, older_images
+from kubectl_eksdoc.drain.nodes import natural_key, older_images, older_kubelets
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.drain.plan import build_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report import plan
 from kubectl_eksdoc.drain.report.plan import DrainView
+from kubectl_eksdoc.drain.timeline import NodeSpan
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.model.kinds import ReadState

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.tui.base_app import MIN_SIZE, too_small_lines, is_too_small
+from kubectl_eksdoc.tui.base_app import MIN_SIZE, is_too_small, too_small_lines
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.pilots import NARROW, drive
 from tests.tui.pilots import lines as seen

@@ -148,7 +148,9 @@ def test_a_allows_in_this_run_what_a_flag_decides_and_takes_it_back() -> None:
         view = screen.model.view
         assert view is not None and view.options["delete-emptydir-data"] is True
         table = screen._page_widget(screen.page).table
-        table.go_to(next(row.key for row in budgets.blocker_rows(view) if row.groups[0].first.code.name == "pod-emptydir"))
+        table.go_to(
+            next(row.key for row in budgets.blocker_rows(view) if row.groups[0].first.code.name == "pod-emptydir")
+        )
         await press(pilot, "a")
         assert not screen.model.choice.plan_input.policy.delete_emptydir_data and "ALLOWS" not in page_text(pilot)
 

@@ -13,17 +13,17 @@ import pytest
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import Forbidden, Unreachable
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AllBudgets,
     AllNodes,
     AllPods,
-    BudgetRemoved,
     BudgetChanged,
-    RunUpdate,
-    NodeRemoved,
+    BudgetRemoved,
     NodeChanged,
-    PodRemoved,
+    NodeRemoved,
     PodChanged,
+    PodRemoved,
+    RunUpdate,
     WatchInterrupted,
     WatchRestored,
 )

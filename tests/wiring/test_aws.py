@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import VerifiedCluster, verify_cluster, describe_cluster
-from kubectl_eksdoc.aws.recorded import RecordingInfo, Recorder
+from kubectl_eksdoc.aws.asking import VerifiedCluster, describe_cluster, verify_cluster
+from kubectl_eksdoc.aws.recorded import Recorder, RecordingInfo
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, SnapshotError
 from kubectl_eksdoc.host.dump import AWS_ANSWERS_STEM, DumpReader
 from kubectl_eksdoc.kube.identity import AwsRequest

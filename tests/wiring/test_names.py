@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.completion_names import OFFLINE_VARIABLE, BackgroundReads, NameQuery, local_changes, cached_names, local_runs
-from kubectl_eksdoc.host.cache import NameCache, encode_names, decode_names
+from kubectl_eksdoc.cli.completion_names import (
+    OFFLINE_VARIABLE,
+    BackgroundReads,
+    NameQuery,
+    cached_names,
+    local_changes,
+    local_runs,
+)
+from kubectl_eksdoc.host.cache import NameCache, decode_names, encode_names
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import CompletionName, NameKind
@@ -49,7 +56,11 @@ class Desk:
         for path in (self.home / ".cache" / "eksdoc").glob("*.names"):
             known = decode_names(path.read_bytes())
             assert known is not None
-            path.write_bytes(encode_names(replace(known, requested_at=known.requested_at - asked_s, received_at=known.received_at - seen_s)))
+            path.write_bytes(
+                encode_names(
+                    replace(known, requested_at=known.requested_at - asked_s, received_at=known.received_at - seen_s)
+                )
+            )
         for path in (self.home / ".cache" / "eksdoc").glob("*.asking"):
             path.unlink()
 

@@ -27,9 +27,23 @@ from typing import Any
 
 from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import MISSING, Usage, value_at
-from kubectl_eksdoc.addon_diff.manifests import NearestManifest, known_manifests, build_document, addon_manifests, is_possibly_same_image, objects_of
+from kubectl_eksdoc.addon_diff.manifests import (
+    NearestManifest,
+    addon_manifests,
+    build_document,
+    is_possibly_same_image,
+    known_manifests,
+    objects_of,
+)
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, AddonVersionFacts, changed_paths
+from kubectl_eksdoc.addon_diff.prediction import (
+    AddonFacts,
+    AddonUpdateRequest,
+    AddonVersionFacts,
+    Fate,
+    Mode,
+    changed_paths,
+)
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kube.single_objects import GETTABLE
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
@@ -297,7 +311,9 @@ def _count(score: Score, fate: Fate | None, right: bool, text: str) -> None:
 def _of_users(live: Doc, values: Any, schema: Schema) -> set[FieldPath]:
     """Fields that users have set, emptied or removed."""
     owned = {path for owner, entry in read_entries(live).items() if owner.manager != "eks" for path in entry.fields}
-    owned |= {p for o, e in read_entries(live).items() if o.manager == "eks" and o.operation == "Update" for p in e.fields}
+    owned |= {
+        p for o, e in read_entries(live).items() if o.manager == "eks" and o.operation == "Update" for p in e.fields
+    }
     return owned | {path for path in values if value_at(live, path, schema.root) is MISSING}
 
 

@@ -9,19 +9,19 @@ from pathlib import Path
 
 from kubectl_eksdoc.aws.eks import AddonUpdates, target_group, updates_of_addon
 from kubectl_eksdoc.changes import applying as shared
-from kubectl_eksdoc.changes.applying import SavedChangeRequest, Proposal, target_arguments
+from kubectl_eksdoc.changes.applying import Proposal, SavedChangeRequest, target_arguments
 from kubectl_eksdoc.changes.engine import ChangeEnvironment
-from kubectl_eksdoc.cli import opening, streams
+from kubectl_eksdoc.cli import answers, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_values
 from kubectl_eksdoc.cli.options import (
-    Prompt,
     ConfirmationFlags,
     CountedItem,
+    Prompt,
     check_expected,
     check_writable,
-    with_hint,
     given_flags,
     require_typed,
+    with_hint,
 )
 from kubectl_eksdoc.errors import Drifted, LocalJournalError
 from kubectl_eksdoc.frozen import frozen
@@ -37,28 +37,28 @@ from kubectl_eksdoc.model.knowledge import from_json, to_json
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.wiring.runs import pods_now
 
-from ..apply import UPDATE_STEP, AddonUpdate, FollowedUpdate, AddonUpdatePorts
-from ..guards import acknowledgement_text, changing_fields, is_without_effect, findings_to_acknowledge
+from ..apply import UPDATE_STEP, AddonUpdate, AddonUpdatePorts, FollowedUpdate
+from ..guards import acknowledgement_text, changing_fields, findings_to_acknowledge, is_without_effect
 from ..judging import field_name
 from ..outcome import (
     AddonUpdateResult,
     ExpectedUpdate,
     ServiceHealth,
     affected_target_groups,
-    find_requested_update,
     expected_update,
+    find_requested_update,
     from_document,
     to_document,
 )
 from ..prediction import AddonFacts, AddonUpdateRequest, Mode
 from ..read import NEEDS, PreparedAddonUpdate, prepare_update, read_addon
 from ..report.outcome import (
+    RollbackText,
     SentUpdate,
     UpdateReport,
-    RollbackText,
-    update_text,
     follow_commands,
     rollback_text,
+    update_text,
 )
 from ..report.update import as_json
 from .forecast import exit_code
@@ -105,7 +105,9 @@ def confirm(
         count = "1 finding" if len(unaccepted) == 1 else f"{len(unaccepted)} findings"
         require_typed(acknowledgement, f"to acknowledge {count} that must not be passed over", ask_with_hint)
     if not flags.yes:
-        purpose = f"to update {acknowledgement.split()[0]} of {cluster}, which changes {CHANGED_FIELDS.count_text(changes)}"
+        purpose = (
+            f"to update {acknowledgement.split()[0]} of {cluster}, which changes {CHANGED_FIELDS.count_text(changes)}"
+        )
         require_typed(f"{cluster} {changes}", purpose, ask_with_hint)
 
 
@@ -128,7 +130,7 @@ class _ApplyCommand:
     context: CommandContext
 
     def command_target(self, session: ClusterSession) -> CommandTarget:
-        return replace(opening.command_target(self.context, session), eksdoc=target_arguments(self.context, session))
+        return replace(answers.command_target(self.context, session), eksdoc=target_arguments(self.context, session))
 
 
 def apply_update(request: AddonDiffRequest, apply: ApplyRequest, context: CommandContext) -> CommandAnswer:
@@ -142,9 +144,9 @@ def apply_update(request: AddonDiffRequest, apply: ApplyRequest, context: Comman
     if not (apply.is_dry_run or apply.resume):
         check_writable(context.environ, COMMAND, "addon-diff without --apply reads only")
     command = _ApplyCommand(request, apply, context)
-    with opening.explain_forbidden(COMMAND):
-        session = opening.open_session(context, NEEDS)
-        opening.note_session(session, context)
+    with answers.explain_forbidden(COMMAND):
+        session = answers.open_session(context, NEEDS)
+        answers.note_session(session, context)
         return _resume(command, session) if apply.resume else _apply(command, session)
 
 
@@ -167,8 +169,10 @@ def _apply(command: _ApplyCommand, session: ClusterSession) -> CommandAnswer:
     report = _build_report(command, session, prepared_update, journal)
     if command.apply.is_dry_run:
         context.note(DRY_RUN_NOTE)
-        dry_run_code = streams.FAILS if prepared_update.guards else exit_code((prepared_update.plan,), command.apply.accepted)
-        return opening.report_answer(report, context, dry_run_code)
+        dry_run_code = (
+            streams.FAILS if prepared_update.guards else exit_code((prepared_update.plan,), command.apply.accepted)
+        )
+        return answers.report_answer(report, context, dry_run_code)
     refused = None
     if is_without_effect(prepared_update.plan):
         refused = "nothing is sent: neither version nor values are others, and nothing would change", streams.CLEAN
@@ -185,21 +189,34 @@ def _apply(command: _ApplyCommand, session: ClusterSession) -> CommandAnswer:
         command.context.prompt,
     )
     proposal = Proposal(report, prepared_update.fingerprint, confirmation, refused)
-    confirmed = shared.confirm_and_reread(proposal, lambda now: _prepare(command, now).fingerprint, session, _DRIFTED_MESSAGE, context)
-    return confirmed if isinstance(confirmed, CommandAnswer) else _carry_out(command, confirmed, prepared_update, report, journal)
+    confirmed = shared.confirm_and_reread(
+        proposal, lambda now: _prepare(command, now).fingerprint, session, _DRIFTED_MESSAGE, context
+    )
+    return (
+        confirmed
+        if isinstance(confirmed, CommandAnswer)
+        else _carry_out(command, confirmed, prepared_update, report, journal)
+    )
 
 
 def _prepare(command: _ApplyCommand, session: ClusterSession) -> PreparedAddonUpdate:
     request = command.request
     values = None if request.values is None else read_values(request.values)
     addon_side = read_addon(session, request.addon, request.to)
-    return prepare_update(session, addon_side, AddonUpdateRequest(Mode(request.mode), values), command.apply.is_as_asked)
+    return prepare_update(
+        session, addon_side, AddonUpdateRequest(Mode(request.mode), values), command.apply.is_as_asked
+    )
 
 
 def _build_report(
     command: _ApplyCommand, session: ClusterSession, prepared_update: PreparedAddonUpdate, journal: ChangeJournalFile
 ) -> UpdateReport:
-    facts, to_send, apply, cluster = prepared_update.plan.facts, prepared_update.update_to_send, command.apply, session.verified_aws.cluster
+    facts, to_send, apply, cluster = (
+        prepared_update.plan.facts,
+        prepared_update.update_to_send,
+        command.apply,
+        session.verified_aws.cluster,
+    )
     path = "" if apply.is_dry_run else str(values_path(journal))
     sent = SentUpdate(
         facts.addon.name,
@@ -244,13 +261,18 @@ def _carry_out(
         AwsError: EKS refuses the request.
     """
     apply, context = command.apply, command.context
-    call, expected = build_call(prepared_update, journal), expected_update(prepared_update.plan, prepared_update.update_to_send.keeps)
+    call, expected = (
+        build_call(prepared_update, journal),
+        expected_update(prepared_update.plan, prepared_update.update_to_send.keeps),
+    )
     with shared.open_environment(journal, apply.watch_s, context) as world:
         followed, ports = build_ports(session, expected, context)
         update = AddonUpdate(call, followed, ports, world, followed.health_before(ports))
         sent_facts = report.sent, report.changes, report.rollback
         current_values = prepared_update.plan.facts.values
-        first_entry = write_journal_start(ADDON_UPDATE, update, call, *sent_facts, current_values, session, journal, context)
+        first_entry = write_journal_start(
+            ADDON_UPDATE, update, call, *sent_facts, current_values, session, journal, context
+        )
         context.note("from here on EKS does it: Ctrl-C stops only that it is followed")
         result = shared.run_change(update, first_entry, world, journal, context, apply.undo)
     return _build_answer(command, session, replace(report, journal=str(journal.path)), result)
@@ -278,7 +300,9 @@ def _resume(command: _ApplyCommand, session: ClusterSession) -> CommandAnswer:
     return _build_answer(command, session, with_journal(report, journal), result)
 
 
-def _build_answer(command: _ApplyCommand, session: ClusterSession, report: UpdateReport, result: AddonUpdateResult) -> CommandAnswer:
+def _build_answer(
+    command: _ApplyCommand, session: ClusterSession, report: UpdateReport, result: AddonUpdateResult
+) -> CommandAnswer:
     context, cluster = command.context, session.verified_aws.cluster
     if not result.stage.has_ended or result.left:
         context.note("look again:")
@@ -286,7 +310,7 @@ def _build_answer(command: _ApplyCommand, session: ClusterSession, report: Updat
         for line in follow_commands(command.request.addon, report.run, result.id, cluster.name, cluster.region, target):
             context.note(f"  {line}")
     final_report = replace(report, ended=result)
-    return opening.report_answer(final_report, context, shared.exit_code(result))
+    return answers.report_answer(final_report, context, shared.exit_code(result))
 
 
 # An update that this process sends or follows: its journal, its connections, and its result.
@@ -331,10 +355,14 @@ def write_journal_start(
     printed_values = None if isinstance(current_values, Unknown) else redact_value(current_values)
     details = {"sent": sent_document, "changes": changes, "wayBack": to_json(rollback), "today": printed_values}
     expected, health = to_document(update.followed.expected, call.token), to_json(update.health)
-    return shared.start_entry(kind, update_text(sent), journal.id, session, context, **details, expected=expected, health=health, **extra)
+    return shared.start_entry(
+        kind, update_text(sent), journal.id, session, context, **details, expected=expected, health=health, **extra
+    )
 
 
-def build_ports(session: ClusterSession, expected_update: ExpectedUpdate, context: CommandContext) -> tuple[FollowedUpdate, AddonUpdatePorts]:
+def build_ports(
+    session: ClusterSession, expected_update: ExpectedUpdate, context: CommandContext
+) -> tuple[FollowedUpdate, AddonUpdatePorts]:
     """The update to follow, and its connections."""
     ports = AddonUpdatePorts(
         AddonUpdates(session.verified_aws, expected_update.addon),
@@ -348,7 +376,9 @@ def build_ports(session: ClusterSession, expected_update: ExpectedUpdate, contex
 # An update that was sent before.
 
 
-def resume_update(change: SavedChange, session: ClusterSession, world: ChangeEnvironment, context: CommandContext) -> AddonUpdate:
+def resume_update(
+    change: SavedChange, session: ClusterSession, world: ChangeEnvironment, context: CommandContext
+) -> AddonUpdate:
     """Follow a saved update again.
 
     Raises:
@@ -394,7 +424,9 @@ def check_addon(change: SavedChange, addon: str) -> None:
 def read_sent_update(change: SavedChange) -> tuple[SentUpdate, RollbackText | str]:
     """The sent update, and its rollback or the reason why there is none."""
     rollback = change.first_entry.get("wayBack", "")
-    return from_json(SentUpdate, change.first_entry["sent"]), rollback if isinstance(rollback, str) else from_json(RollbackText, rollback)
+    return from_json(SentUpdate, change.first_entry["sent"]), rollback if isinstance(rollback, str) else from_json(
+        RollbackText, rollback
+    )
 
 
 def check_not_updated(change: SavedChange, facts: AddonFacts) -> None:
@@ -428,7 +460,9 @@ def undo_request(change: SavedChange, context: CommandContext) -> tuple[str, str
         raise LocalJournalError(f"update {change.id} cannot be reverted: {reason}", "Update the add-on by hand.")
     sent, rollback = read_sent_update(change)
     if not isinstance(rollback, str) and rollback.by_hand:
-        context.note(f"to be set by hand afterwards, as no value of that version sets them: {', '.join(rollback.by_hand)}")
+        context.note(
+            f"to be set by hand afterwards, as no value of that version sets them: {', '.join(rollback.by_hand)}"
+        )
     return sent.addon, sent.before, str(path)
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.baseline.side import SnapshotOrigin
-from kubectl_eksdoc.cli import opening, options, streams
+from kubectl_eksdoc.cli import answers, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_manifest, read_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -22,20 +22,20 @@ from kubectl_eksdoc.report.text import pluralize
 from kubectl_eksdoc.session.session import ClusterSession
 
 from ..manifests import manifest_from_documents, objects_of
-from ..plan import AddonPlan, compare_with_earlier, as_saved_result, explain_conflict
+from ..plan import AddonPlan, as_saved_result, compare_with_earlier, explain_conflict
 from ..prediction import AddonUpdateRequest, Mode
 from ..read import (
     HISTORIES,
     NEEDS,
     addon_names,
-    read_first_schema_versions,
     judge_terraform,
-    review_update,
-    read_past_update,
     plan_addon_update,
     plan_steps,
     read_addon,
+    read_first_schema_versions,
+    read_past_update,
     read_versions,
+    review_update,
 )
 from ..report.after import AfterReport
 from ..report.diff import AddonReport, TerraformReport
@@ -66,10 +66,14 @@ def plan_updates(request: AddonDiffRequest, context: CommandContext) -> CommandA
     def read_earlier(context: CommandContext) -> SavedResult:
         # The comparison reports the add-ons that the earlier result left out.
         earlier_plans = plan_all(request, update_request, context, lambda _: None)
-        return as_saved_result(SnapshotOrigin(request.earlier, __version__, request.options), earlier_plans.session.cluster, earlier_plans.plans)
+        return as_saved_result(
+            SnapshotOrigin(request.earlier, __version__, request.options),
+            earlier_plans.session.cluster,
+            earlier_plans.plans,
+        )
 
     earlier = options.earlier_result(request.earlier, ADDON_DIFF, NAME, read_earlier, context)
-    with opening.explain_forbidden(NAME):
+    with answers.explain_forbidden(NAME):
         planned = plan_all(request, update_request, context, context.note)
         session, plans = planned.session, planned.plans
         addons = [(plan, side.addon.name, side) for plan, side in zip(plans, planned.sides, strict=True)]
@@ -79,20 +83,33 @@ def plan_updates(request: AddonDiffRequest, context: CommandContext) -> CommandA
             for plan, name, side in addons
             if request.since_when
         }
-    opening.note_session(session, context)
+    answers.note_session(session, context)
     options.note_comparison(earlier, context)
     is_complete = not request.addon and not planned.has_left_out
-    comparison = compare_with_earlier(earlier, session.cluster, plans, request.options, is_complete) if earlier is not None else None
+    comparison = (
+        compare_with_earlier(earlier, session.cluster, plans, request.options, is_complete)
+        if earlier is not None
+        else None
+    )
     recognised = session.recognised
     report = AddonReport(
-        plans, session.cluster, options=request.options, recognised=recognised, steps=steps, since=since, comparison=comparison
+        plans,
+        session.cluster,
+        options=request.options,
+        recognised=recognised,
+        steps=steps,
+        since=since,
+        comparison=comparison,
     )
     is_incomplete = planned.has_left_out or (request.strict and note_uncertain_changes(plans, context))
-    return opening.report_answer(report, context, exit_code(plans, request.accepted, is_incomplete))
+    return answers.report_answer(report, context, exit_code(plans, request.accepted, is_incomplete))
 
 
 def plan_all(
-    request: AddonDiffRequest, update_request: AddonUpdateRequest, context: CommandContext, note: Callable[[str], object]
+    request: AddonDiffRequest,
+    update_request: AddonUpdateRequest,
+    context: CommandContext,
+    note: Callable[[str], object],
 ) -> _PlannedUpdates:
     """Read and plan the requested add-ons. `note` receives a line for each add-on that is left out.
 
@@ -100,12 +117,14 @@ def plan_all(
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
     manifest_objects = update_request.manifest.names if update_request.manifest is not None else ()
-    session = opening.open_session(context, replace(NEEDS, objects=(*NEEDS.objects, *manifest_objects)))
+    session = answers.open_session(context, replace(NEEDS, objects=(*NEEDS.objects, *manifest_objects)))
     names = (request.addon,) if request.addon else addon_names(session)
     sides = tuple(_read_each(names, request.addon, lambda name: read_addon(session, name, request.to), note))
     plans = tuple(plan_addon_update(session, side, update_request) for side in sides)
-    plans = tuple(explain_conflict(plan, request.conflict_fields) for plan in plans) if request.conflict_fields else plans
-    reach = opening.command_target(context, session)
+    plans = (
+        tuple(explain_conflict(plan, request.conflict_fields) for plan in plans) if request.conflict_fields else plans
+    )
+    reach = answers.command_target(context, session)
     plans = tuple(replace(plan, findings=tuple(for_target(each, reach) for each in plan.findings)) for plan in plans)
     return _PlannedUpdates(session, sides, plans, len(sides) < len(names))
 
@@ -144,7 +163,11 @@ def _read_request(request: AddonDiffRequest) -> AddonUpdateRequest:
         )
     known_objects = objects_of(request.addon)
     manifest_keys = {(each.kind, each.name) for each in manifest.names}
-    if known_objects and request.manifest and manifest_keys.isdisjoint((each.kind, each.name) for each in known_objects):
+    if (
+        known_objects
+        and request.manifest
+        and manifest_keys.isdisjoint((each.kind, each.name) for each in known_objects)
+    ):
         raise UsageError(
             f"{flag} {path} holds no object of {request.addon}",
             f"Give the one that has {known_objects[0]}.",
@@ -163,7 +186,7 @@ _SELECTOR = ("f:spec", "f:selector")
 
 def exit_code(plans: Sequence[AddonPlan], accepted: Sequence[str], has_left_out: bool = False) -> int:
     """`accepted`: codes of findings that may be unknown; an add-on that was left out is unknown."""
-    findings_code = opening.exit_code_of_findings((each for plan in plans for each in plan.findings), accepted)
+    findings_code = answers.exit_code_of_findings((each for plan in plans for each in plan.findings), accepted)
     return streams.UNKNOWN if has_left_out and findings_code == streams.CLEAN else findings_code
 
 
@@ -185,18 +208,22 @@ def review_past_updates(request: PastOrPlanRequest, context: CommandContext) -> 
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     AfterReport.check_format(context.options.output)
-    with opening.explain_forbidden(f"{NAME} --after"):
-        session = opening.open_session(context, replace(NEEDS, histories=HISTORIES))
+    with answers.explain_forbidden(f"{NAME} --after"):
+        session = answers.open_session(context, replace(NEEDS, histories=HISTORIES))
         names = (request.addon,) if request.addon else addon_names(session)
-        past_updates = tuple(_read_each(names, request.addon, lambda name: read_past_update(session, name, request.subject), context.note))
+        past_updates = tuple(
+            _read_each(
+                names, request.addon, lambda name: read_past_update(session, name, request.subject), context.note
+            )
+        )
         reviews = tuple(review_update(session, past) for past in past_updates)
-    opening.note_session(session, context)
-    kubectl = opening.kubectl_flags(context, session)
+    answers.note_session(session, context)
+    kubectl = answers.kubectl_flags(context, session)
     report = AfterReport(reviews, session.cluster, kubectl, options=request.options, recognised=session.recognised)
-    code = opening.exit_code_of_findings((each for review in reviews for each in review.findings), request.accepted)
+    code = answers.exit_code_of_findings((each for review in reviews for each in review.findings), request.accepted)
     if len(reviews) < len(names) and code == streams.CLEAN:
         code = streams.UNKNOWN  # an add-on that was left out is unknown
-    return opening.report_answer(report, context, code)
+    return answers.report_answer(report, context, code)
 
 
 # Effects of a Terraform plan's add-on changes, for a pipeline that can refuse them.
@@ -210,14 +237,16 @@ def judge_terraform_plan(request: PastOrPlanRequest, context: CommandContext) ->
     """
     TerraformReport.check_format(context.options.output)
     plan = read_terraform_plan(request.subject)  # before any request to AWS
-    with opening.explain_forbidden(NAME):
-        session = opening.open_session(context, NEEDS)
+    with answers.explain_forbidden(NAME):
+        session = answers.open_session(context, NEEDS)
         judgement = judge_terraform(plan, session, request.addon)
-    opening.note_session(session, context)
+    answers.note_session(session, context)
     name = session.verified_aws.cluster.name
     report = TerraformReport(judgement, name, session.cluster, options=request.options, recognised=session.recognised)
-    is_uncertain = request.options.get("strict") and note_uncertain_changes([each.plan for each in judgement.changes if each.plan], context)
-    code = opening.exit_code_of_findings(judgement.all_findings, request.accepted)
+    is_uncertain = request.options.get("strict") and note_uncertain_changes(
+        [each.plan for each in judgement.changes if each.plan], context
+    )
+    code = answers.exit_code_of_findings(judgement.all_findings, request.accepted)
     return CommandAnswer(
-        opening.render_report(report, context), streams.UNKNOWN if is_uncertain and code == streams.CLEAN else code
+        answers.render_report(report, context), streams.UNKNOWN if is_uncertain and code == streams.CLEAN else code
     )

@@ -13,7 +13,7 @@ from kubectl_eksdoc.fleet.command import MemberFlags, run_fleet
 from kubectl_eksdoc.model.api_objects import ADDON_DIFF
 
 from . import request as apply_options
-from .request import NAME, AddonDiffRequest, plan_request_from, past_request_from
+from .request import NAME, AddonDiffRequest, past_request_from, plan_request_from
 
 _ABOUT = """\
 Predict what the update of an EKS add-on changes: each field of its live objects that another client has set, what
@@ -133,7 +133,9 @@ def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    fleet = fleet_options.fleet_from(args, context, ("after", "update", "apply", "resume", "tf_plan", "since", *_SINGLE_ADDON_FLAGS))
+    fleet = fleet_options.fleet_from(
+        args, context, ("after", "update", "apply", "resume", "tf_plan", "since", *_SINGLE_ADDON_FLAGS)
+    )
     if args.after or args.update:
         past_request = past_request_from(args)
         from . import forecast
@@ -149,7 +151,9 @@ def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
         return forecast.judge_terraform_plan(plan_request, context)
     request = AddonDiffRequest.from_args(args)
     if fleet is not None:
-        member_flags = MemberFlags(NAME, ADDON_DIFF, request.options, positional=("addon",), comma_separated=("accept-unknown",))
+        member_flags = MemberFlags(
+            NAME, ADDON_DIFF, request.options, positional=("addon",), comma_separated=("accept-unknown",)
+        )
         return run_fleet(fleet, member_flags, context)
     if apply is None:
         from . import forecast

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.context import read_message
-from kubectl_eksdoc.cli.options import CHANGES, ConfirmationFlags, given_flags, check_without_since, since_from_args
+from kubectl_eksdoc.cli.options import CHANGES, ConfirmationFlags, check_without_since, given_flags, since_from_args
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text, flag_name
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -93,10 +93,14 @@ def apply_from(args: argparse.Namespace) -> ApplyRequest | None:
     if args.tf_plan is not None:
         raise UsageError("--tf-plan only looks: Terraform applies what a plan asks for", "Leave one of them away.")
     for name in (name for name in _READ_ONLY_FLAGS if getattr(args, name)):
-        raise UsageError(f"{flag_name(name)} only looks, and --apply carries out", "Look first, and then apply one step.")
+        raise UsageError(
+            f"{flag_name(name)} only looks, and --apply carries out", "Look first, and then apply one step."
+        )
     if args.as_asked and args.configuration_values is not None:
         raise UsageError("--as-asked sends no values, and --configuration-values gives some", "Give one of them.")
-    if args.resume and (apply.is_dry_run or args.yes or args.to or args.configuration_values is not None or args.as_asked):
+    if args.resume and (
+        apply.is_dry_run or args.yes or args.to or args.configuration_values is not None or args.as_asked
+    ):
         raise UsageError("--resume follows an update as it was requested: it takes no flags of a new one")
     return apply
 
@@ -247,7 +251,13 @@ def past_request_from(args: argparse.Namespace) -> PastOrPlanRequest:
     if args.all and args.update:
         raise UsageError("--update ID is of one add-on, and --all names every one")
     accepted = args.accept_unknown
-    flag_values = {"addon": addon, "all": not addon, "after": True, "update": args.update, "accept-unknown": list(accepted)}
+    flag_values = {
+        "addon": addon,
+        "all": not addon,
+        "after": True,
+        "update": args.update,
+        "accept-unknown": list(accepted),
+    }
     set_options = given_flags(flag_values)
     return PastOrPlanRequest(addon, args.update, set_options, accepted)
 

@@ -22,48 +22,48 @@ from kubectl_eksdoc.report.report import (
     Footer,
     Heading,
     Line,
-    TextBlock,
     Section,
     Table,
-    verbatim_line,
+    TextBlock,
     flush_left,
+    verbatim_line,
 )
 from kubectl_eksdoc.report.result import (
     UNSET,
     Count,
     FindingResult,
-    Timestamp,
     ObjectResult,
     PositiveCount,
     Printed,
     Text,
     Texts,
+    Timestamp,
     UnsetType,
 )
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    TableData,
     Row,
+    TableData,
     Title,
     Tone,
     as_columns,
-    pluralize,
     name_column,
+    pluralize,
     rfc3339,
     text_column,
 )
 
-from ..after_causes import ChangeCause
-from ..after_facts import (
+from ..fields import MISSING, value_text
+from ..past_update_causes import ChangeCause
+from ..past_update_facts import (
     ChangedField,
-    PodsToRecreate,
     FieldState,
-    WorkloadReview,
+    PodsToRecreate,
     UnrecordedFields,
     UpdateReview,
+    WorkloadReview,
 )
-from ..fields import MISSING, value_text
 from ..revisions import TemplateUpdateStep, UnknownRevision
 from . import update as commands
 from .update import BLANK, short_field_name, terraform_lines
@@ -79,7 +79,11 @@ def verdict(review: UpdateReview) -> str:
     if isinstance(update, Absent):
         return f"{name}: EKS tells of no update of it"
     still_lost = sum(len(each.lost_changes) for each in review.earlier_updates)
-    earlier = f"; {pluralize(still_lost, 'field')} that an earlier one took {_is_or_are(still_lost)} not back" if still_lost else ""
+    earlier = (
+        f"; {pluralize(still_lost, 'field')} that an earlier one took {_is_or_are(still_lost)} not back"
+        if still_lost
+        else ""
+    )
     version, mode = update.parameter("AddonVersion"), update.parameter("ResolveConflicts")
     date = f" of {rfc3339(update.begun)}" if update.begun is not None else ""
     target = f" to {version}" if version else ""
@@ -93,7 +97,11 @@ def _effect(review: UpdateReview) -> str:
         effect = f"took {pluralize(len(lost_changes), 'field')} that another client had set"
         if not still_lost:
             return f"{effect}; {'it was' if len(lost_changes) == 1 else 'all of them were'} set again since"
-        return effect if len(still_lost) == len(lost_changes) else f"{effect}; {len(still_lost)} of them {_is_or_are(len(still_lost))} not back"
+        return (
+            effect
+            if len(still_lost) == len(lost_changes)
+            else f"{effect}; {len(still_lost)} of them {_is_or_are(len(still_lost))} not back"
+        )
     effect = "reset nothing that is known to be set by another client"
     return f"{effect}, but not all of it is known" if has_unknowns else effect
 
@@ -111,7 +119,9 @@ def _update_facts(review: UpdateReview) -> Iterator[str]:
     updates = (each for each in listed if isinstance(each, EksAddonUpdate))
     later = [each for each in updates if update.begun and each.begun and each.begun > update.begun]
     status = f"Update {update.id}: {update.status}"
-    yield status + (f"; {'; '.join(f'{each.code}: {each.message}' for each in update.errors)}" if update.errors else ".")
+    yield status + (
+        f"; {'; '.join(f'{each.code}: {each.message}' for each in update.errors)}" if update.errors else "."
+    )
     if later:
         yield f"{pluralize(len(later), 'update')} came after it."
     if isinstance(history, UpdateHistory) and history.unseen:
@@ -123,7 +133,10 @@ def _template_text(workload: WorkloadReview) -> str:
     step = workload.step
     if isinstance(step, TemplateUpdateStep):
         basis = f"{step.reason}; confidence: {step.confidence.value}"
-        return f"{workload.object_ref}: its pod template went from revision {step.before.number} to {step.after.number} ({basis})."
+        return (
+            f"{workload.object_ref}: its pod template went from revision {step.before.number} to "
+            f"{step.after.number} ({basis})."
+        )
     if isinstance(step, UnknownRevision):
         return f"{workload.object_ref}: the result for its pod template is unknown: {step.reason}."
     return f"{workload.object_ref}: its pod template stayed as it was: {step.reason}."
@@ -173,7 +186,9 @@ class AfterReport(CommandReport):
             changed = (change for workload in review.workloads for change in workload.changes)
             shown = (change for change in changed if full or change.because.cause in _CAUSE_TONES)
             yield Table(
-                Title("What the update changed" if full else "What the update took"), _field_table(shown, full), "fields"
+                Title("What the update changed" if full else "What the update took"),
+                _field_table(shown, full),
+                "fields",
             )
             yield FindingList(review.findings, show_subject=False)
             for workload in review.workloads:

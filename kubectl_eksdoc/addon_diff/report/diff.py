@@ -16,13 +16,13 @@ from kubectl_eksdoc.report.report import (
     Footer,
     Heading,
     Line,
-    TextBlock,
     Section,
+    TextBlock,
     verbatim_line,
 )
-from kubectl_eksdoc.report.text import Title, pluralize, join_words
+from kubectl_eksdoc.report.text import Title, join_words, pluralize
 
-from ..plan import AddonPlan, SchemaSince, ProposedValues
+from ..plan import AddonPlan, ProposedValues, SchemaSince
 from ..terraform_requests import DeclaredAddon, RequestKind
 from ..terraform_result import (
     JudgedAddonChange,
@@ -41,12 +41,12 @@ from .result import (
 )
 from .update import (
     BLANK,
-    steps_section,
-    first_in_schema_section,
-    terraform_lines,
-    sections,
-    proposed_values_section,
     copyable_lines,
+    first_in_schema_section,
+    proposed_values_section,
+    sections,
+    steps_section,
+    terraform_lines,
 )
 
 
@@ -72,7 +72,9 @@ class AddonReport(CommandReport):
             yield from sections(plan, full, screen.change_marks(self.comparison))
             if proposed is not None:
                 command = verbatim_line(update.proposed_command(plan, proposed))
-                yield proposed_values_section(plan, [BLANK, command, *(terraform_lines(plan, proposed) if full else ())])
+                yield proposed_values_section(
+                    plan, [BLANK, command, *(terraform_lines(plan, proposed) if full else ())]
+                )
             yield first_in_schema_section(self.since.get(name, ()))
             yield steps_section(self.steps.get(name, ()))
         yield Footer("With evidence, and what only follows the version: -o wide; for a program: -o json")
@@ -114,16 +116,24 @@ class TerraformReport(CommandReport):
         """The verdict, then for each change its address, lost fields, findings, and the arguments that keep all
         fields."""
         judgement = self.judgement
-        other_clusters = ", ".join(f"{change.address} (cluster {display(change.cluster)})" for change in judgement.other_requests)
-        yield Heading(self.verdict, (f"Left out, as they are of other clusters: {other_clusters}",) if other_clusters else ())
+        other_clusters = ", ".join(
+            f"{change.address} (cluster {display(change.cluster)})" for change in judgement.other_requests
+        )
+        yield Heading(
+            self.verdict, (f"Left out, as they are of other clusters: {other_clusters}",) if other_clusters else ()
+        )
         yield FindingList(judgement.findings, " of the plan as a whole", False)
         for change in judgement.changes:
-            yield TextBlock(Title("", change.change.request.address), [_request_text(change.change), *map(str, change.assumptions)])
+            yield TextBlock(
+                Title("", change.change.request.address), [_request_text(change.change), *map(str, change.assumptions)]
+            )
             if change.plan is None:
                 yield FindingList(change.findings, show_subject=False)
             else:
                 yield from sections(change.plan, full)
-                yield proposed_values_section(change.plan, _proposed_lines(change, change.plan), change.change.is_creation)
+                yield proposed_values_section(
+                    change.plan, _proposed_lines(change, change.plan), change.change.is_creation
+                )
 
     @property
     def verdict(self) -> str:
@@ -131,13 +141,19 @@ class TerraformReport(CommandReport):
         judgement, changes = self.judgement, self.judgement.changes
         file = "standard input" if judgement.plan.file == "-" else judgement.plan.file
         if not changes:
-            subject = f"{judgement.addon} of {self.cluster_name} is not" if judgement.addon else f"no add-on of {self.cluster_name} is"
+            subject = (
+                f"{judgement.addon} of {self.cluster_name} is not"
+                if judgement.addon
+                else f"no add-on of {self.cluster_name} is"
+            )
             if any(each.status is not Status.PASS for each in judgement.findings):
                 return f"{file}: {subject} seen to change: not all of it is known"
             return f"{file}: {subject} changed: nothing to do"
         outcomes = list(map(_outcome, changes))
         counts = [(outcomes.count(singular), singular, plural) for singular, plural in _OUTCOMES.items()]
-        parts = join_words([f"{count} {singular if count == 1 else plural}" for count, singular, plural in counts if count])
+        parts = join_words(
+            [f"{count} {singular if count == 1 else plural}" for count, singular, plural in counts if count]
+        )
         return f"{file}: {pluralize(len(changes), 'add-on change')} in {self.cluster_name}: {parts}"
 
     def result(self) -> object:
@@ -152,7 +168,9 @@ class TerraformReport(CommandReport):
                 errored=judgement.plan.failed,
                 verdict=self.verdict,
                 changes=map(_change_result, judgement.changes),
-                left_out=(DiffLeftOut.from_facts(each, cluster=each.cluster or None) for each in judgement.other_requests),
+                left_out=(
+                    DiffLeftOut.from_facts(each, cluster=each.cluster or None) for each in judgement.other_requests
+                ),
             ),
             addons=(_addon_result(each, each.plan) for each in judgement.changes if each.plan is not None),
             since=None,
@@ -202,13 +220,17 @@ def _proposed_lines(judged_change: JudgedAddonChange, plan: AddonPlan) -> Iterat
         yield from copyable_lines("By the AWS CLI:", update.proposed_command(plan, proposed))
 
 
-def terraform_blocks(change: PlannedAddonChange, plan: AddonPlan, proposed: ProposedValues) -> Iterator[tuple[str, str]]:
+def terraform_blocks(
+    change: PlannedAddonChange, plan: AddonPlan, proposed: ProposedValues
+) -> Iterator[tuple[str, str]]:
     """Terraform blocks with which the change loses no field: pairs of provider versions and text, newest first. Equal
     blocks are merged."""
     versions_by_text: dict[str, list[str]] = {}
     argument = "resolve_conflicts" if change.conflicts_argument == "resolve_conflicts" else ""
     for generation in change.generations:
-        lines = update.terraform_arguments(plan, proposed, generation, change.is_creation, argument, not change.declaration.accepts_values)
+        lines = update.terraform_arguments(
+            plan, proposed, generation, change.is_creation, argument, not change.declaration.accepts_values
+        )
         versions_by_text.setdefault(_in_declaration(change.declaration, lines), []).insert(
             0, "awscc" if change.request.resource.cloud_control else generation.value
         )
@@ -245,4 +267,8 @@ def _change_result(judged_change: JudgedAddonChange) -> DiffTerraformChange:
 
 
 def _addon_result(judged_change: JudgedAddonChange, plan: AddonPlan) -> DiffAddon:
-    return diff_addon(plan, lambda of, way: terraform_blocks(judged_change.change, of, way), address=judged_change.change.request.address)
+    return diff_addon(
+        plan,
+        lambda of, way: terraform_blocks(judged_change.change, of, way),
+        address=judged_change.change.request.address,
+    )

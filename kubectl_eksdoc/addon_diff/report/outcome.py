@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.report import CommandReport, Heading, Line, Section, Table, verbatim_line, flush_left
+from kubectl_eksdoc.report.report import CommandReport, Heading, Line, Section, Table, flush_left, verbatim_line
 from kubectl_eksdoc.report.report import TextBlock as ReportLines
 from kubectl_eksdoc.report.result import (
     UNSET,
@@ -40,9 +40,9 @@ from kubectl_eksdoc.report.text import (
     Title,
     Tone,
     as_columns,
-    pluralize,
     join_words,
     name_column,
+    pluralize,
     text_column,
 )
 
@@ -57,11 +57,11 @@ from ..prediction import Fate, Mode
 from .update import (
     BLANK,
     as_json,
-    short_field_name,
-    sections,
     proposed_command,
-    update_command,
     proposed_values_section,
+    sections,
+    short_field_name,
+    update_command,
 )
 
 
@@ -99,7 +99,9 @@ def rollback_text(
         return rollback.why
     command = ["kubectl", "eksdoc", "addon-diff", rollback.addon, "--to", rollback.version]
     command += ["--configuration-values", path or _VALUES_FILE, "--apply", *target.eksdoc]
-    aws_command = target.add_to(update_command(cluster, region, rollback.addon, rollback.version, "NONE", rollback.values))
+    aws_command = target.add_to(
+        update_command(cluster, region, rollback.addon, rollback.version, "NONE", rollback.values)
+    )
     commands = [shlex.join(command), aws_command]
     if not path and redact_value(rollback.values) == rollback.values:
         commands[0] = f"printf %s {shlex.quote(as_json(rollback.values))} > {_VALUES_FILE} && {commands[0]}"
@@ -108,7 +110,9 @@ def rollback_text(
     return RollbackText(tuple(commands), rollback.caveats, tuple(map(field_name, rollback.by_hand)))
 
 
-def follow_commands(addon: str, run_id: str, update_id: str, cluster: str, region: str, target: CommandTarget) -> list[str]:
+def follow_commands(
+    addon: str, run_id: str, update_id: str, cluster: str, region: str, target: CommandTarget
+) -> list[str]:
     """Commands to follow the update after an interruption."""
     command = ["kubectl", "eksdoc", "addon-diff", addon, "--apply", "--resume", run_id, *target.eksdoc]
     aws_command = ["aws", "eks", "describe-update", "--name", cluster, "--addon-name", addon, "--update-id", update_id]
@@ -334,7 +338,9 @@ def _preview_sections(report: UpdateReport, full: bool) -> Iterator[Section | No
     if plan is not None:
         yield from sections(plan, full)
         proposed = plan.way_out  # if fields are still at risk
-        yield proposed_values_section(plan, [] if proposed is None else [BLANK, verbatim_line(proposed_command(plan, proposed))])
+        yield proposed_values_section(
+            plan, [] if proposed is None else [BLANK, verbatim_line(proposed_command(plan, proposed))]
+        )
     yield ReportLines("What is sent", [Line(f"UpdateAddon: {update_text(report.sent)}"), *_request_lines(report, full)])
     yield _rollback_section(report)
     yield ReportLines("Nothing is sent", guard_lines(report.guards))
@@ -386,9 +392,14 @@ def _result_sections(report: UpdateReport, result: AddonUpdateResult, full: bool
     yield ReportLines("Rollout", rollouts + _first_lines(not_ready, len(not_ready) if full else _MAX_LINES))
     health = [str(each) for each in result.health]
     max_targets = _MAX_LINES + 99 * full
-    unhealthy = [f"- {target}" for each in result.health if not each.has_recovered for target in each.unhealthy[:max_targets]]
+    unhealthy = [
+        f"- {target}" for each in result.health if not each.has_recovered for target in each.unhealthy[:max_targets]
+    ]
     yield ReportLines("Targets of load balancers", health + unhealthy)
-    unknown = [*(f"{object_ref}: {reason}" for object_ref, reason in result.unread), *([result.unwatched] if result.unwatched else [])]
+    unknown = [
+        *(f"{object_ref}: {reason}" for object_ref, reason in result.unread),
+        *([result.unwatched] if result.unwatched else []),
+    ]
     yield ReportLines("Not known", [f"? {each}" for each in unknown])
     if not result.whole or result.has_deviations:
         yield _rollback_section(report)

@@ -24,7 +24,7 @@ from kubectl_eksdoc.report.result import (
 from .. import fields as usage
 from ..expected import ApplyEvidence
 from ..fields import MISSING
-from ..plan import AddonPlan, SchemaSince, ProposedValues
+from ..plan import AddonPlan, ProposedValues, SchemaSince
 from ..prediction import Fate, FieldChange, Mode
 from ..schema import schema_changes
 from ..terraform_requests import Generation, RequestKind
@@ -151,7 +151,9 @@ class _Usage(Printed):
     @classmethod
     def of(cls, facts: usage.Usage) -> _Usage:
         names = facts.branch_pods
-        return cls.from_facts(facts, pods_astray=names if isinstance(names, Unknown) else [pod.key for pod in facts.astray])
+        return cls.from_facts(
+            facts, pods_astray=names if isinstance(names, Unknown) else [pod.key for pod in facts.astray]
+        )
 
 
 class _Step(Printed):
@@ -249,7 +251,9 @@ def diff_addon(
         values=facts.values if isinstance(facts.values, Unknown) else redact_value(facts.values),
         conflict=plan.conflict,
         fields=plan.changes,
-        schema_changes=None if isinstance(current_schema, Unknown) or isinstance(target_schema, Unknown) else schema_changes(current_schema, target_schema).lines,
+        schema_changes=None
+        if isinstance(current_schema, Unknown) or isinstance(target_schema, Unknown)
+        else schema_changes(current_schema, target_schema).lines,
         way_out=plan.way_out and _proposed_values_result(plan, plan.way_out, terraform),
         users=facts.usage,
         each_step=steps,

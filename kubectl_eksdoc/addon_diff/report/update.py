@@ -13,15 +13,15 @@ from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.report.report import (
     FindingList,
+    FindingSuffix,
     Heading,
     Line,
-    TextBlock,
-    FindingSuffix,
     Section,
     Table,
-    verbatim_line,
+    TextBlock,
     flush_left,
     no_suffix,
+    verbatim_line,
 )
 from kubectl_eksdoc.report.text import (
     Cell,
@@ -30,16 +30,16 @@ from kubectl_eksdoc.report.text import (
     Title,
     Tone,
     as_columns,
-    pluralize,
     name_column,
+    pluralize,
     text_column,
 )
 
-from ..after_facts import WorkloadReview
 from ..expected import ApplyEvidence
 from ..fields import AddonField, value_text
 from ..judging import field_name
-from ..plan import AddonPlan, SchemaSince, ProposedValues
+from ..past_update_facts import WorkloadReview
+from ..plan import AddonPlan, ProposedValues, SchemaSince
 from ..prediction import Fate, FieldChange, Mode
 from ..schema import schema_changes
 from ..terraform_requests import Generation
@@ -147,7 +147,9 @@ def terraform_arguments(
         mode = (f'resolve_conflicts = "{Mode.PRESERVE.value}"',) if generation.accepts_preserve else ()
         return (version, *mode, f"# {limit}: update by the AWS CLI, and set addon_version here as well{preserve_note}")
     event = "" if generation.start < (5, 0) else "_on_create" if creates else "_on_update"
-    mode = (f'{argument or "resolve_conflicts" + event} = "{(Mode.OVERWRITE if creates else safest_mode(proposed)).value}"',)
+    mode = (
+        f'{argument or "resolve_conflicts" + event} = "{(Mode.OVERWRITE if creates else safest_mode(proposed)).value}"',
+    )
     return (version, *mode, f"configuration_values = jsonencode({_to_hcl(redact_value(proposed.values))})")
 
 
@@ -192,7 +194,9 @@ def verdict(plan: AddonPlan) -> str:
     facts, mode = plan.facts, plan.request.mode
     current_version = facts.current.version or ("(self-managed)" if facts.objects else "(not there)")
     is_same_version = facts.current.version == facts.target.version
-    versions = f"{current_version} (the same version)" if is_same_version else f"{current_version} → {facts.target.version}"
+    versions = (
+        f"{current_version} (the same version)" if is_same_version else f"{current_version} → {facts.target.version}"
+    )
     return f"{facts.addon.name} {versions} with {mode.value}: {_summary(plan)}"
 
 
@@ -307,13 +311,17 @@ def _schema_section(plan: AddonPlan, full: bool) -> Section:
     current, target = plan.facts.current, plan.facts.target
     title = Title("Configuration schema", f", {current.version} → {target.version}")
     if isinstance(current.schema, Unknown) or isinstance(target.schema, Unknown):
-        return TextBlock(title, [f"? {each.schema.why}" for each in (current, target) if isinstance(each.schema, Unknown)])
+        return TextBlock(
+            title, [f"? {each.schema.why}" for each in (current, target) if isinstance(each.schema, Unknown)]
+        )
     lines = list(schema_changes(current.schema, target.schema).lines) or ["Both versions allow the same."]
     shown_lines = lines if full else lines[:_MAX_LINES]
     return TextBlock(title, shown_lines, omitted=len(lines) - len(shown_lines))
 
 
-def proposed_values_section(plan: AddonPlan, command_lines: Iterable[Line], is_creation: bool = False) -> Section | None:
+def proposed_values_section(
+    plan: AddonPlan, command_lines: Iterable[Line], is_creation: bool = False
+) -> Section | None:
     """`command_lines`: the commands for the values, left out if EKS would refuse them. `is_creation`: for a creation of
     the add-on."""
     proposed, steps = plan.way_out, plan.facts.steps
@@ -342,7 +350,11 @@ def terraform_lines(plan: AddonPlan, proposed: ProposedValues) -> list[Line]:
 
 
 def _proposal_texts(proposed: ProposedValues, is_creation: bool) -> list[str]:
-    texts = [f"These values keep {pluralize(len(proposed.keeps), 'field')} as they are, in every mode."] if proposed.keeps else []
+    texts = (
+        [f"These values keep {pluralize(len(proposed.keeps), 'field')} as they are, in every mode."]
+        if proposed.keeps
+        else []
+    )
     if is_creation:
         texts.append("A creation needs OVERWRITE for them, and takes with it what was not foreseen: look afterwards.")
     elif proposed.keeps and not proposed.cannot:

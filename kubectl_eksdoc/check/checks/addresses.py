@@ -25,11 +25,11 @@ from ..checking import (
     aws_command,
     cluster_subject,
     pluralize,
-    with_source,
     unknown_finding,
     unread_lists,
+    with_source,
 )
-from .software import unknown_node_groups, known_node_groups, nodes_in_group, node_group_subject
+from .software import known_node_groups, node_group_subject, nodes_in_group, unknown_node_groups
 
 MINIMAL_STRATEGY = "MINIMAL"
 """Old nodes are removed before new ones are added with this strategy (botocore eks, NodegroupUpdateStrategies)."""
@@ -46,7 +46,11 @@ def known_subnet(facts: CheckFacts, subnet_id: str) -> Subnet | Unknown:
         return subnets
     subnet_answer = subnets.get(subnet_id, NOT_ASKED)
     if isinstance(subnet_answer, Subnet):
-        return subnet_answer if subnet_answer.free is not None else Unknown("EC2 does not tell how many of its addresses are free")
+        return (
+            subnet_answer
+            if subnet_answer.free is not None
+            else Unknown("EC2 does not tell how many of its addresses are free")
+        )
     return subnet_answer if isinstance(subnet_answer, Unknown) else Unknown(subnet_answer.said)
 
 
@@ -87,16 +91,24 @@ def _scarce_subnet(facts: CheckFacts, scarce_subnet: Subnet) -> Finding:
     return Finding.of(
         "subnet-addresses/scarce",
         Subject("Subnet", scarce_subnet.id),
-        (_free_text(scarce_subnet), with_source("up to five free addresses in the cluster's subnets", rule_basis("free-addresses").source)),
+        (
+            _free_text(scarce_subnet),
+            with_source("up to five free addresses in the cluster's subnets", rule_basis("free-addresses").source),
+        ),
         free=scarce_subnet.free,
         zone=scarce_subnet.zone,
         free_addresses=rule_basis("free-addresses").number,
-        command=aws_command(facts, "ec2", "describe-network-interfaces", "--filters", f"Name=subnet-id,Values={scarce_subnet.id}"),
+        command=aws_command(
+            facts, "ec2", "describe-network-interfaces", "--filters", f"Name=subnet-id,Values={scarce_subnet.id}"
+        ),
     )
 
 
 def _free_text(subnet_facts: Subnet) -> str:
-    return f"{subnet_facts.id} in {subnet_facts.zone or 'an unknown zone'}: {subnet_facts.free} free of {subnet_facts.block or 'an unknown block'}"
+    return (
+        f"{subnet_facts.id} in {subnet_facts.zone or 'an unknown zone'}: {subnet_facts.free} free of "
+        f"{subnet_facts.block or 'an unknown block'}"
+    )
 
 
 def _unknown_subnets(code: CodeName, subnets: Mapping[str, Subnet | Unknown]) -> Iterator[Finding]:
@@ -118,7 +130,9 @@ def _check_group_subnets(facts: CheckFacts) -> Iterator[Finding]:
             continue  # new nodes use the addresses of old ones
         if not group.subnets:
             reason = Unknown("EKS does not tell them")
-            yield unknown_finding("subnet-addresses-nodes/subnets", node_group_subject(group.name), reason, Severity.LOW)
+            yield unknown_finding(
+                "subnet-addresses-nodes/subnets", node_group_subject(group.name), reason, Severity.LOW
+            )
             continue
         group_subnets = {ident: known_subnet(facts, ident) for ident in group.subnets}
         unknown_subnets |= {ident: each for ident, each in group_subnets.items() if isinstance(each, Unknown)}
@@ -146,7 +160,10 @@ def _too_few_addresses(group: NodeGroup, zone: str, subnets: list[Subnet], added
     return Finding.of(
         "subnet-addresses-nodes",
         node_group_subject(group.name),
-        (*map(_free_text, subnets), with_source("up to two nodes for each zone before one is drained", rule_basis("surge").source))
+        (
+            *map(_free_text, subnets),
+            with_source("up to two nodes for each zone before one is drained", rule_basis("surge").source),
+        )
         + ((with_source("how many addresses its pods need", _POD_COUNT_SOURCE),) if pods else ()),
         severity=Severity.LOW if pods else Severity.MEDIUM,
         root_cause=Subject("Subnet", subnets[0].id) if len(subnets) == 1 else None,
@@ -216,7 +233,11 @@ def _vcpus_needed(facts: CheckFacts, group: NodeGroup) -> Amount:
     if not node_vcpus:
         return Unknown("it has no nodes that tell how many vCPUs an instance has")
     added_nodes = _added_nodes(facts, group)
-    return _QuotaNeed(group, added_nodes * max(node_vcpus), f"up to {pluralize(added_nodes, 'node')} more, with {max(node_vcpus)} vCPUs each")
+    return _QuotaNeed(
+        group,
+        added_nodes * max(node_vcpus),
+        f"up to {pluralize(added_nodes, 'node')} more, with {max(node_vcpus)} vCPUs each",
+    )
 
 
 def _disk_needed(facts: CheckFacts, group: NodeGroup) -> Amount:
@@ -276,21 +297,30 @@ def _judge_quota(
         return
     quota = _known_quota(facts, quota_info)
     if isinstance(quota, Unknown):
-        yield unknown_finding(f"{code}/quota-left", _quota_subject(quota_info), quota, unknown_severity, which=quota_info.name)
+        yield unknown_finding(
+            f"{code}/quota-left", _quota_subject(quota_info), quota, unknown_severity, which=quota_info.name
+        )
         return
     used = used_in_cluster if isinstance(quota.used, Unknown) else max(used_in_cluster, quota.used)
     if quota.value - used < largest_need.amount:
         yield _quota_too_low(facts, code, quota_info, quota, used, largest_need)
     elif isinstance(quota.used, Unknown):
         reason = Unknown(f"{quota.used.why}; {_format_amount(quota.value)} are allowed", quota.used.missing)
-        yield unknown_finding(f"{code}/quota-used", _quota_subject(quota_info), reason, unknown_severity, which=quota_info.name)
+        yield unknown_finding(
+            f"{code}/quota-used", _quota_subject(quota_info), reason, unknown_severity, which=quota_info.name
+        )
 
 
-def _quota_too_low(facts: CheckFacts, code: CodeName, quota_info: QuotaKey, quota: Quota, used: float, largest_need: _QuotaNeed) -> Finding:
+def _quota_too_low(
+    facts: CheckFacts, code: CodeName, quota_info: QuotaKey, quota: Quota, used: float, largest_need: _QuotaNeed
+) -> Finding:
     return Finding.of(
         f"{code}/too-low",
         _quota_subject(quota_info),
-        (largest_need.explanation, "EKS user guide, managed-node-update-behavior: NodeCreationFailure where EC2 gives no more"),
+        (
+            largest_need.explanation,
+            "EKS user guide, managed-node-update-behavior: NodeCreationFailure where EC2 gives no more",
+        ),
         which=quota_info.name,
         value=_format_amount(quota.value),
         used=_format_amount(used),
@@ -302,7 +332,14 @@ def _quota_too_low(facts: CheckFacts, code: CodeName, quota_info: QuotaKey, quot
 
 
 def _increase_command(facts: CheckFacts, quota_info: QuotaKey, desired: float) -> str:
-    flags = ("--service-code", quota_info.service, "--quota-code", quota_info.code, "--desired-value", str(math.ceil(desired)))
+    flags = (
+        "--service-code",
+        quota_info.service,
+        "--quota-code",
+        quota_info.code,
+        "--desired-value",
+        str(math.ceil(desired)),
+    )
     return aws_command(facts, "service-quotas", "request-service-quota-increase", *flags)
 
 
@@ -320,13 +357,21 @@ def _check_nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
     for node_group in known_node_groups(facts):
         if node_group.size is None:
             reason = Unknown("EKS does not tell it")
-            yield unknown_finding("quota-nodes-per-group/size", node_group_subject(node_group.name), reason, Severity.LOW)
-    group_sizes = [(node_group, node_group.size + _added_nodes(facts, node_group)) for node_group in known_node_groups(facts) if node_group.size is not None]
+            yield unknown_finding(
+                "quota-nodes-per-group/size", node_group_subject(node_group.name), reason, Severity.LOW
+            )
+    group_sizes = [
+        (node_group, node_group.size + _added_nodes(facts, node_group))
+        for node_group in known_node_groups(facts)
+        if node_group.size is not None
+    ]
     if not group_sizes:
         return
     quota = _known_quota(facts, quota_info)
     if isinstance(quota, Unknown):
-        yield unknown_finding("quota-nodes-per-group/most", _quota_subject(quota_info), quota, Severity.LOW, which=quota_info.name)
+        yield unknown_finding(
+            "quota-nodes-per-group/most", _quota_subject(quota_info), quota, Severity.LOW, which=quota_info.name
+        )
         return
     for group, largest_size in group_sizes:
         if largest_size > quota.value:

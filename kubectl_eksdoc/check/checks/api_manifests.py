@@ -9,10 +9,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from kubectl_eksdoc.amazon.removed_apis import CustomApi, RemovedApi, manual_conversions, is_convertible, replacement_of, is_unknown_kind, removals_not_read
+from kubectl_eksdoc.amazon.removed_apis import (
+    CustomApi,
+    RemovedApi,
+    is_convertible,
+    is_unknown_kind,
+    manual_conversions,
+    removals_not_read,
+    replacement_of,
+)
 from kubectl_eksdoc.amazon.versions import format_version
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import ManifestObject, HelmRelease, ManifestText, UnreadablePart
+from kubectl_eksdoc.model.api_objects import HelmRelease, ManifestObject, ManifestText, UnreadablePart
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import namespace_flag, shell
 from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject, When
@@ -20,7 +28,7 @@ from kubectl_eksdoc.model.kinds import Unknown
 
 from ..checking import CheckFacts, Judge, UpgradeCheck, cluster_subject, unknown_finding
 from . import api_objects
-from .api_objects import replacement_text, api_subject, rewrite_remedies, removal_severity, removal_sources
+from .api_objects import api_subject, removal_severity, removal_sources, replacement_text, rewrite_remedies
 
 EvidenceOf = Callable[[list[ManifestObject]], tuple[str, ...]]
 """Formats documents as evidence."""
@@ -127,7 +135,9 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
         for manifest in (release.manifest, release.hooks):
             yield from _unread_parts(facts, "api-in-helm", _release_subject(release), manifest)
             for row, documents in _uses_of_removed(manifest, _removed_on_path(facts)).items():
-                yield _helm_finding(facts, release, row, documents, removal_severity(row, Severity.HIGH), manifest is release.hooks)
+                yield _helm_finding(
+                    facts, release, row, documents, removal_severity(row, Severity.HIGH), manifest is release.hooks
+                )
 
 
 def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
@@ -138,7 +148,9 @@ def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
             continue
         for manifest in (release.manifest, release.hooks):
             for row, documents in _uses_of_removed(manifest, _removed_already(facts)).items():
-                yield _helm_finding(facts, release, row, documents, Severity.MEDIUM, manifest is release.hooks, today=True)
+                yield _helm_finding(
+                    facts, release, row, documents, Severity.MEDIUM, manifest is release.hooks, today=True
+                )
         yield from _deprecated_and_custom(facts, "api-in-helm", _release_subject(release), release.manifest)
 
 
@@ -146,7 +158,9 @@ def judge_files(facts: CheckFacts) -> Iterator[Finding]:
     """Uses of versions that are removed on the path, and files that could not be read."""
     for manifest in facts.api.manifests:
         mistyped = tuple(_unknown_kinds(facts, manifest))
-        yield from _unread_parts(facts, "api-in-manifest", file_subject(manifest), replace(manifest, unread=(*manifest.unread, *mistyped)))
+        yield from _unread_parts(
+            facts, "api-in-manifest", file_subject(manifest), replace(manifest, unread=(*manifest.unread, *mistyped))
+        )
         for row, documents in _uses_of_removed(manifest, _removed_on_path(facts)).items():
             yield _file_finding(facts, manifest, row, documents, removal_severity(row, Severity.HIGH))
 
@@ -168,7 +182,9 @@ def judge_files_today(facts: CheckFacts) -> Iterator[Finding]:
         yield from _deprecated_and_custom(facts, "api-in-manifest", file_subject(manifest), manifest)
 
 
-def _deprecated_and_custom(facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
+def _deprecated_and_custom(
+    facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText
+) -> Iterator[Finding]:
     def evidence_of(documents: list[ManifestObject]) -> tuple[str, ...]:
         return _first_texts(documents, lambda each: f"{_location(manifest, each.line)} {_document_text(each)}".strip())
 
@@ -177,7 +193,9 @@ def _deprecated_and_custom(facts: CheckFacts, code: CodeName, subject: Subject, 
 
 
 def _removed_on_path(facts: CheckFacts) -> _Find:
-    return lambda api_version, kind: facts.tables.find_removed_between(api_version, kind, facts.path.now, facts.path.target)
+    return lambda api_version, kind: facts.tables.find_removed_between(
+        api_version, kind, facts.path.now, facts.path.target
+    )
 
 
 def _removed_already(facts: CheckFacts) -> _Find:
@@ -243,7 +261,9 @@ def _file_finding(
     finding_severity: Severity,
     today: bool = False,
 ) -> Finding:
-    evidence = _first_texts(documents, lambda document: f"{_location(manifest, document.line)} {_document_text(document)}")
+    evidence = _first_texts(
+        documents, lambda document: f"{_location(manifest, document.line)} {_document_text(document)}"
+    )
     is_convertible = not (manifest.template or manifest.unread) and len(set(_converted_groups(facts, manifest))) == 1
     file = manifest.path if is_convertible and manifest.path != _STDIN else ""
     return Finding.of(
@@ -279,7 +299,11 @@ def _first_texts(items: list[_T], text_of: Callable[[_T], str]) -> tuple[str, ..
 
 def _document_text(document: ManifestObject) -> str:
     object_name = document.of
-    return f"{object_name.kind} {object_name.namespace}/{object_name.name}" if object_name.namespace else f"{object_name.kind} {object_name.name}"
+    return (
+        f"{object_name.kind} {object_name.namespace}/{object_name.name}"
+        if object_name.namespace
+        else f"{object_name.kind} {object_name.name}"
+    )
 
 
 def _unread_parts(facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
@@ -290,7 +314,9 @@ def _unread_parts(facts: CheckFacts, code: CodeName, subject: Subject, manifest:
         yield Finding.of(
             f"{code}/unread-parts",
             subject,
-            _first_texts([each for each in parts if each.line], lambda each: f"{_location(manifest, each.line)} {each.why}"),
+            _first_texts(
+                [each for each in parts if each.line], lambda each: f"{_location(manifest, each.line)} {each.why}"
+            ),
             line=str(parts[0].line or ""),
             why=parts[0].why,
             more=str(len(parts[1:]) or ""),

@@ -7,22 +7,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.amazon.removed_apis import (
-    METRIC,
     CONVERT_PLUGIN_NOTE,
+    METRIC,
     DeprecatedRequest,
     RemovedApi,
-    manual_conversions,
-    is_convertible,
-    parse_deprecated_requests,
-    find_removed_between,
-    removed_between,
-    replacement_of,
     find_by_resource,
     find_removed_api,
+    find_removed_between,
+    is_convertible,
+    manual_conversions,
+    parse_deprecated_requests,
+    removed_between,
+    replacement_of,
 )
 from kubectl_eksdoc.amazon.removed_apis import convert_command as converting
 from kubectl_eksdoc.amazon.versions import format_version, minor_of
-from kubectl_eksdoc.amazon.written_kinds import AUTO_UPDATE_ANNOTATION, STAYS_NOTE, kinds_with_removed_versions, find_no_change_needed
+from kubectl_eksdoc.amazon.written_kinds import (
+    AUTO_UPDATE_ANNOTATION,
+    STAYS_NOTE,
+    find_no_change_needed,
+    kinds_with_removed_versions,
+)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import KindUsage, WriteRecord, WriteSource, WrittenObject
 from kubectl_eksdoc.model.cluster import Source
@@ -32,7 +37,16 @@ from kubectl_eksdoc.model.kinds import NOT_REQUESTED, Confidence, Resource, Unkn
 from kubectl_eksdoc.model.knowledge import rule_basis
 from kubectl_eksdoc.model.quantities import Version
 
-from ..checking import CheckFacts, UpgradePath, aws_command, cluster_subject, with_confidence, region_flags, join_names, unknown_finding
+from ..checking import (
+    CheckFacts,
+    UpgradePath,
+    aws_command,
+    cluster_subject,
+    join_names,
+    region_flags,
+    unknown_finding,
+    with_confidence,
+)
 
 # Remedies for a removed API version: its replacement, conversion of manifests, and changes by hand.
 
@@ -60,7 +74,11 @@ def removal_severity(row: RemovedApi, worst: Severity) -> Severity:
 
 def removal_sources(row: RemovedApi) -> tuple[str, ...]:
     """The evidence of the removal, with its confidence."""
-    planned_text = (f"its removal with {format_version(row.removed)} is announced, and was not seen yet",) if row.is_planned else ()
+    planned_text = (
+        (f"its removal with {format_version(row.removed)} is announced, and was not seen yet",)
+        if row.is_planned
+        else ()
+    )
     return (*planned_text, str(row.source))
 
 
@@ -72,7 +90,11 @@ def replacement_text(row: RemovedApi, path: UpgradePath) -> str:
     if not replacement:
         return ""
     next_removal = removed_on_path(path, replacement, row.kind)
-    next_text = f" {replacement} goes itself with {format_version(next_removal.removed)}: do the same again before that." if next_removal else ""
+    next_text = (
+        f" {replacement} goes itself with {format_version(next_removal.removed)}: do the same again before that."
+        if next_removal
+        else ""
+    )
     return f"Write {replacement} instead.{next_text}"
 
 
@@ -81,7 +103,11 @@ def rewrite_remedies(row: RemovedApi, path: UpgradePath, file: str, save_command
     replacement, text = replacement_of(row, path.now), replacement_text(row, path)
     if file and isinstance(replacement, str) and replacement and is_convertible(row):
         convert_command = converting(file, replacement)
-        yield Remedy(f"{text} {CONVERT_PLUGIN_NOTE}.", f"{save_command} && {convert_command}" if save_command else convert_command, When.LATER)
+        yield Remedy(
+            f"{text} {CONVERT_PLUGIN_NOTE}.",
+            f"{save_command} && {convert_command}" if save_command else convert_command,
+            When.LATER,
+        )
     elif text:
         yield Remedy(text, "", When.LATER)
     for each in manual_conversions(row):
@@ -146,7 +172,13 @@ def _all_uses(facts: CheckFacts) -> Iterator[_ApiUse]:
             for written in written_object.signs:
                 row = removed_on_path(facts.path, written.api_version, written.kind)
                 if row is not None:
-                    yield _ApiUse(written_object, usage.resource, written, row, _harmless_reason(written_object, written, facts.path))
+                    yield _ApiUse(
+                        written_object,
+                        usage.resource,
+                        written,
+                        row,
+                        _harmless_reason(written_object, written, facts.path),
+                    )
 
 
 def _harmless_reason(written_object: WrittenObject, written: WriteRecord, path: UpgradePath) -> str:
@@ -161,7 +193,8 @@ def _was_applied_again(written_object: WrittenObject, path: UpgradePath) -> bool
     """Whether kubectl apply has replaced the version since: it writes the annotation together with these fields."""
     applied_versions = [sign for sign in written_object.signs if sign.by is WriteSource.LAST_APPLIED]
     return bool(applied_versions) and all(
-        removed_on_path(path, sign.api_version, sign.kind) is None and removed_already(sign.api_version, sign.kind, path) is None
+        removed_on_path(path, sign.api_version, sign.kind) is None
+        and removed_already(sign.api_version, sign.kind, path) is None
         for sign in applied_versions
     )
 
@@ -176,7 +209,11 @@ def _object_finding(uses: list[_ApiUse], path: UpgradePath) -> Finding:
     return Finding.of(
         "api-written/found",
         Subject(object_name.kind, object_name.name, object_name.namespace),
-        (*(_written_evidence(use.written) for use in uses[:_MAX_EVIDENCE]), *stays_evidence, *removal_sources(main_use.row)),
+        (
+            *(_written_evidence(use.written) for use in uses[:_MAX_EVIDENCE]),
+            *stays_evidence,
+            *removal_sources(main_use.row),
+        ),
         severity=removal_severity(main_use.row, Severity.HIGH if is_applied else Severity.MEDIUM),
         remedy=tuple(_object_remedies(uses, path)),
         root_cause=api_subject(main_use.row),
@@ -191,7 +228,10 @@ def _written_evidence(written: WriteRecord) -> str:
         return f"{written.by.value}: {written.api_version}"
     part = f", {written.subresource}" if written.subresource else ""
     when = f", last at {written.time}" if written.time else ""
-    return f"{written.by.value}: {written.api_version} by {written.manager or _UNNAMED_CLIENT} ({written.operation}{part}){when}"
+    return (
+        f"{written.by.value}: {written.api_version} by {written.manager or _UNNAMED_CLIENT} "
+        f"({written.operation}{part}){when}"
+    )
 
 
 def _client_names(uses: Iterable[_ApiUse]) -> tuple[str, ...]:
@@ -206,8 +246,12 @@ def _object_remedies(uses: Sequence[_ApiUse], path: UpgradePath) -> Iterator[Rem
         object_name = use.written_object.of
         if use.written.by is WriteSource.LAST_APPLIED:
             kind_name = use.resource.full_name
-            show_command = kubectl("apply view-last-applied", kind_name, object_name.name, object_name.namespace, "-o", "yaml")
-            yield from rewrite_remedies(use.row, path, file_name(object_name.name), f"{show_command} > {file_name(object_name.name)}")
+            show_command = kubectl(
+                "apply view-last-applied", kind_name, object_name.name, object_name.namespace, "-o", "yaml"
+            )
+            yield from rewrite_remedies(
+                use.row, path, file_name(object_name.name), f"{show_command} > {file_name(object_name.name)}"
+            )
     replacement = replacement_text(uses[0].row, path)
     for manager in _client_names(uses):
         if manager.startswith("helm"):
@@ -243,7 +287,10 @@ def judge_requests(facts: CheckFacts) -> Iterator[Finding]:
     if isinstance(lines, Unknown):
         if removes_apis:
             unknown_requests = unknown_finding("api-requested", cluster_subject(facts), lines)
-            yield replace(unknown_requests, remedy=(*unknown_requests.remedy, *_insight_remedies(facts, format_version(path.target))))
+            yield replace(
+                unknown_requests,
+                remedy=(*unknown_requests.remedy, *_insight_remedies(facts, format_version(path.target))),
+            )
         return
     counted_requests = parse_deprecated_requests("\n".join(lines))
     if counted_requests.unreadable and path.steps:
@@ -298,7 +345,10 @@ def _request_finding(facts: CheckFacts, request: DeprecatedRequest, removed: Ver
 def _client_remedies(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Remedy]:
     """Source: EKS best practices, cluster upgrades (query of the audit log)."""
     yield from _insight_remedies(facts, removed)
-    yield Remedy.of("ask-audit-log", command=_audit_log_command(facts.cluster_name, region_flags(facts)) if facts.cluster_name else "")
+    yield Remedy.of(
+        "ask-audit-log",
+        command=_audit_log_command(facts.cluster_name, region_flags(facts)) if facts.cluster_name else "",
+    )
     yield Remedy.of("update-client", then=replacement_text(row, facts.path) if row is not None else "")
 
 
@@ -321,6 +371,8 @@ _AUDIT_LOG_QUERY = (
 def _audit_log_command(cluster: str, region_flags: tuple[str, ...]) -> str:
     log = shell("aws", "logs", "start-query", "--log-group-name", f"/aws/eks/{cluster}/cluster", *region_flags)
     times = "--start-time $(($(date +%s) - 86400)) --end-time $(date +%s)"
-    start_command = f"{log} {times} {shell('--query-string', _AUDIT_LOG_QUERY, '--query', 'queryId', '--output', 'text')}"
+    start_command = (
+        f"{log} {times} {shell('--query-string', _AUDIT_LOG_QUERY, '--query', 'queryId', '--output', 'text')}"
+    )
     results = shell("aws", "logs", "get-query-results", *region_flags)
     return f'query=$({start_command}) && sleep 20 && {results} --query-id "$query"'

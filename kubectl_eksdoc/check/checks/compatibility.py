@@ -49,13 +49,19 @@ def _check_addon_fit(facts: CheckFacts) -> Iterator[Finding]:
             yield unknown_finding("check-addon-unfit/addon", _addon_subject(addon), reason, target="")
         elif all(each.version != addon.version for each in offered.versions):
             reason = Unknown(f"EKS does not list its version {addon.version} any more")
-            yield unknown_finding("check-addon-unfit/addon", _addon_subject(addon), reason, target=format_version(facts.path.target))
-    yield from (_misfit_finding(facts, misfit) for misfit in addon_misfits(facts) if not _waits_for_control_plane(facts, misfit))
+            yield unknown_finding(
+                "check-addon-unfit/addon", _addon_subject(addon), reason, target=format_version(facts.path.target)
+            )
+    yield from (
+        _misfit_finding(facts, misfit) for misfit in addon_misfits(facts) if not _waits_for_control_plane(facts, misfit)
+    )
 
 
 def _check_addon_fit_later(facts: CheckFacts) -> Iterator[Finding]:
     """Add-ons that cannot be updated before the control plane, or that only a step after its next one affects."""
-    yield from (_misfit_finding(facts, misfit) for misfit in addon_misfits(facts) if _waits_for_control_plane(facts, misfit))
+    yield from (
+        _misfit_finding(facts, misfit) for misfit in addon_misfits(facts) if _waits_for_control_plane(facts, misfit)
+    )
 
 
 def _waits_for_control_plane(facts: CheckFacts, misfit: _AddonMisfit) -> bool:
@@ -105,7 +111,13 @@ def addon_misfits(facts: CheckFacts) -> Iterator[_AddonMisfit]:
         current = facts.path.now
         for step in facts.path.steps or (facts.path.target,):
             if not is_offered(offered, format_version(step), addon.version):
-                yield _AddonMisfit(addon, offered, current, step, offered_for_all(offered, format_version(current), format_version(step)))
+                yield _AddonMisfit(
+                    addon,
+                    offered,
+                    current,
+                    step,
+                    offered_for_all(offered, format_version(current), format_version(step)),
+                )
                 break
             current = step
 
@@ -113,8 +125,14 @@ def addon_misfits(facts: CheckFacts) -> Iterator[_AddonMisfit]:
 def _misfit_finding(facts: CheckFacts, misfit: _AddonMisfit) -> Finding:
     name, step = misfit.addon.name, format_version(misfit.step)
     compatible = offered_for_all(misfit.offered, step)
-    both_text = f", {len(misfit.for_both)} of them {format_version(misfit.control_plane)}, too" if misfit.for_both and misfit.control_plane != misfit.step else ""
-    update = shell("kubectl", "eksdoc", "addon-diff", name, "--to", misfit.target_version) if misfit.target_version else ""
+    both_text = (
+        f", {len(misfit.for_both)} of them {format_version(misfit.control_plane)}, too"
+        if misfit.for_both and misfit.control_plane != misfit.step
+        else ""
+    )
+    update = (
+        shell("kubectl", "eksdoc", "addon-diff", name, "--to", misfit.target_version) if misfit.target_version else ""
+    )
     return Finding.of(
         "check-addon-unfit",
         _addon_subject(misfit.addon),
@@ -151,11 +169,21 @@ def _ordered_software(facts: CheckFacts) -> Iterator[tuple[RunningVersion, Versi
     answer of EKS."""
     managed = {addon.name for addon in installed_addons(facts)}
     for running_version in distinct_installations(find_running_versions(facts.cluster.pods)):
-        if running_version.software.addon and running_version.software.addon in managed and running_version.software != KUBE_PROXY:
+        if (
+            running_version.software.addon
+            and running_version.software.addon in managed
+            and running_version.software != KUBE_PROXY
+        ):
             continue
         current = facts.path.now
         for step in facts.path.steps or (facts.path.target,):
-            order = update_order(running_version.software, running_version.version, current, step, extra_tables=facts.tables.compatibility)
+            order = update_order(
+                running_version.software,
+                running_version.version,
+                current,
+                step,
+                extra_tables=facts.tables.compatibility,
+            )
             if order.position is not UpdatePosition.NO_ORDER:
                 yield running_version, step, order
                 break
@@ -192,12 +220,22 @@ def _check_before_nodes(facts: CheckFacts) -> Iterator[Finding]:
         return
     step = facts.path.steps[0] if facts.path.steps else facts.path.target
     for running_version in distinct_installations(find_running_versions(facts.cluster.pods)):
-        if not any(need.nodes for need in requirements(running_version.software, facts.path.now, step, AmiFamily.AL2023.value)):
+        if not any(
+            need.nodes for need in requirements(running_version.software, facts.path.now, step, AmiFamily.AL2023.value)
+        ):
             continue
-        order = update_order(running_version.software, running_version.version, facts.path.now, step, AmiFamily.AL2023.value)
+        order = update_order(
+            running_version.software, running_version.version, facts.path.now, step, AmiFamily.AL2023.value
+        )
         if order.position is UpdatePosition.UNKNOWN:
             reason, al2023 = Unknown(order.reason), AmiFamily.AL2023.value
-            yield unknown_finding("program-before-nodes/one", running_version.subject, reason, what=_name_and_version(running_version), al2023=al2023)
+            yield unknown_finding(
+                "program-before-nodes/one",
+                running_version.subject,
+                reason,
+                what=_name_and_version(running_version),
+                al2023=al2023,
+            )
         if order.position is UpdatePosition.BEFORE_NODES:
             yield Finding.of(
                 "program-before-nodes",
@@ -239,9 +277,21 @@ def _check_unknown_order(facts: CheckFacts) -> Iterator[Finding]:
     for running_version, step, order in _ordered_software(facts):
         if order.position is UpdatePosition.UNKNOWN:
             reason = Unknown(order.reason)
-            yield unknown_finding("program-unknown/one", running_version.subject, reason, what=_name_and_version(running_version), step=format_version(step))
+            yield unknown_finding(
+                "program-unknown/one",
+                running_version.subject,
+                reason,
+                what=_name_and_version(running_version),
+                step=format_version(step),
+            )
         if order.position is UpdatePosition.NO_PROMISE or _is_unlisted(facts, order):
-            yield Finding.of("program-unknown", running_version.subject, _evidence(running_version, order), step=format_version(step), why=order.reason)
+            yield Finding.of(
+                "program-unknown",
+                running_version.subject,
+                _evidence(running_version, order),
+                step=format_version(step),
+                why=order.reason,
+            )
 
 
 def _name_and_version(running_version: RunningVersion) -> str:

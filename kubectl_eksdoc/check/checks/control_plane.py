@@ -34,15 +34,15 @@ from ..checking import (
     aws_command,
     cluster_subject,
     format_day,
-    with_confidence,
     format_issue,
+    health_problems,
     pluralize,
-    with_source,
     unknown_finding,
     unread_lists,
-    health_problems,
+    with_confidence,
+    with_source,
 )
-from .group_updates import IN_PROGRESS, SUCCESSFUL, started_text, describe_command, update_state
+from .group_updates import IN_PROGRESS, SUCCESSFUL, describe_command, started_text, update_state
 from .release_notes import node_names
 
 _ACTIVE_STATUS, _UPDATING = "ACTIVE", "UPDATING"
@@ -117,7 +117,11 @@ def _check_rollback(facts: CheckFacts) -> Iterator[Finding]:
     elif time_left:
         # Nodes with a kubelet newer than the previous version block it; EKS downgrades Auto Mode nodes by itself.
         customer_nodes = (each for each in facts.cluster.nodes if each.owner is not NodeOwner.AUTO_MODE)
-        newer_nodes = [each for each in customer_nodes if each.kubelet is not None and minor_of(each.kubelet) > _previous_version(facts)]
+        newer_nodes = [
+            each
+            for each in customer_nodes
+            if each.kubelet is not None and minor_of(each.kubelet) > _previous_version(facts)
+        ]
         blockers = tuple(_rollback_blockers(facts, newer_nodes))
         yield _open_window(facts, upgrade.begun, blockers)
         yield from _what_ends_rollback(facts, newer_nodes, blockers)
@@ -134,7 +138,9 @@ def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> EksAdd
             return None  # it was rolled back already
         if update.type == _VERSION_UPDATE and update.status == SUCCESSFUL:
             return update if update.begun is not None else Unknown("EKS does not say when the last upgrade was")
-    started_times = [update.begun for update in history.updates if isinstance(update, EksAddonUpdate) and update.begun is not None]
+    started_times = [
+        update.begun for update in history.updates if isinstance(update, EksAddonUpdate) and update.begun is not None
+    ]
     week_ago = facts.cluster.observed_at - skew.rollback_window()
     if history.unseen and (not started_times or min(started_times) > week_ago):
         return Unknown(f"EKS lists {history.unseen} more updates, which were not queried")
@@ -148,7 +154,9 @@ def _previous_version(facts: CheckFacts) -> Version:
 def _open_window(facts: CheckFacts, upgraded_at: datetime, blockers: Sequence[str]) -> Finding:
     current, ends_at = facts.path.now, upgraded_at + skew.rollback_window()
     previous = format_version(_previous_version(facts))
-    next_upgrade = [f"the upgrade to {format_version(each)} ends it: it goes back by one minor" for each in facts.path.steps[:1]]
+    next_upgrade = [
+        f"the upgrade to {format_version(each)} ends it: it goes back by one minor" for each in facts.path.steps[:1]
+    ]
     return Finding.of(
         "rollback-window/open",
         cluster_subject(facts),
@@ -197,14 +205,20 @@ def _what_ends_rollback(facts: CheckFacts, newer_nodes: Sequence[Node], blockers
             yield Finding.of("rollback-window/newer-nodes", cluster_subject(facts), blockers, back=previous)
         return
     yield Finding.of(
-        "rollback-window/blocked" if blockers else "rollback-window/advice", cluster_subject(facts), blockers, back=previous
+        "rollback-window/blocked" if blockers else "rollback-window/advice",
+        cluster_subject(facts),
+        blockers,
+        back=previous,
     )
 
 
 def _rollback_blockers(facts: CheckFacts, newer_nodes: Sequence[Node]) -> Iterator[str]:
     """Known blockers of a rollback, as clauses."""
     if newer_nodes:
-        yield f"{pluralize(len(newer_nodes), 'node')} newer than {format_version(_previous_version(facts))} already: {node_names(newer_nodes)}"
+        yield (
+            f"{pluralize(len(newer_nodes), 'node')} newer than {format_version(_previous_version(facts))} "
+            f"already: {node_names(newer_nodes)}"
+        )
     fargate_nodes = [each for each in facts.cluster.nodes if each.owner is NodeOwner.FARGATE]
     if fargate_nodes:
         yield f"there are pods on Fargate, which a rollback does not support: {node_names(fargate_nodes)}"
@@ -304,7 +318,9 @@ def _check_support_end(facts: CheckFacts) -> Iterator[Finding]:
         "support-over",
         cluster_subject(facts),
         _support_evidence(status, ending),
-        severity=Severity.CRITICAL if has_ended or (days_left is not None and days_left <= URGENT_DAYS) else Severity.HIGH,
+        severity=Severity.CRITICAL
+        if has_ended or (days_left is not None and days_left <= URGENT_DAYS)
+        else Severity.HIGH,
         days=pluralize(days_left or 0, "day") if in_future else "",
         day=_day_text(ending.from_day) if in_future else "",
     )
@@ -364,9 +380,14 @@ def _only_if_assumed(judge: Judge) -> Judge:
     def judge_assumed(facts: CheckFacts) -> Iterator[Finding]:
         for finding in judge(facts):
             if facts.path.assumed and finding.status is Status.FAIL:
-                condition = f"if the control plane has {_current_version(facts)}, as the newest kubelet: nothing tells its version"
+                condition = (
+                    f"if the control plane has {_current_version(facts)}, as the newest kubelet: "
+                    "nothing tells its version"
+                )
                 missing = "the version of the control plane"
-                finding = replace(finding, status=Status.UNKNOWN, message=f"{finding.message}, {condition}", missing=missing)
+                finding = replace(
+                    finding, status=Status.UNKNOWN, message=f"{finding.message}, {condition}", missing=missing
+                )
             yield finding
 
     return judge_assumed

@@ -27,18 +27,18 @@ from ..checking import (
     NOT_ASKED,
     CheckFacts,
     UpgradeCheck,
-    time_ago,
     aws_command,
+    cluster_name_arg,
     cluster_subject,
     format_issue,
-    cluster_name_arg,
     pluralize,
-    with_source,
+    time_ago,
     unknown_finding,
     unread_lists,
+    with_source,
 )
 from .release_notes import group_nodes, node_names
-from .software import unknown_node_groups, known_node_groups, nodes_in_group, node_group_subject
+from .software import known_node_groups, node_group_subject, nodes_in_group, unknown_node_groups
 from .software import node_group_subject as of_group
 
 IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"
@@ -68,7 +68,9 @@ def started_text(facts: CheckFacts, update: EksAddonUpdate) -> str:
 
 def describe_command(facts: CheckFacts, update: EksAddonUpdate, *owner_flags: str) -> str:
     """The command that shows the update; `owner_flags`: name a node group, none for the cluster's own updates."""
-    return aws_command(facts, "eks", "describe-update", "--name", cluster_name_arg(facts), *owner_flags, "--update-id", update.id)
+    return aws_command(
+        facts, "eks", "describe-update", "--name", cluster_name_arg(facts), *owner_flags, "--update-id", update.id
+    )
 
 
 EVICTION_FAILURE = "PodEvictionFailure"
@@ -151,10 +153,15 @@ def _blocked_pods(facts: CheckFacts, name: str, texts: list[str]) -> Iterator[st
                 budget_names = " and ".join(each.name for each in budgets)
                 blocked.append(f"pod {pod.key} on {pod.node} may not go now: budget {budget_names}")
             elif pod.tolerates("node.kubernetes.io/unschedulable", "", "NoSchedule") and _tolerates_everything(pod):
-                blocked.append(f"pod {pod.key} on {pod.node} tolerates every taint: it is rescheduled onto the same node")
+                blocked.append(
+                    f"pod {pod.key} on {pod.node} tolerates every taint: it is rescheduled onto the same node"
+                )
     timeout_text = f"{int(DRAIN_TIMEOUT.total_seconds()) // 60} minutes"
     if not blocked:
-        yield f"no budget holds a pod of {', '.join(sorted(names)[:_MAX_NAMES]) or 'the group'} now; EKS waits {timeout_text}"
+        yield (
+            f"no budget holds a pod of {', '.join(sorted(names)[:_MAX_NAMES]) or 'the group'} now; EKS waits "
+            f"{timeout_text}"
+        )
     yield from blocked[: 2 * _MAX_NAMES]
     if len(blocked) > 2 * _MAX_NAMES:
         yield f"{len(blocked) - 2 * _MAX_NAMES} more pods"
@@ -206,7 +213,9 @@ def node_images(facts: CheckFacts) -> tuple[NodeImageGroup, ...]:
             by_family.setdefault(_family_of(node, group), []).append(node)
         for family, nodes in by_family.items():
             evidence = f"they say of themselves: {nodes[0].os_image or 'nothing'}"
-            images.append(NodeImageGroup(nodes_of_group.subject, nodes_of_group.owner, family, evidence, tuple(nodes), group))
+            images.append(
+                NodeImageGroup(nodes_of_group.subject, nodes_of_group.owner, family, evidence, tuple(nodes), group)
+            )
     for group in described.values():
         family = amis.family_of_type(group.ami_type)
         evidence = f"it has no nodes now, and its amiType is {group.ami_type or 'not told'}"
@@ -236,7 +245,11 @@ def _check_al2(facts: CheckFacts) -> Iterator[Finding]:
             yield Finding.of(
                 "ami-al2",
                 image_group.subject,
-                (*_image_evidence(image_group), with_source(fit.reason, fit.source or amis.AL2_INFO.source), al2_end_text()),
+                (
+                    *_image_evidence(image_group),
+                    with_source(fit.reason, fit.source or amis.AL2_INFO.source),
+                    al2_end_text(),
+                ),
                 severity=Severity.HIGH if none_offered else Severity.MEDIUM,
                 remedy=(_replace_remedy(facts, image_group),),
                 nodes=bool(image_group.nodes),
@@ -257,7 +270,9 @@ def _image_evidence(image_group: NodeImageGroup) -> tuple[str, ...]:
 
 def _replace_remedy(facts: CheckFacts, image_group: NodeImageGroup) -> Remedy:
     if image_group.group is not None:
-        update_kind = amis.choose_ami_change(image_group.group.ami_type, facts.path.target, has_own_image(facts, image_group.group)).kind
+        update_kind = amis.choose_ami_change(
+            image_group.group.ami_type, facts.path.target, has_own_image(facts, image_group.group)
+        ).kind
         if update_kind is GroupUpdateKind.NEW_GROUP:
             return Remedy.of("group-replace")
         if update_kind is GroupUpdateKind.TEMPLATE:
@@ -286,7 +301,9 @@ def _check_al2023_moves(facts: CheckFacts) -> Iterator[Finding]:
     al2_groups = [each for each in node_images(facts) if each.family is AmiFamily.AL2]
     if not al2_groups:
         return
-    (cni_version,) = (each.at_least for each in VERSION_REQUIREMENTS if each.nodes == AL2023_FAMILY and each.at_least is not None)
+    (cni_version,) = (
+        each.at_least for each in VERSION_REQUIREMENTS if each.nodes == AL2023_FAMILY and each.at_least is not None
+    )
     yield Finding.of(
         "ami-al2023-moves",
         cluster_subject(facts),
@@ -333,7 +350,10 @@ def _cgroup_findings(facts: CheckFacts, fit: Fit) -> Iterator[Finding]:
             yield Finding.of(
                 "cgroup-v1/unknown" if fit is Fit.UNKNOWN else "cgroup-v1/no-start",
                 image_group.subject,
-                (*_image_evidence(image_group), *((with_source(verdict.reason, verdict.source),) if verdict.source else ())),
+                (
+                    *_image_evidence(image_group),
+                    *((with_source(verdict.reason, verdict.source),) if verdict.source else ()),
+                ),
                 remedy=() if fit is Fit.UNKNOWN else (_replace_remedy(facts, image_group),),
                 in_words=format_version(facts.path.target),
                 fit_why=verdict.reason,

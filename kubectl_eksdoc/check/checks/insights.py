@@ -13,7 +13,7 @@ from kubectl_eksdoc.amazon.versions import Fit, format_version, kube_proxy_skew,
 from kubectl_eksdoc.model import eks, kinds
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.eks import ApiClient, ApiDeprecation, Insight, InsightDetail, IncompatibleAddon
+from kubectl_eksdoc.model.eks import ApiClient, ApiDeprecation, IncompatibleAddon, Insight, InsightDetail
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import rule_basis
@@ -23,15 +23,15 @@ from kubectl_eksdoc.model.quantities import Version, parse_version
 from ..checking import (
     CheckFacts,
     UpgradeCheck,
-    time_ago,
     aws_command,
+    cluster_name_arg,
     cluster_subject,
     format_day,
     join_names,
-    cluster_name_arg,
     pluralize,
-    with_source,
+    time_ago,
     unknown_finding,
+    with_source,
 )
 from .compatibility import addon_misfits
 from .software import find_running_versions
@@ -54,12 +54,16 @@ def _known_insights(insights: InsightsOrUnknown) -> tuple[Insight, ...]:
     return () if isinstance(insights, Unknown) else insights
 
 
-def _unknown_insights(facts: CheckFacts, insights: InsightsOrUnknown, code: CodeName, severity: Severity) -> Iterator[Finding]:
+def _unknown_insights(
+    facts: CheckFacts, insights: InsightsOrUnknown, code: CodeName, severity: Severity
+) -> Iterator[Finding]:
     if isinstance(insights, Unknown):
         yield unknown_finding(f"{code}/insights", cluster_subject(facts), insights, severity)
 
 
-def _readiness_findings(facts: CheckFacts, code: CodeName, status: str, severity: Severity, later: bool) -> Iterator[Finding]:
+def _readiness_findings(
+    facts: CheckFacts, code: CodeName, status: str, severity: Severity, later: bool
+) -> Iterator[Finding]:
     """Insights about the versions on the path; none where the control plane is at the target. `later`: only those that
     no step waits for (`follows_control_plane`)."""
     steps = tuple(map(format_version, facts.path.steps))
@@ -67,9 +71,15 @@ def _readiness_findings(facts: CheckFacts, code: CodeName, status: str, severity
     for insight in path_insights:
         if insight.status == status and follows_control_plane(facts, insight) is later:
             finding = _insight_finding(facts, code, insight, severity)
-            allowed_text = (f"the control plane's step to {insight.version} allows it, and steps after that one change it",)
+            allowed_text = (
+                f"the control plane's step to {insight.version} allows it, and steps after that one change it",
+            )
             is_passed = later and status == eks.WARNING
-            yield replace(finding, status=Status.PASS, evidence=(*finding.evidence, *allowed_text)) if is_passed else finding
+            yield (
+                replace(finding, status=Status.PASS, evidence=(*finding.evidence, *allowed_text))
+                if is_passed
+                else finding
+            )
     if not steps or later:
         return
     yield from _unknown_insights(facts, facts.aws.insights, code, severity)
@@ -103,7 +113,9 @@ _KUBELET_SKEW_NAME = "kubelet version skew"
 def is_kubelet_skew_error(facts: CheckFacts, step: Version) -> bool:
     """Whether EKS reports kubelet skew as an error for that step, even one that the policy allows."""
     errors = (each for each in _known_insights(facts.aws.insights) if each.status == eks.ERROR)
-    return any(each.name.lower().startswith(_KUBELET_SKEW_NAME) and each.version == format_version(step) for each in errors)
+    return any(
+        each.name.lower().startswith(_KUBELET_SKEW_NAME) and each.version == format_version(step) for each in errors
+    )
 
 
 def follows_control_plane(facts: CheckFacts, insight: Insight) -> bool:
@@ -124,7 +136,9 @@ def follows_control_plane(facts: CheckFacts, insight: Insight) -> bool:
         skews = [kubelet_skew(version, node.kubelet) for node in facts.cluster.nodes]
     elif name.startswith("kube-proxy version skew"):
         kube_proxies = [insight.version for insight in find_running_versions(facts.cluster.pods, KUBE_PROXY)]
-        skews = [kube_proxy_skew(version, None if isinstance(insight, Unknown) else insight) for insight in kube_proxies]
+        skews = [
+            kube_proxy_skew(version, None if isinstance(insight, Unknown) else insight) for insight in kube_proxies
+        ]
     else:
         return False
     return bool(skews) and all(insight.fit is Fit.FITS for insight in skews)
@@ -132,7 +146,9 @@ def follows_control_plane(facts: CheckFacts, insight: Insight) -> bool:
 
 def _check_misconfiguration(facts: CheckFacts) -> Iterator[Finding]:
     yield from _unknown_insights(facts, facts.aws.other_insights, "insight-misconfiguration", Severity.LOW)
-    misconfigurations = [insight for insight in _known_insights(facts.aws.other_insights) if insight.category == eks.MISCONFIGURATION]
+    misconfigurations = [
+        insight for insight in _known_insights(facts.aws.other_insights) if insight.category == eks.MISCONFIGURATION
+    ]
     yield from _undecided_insights(misconfigurations, "insight-misconfiguration", Severity.LOW)
     for insight in misconfigurations:
         if insight.status in (eks.ERROR, eks.WARNING):
@@ -146,12 +162,21 @@ def _insight_subject(insight: Insight) -> Subject:
 
 def _insight_finding(facts: CheckFacts, code: CodeName, insight: Insight, severity: Severity) -> Finding:
     detail = insight.detail if isinstance(insight.detail, InsightDetail) else InsightDetail()
-    unknown_detail = (f"what exactly is not known: {insight.detail.why}",) if isinstance(insight.detail, Unknown) else ()
+    unknown_detail = (
+        (f"what exactly is not known: {insight.detail.why}",) if isinstance(insight.detail, Unknown) else ()
+    )
     force_text = (with_source(FORCE, rule_basis("insights/force").source),) if code == "insight-error" else ()
     return Finding.of(
         f"{code}/insight",
         _insight_subject(insight),
-        (*_request_evidence(facts, detail), *_misfit_evidence(detail), *_resource_evidence(detail), *unknown_detail, *_age_evidence(facts, insight), *force_text),
+        (
+            *_request_evidence(facts, detail),
+            *_misfit_evidence(detail),
+            *_resource_evidence(detail),
+            *unknown_detail,
+            *_age_evidence(facts, insight),
+            *force_text,
+        ),
         severity=severity,
         remedy=tuple(map(_update_remedy, detail.incompatible_addons)),
         root_cause=_root_cause(facts, detail),
@@ -188,7 +213,11 @@ def _request_evidence(facts: CheckFacts, detail: InsightDetail) -> Iterator[str]
 
 def _client_evidence(facts: CheckFacts, client: ApiClient) -> str:
     count_text = "" if client.requests is None else f"{pluralize(client.requests, 'request')} in 30 days, "
-    last_text = "when is not told" if client.last is None else f"the last one {time_ago(facts.cluster.observed_at, client.last)}"
+    last_text = (
+        "when is not told"
+        if client.last is None
+        else f"the last one {time_ago(facts.cluster.observed_at, client.last)}"
+    )
     return f"{client.agent or 'a client without a name'}: {count_text}{last_text}"
 
 
@@ -200,7 +229,8 @@ def _clearing_evidence(facts: CheckFacts, deprecation: ApiDeprecation) -> Iterat
     latest = max(times)
     clearing_day = format_day(latest + REQUEST_HISTORY)
     yield (
-        f"last seen {time_ago(facts.cluster.observed_at, latest)}; if it is fixed, the insight clears on {clearing_day}: EKS"
+        f"last seen {time_ago(facts.cluster.observed_at, latest)}; if it is fixed, the insight clears on "
+        f"{clearing_day}: EKS"
         " remembers requests for 30 days"
     )
 
@@ -223,7 +253,13 @@ def _age_evidence(facts: CheckFacts, insight: Insight) -> Iterator[str]:
 
 
 def _update_remedy(addon: IncompatibleAddon) -> Remedy:
-    command = shell("kubectl", "eksdoc", "addon-diff", addon.addon, *(("--to", addon.compatible_versions[0]) if addon.compatible_versions else ()))
+    command = shell(
+        "kubectl",
+        "eksdoc",
+        "addon-diff",
+        addon.addon,
+        *(("--to", addon.compatible_versions[0]) if addon.compatible_versions else ()),
+    )
     return Remedy.of("check-addon-update", addon=addon.addon, command=command)
 
 

@@ -82,8 +82,12 @@ def _notes_on_path(facts: CheckFacts, when: UpgradeHalf) -> tuple[KnownReleaseNo
 
 def _note_finding(note: KnownReleaseNote, traits: _ClusterTraits) -> Finding | None:
     """None where it is known that it does not concern the cluster."""
-    judged_concerns = [each for each in note.concerns if each.about in _EVIDENCE_BY_OBJECT and not _cannot_judge(each, traits)]
-    evidence_lines = [evidence for each in judged_concerns for evidence in _EVIDENCE_BY_OBJECT[each.about](each, traits)]
+    judged_concerns = [
+        each for each in note.concerns if each.about in _EVIDENCE_BY_OBJECT and not _cannot_judge(each, traits)
+    ]
+    evidence_lines = [
+        evidence for each in judged_concerns for evidence in _EVIDENCE_BY_OBJECT[each.about](each, traits)
+    ]
     has_unjudged = len(judged_concerns) < len(note.concerns)
     if not evidence_lines and not has_unjudged:
         return None
@@ -96,7 +100,11 @@ def _note_finding(note: KnownReleaseNote, traits: _ClusterTraits) -> Finding | N
         if note.effect is NoteEffect.UNSURE
         else "release-note/later",
         Subject("ReleaseNote", f"{format_version(note.version)} {note.id}"),
-        (*evidence_lines[:3], *(_concern_text(each) for each in note.concerns if each not in judged_concerns), str(note.source)),
+        (
+            *evidence_lines[:3],
+            *(_concern_text(each) for each in note.concerns if each not in judged_concerns),
+            str(note.source),
+        ),
         when=note.when.value,
         what=note.what,
         do=note.do,
@@ -115,7 +123,9 @@ def _cluster_traits(facts: CheckFacts) -> _ClusterTraits:
     software = {each.software.name: str(each.subject) for each in find_running_versions(facts.cluster.pods)}
     families = {family_of_os(node.os_image).value: node.name for node in facts.cluster.nodes}
     types = {node.instance_type: node.name for node in facts.cluster.nodes if node.instance_type}
-    kube_proxy_mode = guards.kube_proxy_mode(facts.kube_proxy_config) if isinstance(facts.kube_proxy_config, str) else ""
+    kube_proxy_mode = (
+        guards.kube_proxy_mode(facts.kube_proxy_config) if isinstance(facts.kube_proxy_config, str) else ""
+    )
     return _ClusterTraits(images, software, families, types, kube_proxy_mode, dict(_field_uses(facts, running_pods)))
 
 
@@ -170,7 +180,8 @@ def _cannot_judge(concern: ReleaseNoteConcern, traits: _ClusterTraits) -> bool:
     if concern.about in (ConcernedObjects.FIELD, ConcernedObjects.ANNOTATION):
         return not traits.fields.keys() >= set(concern.names)
     return concern.about is ConcernedObjects.CONFIG and (
-        concern.names != (_KUBE_PROXY_CONFIG,) or traits.kube_proxy_mode not in (guards.IPVS, *guards.CONNTRACK_DELETING_MODES)
+        concern.names != (_KUBE_PROXY_CONFIG,)
+        or traits.kube_proxy_mode not in (guards.IPVS, *guards.CONNTRACK_DELETING_MODES)
     )
 
 

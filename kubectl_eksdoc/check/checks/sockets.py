@@ -8,7 +8,7 @@ from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 
-from kubectl_eksdoc.amazon.amis import dockershim_removed_in, check_runtime
+from kubectl_eksdoc.amazon.amis import check_runtime, dockershim_removed_in
 from kubectl_eksdoc.amazon.sockets import (
     CONTAINERD,
     DOCKER,
@@ -16,8 +16,8 @@ from kubectl_eksdoc.amazon.sockets import (
     NamedSocket,
     PodAfterUpgrade,
     SocketAccess,
-    sockets_named_in,
     reachable_sockets,
+    sockets_named_in,
 )
 from kubectl_eksdoc.amazon.versions import Fit, SourcedVerdict, format_version, minor_of
 from kubectl_eksdoc.frozen import frozen
@@ -79,7 +79,11 @@ def _check_sockets(facts: CheckFacts) -> Iterator[Finding]:
 def docker_fate(facts: CheckFacts) -> DockerFate:
     """By the kubelets of the nodes, or by the control plane's version where no kubelet version is known."""
     kubelets = [each.kubelet for each in facts.cluster.nodes if each.kubelet is not None]
-    has_dockershim = any(minor_of(each) < dockershim_removed_in() for each in kubelets) if kubelets else facts.path.now < dockershim_removed_in()
+    has_dockershim = (
+        any(minor_of(each) < dockershim_removed_in() for each in kubelets)
+        if kubelets
+        else facts.path.now < dockershim_removed_in()
+    )
     if has_dockershim:
         return DockerFate.STAYS if facts.path.target < dockershim_removed_in() else DockerFate.ENDS
     return DockerFate.OWN if any(map(_runs_docker, facts.cluster.nodes)) else DockerFate.GONE
@@ -159,12 +163,18 @@ def _socket_finding(facts: CheckFacts, subject: Subject, use: _SocketUse, docker
     volumes = dict.fromkeys(f"volume {each.name}: hostPath {_volume_path(each)}" for each, _ in use.mounts)
     if not use.may_run:
         worst = Finding.of("runtime-socket/ended", subject, message=worst.message)
-    evidence = [*volumes, f"pods: {join_names(use.pods)}" if use.pods else "no pod of it runs now", *_named_socket_evidence(use)]
+    evidence = [
+        *volumes,
+        f"pods: {join_names(use.pods)}" if use.pods else "no pod of it runs now",
+        *_named_socket_evidence(use),
+    ]
     if any(each.socket is CONTAINERD for _, each in use.mounts) and _crosses_containerd_2(facts):
         evidence.append(_CONTAINERD_2_NOTE)
     if subject == _AWS_NODE and not any(each.socket is DOCKER for _, each in use.mounts):
         evidence.append(_VPC_CNI_NOTE)
-    evidence += dict.fromkeys(str(each.socket.source) for _, each in use.mounts if each.socket is DOCKER or _is_mounted_alone(each))
+    evidence += dict.fromkeys(
+        str(each.socket.source) for _, each in use.mounts if each.socket is DOCKER or _is_mounted_alone(each)
+    )
     return replace(worst, evidence=tuple(evidence))
 
 
@@ -215,7 +225,9 @@ def _crosses_containerd_2(facts: CheckFacts) -> bool:
     return facts.path.now < _FIRST_CONTAINERD_2 and not facts.path.target < _FIRST_CONTAINERD_2
 
 
-def _judge_mount(subject: Subject, use: _SocketUse, volume: Volume, mount: MountedSocket, docker: DockerFate) -> Finding:
+def _judge_mount(
+    subject: Subject, use: _SocketUse, volume: Volume, mount: MountedSocket, docker: DockerFate
+) -> Finding:
     detail = volume.detail
     if mount.socket is CONTAINERD:
         return Finding.of("runtime-socket/containerd", subject, detail=detail)
@@ -236,16 +248,26 @@ def _judge_mount(subject: Subject, use: _SocketUse, volume: Volume, mount: Mount
     )
 
 
-def _docker_finding(subject: Subject, use: _SocketUse, mount: MountedSocket, docker: DockerFate, detail: str) -> Finding:
+def _docker_finding(
+    subject: Subject, use: _SocketUse, mount: MountedSocket, docker: DockerFate, detail: str
+) -> Finding:
     """After 1.24 nothing changes any more: the mounts are left over from before."""
     names_docker = any(found.socket is DOCKER for found in use.named)
     is_folder = mount.how is SocketAccess.FOLDER
     is_incidental = is_folder and not names_docker  # agents mount /run for other sockets
     is_required, docker_ends = mount.then is PodAfterUpgrade.WILL_NOT_START, docker is DockerFate.ENDS
     in_use = is_required and use.has_ready_pod
-    severity = Severity.MEDIUM if docker is DockerFate.OWN or (not is_incidental and (is_required or names_docker)) else Severity.LOW
+    severity = (
+        Severity.MEDIUM
+        if docker is DockerFate.OWN or (not is_incidental and (is_required or names_docker))
+        else Severity.LOW
+    )
     if docker_ends:
-        severity = Severity.HIGH if names_docker and _SEVERITY_AT_END[mount.then] is Severity.MEDIUM else _SEVERITY_AT_END[mount.then]
+        severity = (
+            Severity.HIGH
+            if names_docker and _SEVERITY_AT_END[mount.then] is Severity.MEDIUM
+            else _SEVERITY_AT_END[mount.then]
+        )
     elif docker is not DockerFate.OWN and is_incidental and use.socket_words is not None:
         severity = Severity.INFO
     return Finding.of(
@@ -281,7 +303,11 @@ def _check_docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
         return
     for group in group_nodes(facts.cluster.nodes):
         docker_nodes = [node for node in group.nodes if _runs_docker(node)]
-        past_end = [node for node in docker_nodes if node.kubelet is not None and not minor_of(node.kubelet) < dockershim_removed_in()]
+        past_end = [
+            node
+            for node in docker_nodes
+            if node.kubelet is not None and not minor_of(node.kubelet) < dockershim_removed_in()
+        ]
         if not docker_nodes:
             continue
         yield Finding.of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubectl_eksdoc.amazon.addon_needs import Software, installed_version, software_of_labels, software_of_image
+from kubectl_eksdoc.amazon.addon_needs import Software, installed_version, software_of_image, software_of_labels
 from kubectl_eksdoc.amazon.amis import CUSTOM, AmiFamily, family_of_type
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
@@ -22,11 +22,11 @@ from ..checking import (
     CheckFacts,
     UpgradeCheck,
     aws_command,
+    cluster_name_arg,
     cluster_subject,
     format_issue,
-    cluster_name_arg,
-    unknown_finding,
     health_problems,
+    unknown_finding,
 )
 
 _MAX_OWNER_DEPTH = 5
@@ -81,8 +81,8 @@ def likely_owner(pod: Pod) -> Subject:
 
 @frozen
 class RunningVersion:
-    """One version of some software. `node_group_subject`: the likely owner of its pods; `nodes`: the nodes of its pods. `image` is
-    "" where it was recognised by labels only."""
+    """One version of some software. `node_group_subject`: the likely owner of its pods; `nodes`: the nodes of its pods.
+    `image` is "" where it was recognised by labels only."""
 
     software: Software
     version: Version | Unknown
@@ -103,7 +103,10 @@ def find_running_versions(pods: Iterable[Pod], only_software: Software | None = 
             if only_software is None or software == only_software:
                 software_by_name[software.name] = software
                 pods_by_key[software.name, image, likely_owner(pod)].append(pod)
-    return tuple(_running_version(software_by_name[key[0]], *key[1:], pods_by_key[key]) for key in sorted(pods_by_key, key=_sort_key))
+    return tuple(
+        _running_version(software_by_name[key[0]], *key[1:], pods_by_key[key])
+        for key in sorted(pods_by_key, key=_sort_key)
+    )
 
 
 def distinct_installations(running_versions: Iterable[RunningVersion]) -> tuple[RunningVersion, ...]:
@@ -159,7 +162,9 @@ def nodes_in_group(facts: CheckFacts, name: str) -> list[Node]:
     return [each for each in facts.cluster.nodes if each.labels.get(MANAGED_GROUP) == name]
 
 
-def unknown_node_groups(facts: CheckFacts, clause_name: ClauseName, severity: Severity = Severity.MEDIUM) -> Iterator[Finding]:
+def unknown_node_groups(
+    facts: CheckFacts, clause_name: ClauseName, severity: Severity = Severity.MEDIUM
+) -> Iterator[Finding]:
     """One finding where the groups are unknown, or one for each that was not described. `clause_name`: the question
     about a group."""
     node_groups = facts.aws.node_groups
@@ -178,7 +183,9 @@ def node_group_subject(name: str) -> Subject:
 
 def node_group_command(facts: CheckFacts, operation: str, name: str, *words: str) -> str:
     """An awscli command about one group."""
-    return aws_command(facts, "eks", operation, "--cluster-name", cluster_name_arg(facts), "--nodegroup-name", name, *words)
+    return aws_command(
+        facts, "eks", operation, "--cluster-name", cluster_name_arg(facts), "--nodegroup-name", name, *words
+    )
 
 
 def _check_group_health(facts: CheckFacts) -> Iterator[Finding]:
@@ -193,7 +200,9 @@ def _check_group_health(facts: CheckFacts) -> Iterator[Finding]:
                 node_group_subject(group.name),
                 tuple(map(format_issue, group.issues)),
                 unwell=health_problems(group.status, _HEALTHY_STATUSES, group.issues),
-                command=node_group_command(facts, "describe-nodegroup", group.name, "--query", "nodegroup.[status,health]"),
+                command=node_group_command(
+                    facts, "describe-nodegroup", group.name, "--query", "nodegroup.[status,health]"
+                ),
             )
 
 
@@ -204,9 +213,16 @@ def _check_templates(facts: CheckFacts) -> Iterator[Finding]:
             continue
         template_versions = facts.aws.templates.get(group.template, NOT_ASKED)
         if isinstance(template_versions, Unknown):
-            yield unknown_finding("nodegroup-template/newer", node_group_subject(group.name), template_versions, Severity.LOW)
+            yield unknown_finding(
+                "nodegroup-template/newer", node_group_subject(group.name), template_versions, Severity.LOW
+            )
         elif isinstance(template_versions, Absent):
-            yield Finding.of("nodegroup-template/gone", node_group_subject(group.name), (template_versions.said,), template=group.template)
+            yield Finding.of(
+                "nodegroup-template/gone",
+                node_group_subject(group.name),
+                (template_versions.said,),
+                template=group.template,
+            )
         else:
             yield from _template_findings(group, template_versions)
 
@@ -217,7 +233,9 @@ def _template_findings(group: NodeGroup, template_versions: TemplateVersions) ->
     if not isinstance(used_version, TemplateVersion):
         reason = used_version if isinstance(used_version, Unknown) else Unknown(used_version.said)
         version = group.template.version
-        yield unknown_finding("nodegroup-template/version", node_group_subject(group.name), reason, Severity.LOW, version=version)
+        yield unknown_finding(
+            "nodegroup-template/version", node_group_subject(group.name), reason, Severity.LOW, version=version
+        )
         if not version.isdecimal():
             return
     number_used = used_version.number if isinstance(used_version, TemplateVersion) else int(group.template.version)
@@ -227,7 +245,8 @@ def _template_findings(group: NodeGroup, template_versions: TemplateVersions) ->
         "nodegroup-template/version",
         node_group_subject(group.name),
         (
-            f"launch template {template_versions.latest.name or template_versions.latest.id}; version {template_versions.default.number} is the default",
+            f"launch template {template_versions.latest.name or template_versions.latest.id}; version "
+            f"{template_versions.default.number} is the default",
             *_image_evidence(used_version, template_versions.latest),
         ),
         number_used=number_used,
@@ -257,7 +276,9 @@ def _check_releases(facts: CheckFacts) -> Iterator[Finding]:
             reason = Unknown(f"{group.release or 'no release'} and {latest_release} cannot be compared")
             yield unknown_finding("nodegroup-release", node_group_subject(group.name), reason, Severity.LOW)
         elif is_older:
-            is_updated_anyway = (current_version := parse_version(group.version)) is not None and current_version < facts.path.target
+            is_updated_anyway = (
+                current_version := parse_version(group.version)
+            ) is not None and current_version < facts.path.target
             yield Finding.of(
                 "nodegroup-release/updated" if is_updated_anyway else "nodegroup-release/older",
                 node_group_subject(group.name),
@@ -265,7 +286,9 @@ def _check_releases(facts: CheckFacts) -> Iterator[Finding]:
                 release=group.release,
                 told=latest_release,
                 version=group.version,
-                command=node_group_command(facts, "update-nodegroup-version", group.name, "--kubernetes-version", group.version),
+                command=node_group_command(
+                    facts, "update-nodegroup-version", group.name, "--kubernetes-version", group.version
+                ),
             )
 
 

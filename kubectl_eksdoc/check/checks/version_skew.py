@@ -9,12 +9,12 @@ from functools import partial
 from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY
 from kubectl_eksdoc.amazon.versions import (
     Fit,
-    skew_after_steps,
-    kube_proxy_kubelet_skew,
     format_version,
+    kube_proxy_kubelet_skew,
     kube_proxy_skew,
     kubelet_skew,
     minor_of,
+    skew_after_steps,
 )
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
@@ -23,7 +23,7 @@ from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 
 from ..checking import CheckFacts, Gate, UpgradeCheck, unknown_finding, unread_lists
-from .release_notes import NodeGroupNodes, node_count, group_nodes, node_names
+from .release_notes import NodeGroupNodes, group_nodes, node_count, node_names
 from .software import RunningVersion, find_running_versions
 
 
@@ -58,7 +58,9 @@ def _unknown_kubelets(code: CodeName, group: NodeGroupNodes, severity: Severity)
         yield unknown_finding(f"{code}/kubelet-age", group.subject, reason, severity)
 
 
-def _kubelet_too_old(facts: CheckFacts, group: NodeGroupNodes, version: Version, old_nodes: list[Node], reason: str) -> Finding:
+def _kubelet_too_old(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, old_nodes: list[Node], reason: str
+) -> Finding:
     return Finding.of(
         "kubelet-skew",
         group.subject,
@@ -114,7 +116,9 @@ def _check_fargate(facts: CheckFacts) -> Iterator[Finding]:
         for node in facts.cluster.nodes
         if node.owner is NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < facts.path.target)
     }
-    pods = [pod for pod in facts.cluster.pods if pod.node in old_nodes and not pod.finished and not pod.is_daemon_set_pod]
+    pods = [
+        pod for pod in facts.cluster.pods if pod.node in old_nodes and not pod.finished and not pod.is_daemon_set_pod
+    ]
     for pod in pods:
         node = old_nodes[pod.node]
         yield Finding.of(
@@ -155,14 +159,22 @@ def _kube_proxy_skews(facts: CheckFacts, later: bool) -> Iterator[Finding]:
             )
 
 
-def _kubelet_differences(running_version: RunningVersion, version: Version, kubelets: Mapping[str, Version | None]) -> Iterator[Finding]:
+def _kubelet_differences(
+    running_version: RunningVersion, version: Version, kubelets: Mapping[str, Version | None]
+) -> Iterator[Finding]:
     reasons_by_node = {
-        node: verdict.reason for node in running_version.nodes if _is_misfit((verdict := kube_proxy_kubelet_skew(version, kubelets.get(node))).fit)
+        node: verdict.reason
+        for node in running_version.nodes
+        if _is_misfit((verdict := kube_proxy_kubelet_skew(version, kubelets.get(node))).fit)
     }
     if reasons_by_node:
         node, reason = next(iter(sorted(reasons_by_node.items())))
         yield Finding.of(
-            "kube-proxy-skew/beside-kubelet", running_version.subject, (f"node {node}",), counted=node_count([*reasons_by_node]), why=reason
+            "kube-proxy-skew/beside-kubelet",
+            running_version.subject,
+            (f"node {node}",),
+            counted=node_count([*reasons_by_node]),
+            why=reason,
         )
 
 

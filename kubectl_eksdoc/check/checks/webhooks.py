@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import NAMESPACE_NAME, blocks_pod_creation
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import ApiService, ServerTarget, CustomResourceDefinition
+from kubectl_eksdoc.model.api_objects import ApiService, CustomResourceDefinition, ServerTarget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_sequence, kubectl, save_command, shell
 from kubectl_eksdoc.model.findings import Finding, Severity, Subject, clause
@@ -55,7 +55,9 @@ def webhook_backends(cluster: Cluster) -> _WebhookBackends:
     ready_endpoints: Counter[str] = Counter()
     for each in cluster.endpoint_slices:
         ready_endpoints[f"{each.namespace}/{each.service}"] += sum(endpoint.ready for endpoint in each.endpoints)
-    return _WebhookBackends({each.key: each for each in cluster.services}, ready_endpoints, bool(cluster.not_read(*BACKEND_KINDS)))
+    return _WebhookBackends(
+        {each.key: each for each in cluster.services}, ready_endpoints, bool(cluster.not_read(*BACKEND_KINDS))
+    )
 
 
 def endpoints_command(namespace: str, service: str) -> str:
@@ -90,18 +92,28 @@ class _WebhookScope:
         node_request = (hook, "Cluster", "", "nodes")
         if self._matches_rule(*node_request, ("CREATE", "UPDATE")) and self._selects_any(hook, self.cluster.nodes):
             join_harm = "nodes cannot join" if self._matches_rule(*node_request, ("CREATE",)) else ""
-            update_harm = "nodes cannot be cordoned, labelled or tainted" if self._matches_rule(*node_request, ("UPDATE",)) else ""
+            update_harm = (
+                "nodes cannot be cordoned, labelled or tainted"
+                if self._matches_rule(*node_request, ("UPDATE",))
+                else ""
+            )
             harm_by_request["nodes"] = "; ".join(filter(None, (join_harm, update_harm)))
         lease_request = (hook, "Namespaced", kinds.LEASES.group, "leases", ("CREATE", "UPDATE"))
-        lease_namespaces = [name for name in (_SYSTEM_NAMESPACE, _NODE_LEASE_NAMESPACE) if self._selects_namespace(hook, name)]
+        lease_namespaces = [
+            name for name in (_SYSTEM_NAMESPACE, _NODE_LEASE_NAMESPACE) if self._selects_namespace(hook, name)
+        ]
         if lease_namespaces and hook.object_selector == EVERYTHING and self._matches_rule(*lease_request):
             harm_by_request[f"leases of {' and '.join(lease_namespaces)}"] = (
                 "kubelets cannot renew theirs, so nodes become NotReady; controllers cannot elect who leads"
             )
         system_pods = (pod for pod in self.cluster.pods if pod.namespace == _SYSTEM_NAMESPACE)
-        catches_pods = self._matches_rule(hook, "Namespaced", "", "pods", ("CREATE",)) and self._selects_namespace(hook, _SYSTEM_NAMESPACE)
+        catches_pods = self._matches_rule(hook, "Namespaced", "", "pods", ("CREATE",)) and self._selects_namespace(
+            hook, _SYSTEM_NAMESPACE
+        )
         if catches_pods and self._selects_any(hook, system_pods):
-            harm_by_request[f"pods of {_SYSTEM_NAMESPACE}"] = "aws-node, kube-proxy and CoreDNS cannot start on new nodes"
+            harm_by_request[f"pods of {_SYSTEM_NAMESPACE}"] = (
+                "aws-node, kube-proxy and CoreDNS cannot start on new nodes"
+            )
         return harm_by_request
 
     def matches_no_namespace(self, hook: Webhook) -> bool:
@@ -178,7 +190,9 @@ def _webhook_down_finding(hooks: list[Webhook], scope: _WebhookScope, reason: st
     refusing_hooks = [hook for hook in hooks if hook.fails_closed and not scope.matches_no_namespace(hook)]
     harms = [text for hook in refusing_hooks for text in scope.critical_requests(hook).values()]
     endpoints = endpoints_command(first.namespace, first.service)
-    command = in_sequence(save_command(kind_name, first.configuration, ""), kubectl("delete", kind_name, first.configuration))
+    command = in_sequence(
+        save_command(kind_name, first.configuration, ""), kubectl("delete", kind_name, first.configuration)
+    )
     evidence = tuple(dict.fromkeys((*(_hook_text(hook) for hook in hooks), *_condition_evidence(hooks), *harms)))
     if refusing_hooks:
         blocks_upgrade = bool(harms) or any(blocks_pod_creation(hook) for hook in refusing_hooks)
@@ -211,7 +225,9 @@ def _check_catch_all(facts: CheckFacts) -> Iterator[Finding]:
         if hooks[0].fails_closed and not _ON_API_SERVER.match(hooks[0].url):
             harm_by_request = {each: harm for hook in hooks for each, harm in scope.critical_requests(hook).items()}
             if harm_by_request:
-                yield _catch_all_finding([hook for hook in hooks if scope.critical_requests(hook)], harm_by_request, backend_index)
+                yield _catch_all_finding(
+                    [hook for hook in hooks if scope.critical_requests(hook)], harm_by_request, backend_index
+                )
 
 
 def _catch_all_finding(hooks: list[Webhook], harm_by_request: Mapping[str, str], backends: _WebhookBackends) -> Finding:
@@ -219,13 +235,28 @@ def _catch_all_finding(hooks: list[Webhook], harm_by_request: Mapping[str, str],
     ready_count = backends.ready_endpoints.get(f"{first.namespace}/{first.service}", 0)
     catches_nodes = any(not each.startswith("pods") for each in harm_by_request)
     is_conditional = all(hook.conditional for hook in hooks)
-    endpoint_text = "endpoints that were not read" if backends.is_incomplete else f"{ready_count} ready endpoint{'s' * (ready_count != 1)}"
-    backend_text = f"Service {first.namespace}/{first.service} has {endpoint_text} now" if first.service else f"called at {first.url}"
+    endpoint_text = (
+        "endpoints that were not read"
+        if backends.is_incomplete
+        else f"{ready_count} ready endpoint{'s' * (ready_count != 1)}"
+    )
+    backend_text = (
+        f"Service {first.namespace}/{first.service} has {endpoint_text} now"
+        if first.service
+        else f"called at {first.url}"
+    )
     return Finding.of(
         "webhook-catches-all/may-be-called" if is_conditional else "webhook-catches-all/called",
         _webhook_subject(first),
-        (*(f"{each}: {harm}" for each, harm in harm_by_request.items()), *map(_hook_text, hooks), *_condition_evidence(hooks), backend_text),
-        severity=Severity.HIGH if catches_nodes or (first.service and not backends.is_incomplete and ready_count < 2) else Severity.MEDIUM,
+        (
+            *(f"{each}: {harm}" for each, harm in harm_by_request.items()),
+            *map(_hook_text, hooks),
+            *_condition_evidence(hooks),
+            backend_text,
+        ),
+        severity=Severity.HIGH
+        if catches_nodes or (first.service and not backends.is_incomplete and ready_count < 2)
+        else Severity.MEDIUM,
         caught=" and ".join(harm_by_request),
         service=first.service,
         command=kubectl("get", first.configuration_kind.lower(), first.configuration, "", "-o", "yaml"),
@@ -298,8 +329,12 @@ def _api_service_down(api_service: ApiService, subject: Subject) -> Finding:
         group=f"{api_service.group}/{api_service.version}",
         reads=clause(f"apiservice-down/{api_service.group}") if api_service.group in _METRICS_GROUPS else "",
         describe=kubectl("describe", "apiservice", api_service.name),
-        endpoints=endpoints_command(service.namespace, service.service) if service is not None and service.service else "",
-        delete=in_sequence(save_command("apiservice", api_service.name, ""), kubectl("delete", "apiservice", api_service.name)),
+        endpoints=endpoints_command(service.namespace, service.service)
+        if service is not None and service.service
+        else "",
+        delete=in_sequence(
+            save_command("apiservice", api_service.name, ""), kubectl("delete", "apiservice", api_service.name)
+        ),
     )
 
 

@@ -34,7 +34,11 @@ def _judge_replicas(workload: Workload, subject: Subject, command: str) -> Findi
 
 
 def _judge_probe(workload: Workload, subject: Subject, command: str) -> Finding | None:
-    return None if workload.template.has_readiness_check else Finding.of("workload-probe-missing", subject, command=command)
+    return (
+        None
+        if workload.template.has_readiness_check
+        else Finding.of("workload-probe-missing", subject, command=command)
+    )
 
 
 def _judge_spread(workload: Workload, subject: Subject, command: str) -> Finding | None:
@@ -53,7 +57,9 @@ def _judge_grace(workload: Workload, subject: Subject, command: str) -> Finding 
     return Finding.of("workload-grace-zero", subject, again=workload.kind == "StatefulSet", command=command)
 
 
-def _check_workloads(facts: CheckFacts, code: CodeName, kinds: tuple[str, ...], rule: _WorkloadRule) -> Iterator[Finding]:
+def _check_workloads(
+    facts: CheckFacts, code: CodeName, kinds: tuple[str, ...], rule: _WorkloadRule
+) -> Iterator[Finding]:
     yield from unread_lists(facts, f"{code}/rule", severity=Severity.LOW, code=code)
     for workload in facts.cluster.workloads:
         if workload.kind in kinds and workload.owner is None and workload.replicas > 0:
@@ -139,7 +145,9 @@ def _unsteady_reason(pod: Pod, is_job_pod: bool, now: datetime) -> str:
         return pod.not_ready_because if pod.not_ready_because in _PERMANENT_JOB_REASONS else ""
     if not pod.ready:
         is_settled = age >= SETTLING_TIME
-        return (pod.not_ready_because or _NO_REASON) if is_settled or pod.not_ready_because in _PERMANENT_REASONS else ""
+        return (
+            (pod.not_ready_because or _NO_REASON) if is_settled or pod.not_ready_because in _PERMANENT_REASONS else ""
+        )
     ready_for = timedelta.max if pod.ready_at is None else now - pod.ready_at
     if pod.restarted and ready_for < SETTLING_TIME <= age:
         return f"restarted, Ready again for {format_duration(max(ready_for.total_seconds(), 0))}"
@@ -235,7 +243,8 @@ def _missing_budget_finding(facts: CheckFacts, without_budget: list[Workload], t
         cluster_subject(facts),
         (
             f"by namespace: {join_names([f'{name} {by_namespace[name]}' for name in namespaces])}",
-            f"with the most replicas: {join_names([f'{each.kind} {each.key} ({each.replicas})' for each in by_replicas])}",
+            "with the most replicas: "
+            f"{join_names([f'{each.kind} {each.key} ({each.replicas})' for each in by_replicas])}",
         ),
         without_count=len(without_budget),
         of=total,
@@ -243,7 +252,11 @@ def _missing_budget_finding(facts: CheckFacts, without_budget: list[Workload], t
         lacking=", ".join(each.resource.full_name for each in unread_lists),
         command=command if example.selector.valid and example.selector.requirements else "",
     )
-    return replace(finding, unknowns=tuple(each.as_unknown for each in unread_lists)) if finding.status is Status.UNKNOWN else finding
+    return (
+        replace(finding, unknowns=tuple(each.as_unknown for each in unread_lists))
+        if finding.status is Status.UNKNOWN
+        else finding
+    )
 
 
 UNHEALTHY_CHECKS = (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import opening, streams
+from kubectl_eksdoc.cli import answers, streams
 from kubectl_eksdoc.cli import options as confirming
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
@@ -48,7 +48,12 @@ SUPPRESSIONS_FILE = "suppressions.yaml"
 FINAL_EXIT_CODES = (streams.FAILS, streams.USAGE, streams.UNKNOWN, streams.BUG)
 """Exit codes without a retry: the result would be the same. If the cluster or AWS did not answer, a retry may help."""
 
-_SCHEDULE_FLAG, _TIME_ZONE_FLAG, _NAME_FLAG, _SECRET_FLAG = "--schedule", "--time-zone", "--job-name", "--kubeconfig-secret"
+_SCHEDULE_FLAG, _TIME_ZONE_FLAG, _NAME_FLAG, _SECRET_FLAG = (
+    "--schedule",
+    "--time-zone",
+    "--job-name",
+    "--kubeconfig-secret",
+)
 _KARPENTER_FLAG = "--karpenter-namespace"
 
 _SECRET_PATTERN = re.compile(r"([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?):([-._a-zA-Z0-9]+(?:,[-._a-zA-Z0-9]+)*)\Z")
@@ -140,11 +145,21 @@ def from_args(args: argparse.Namespace, request: CheckRequest, context: CommandC
     for flag, namespace_value in (("-n", context.options.namespace), (_KARPENTER_FLAG, args.karpenter_namespace)):
         if namespace_value and not is_namespace(namespace_value):
             raise UsageError(f"{namespace_value!r} is no name of a namespace", f"Give {flag} one that is there.")
-    schedule, namespace = CronSchedule(args.schedule, args.time_zone or ""), context.options.namespace or DEFAULT_NAMESPACE
+    schedule, namespace = (
+        CronSchedule(args.schedule, args.time_zone or ""),
+        context.options.namespace or DEFAULT_NAMESPACE,
+    )
     opt_ins = shared_options.opt_ins_from_args(args)
     shared_options.check_not_both(opt_ins, request.without)
     return InClusterCheck(
-        options, schedule, name, namespace, confirmation, _parse_fleet(args.kubeconfig_secret), opt_ins, args.karpenter_namespace or DEFAULT_NAMESPACE
+        options,
+        schedule,
+        name,
+        namespace,
+        confirmation,
+        _parse_fleet(args.kubeconfig_secret),
+        opt_ins,
+        args.karpenter_namespace or DEFAULT_NAMESPACE,
     )
 
 
@@ -179,7 +194,9 @@ def run_in_cluster(
         check_writable(context.environ, COMMAND_NAME, "check reads only")
     else:
         in_cluster.note_not_applied(in_cluster_check.confirmation, context)
-    identity = context.edges.identity_of(context.connection, AwsRequest(options.cluster_name, options.region, options.profile))
+    identity = context.edges.identity_of(
+        context.connection, AwsRequest(options.cluster_name, options.region, options.profile)
+    )
     if in_cluster_check.fleet is None and not (identity.cluster and identity.region):
         raise UsageError(
             "nothing says which EKS cluster this is, and a pod cannot tell either", "Give --cluster-name and --region."
@@ -187,16 +204,27 @@ def run_in_cluster(
     if options.profile:
         context.note("--profile is of this machine: in the cluster it is the role of --role-arn, or a Pod Identity")
     command = _build_command(request, in_cluster_check, identity)
-    granted_rights = () if in_cluster_check.fleet is not None else _granted_rights(request, in_cluster_check, in_cluster_check.opt_ins, checks)
+    granted_rights = (
+        ()
+        if in_cluster_check.fleet is not None
+        else _granted_rights(request, in_cluster_check, in_cluster_check.opt_ins, checks)
+    )
     docs = all_objects(command, granted_rights, cron_schedule=in_cluster_check.schedule)
-    target_flags = opening.target_flags(context, identity.context)
+    target_flags = answers.target_flags(context, identity.context)
 
     def confirm() -> None:
-        confirming.confirm(identity, len(docs), "create", in_cluster_check.confirmation, context.prompt, item=OBJECT_COUNT)
+        confirming.confirm(
+            identity, len(docs), "create", in_cluster_check.confirmation, context.prompt, item=OBJECT_COUNT
+        )
 
-    notes = _aws_note(request, in_cluster_check, checks), *(() if in_cluster_check.fleet is not None else _opt_in_notes(request, in_cluster_check, checks))
+    notes = (
+        _aws_note(request, in_cluster_check, checks),
+        *(() if in_cluster_check.fleet is not None else _opt_in_notes(request, in_cluster_check, checks)),
+    )
     manifests = _role_manifests(in_cluster_check, identity, command, docs, target_flags, notes)
-    ready = InClusterRequest(COMMAND_NAME, in_cluster_check.options, command, manifests, confirm, identity.context, target_flags)
+    ready = InClusterRequest(
+        COMMAND_NAME, in_cluster_check.options, command, manifests, confirm, identity.context, target_flags
+    )
     return show_or_create(ready, context)
 
 
@@ -213,7 +241,10 @@ def _granted_rights(
     change_rights = commands.CHANGED_SINCE if request.since is not None else ()
     target = request.target or commands.NEWEST_TARGET
     needed_rights = (*commands.rights_of_checks(kinds_for(checks), needs_of(checks), target), *change_rights)
-    return rights.granted_permissions(rights.needed_rights(needed_rights, (), opt_ins), rights.RightNamespaces(karpenter=in_cluster_check.karpenter_namespace))
+    return rights.granted_permissions(
+        rights.needed_rights(needed_rights, (), opt_ins),
+        rights.RightNamespaces(karpenter=in_cluster_check.karpenter_namespace),
+    )
 
 
 def _build_command(request: CheckRequest, in_cluster_check: InClusterCheck, identity: Identity) -> InClusterCommand:
@@ -231,7 +262,9 @@ def _build_command(request: CheckRequest, in_cluster_check: InClusterCheck, iden
             )
         files[SUPPRESSIONS_FILE] = b64encode(text).decode()
         option_values["suppressions"] = f"{FOLDER}/{SUPPRESSIONS_FILE}"
-    cluster_flags = () if in_cluster_check.fleet is not None else ("--cluster-name", identity.cluster, "--region", identity.region)
+    cluster_flags = (
+        () if in_cluster_check.fleet is not None else ("--cluster-name", identity.cluster, "--region", identity.region)
+    )
     args = ("check", *option_args(option_values), *cluster_flags)
     return InClusterCommand(
         in_cluster_check.name,
@@ -268,11 +301,17 @@ def _aws_note(request: CheckRequest, in_cluster_check: InClusterCheck, checks: S
     change_operations = commands.CHANGED_SINCE_OPERATIONS if request.since is not None else ()
     operations = (*commands.operations_of_checks(needs_of(checks)), *change_operations)
     actions = sorted({action for question in operations for action in question.actions})
-    role = f"role {in_cluster_check.options.role}" if in_cluster_check.options.role else "a role by EKS Pod Identity, or --role-arn"
+    role = (
+        f"role {in_cluster_check.options.role}"
+        if in_cluster_check.options.role
+        else "a role by EKS Pod Identity, or --role-arn"
+    )
     return f"What it asks AWS needs {role}, with: {', '.join(actions)}"
 
 
-def _opt_in_notes(request: CheckRequest, in_cluster_check: InClusterCheck, checks: Sequence[UpgradeCheck]) -> tuple[str, ...]:
+def _opt_in_notes(
+    request: CheckRequest, in_cluster_check: InClusterCheck, checks: Sequence[UpgradeCheck]
+) -> tuple[str, ...]:
     """Notes about the granted opt-ins, and about those that are not granted although its checks can use them."""
     granted, usable = (
         permissions.opt_ins_for(each.right for each in _granted_rights(request, in_cluster_check, opted, checks))
@@ -297,12 +336,15 @@ def _role_manifests(
     target_flags: Sequence[str],
     notes: Sequence[str],
 ) -> ManifestReport:
-    from kubectl_eksdoc.in_cluster.roles import ManifestReport, ManifestStep, logs_command, delete_command
+    from kubectl_eksdoc.in_cluster.roles import ManifestReport, ManifestStep, delete_command, logs_command
 
     zone = in_cluster_check.schedule.zone or "UTC"
-    clusters_text = identity.cluster if in_cluster_check.fleet is None else f"each of {', '.join(in_cluster_check.fleet.keys)}"
+    clusters_text = (
+        identity.cluster if in_cluster_check.fleet is None else f"each of {', '.join(in_cluster_check.fleet.keys)}"
+    )
     about = (
-        f"kubectl eksdoc {__version__}: a CronJob looks whether {clusters_text} may be upgraded, at {in_cluster_check.schedule.schedule!r} "
+        f"kubectl eksdoc {__version__}: a CronJob looks whether {clusters_text} may be upgraded, at "
+        f"{in_cluster_check.schedule.schedule!r} "
         f"({zone}). A Job of it fails where something stands against it (exit code 1).",
         *((_FLEET_NOTE.format(in_cluster_check.fleet.secret),) if in_cluster_check.fleet is not None else ()),
         *notes,
@@ -310,14 +352,26 @@ def _role_manifests(
     role_steps = []
     if not command.role and identity.cluster and identity.region and _NO_AWS_FLAG not in command.args:
         # Without a role AWS denies all requests, and every Job ends with exit code 4.
-        cluster_flags = ("--cluster-name", identity.cluster, "--region", identity.region, "--namespace", command.namespace)
+        cluster_flags = (
+            "--cluster-name",
+            identity.cluster,
+            "--region",
+            identity.region,
+            "--namespace",
+            command.namespace,
+        )
         words = ("aws", "eks", "create-pod-identity-association", *cluster_flags, "--service-account", command.name)
         role_steps.append(ManifestStep("give it a role:", f"{shell(*words)} --role-arn ARN"))
     namespace_flags, from_flags = ("-n", command.namespace), ("--from", f"cronjob/{command.name}")
     steps = (
         *role_steps,
-        ManifestStep("look now:", shell("kubectl", "create", "job", *namespace_flags, f"{command.name}-now", *from_flags, *target_flags)),
-        ManifestStep("see what it did:", shell("kubectl", "get", "jobs", *namespace_flags, "-l", command.selector, *target_flags)),
+        ManifestStep(
+            "look now:",
+            shell("kubectl", "create", "job", *namespace_flags, f"{command.name}-now", *from_flags, *target_flags),
+        ),
+        ManifestStep(
+            "see what it did:", shell("kubectl", "get", "jobs", *namespace_flags, "-l", command.selector, *target_flags)
+        ),
         ManifestStep("read their logs:", logs_command(command, target_flags, follow=False)),
         ManifestStep("remove these objects:", delete_command(command, target_flags)),
     )

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening, options, streams, values
+from kubectl_eksdoc.cli import answers, options, streams, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
@@ -17,19 +17,19 @@ from kubectl_eksdoc.model import api_objects, permissions
 
 from . import in_cluster as inside
 from .request import (
-    GATES,
     COMMAND_NAME,
+    GATES,
     SEVERITIES,
     SYMPTOMS,
     CheckRequest,
-    run_check,
-    checks_from_args,
-    read_earlier_result,
     check_manifests,
-    show_tables,
+    checks_from_args,
     parse_since,
-    read_suppression_rules,
+    read_earlier_result,
     read_extra_tables,
+    read_suppression_rules,
+    run_check,
+    show_tables,
 )
 
 if TYPE_CHECKING:  # --help must not load plans
@@ -123,7 +123,9 @@ def _add_scope_flags(parser: Parser) -> None:
         "--area",
         "AREA,…",
         "run only the checks of these areas; workloads (replicas, probes, spread) runs only if named",
-        values.Codes(_area_flags, "check", "no area is named; leave the flag out for all", lists_known=True, word_name="area"),
+        values.Codes(
+            _area_flags, "check", "no area is named; leave the flag out for all", lists_known=True, word_name="area"
+        ),
         (),
     )
     add_flag(
@@ -224,23 +226,30 @@ def _check_clusters(args: argparse.Namespace, context: CommandContext) -> Comman
     _require_checks(checks, request)
     suppressions = read_suppression_rules(request)
     if fleet is not None:
-        member_flags = MemberFlags(COMMAND_NAME, api_objects.UPGRADE_CHECK, request.option_values, comma_separated=("only", "area", "accept-unknown"))
+        member_flags = MemberFlags(
+            COMMAND_NAME,
+            api_objects.UPGRADE_CHECK,
+            request.option_values,
+            comma_separated=("only", "area", "accept-unknown"),
+        )
         return run_fleet(fleet, member_flags, context, Severity(request.fail_on))
     if in_cluster_check is not None:
         return inside.run_in_cluster(request, in_cluster_check, checks, context)
     plan_arguments = (request, checks, _check_scope(request, suppressions), context)
     earlier_result = read_earlier_result(*plan_arguments)
-    with opening.explain_forbidden(COMMAND_NAME):
+    with answers.explain_forbidden(COMMAND_NAME):
         session, plan = run_check(*plan_arguments)
     if request.no_aws and not plan.judged:
         raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")
-    opening.note_session(session, context)
+    answers.note_session(session, context)
     options.note_comparison(earlier_result, context)
-    comparison = compare_with_earlier(earlier_result, plan, request.option_values) if earlier_result is not None else None
+    comparison = (
+        compare_with_earlier(earlier_result, plan, request.option_values) if earlier_result is not None else None
+    )
     report = CheckReport(plan, options=request.option_values, recognised=session.recognised, since=comparison)
     has_suspects = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
-    exit_code = streams.FAILS if has_suspects else opening.exit_code_of_status(plan.outcome.status)
-    return opening.report_answer(report, context, exit_code)
+    exit_code = streams.FAILS if has_suspects else answers.exit_code_of_status(plan.outcome.status)
+    return answers.report_answer(report, context, exit_code)
 
 
 def _check_scope(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> CheckScope:

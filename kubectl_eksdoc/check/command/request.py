@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli import answers, options, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import given_flags, since_from_args, without_from_args
 from kubectl_eksdoc.errors import UsageError
@@ -220,7 +220,8 @@ def _check_manifest_flags(args: argparse.Namespace, files: Sequence[str], has_fl
     cluster_flags = [flag for name, flag in _CLUSTER_FLAGS.items() if getattr(args, name, None)]
     if has_fleet or cluster_flags:
         raise UsageError(
-            f"--from reads no cluster, and {cluster_flags[0] if cluster_flags else '--fleet'} does", "Leave one of them out."
+            f"--from reads no cluster, and {cluster_flags[0] if cluster_flags else '--fleet'} does",
+            "Leave one of them out.",
         )
     if args.area or (args.only and args.only != (_MANIFEST_CODE,)):
         flag = "--area" if args.area else "--only"
@@ -259,20 +260,21 @@ def run_check(
     """
     from kubectl_eksdoc.coredns_lameduck.command.change_options import measurement_lookup
 
-    from ..read import CheckInput, run_checks, needs_for
+    from ..read import CheckInput, needs_for, run_checks
 
     needs = needs_for(checks, request.since is not None, not request.no_aws)
-    session = opening.open_session(context, needs)
+    session = answers.open_session(context, needs)
     if request.refresh:
         _refresh_insights(session, context)
     since = resolve_since(request.since, session.cluster.observed_at)
     if since is not None and since > session.cluster.observed_at:
         observed_text = session.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         raise UsageError(
-            f"--changed-since {request.since and request.since.text} is after the cluster was observed, at {observed_text}",
+            f"--changed-since {request.since and request.since.text} is after the cluster was observed, at "
+            f"{observed_text}",
             "Give a moment before that, or 2h.",
         )
-    command_target = opening.command_target(context, session)
+    command_target = answers.command_target(context, session)
     command_target = replace(command_target, checks=request.follow_up_flags)
     check_input = CheckInput(request.files, measurement_lookup(context), permissions.PROXY.name not in request.without)
     scope = replace(scope, since=since)
@@ -383,13 +385,16 @@ def check_manifests(request: CheckRequest, context: CommandContext) -> CommandAn
         accepted=frozenset(request.accepted),
         tables=read_extra_tables(request),
     )
-    follow_up_flags = (("--target", format_version(path.target)), *(each for each in request.follow_up_flags if each[0] != "--target"))
+    follow_up_flags = (
+        ("--target", format_version(path.target)),
+        *(each for each in request.follow_up_flags if each[0] != "--target"),
+    )
     # An API that the control plane refuses now is refused after its step, too: everything has to be fixed before.
     checks = [replace(each, gate=Gate.BEFORE_CONTROL_PLANE) for each in CHECKS if code in each.codes]
     plan = plan_check(facts, checks, scope, CommandTarget(("--from", format_version(path.now)), checks=follow_up_flags))
     context.note(identity_line(cluster, context.now()))
     report = CheckReport(plan, options=request.option_values)
-    return opening.report_answer(report, context, opening.exit_code_of_status(plan.outcome.status))
+    return answers.report_answer(report, context, answers.exit_code_of_status(plan.outcome.status))
 
 
 def show_tables(words: Sequence[str], context: CommandContext) -> CommandAnswer:
@@ -403,4 +408,4 @@ def show_tables(words: Sequence[str], context: CommandContext) -> CommandAnswer:
 
     if words:
         raise UsageError(f"{words[0]!r} is not understood: --tables shows all of them", "Name nothing.")
-    return opening.report_answer(TablesReport(table_outlines(), context.now().date()), context)
+    return answers.report_answer(TablesReport(table_outlines(), context.now().date()), context)

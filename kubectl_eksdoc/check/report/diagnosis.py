@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.model.findings import Finding, Remedy
-from kubectl_eksdoc.report.report import Line, TextBlock, Section, verbatim_line
-from kubectl_eksdoc.report.text import MARGIN, Title, Tone, pluralize, join_sentences
+from kubectl_eksdoc.report.report import Line, Section, TextBlock, verbatim_line
+from kubectl_eksdoc.report.text import MARGIN, Title, Tone, join_sentences, pluralize
 
 from ..rollback import UNDO
 
@@ -30,12 +30,18 @@ def diagnosis_sections(diagnosis: SymptomDiagnosis, full: bool) -> Iterator[Sect
     else:
         yield TextBlock(None, [Line(f"Nothing was found that explains {diagnosis.symptom.value}.", 0)])
     other_suspects = diagnosis.suspects[1:] if full else diagnosis.suspects[1 : _MAX_SUSPECTS + 1]
-    yield TextBlock("Next likely", list(_next_suspects(other_suspects, full)), omitted=len(diagnosis.suspects[1:]) - len(other_suspects))
+    yield TextBlock(
+        "Next likely",
+        list(_next_suspects(other_suspects, full)),
+        omitted=len(diagnosis.suspects[1:]) - len(other_suspects),
+    )
     unknown_shown = diagnosis.unknown if full else diagnosis.unknown[:_MAX_UNKNOWN]
     title = Title(f"Not known: {pluralize(len(diagnosis.unknown), 'answer')}")
     yield TextBlock(title, list(map(_unknown_line, unknown_shown)), omitted=len(diagnosis.unknown) - len(unknown_shown))
     is_short = bool(diagnosis.suspects) and not full
-    yield TextBlock("Where to look next", list(_next_places(diagnosis.elsewhere[:1] if is_short else diagnosis.elsewhere)))
+    yield TextBlock(
+        "Where to look next", list(_next_places(diagnosis.elsewhere[:1] if is_short else diagnosis.elsewhere))
+    )
 
 
 def five_lines(suspect: Suspect) -> Iterator[str]:
@@ -72,7 +78,9 @@ def _next_suspects(others: tuple[Suspect, ...], full: bool) -> Iterator[Line | s
             yield f"{number}. {suspect.what} ({suspect.code})"
             yield from _lines(list(five_lines(suspect))[1:], 4)
         else:
-            yield Line(f"{number}. {suspect.what} ({suspect.subject.kind} {suspect.subject}): {suspect.because}", hang=4)
+            yield Line(
+                f"{number}. {suspect.what} ({suspect.subject.kind} {suspect.subject}): {suspect.because}", hang=4
+            )
 
 
 def _unknown_line(finding: Finding) -> str:

@@ -13,42 +13,42 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, Suppression
 from kubectl_eksdoc.report import markdown
-from kubectl_eksdoc.report.junit import JUnitCase, JUnitBackend
-from kubectl_eksdoc.report.markdown import code_block, code_span, escape_markdown, collapsible
+from kubectl_eksdoc.report.junit import JUnitBackend, JUnitCase
+from kubectl_eksdoc.report.markdown import code_block, code_span, collapsible, escape_markdown
 from kubectl_eksdoc.report.report import (
     DEFAULT_BACKENDS,
     SYMBOLS,
+    BulletList,
     CommandReport,
+    CustomBackend,
     FindingList,
     Footer,
     Heading,
     Line,
-    TextBlock,
-    CustomBackend,
-    BulletList,
     Report,
     ReportFigure,
     Section,
     Table,
-    verbatim_line,
+    TextBlock,
     flush_left,
+    verbatim_line,
 )
 from kubectl_eksdoc.report.sarif import SarifBackend, SarifDetails
 from kubectl_eksdoc.report.text import (
     MARGIN,
-    Column,
     Appearance,
+    Column,
     Title,
     Tone,
-    format_age,
-    time_between,
     as_columns,
-    pluralize,
-    truncate,
-    number_column,
+    format_age,
     format_table,
+    number_column,
+    pluralize,
     rfc3339,
     text_column,
+    time_between,
+    truncate,
     with_title,
     wrap_printable,
 )
@@ -58,7 +58,14 @@ from ..checks.api_manifests import file_subject
 from ..plan import CheckPlan, JudgedFindings, TableOutline
 from . import verdict
 from .diagnosis import diagnosis_sections, five_lines, split_command
-from .verdict import areas_table, aws_unknown_section, top_causes_section, areas_line, later_section, other_causes_section
+from .verdict import (
+    areas_line,
+    areas_table,
+    aws_unknown_section,
+    later_section,
+    other_causes_section,
+    top_causes_section,
+)
 
 if TYPE_CHECKING:  # a check of manifests alone has no comparison and no steps
     from kubectl_eksdoc.baseline.changes import ResultComparison
@@ -101,7 +108,13 @@ class CheckReport(CommandReport):
             yield from self._judged()
         elif plan.diagnosis is None:
             mark = screen.change_marks(self.since)
-            yield from (top_causes_section(plan, mark), other_causes_section(plan, mark), later_section(plan), aws_unknown_section(plan), areas_line(plan))
+            yield from (
+                top_causes_section(plan, mark),
+                other_causes_section(plan, mark),
+                later_section(plan),
+                aws_unknown_section(plan),
+                areas_line(plan),
+            )
         yield TextBlock("Suppressed", list(self._suppressed(full)))
         yield BulletList("Suppressions that are out of date", plan.notes)
         yield _steps_in_full(plan) if full else _steps_overview(plan)
@@ -153,7 +166,12 @@ class CheckReport(CommandReport):
         for area in Area:
             judged = plan.in_area(area)
             found_codes = {finding.code for each in judged for finding in each.findings}
-            case_codes = (c for each in judged for c in each.check.codes if c in found_codes or plan.scope.is_requested(each.check, c))
+            case_codes = (
+                c
+                for each in judged
+                for c in each.check.codes
+                if c in found_codes or plan.scope.is_requested(each.check, c)
+            )
             if cases := [case for code in dict.fromkeys(case_codes) for case in self._cases(code, judged)]:
                 yield area.value, cases
 
@@ -177,7 +195,9 @@ class CheckReport(CommandReport):
         counted = [each for each in findings if is_counted(each)]
         # In a check of several codes, the first one stands for the complete command.
         multi_code_checks = (one for one in judged if code in one.check.codes[1:])
-        unjudged_findings = [e for one in multi_code_checks for e in one.findings if e.code == one.check.codes[0] and is_counted(e)]
+        unjudged_findings = [
+            e for one in multi_code_checks for e in one.findings if e.code == one.check.codes[0] and is_counted(e)
+        ]
         unknown_findings = [each for each in (*counted, *unjudged_findings) if each.status is Status.UNKNOWN]
         return JUnitCase(
             code.name if file is None else f"{code.name} {file.name}",
@@ -231,7 +251,14 @@ def _changes_section(recent_changes: RecentChanges, now: datetime, full: bool) -
     lines_below: list[Line | str] = [] if rows else [Line("nothing that still shows")]
     lines_below += (Line(f"? not known: {each}", tone=Tone.UNKNOWN) for each in recent_changes.not_read)
     title = Title("Changed", f" since {rfc3339(recent_changes.since)}")
-    return Table(title, (columns, rows), "changes", len(rows), len(recent_changes.changes) - len(shown_changes), notes=lines_below)
+    return Table(
+        title,
+        (columns, rows),
+        "changes",
+        len(rows),
+        len(recent_changes.changes) - len(shown_changes),
+        notes=lines_below,
+    )
 
 
 # The upgrade steps: a line for each, or all of them with reasons and commands.
@@ -348,7 +375,9 @@ class TablesReport(Report):
 
 def markdown_ticket(plan: CheckPlan, since: ResultComparison | None, tool_version: str, appearance: Appearance) -> str:
     """With headings from the second level, to be placed below another title; short enough for GitHub."""
-    return markdown.fit_ticket(lambda most: markdown.finish_document(list(_ticket_lines(plan, since, tool_version, most)), appearance))
+    return markdown.fit_ticket(
+        lambda most: markdown.finish_document(list(_ticket_lines(plan, since, tool_version, most)), appearance)
+    )
 
 
 def _ticket_lines(plan: CheckPlan, since: ResultComparison | None, tool_version: str, limit: int) -> Iterator[str]:
@@ -369,7 +398,10 @@ def _ticket_sections(plan: CheckPlan, limit: int) -> Iterator[tuple[str, list[st
     yield "Changed", _change_lines(plan, limit)
     lines: list[str] = []
     for number, each in enumerate(() if plan.diagnosis is not None else plan.causes[:MAX_TOP_CAUSES], 1):
-        cause_text = f"{SYMBOLS[each.status][0]} {each.severity.value}: {verdict.cause_name(each)}: {verdict.cause_reason(plan, each)}"
+        cause_text = (
+            f"{SYMBOLS[each.status][0]} {each.severity.value}: {verdict.cause_name(each)}: "
+            f"{verdict.cause_reason(plan, each)}"
+        )
         lines += [f"{number}. {escape_markdown(f'{cause_text} ({verdict.before_gate(plan, each.gate)}).')}", ""]
         lines += [f"   {line}" for line in (escape_markdown(each.do.text), "", *code_block([each.do.command]))]
         lines.append("")
@@ -377,7 +409,10 @@ def _ticket_sections(plan: CheckPlan, limit: int) -> Iterator[tuple[str, list[st
     yield "Areas", markdown.ticket_table(areas_table(plan), "areas", limit) if plan.diagnosis is None else []
     for gate in (*Gate, None):
         head = f"Findings {verdict.before_gate(plan, gate)}"
-        yield head, _finding_lines((*plan.findings_at(gate, Status.FAIL), *plan.findings_at(gate, Status.UNKNOWN)), limit)
+        yield (
+            head,
+            _finding_lines((*plan.findings_at(gate, Status.FAIL), *plan.findings_at(gate, Status.UNKNOWN)), limit),
+        )
     yield "Findings that block nothing", _finding_lines(verdict.non_blocking_findings(plan), limit)
     yield "Suppressed", _suppressed_lines(plan, limit)
     yield "Upgrade steps", _checklist_lines(plan)
@@ -391,7 +426,8 @@ def _finding_lines(findings: Sequence[Finding], limit: int) -> list[str]:
 def _finding_details(finding: Finding) -> list[str]:
     """The finding as a foldable summary."""
     summary = (
-        f"{SYMBOLS[finding.status][0]} {finding.severity.value} {finding.code.name}: {finding.subject.kind} {finding.subject}:"
+        f"{SYMBOLS[finding.status][0]} {finding.severity.value} {finding.code.name}: {finding.subject.kind} "
+        f"{finding.subject}:"
         f" {finding.message}"
     )
     lines = [f"- {escape_markdown(each)}" for each in finding.evidence]
@@ -415,12 +451,19 @@ def _checklist_lines(plan: CheckPlan) -> list[str]:
 def _step_lines(plan: CheckPlan, step: UpgradeStep) -> list[str]:
     """A checkbox, and below it the reason, the commands, and when it is done."""
     waiting_text = verdict.waiting_text(plan, step)
-    first_line = f"- [ ] {step.number}\\. {escape_markdown(step.title)}" + (f" **({escape_markdown(waiting_text)})**" if waiting_text else "")
+    first_line = f"- [ ] {step.number}\\. {escape_markdown(step.title)}" + (
+        f" **({escape_markdown(waiting_text)})**" if waiting_text else ""
+    )
     lines = [first_line, "", f"  Why: {escape_markdown(verdict.step_reason(step))}"]
     if step.commands:
         lines += ["", *[f"  {line}" for line in code_block(step.commands)]]
     for form in step.forms:
-        lines += ["", f"  With {form.tool}: {escape_markdown(form.text)}", "", *[f"  {line}" for line in code_block(form.commands)]]
+        lines += [
+            "",
+            f"  With {form.tool}: {escape_markdown(form.text)}",
+            "",
+            *[f"  {line}" for line in code_block(form.commands)],
+        ]
     if step.done_when:
         verify = f" {code_span(step.verify)}" if step.verify else ""
         lines += ["", f"  Done when {escape_markdown(step.done_when)}.{verify}"]
@@ -439,7 +482,10 @@ def _diagnosis_lines(plan: CheckPlan, limit: int) -> list[str]:
         for number, suspect in enumerate(diagnosis.suspects[:limit], 1):
             first, *rest = five_lines(suspect)
             head = first if number == 1 else f"{suspect.what} ({suspect.code})"
-            texts = (f"{text}{code_span(command)}" if command else escape_markdown(text) for text, command in map(split_command, rest))
+            texts = (
+                f"{text}{code_span(command)}" if command else escape_markdown(text)
+                for text, command in map(split_command, rest)
+            )
             lines.append(f"{number}. {'<br>'.join((escape_markdown(head), *texts))}")
         lines += ["", *markdown.omitted_note(len(diagnosis.suspects) - limit, "possible causes")]
     for each in diagnosis.elsewhere:
@@ -454,7 +500,13 @@ def _change_lines(plan: CheckPlan, limit: int) -> list[str]:
     columns = as_columns("AT", "SUBJECT", "WHAT")
     rows = [[rfc3339(each.at), f"{each.subject.kind} {each.subject}", each.what] for each in recent_changes.changes]
     lines = markdown.ticket_table((columns, list(rows)), "changes", limit) or ["Nothing that still shows."]
-    return [f"Since {rfc3339(recent_changes.since)}.", "", *lines, "", *markdown.bullet_list(f"not known: {e}" for e in recent_changes.not_read)]
+    return [
+        f"Since {rfc3339(recent_changes.since)}.",
+        "",
+        *lines,
+        "",
+        *markdown.bullet_list(f"not known: {e}" for e in recent_changes.not_read),
+    ]
 
 
 def _suppressed_lines(plan: CheckPlan, limit: int) -> list[str]:

@@ -16,18 +16,18 @@ from kubectl_eksdoc.report.pages import (
     Html,
     PageSection,
     bullet_list,
+    collapsible,
     command_block,
     command_list,
+    concat,
     element,
-    collapsible,
-    render_page,
     html_lines,
+    html_table,
     omitted_note,
     origin_paragraph,
-    concat,
-    html_table,
+    render_page,
 )
-from kubectl_eksdoc.report.text import Cell, Column, Appearance, Row, Tone, as_columns, pluralize, rfc3339
+from kubectl_eksdoc.report.text import Appearance, Cell, Column, Row, Tone, as_columns, pluralize, rfc3339
 
 from ..checking import MAX_TOP_CAUSES, Gate
 from ..plan import CheckPlan
@@ -39,12 +39,12 @@ from .shown import (
     GOOD_SYMBOL,
     LIGHTS,
     MAX_SIMILAR_FINDINGS,
-    OPEN_SYMBOL,
     NOT_COUNTED_SYMBOL,
+    OPEN_SYMBOL,
     CheckPage,
-    subject_text,
     drain_section,
     findings_section,
+    subject_text,
     unknown_section,
 )
 from .verdict import AreaPart
@@ -72,14 +72,23 @@ def render_check_page(check_page: CheckPage, since: ResultComparison | None, app
 def _page_sections(check_page: CheckPage, since: ResultComparison | None) -> Iterator[PageSection]:
     plan = check_page.plan
     observed = plan.facts.cluster.observed_at
-    yield PageSection("since", "Since", screen.title(since, observed) if since is not None else "", comparison_section(since))
+    yield PageSection(
+        "since", "Since", screen.title(since, observed) if since is not None else "", comparison_section(since)
+    )
     finding_count = len([each for part in check_page.area_parts for each in part.counted])
     unknown_count = sum(len(part.unknown) for part in check_page.area_parts)
     yield PageSection("causes", "Likely causes", "Likely causes", suspects_section(plan))
     since_text = rfc3339(plan.changes.since) if plan.changes is not None else ""
     yield PageSection("changed", "Changed", f"Changed since {since_text}", changes_section(plan))
-    yield PageSection("findings", "Findings", f"Findings by area, the worst first ({finding_count})", findings_section(check_page))
-    yield PageSection("way", "Upgrade steps", f"Upgrade steps to {format_version(plan.facts.path.target)}", checklist_section(check_page))
+    yield PageSection(
+        "findings", "Findings", f"Findings by area, the worst first ({finding_count})", findings_section(check_page)
+    )
+    yield PageSection(
+        "way",
+        "Upgrade steps",
+        f"Upgrade steps to {format_version(plan.facts.path.target)}",
+        checklist_section(check_page),
+    )
     yield PageSection("drain", "Nodes", "The replacement of the nodes", drain_section(check_page))
     suppressed = f"Suppressed: found, and accepted for a time ({len(plan.suppressed)})"
     yield PageSection("suppressed", "Suppressed", suppressed, suppressed_section(plan))
@@ -111,11 +120,24 @@ def _verdict_box(check_page: CheckPage) -> Html:
         return _box(*(BAD_SYMBOL if plan.diagnosis.suspects else OPEN_SYMBOL), verdict.symptom_summary(plan.diagnosis))
     check_verdict, has_failures = verdict.build_verdict(plan), any(plan.findings_at(gate, Status.FAIL) for gate in Gate)
     explanation_text = check_verdict.explanation.lstrip(":; ")
-    explanation = element("p", f"{explanation_text[:1].upper()}{explanation_text[1:]}{verdict.suppressed_text(plan)}{verdict.left_out_text(plan)}")
+    explanation = element(
+        "p",
+        f"{explanation_text[:1].upper()}{explanation_text[1:]}{verdict.suppressed_text(plan)}{verdict.left_out_text(plan)}",
+    )
     partial_text = verdict.partial_text(plan)
     partial_line = element("p", element("b", partial_text), class_="part") if partial_text else ""
-    gates = element("ol", *(_gate_item(check_page, gate) for gate in Gate), class_="gates") if plan.scope.is_complete else ""
-    return _box(*(GOOD_SYMBOL if not check_verdict.is_blocked else BAD_SYMBOL if has_failures else OPEN_SYMBOL), check_verdict.headline, explanation, partial_line, gates)
+    gates = (
+        element("ol", *(_gate_item(check_page, gate) for gate in Gate), class_="gates")
+        if plan.scope.is_complete
+        else ""
+    )
+    return _box(
+        *(GOOD_SYMBOL if not check_verdict.is_blocked else BAD_SYMBOL if has_failures else OPEN_SYMBOL),
+        check_verdict.headline,
+        explanation,
+        partial_line,
+        gates,
+    )
 
 
 def _box(symbol: str, tone: str, head: str, *content: str) -> Html:
@@ -143,7 +165,9 @@ def _top_causes(check_page: CheckPage) -> Html:
     rows = [
         element(
             "li",
-            element("a", f"{each.severity.value}: {verdict.cause_name(each)}", href=f"#{check_page.anchor_of(each.first)}"),
+            element(
+                "a", f"{each.severity.value}: {verdict.cause_name(each)}", href=f"#{check_page.anchor_of(each.first)}"
+            ),
             f": {verdict.cause_reason(plan, each)} ({verdict.before_gate(plan, each.gate)}). {each.do.text}",
             command_block(each.do.command),
         )
@@ -154,7 +178,9 @@ def _top_causes(check_page: CheckPage) -> Html:
 
 def _area_lights(check_page: CheckPage) -> Html:
     parts = [part for part in check_page.area_parts if part.judged or check_page.plan.scope.is_complete]
-    legend = [concat(sign, f" {said}") for light, (sign, _, said) in LIGHTS.items() if any(p.light == light for p in parts)]
+    legend = [
+        concat(sign, f" {said}") for light, (sign, _, said) in LIGHTS.items() if any(p.light == light for p in parts)
+    ]
     return concat(
         element("h2", "Areas", id="areas"),
         element("ul", *map(_area_light, parts), class_="lights"),
@@ -165,8 +191,8 @@ def _area_lights(check_page: CheckPage) -> Html:
 def _area_light(part: AreaPart) -> Html:
     symbol, tone, _ = LIGHTS[part.light]
     name = element("a", part.title, href=f"#{part.anchor}") if part.judged else part.title
-    return element("li", element("span", symbol, class_="sign", aria_hidden="true"), element("b", name), element("span", part.figures),
-              class_=tone)  # fmt: skip
+    return element("li", element("span", symbol, class_="sign", aria_hidden="true"), element("b", name),
+                   element("span", part.figures), class_=tone)  # fmt: skip
 
 
 # Diagnosis of a symptom: possible causes, the likeliest first, and recent changes.
@@ -183,12 +209,19 @@ def suspects_section(plan: CheckPlan) -> Html:
     cards = []
     for number, suspect in enumerate(diagnosis.suspects[:_MAX_ROWS], 1):
         first, *rest = five_lines(suspect)
-        texts = (concat(element("p", text.strip()) if text else "", command_block(line)) for text, line in map(split_command, rest))
+        texts = (
+            concat(element("p", text.strip()) if text else "", command_block(line))
+            for text, line in map(split_command, rest)
+        )
         head = first if number == 1 else f"{number}. {suspect.what} ({suspect.code})"
         body = element("div", html_lines(texts), bullet_list(suspect.evidence, "evidence"))
         cards.append(collapsible(head, body, open_=number == 1))
-    next_places = [concat(element("p", suspect.text), command_block(suspect.command)) for suspect in diagnosis.elsewhere]
-    elsewhere = concat(element("h3", "Where to look next"), element("div", *next_places, class_="card")) if next_places else ""
+    next_places = [
+        concat(element("p", suspect.text), command_block(suspect.command)) for suspect in diagnosis.elsewhere
+    ]
+    elsewhere = (
+        concat(element("h3", "Where to look next"), element("div", *next_places, class_="card")) if next_places else ""
+    )
     return html_lines([*cards, omitted_note(len(diagnosis.suspects) - len(cards), "possible causes"), elsewhere])
 
 
@@ -198,7 +231,9 @@ def changes_section(plan: CheckPlan) -> Html:
     if recent_changes is None:
         return Html("")
     columns = as_columns("AT", "SUBJECT", "WHAT")
-    rows: list[Row] = [[rfc3339(e.at), f"{e.subject.kind} {e.subject}", e.what] for e in recent_changes.changes[:_MAX_ROWS]]
+    rows: list[Row] = [
+        [rfc3339(e.at), f"{e.subject.kind} {e.subject}", e.what] for e in recent_changes.changes[:_MAX_ROWS]
+    ]
     more_line = omitted_note(len(recent_changes.changes) - len(rows))
     not_read = bullet_list(f"? not known: {each}" for each in recent_changes.not_read)
     return html_lines([html_table(columns, rows) or element("p", "Nothing that still shows."), more_line, not_read])
@@ -226,7 +261,10 @@ def checklist_section(check_page: CheckPage) -> Html:
 
 def _step_item(check_page: CheckPage, step: UpgradeStep) -> Html:
     waiting_text = verdict.waiting_text(check_page.plan, step)
-    name = concat(f"{step.number}. {step.title}", *([" ", element("span", waiting_text, class_="tag bad")] if waiting_text else []))
+    name = concat(
+        f"{step.number}. {step.title}",
+        *([" ", element("span", waiting_text, class_="tag bad")] if waiting_text else []),
+    )
     box = element("label", element("input", type="checkbox"), element("span", name))
     done_line = element("p", f"Done when {step.done_when}.") if step.done_when else ""
     command_blocks = [command_list(step.commands)]
@@ -236,7 +274,21 @@ def _step_item(check_page: CheckPage, step: UpgradeStep) -> Html:
     return element(
         "li",
         box,
-        collapsible("Why, how, done when", element("div", html_lines([reason_line, *_step_links(check_page, step), *command_blocks, done_line, command_block(step.verify)]))),
+        collapsible(
+            "Why, how, done when",
+            element(
+                "div",
+                html_lines(
+                    [
+                        reason_line,
+                        *_step_links(check_page, step),
+                        *command_blocks,
+                        done_line,
+                        command_block(step.verify),
+                    ]
+                ),
+            ),
+        ),
         id=f"step-{step.number}",
     )
 
@@ -246,7 +298,10 @@ def _step_links(check_page: CheckPage, step: UpgradeStep) -> Iterator[Html]:
     blocking = check_page.plan.blocking_findings(step)
     if blocking:
         shown_findings = blocking[:_MAX_LINKS]
-        links = [element("a", f"{each.code.name}: {subject_text(each)}", href=f"#{check_page.anchor_of(each)}") for each in shown_findings]
+        links = [
+            element("a", f"{each.code.name}: {subject_text(each)}", href=f"#{check_page.anchor_of(each)}")
+            for each in shown_findings
+        ]
         if hidden_count := len(blocking) - len(shown_findings):
             links.append(concat("and ", element("a", f"{hidden_count} more", href="#findings")))
         yield concat(element("p", "First fix:"), bullet_list(links, "evidence"))

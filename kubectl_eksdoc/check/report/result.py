@@ -15,13 +15,13 @@ from kubectl_eksdoc.report.result import (
     FindingResult,
     Lines,
     Meta,
-    Timestamp,
     PositiveCount,
     Printed,
     RemedyResult,
     SubjectResult,
     Text,
     Texts,
+    Timestamp,
     UnsetType,
 )
 
@@ -228,22 +228,24 @@ class CheckResult(CommandResult):
             metadata=metadata(check_plan.facts.cluster, facts),
             recognised=facts.recognised,
             verdict=summary(check_plan),
-            way=check_plan.facts.way,
+            way=check_plan.facts.path,
             aws=eks.why if isinstance(eks, Unknown) else None,
-            gates=((gate, *count_by_status(check_plan.at[gate])) for gate in Gate),
+            gates=((gate, *count_by_status(check_plan.causes_by_gate[gate])) for gate in Gate),
             causes=(_Cause.of((check_plan, each)) for each in check_plan.causes),
             checks=check_plan.judged,
             checklist=(
-                _Step.from_facts(each, at=each.at and format_version(each.at), waits_for=check_plan.waiting(each))
+                _Step.from_facts(
+                    each, at=each.at and format_version(each.at), waits_for=check_plan.blocking_findings(each)
+                )
                 for each in check_plan.checklist
             ),
             diagnosis=_diagnosis(check_plan.diagnosis, gate_of),
             changed_since=recent_changes and recent_changes.since,
             changes=recent_changes.changes if recent_changes else (),
-            changes_unread=recent_changes.unread if recent_changes else (),
+            changes_unread=recent_changes.not_read if recent_changes else (),
             since=facts.since,
             suppressed=(
-                _Suppressed.from_facts(each.by, finding=_Finding.from_facts(each.finding, gate=gate_of(each.finding)))
+                _Suppressed.from_facts(each.rule, finding=_Finding.from_facts(each.finding, gate=gate_of(each.finding)))
                 for each in check_plan.suppressed
             ),
             findings=(_Finding.from_facts(each, gate=gate_of(each)) for each in check_plan.findings),

@@ -25,27 +25,27 @@ from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.pages import (
     TONES,
     Html,
-    remedy_block,
     bullet_list,
-    command_list,
-    element,
     collapsible,
-    html_lines,
-    omitted_note,
+    command_list,
     concat,
+    element,
+    html_lines,
     html_table,
+    omitted_note,
+    remedy_block,
 )
 from kubectl_eksdoc.report.report import SYMBOLS
 from kubectl_eksdoc.report.text import (
+    Appearance,
     Cell,
     Column,
-    Appearance,
     Row,
     as_columns,
-    pluralize,
-    truncate,
     list_names,
     number_column,
+    pluralize,
+    truncate,
 )
 
 from ..plan import CheckPlan
@@ -55,8 +55,8 @@ from .verdict import (
     AreaPart,
     GateLookup,
     area_parts,
-    gate_lookup,
     findings_without_aws,
+    gate_lookup,
 )
 
 MAX_SIMILAR_FINDINGS = 12
@@ -100,7 +100,9 @@ class CheckPage(CachedProperties):
     @cached_property
     def anchors(self) -> Mapping[Finding, str]:
         """Anchors of the findings that are shown."""
-        shown_findings = (found for part in self.worst_parts_first for found in first_of_each_code((*part.counted, *part.others))[0])
+        shown_findings = (
+            found for part in self.worst_parts_first for found in first_of_each_code((*part.counted, *part.others))[0]
+        )
         return {found: f"finding-{number}" for number, found in enumerate(dict.fromkeys(shown_findings), 1)}
 
     @cached_property
@@ -131,7 +133,9 @@ def subject_text(finding: Finding) -> str:
     return truncate(f"{finding.subject.kind} {finding.subject}", MAX_SUBJECT_LENGTH, Appearance())
 
 
-def first_of_each_code(findings: Iterable[Finding], limit: int = MAX_SIMILAR_FINDINGS) -> tuple[list[Finding], list[CountedFindings]]:
+def first_of_each_code(
+    findings: Iterable[Finding], limit: int = MAX_SIMILAR_FINDINGS
+) -> tuple[list[Finding], list[CountedFindings]]:
     """The first `limit` of each code and status, and the number of the others. A single further one is shown, too."""
     similar_findings: dict[tuple[str, Status], list[Finding]] = defaultdict(list)
     all_findings = list(findings)
@@ -145,7 +149,9 @@ def first_of_each_code(findings: Iterable[Finding], limit: int = MAX_SIMILAR_FIN
         shown_counts[key] += 1
         if key not in counts_left or shown_counts[key] <= limit:
             shown_findings.append(finding)
-    return shown_findings, [CountedFindings(similar_findings[key][0].code, key[1], count) for key, count in counts_left.items()]
+    return shown_findings, [
+        CountedFindings(similar_findings[key][0].code, key[1], count) for key, count in counts_left.items()
+    ]
 
 
 def _part_rank(part: AreaPart) -> Sequence[int]:
@@ -177,7 +183,12 @@ def drain_section(check_page: CheckPage) -> Html:
     return html_lines(
         [
             element("p", f"All nodes that are older than {target}. ", plan_summary(view)),
-            element("p", _PLAN_NOTE, " What blocks is among the findings." if check_page.plan.scope.is_complete else "", class_="soft"),
+            element(
+                "p",
+                _PLAN_NOTE,
+                " What blocks is among the findings." if check_page.plan.scope.is_complete else "",
+                class_="soft",
+            ),
             _group_table(check_page, view),
             element("h3", "Over time"),
             drain_timeline(view) or element("p", "No node can be emptied, so there is no course of time to show."),
@@ -279,10 +290,16 @@ def findings_section(check_page: CheckPage) -> Html:
 
 def _area_section(check_page: CheckPage, part: AreaPart) -> Html:
     symbol, tone, _ = LIGHTS[part.light]
-    head = element("h3", element("span", f"{symbol} {part.title}", class_=tone), " ", element("span", part.figures, class_="soft"),
-              id=part.anchor)  # fmt: skip
-    others_title = f"{pluralize(len(part.others), 'finding')} that {'blocks' if len(part.others) == 1 else 'block'} nothing"
-    others = collapsible(others_title, element("div", html_lines(_finding_cards(check_page, part.others)))) if part.others else ""
+    head = element("h3", element("span", f"{symbol} {part.title}", class_=tone), " ",
+                   element("span", part.figures, class_="soft"), id=part.anchor)  # fmt: skip
+    others_title = (
+        f"{pluralize(len(part.others), 'finding')} that {'blocks' if len(part.others) == 1 else 'block'} nothing"
+    )
+    others = (
+        collapsible(others_title, element("div", html_lines(_finding_cards(check_page, part.others))))
+        if part.others
+        else ""
+    )
     return concat(head, html_lines([*_finding_cards(check_page, part.counted), others]))
 
 
@@ -292,7 +309,12 @@ def _finding_cards(check_page: CheckPage, findings: Sequence[Finding]) -> Iterat
         symbol, tone = SYMBOLS[finding.status]
         severity_text = "unknown" if finding.status is Status.UNKNOWN else finding.severity.value
         head = element("span", f"{symbol} {severity_text}", class_=f"code {TONES[tone]}")
-        summary = concat(head, " ", element("b", subject_text(finding)), f": {truncate(finding.message, _MAX_MESSAGE_LENGTH, Appearance())}")
+        summary = concat(
+            head,
+            " ",
+            element("b", subject_text(finding)),
+            f": {truncate(finding.message, _MAX_MESSAGE_LENGTH, Appearance())}",
+        )
         yield collapsible(summary, _card_body(check_page, finding))
     for rest in counted_only:
         yield omitted_note(rest.not_shown, f"of {rest.code.name} that {_STATUS_TEXTS[rest.status]}")
@@ -300,15 +322,23 @@ def _finding_cards(check_page: CheckPage, findings: Sequence[Finding]) -> Iterat
 
 def _card_body(check_page: CheckPage, finding: Finding) -> Html:
     name = f"{finding.subject.kind} {finding.subject}"
-    has_full_text = len(name) > MAX_SUBJECT_LENGTH or len(finding.message) > _MAX_MESSAGE_LENGTH  # the line above is cut
+    has_full_text = (
+        len(name) > MAX_SUBJECT_LENGTH or len(finding.message) > _MAX_MESSAGE_LENGTH
+    )  # the line above is cut
     shown_evidence, hidden_count = finding.evidence[:_MAX_EVIDENCE], len(finding.evidence[_MAX_EVIDENCE:])
-    evidence = bullet_list([*shown_evidence, *([f"and {hidden_count} more (in -o json)"] if hidden_count else [])], "evidence")
+    evidence = bullet_list(
+        [*shown_evidence, *([f"and {hidden_count} more (in -o json)"] if hidden_count else [])], "evidence"
+    )
     # Its code, its severity, and the step that waits for it.
     waiting_text = "blocks nothing"
     if finding.status is not Status.PASS:
         gate = check_page.gate_of(finding)
         what_is_due = "to be known" if finding.status is Status.UNKNOWN else "to be fixed"
-        waiting_text = "no step waits for it" if gate is None else f"{what_is_due} {check_verdict.before_gate(check_page.plan, gate)}"
+        waiting_text = (
+            "no step waits for it"
+            if gate is None
+            else f"{what_is_due} {check_verdict.before_gate(check_page.plan, gate)}"
+        )
     # For a drain finding: the nodes that it keeps from being drained, by the plan of the drain.
     is_drain_finding = finding.status is not Status.PASS and finding.code in Code.of_areas("drain")
     blocked_nodes = check_page.drain.blocked_nodes(finding) if is_drain_finding and check_page.drain is not None else ()
@@ -317,7 +347,9 @@ def _card_body(check_page: CheckPage, finding: Finding) -> Html:
         element("p", f"{finding.code.name} · {finding.severity.value} · {waiting_text}", class_="soft"),
         collapsible("In full", element("p", f"{name}: {finding.message}")) if has_full_text else "",
         element("p", "Missing: ", element("b", finding.missing)) if finding.missing else "",
-        element("p", f"Holds up {list_names(blocked_nodes, _MAX_NODES, Appearance())}: see ", link, ".") if blocked_nodes else concat(),
+        element("p", f"Holds up {list_names(blocked_nodes, _MAX_NODES, Appearance())}: see ", link, ".")
+        if blocked_nodes
+        else concat(),
         *(
             remedy_block(each.when.value, each.text, [each.command] if each.command else [])
             for when in When
@@ -342,12 +374,16 @@ def unknown_section(check_page: CheckPage) -> Html:
     """Empty where everything is known."""
     without_aws = findings_without_aws(check_page.plan)
     without_aws_set = frozenset(without_aws)
-    groups = _similar_findings(found for part in check_page.worst_parts_first for found in part.unknown if found not in without_aws_set)
+    groups = _similar_findings(
+        found for part in check_page.worst_parts_first for found in part.unknown if found not in without_aws_set
+    )
     columns = as_columns("MISSING", "WHAT AND WHY", "OF", Column("CODE", drop_order=1))
     answers = html_table(columns, [_unknown_row(check_page, some) for some in groups[:_MAX_ROWS]])
     not_read = [read for read in check_page.plan.facts.cluster.reads if not read.known]
     lists = collapsible(f"{pluralize(len(not_read), 'kind')} not read completely", html_table(*rows.not_read(not_read)))
-    return html_lines([_aws_section(check_page, without_aws), concat(answers, omitted_note(sum(map(len, groups[_MAX_ROWS:])))), lists])
+    return html_lines(
+        [_aws_section(check_page, without_aws), concat(answers, omitted_note(sum(map(len, groups[_MAX_ROWS:])))), lists]
+    )
 
 
 def _aws_section(check_page: CheckPage, findings: Sequence[Finding]) -> Html:
@@ -358,7 +394,9 @@ def _aws_section(check_page: CheckPage, findings: Sequence[Finding]) -> Html:
     missing = concat(" Missing: ", element("b", eks.missing), ".") if eks.missing else ""
     reason_line = element("p", element("b", "? Nothing of AWS is known: "), f"{eks.why}.", missing, class_="open")
     codes = element("p", ", ".join(sorted({each.code.name for each in findings})))
-    return concat(reason_line, collapsible(f"Unknown by that: {pluralize(len(findings), 'answer')}", codes) if findings else "")
+    return concat(
+        reason_line, collapsible(f"Unknown by that: {pluralize(len(findings), 'answer')}", codes) if findings else ""
+    )
 
 
 def _similar_findings(findings: Iterable[Finding]) -> list[list[Finding]]:
@@ -385,4 +423,9 @@ def _unknown_row(check_page: CheckPage, findings: Sequence[Finding]) -> Row:
     other_reasons = len(set(map(_reason_of, findings))) - 1
     reasons_text = f"; and {pluralize(other_reasons, 'other reason')} (in -o json)" if other_reasons else ""
     link = element("a", first.code.name, href=f"#{check_page.anchor_of(first)}")
-    return [first.missing or "a fact that nothing tells", f"{first.message}{reasons_text}", f"{subject_text(first)}{others}", link]
+    return [
+        first.missing or "a fact that nothing tells",
+        f"{first.message}{reasons_text}",
+        f"{subject_text(first)}{others}",
+        link,
+    ]

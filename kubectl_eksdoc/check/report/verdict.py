@@ -12,29 +12,29 @@ from kubectl_eksdoc.model.findings import Finding, Severity, Status, sort_findin
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.report.report import (
     SYMBOLS,
-    Line,
-    TextBlock,
     FindingSuffix,
+    Line,
     ReportFigure,
     Section,
-    verbatim_line,
+    TextBlock,
     flush_left,
+    verbatim_line,
 )
 from kubectl_eksdoc.report.text import (
     MARGIN,
+    Appearance,
     Cell,
     TableData,
-    Appearance,
     Title,
     Tone,
     as_columns,
-    pluralize,
-    truncate,
     first_items,
     join_words,
-    omitted_note,
     number_column,
+    omitted_note,
+    pluralize,
     printable,
+    truncate,
     with_title,
     wrap_printable,
 )
@@ -111,7 +111,9 @@ def symptom_summary(diagnosis: SymptomDiagnosis) -> str:
     return f"{diagnosis.symptom.value}: {causes}{unknown}.{'' if is_active else _LATENT_NOTE}"
 
 
-_LATENT_NOTE = " Nothing shows that any of this hurts now: what has changed (--changed-since) tells whether the time fits."
+_LATENT_NOTE = (
+    " Nothing shows that any of this hurts now: what has changed (--changed-since) tells whether the time fits."
+)
 """A likely but latent cause is no proof: without the note a user might fix the wrong thing, and wait."""
 
 
@@ -154,7 +156,11 @@ def cause_reason(plan: CheckPlan, root_cause: RootCause) -> str:
     if root_cause.subject.kind == "Snapshot":
         return f"it does not hold what these need: {join_names([each.name for each in root_cause.codes])}"
     top_finding = root_cause.first
-    return top_finding.message if top_finding.subject == root_cause.subject else f"{top_finding.subject.kind} {top_finding.subject}: {top_finding.message}"
+    return (
+        top_finding.message
+        if top_finding.subject == root_cause.subject
+        else f"{top_finding.subject.kind} {top_finding.subject}: {top_finding.message}"
+    )
 
 
 def count_by_status(root_causes: Iterable[RootCause]) -> tuple[int, int]:
@@ -191,7 +197,10 @@ def build_verdict(plan: CheckPlan) -> CheckVerdict:
         return CheckVerdict(f"Nothing counts at --fail-on {plan.scope.fail_on.value}", explanation, False)
     deletions = [each for each in plan.findings if each.code.name in _DELETION_CODES]
     if deletions:
-        explanation = f"; the replacement of nodes deletes data or pods for good: {pluralize(len(deletions), 'finding')} (-o wide)."
+        explanation = (
+            "; the replacement of nodes deletes data or pods for good: "
+            f"{pluralize(len(deletions), 'finding')} (-o wide)."
+        )
         return CheckVerdict("Nothing blocks a step", explanation, False)
     has_steps = any(each.phase.value not in _COMMON_PHASES for each in plan.checklist)
     return CheckVerdict(
@@ -217,7 +226,9 @@ def less_severe_at(plan: CheckPlan, gate: Gate) -> int:
 
 def is_less_severe(plan: CheckPlan, finding: Finding) -> bool:
     """Whether the finding does not count because of its severity alone; advice (unknown, info) needs no fix."""
-    is_problem = finding.status is Status.FAIL or (finding.status is Status.UNKNOWN and finding.severity is not Severity.INFO)
+    is_problem = finding.status is Status.FAIL or (
+        finding.status is Status.UNKNOWN and finding.severity is not Severity.INFO
+    )
     return is_problem and not plan.is_counted(finding)
 
 
@@ -229,7 +240,9 @@ GateLookup = Callable[[Finding], Gate | None]
 
 def gate_lookup(plan: CheckPlan) -> GateLookup:
     """The gate of each finding; of a suppressed one by its code, because its check is not kept."""
-    by_finding = {found: judged_findings.check.gate for judged_findings in plan.judged for found in judged_findings.findings}
+    by_finding = {
+        found: judged_findings.check.gate for judged_findings in plan.judged for found in judged_findings.findings
+    }
     by_code: dict[str, Gate | None] = {}
     for judged_findings in plan.judged:
         for code in judged_findings.check.codes:
@@ -251,7 +264,9 @@ def step_reason(step: UpgradeStep) -> str:
 def waiting_text(plan: CheckPlan, step: UpgradeStep) -> str:
     """``2 causes and 1 unknown first``; "" where nothing blocks the step."""
     waits_for_gate = step.gate is not None and not step.codes and not step.about
-    causes_first = causes_at_gate(plan, step.gate) if waits_for_gate else causes_text(plan.causes_of(plan.blocking_findings(step)))
+    causes_first = (
+        causes_at_gate(plan, step.gate) if waits_for_gate else causes_text(plan.causes_of(plan.blocking_findings(step)))
+    )
     return f"{causes_first} first" if causes_first else ""
 
 
@@ -302,12 +317,24 @@ def _gate_lines(plan: CheckPlan, gate: Gate | None, appearance: Appearance, mark
     repeated_worse = [each for each in repeated if each.severity.rank < causes_elsewhere[id(each.first)].severity.rank]
     listed_causes = [*repeated_worse, *(each for each in plan.causes[MAX_TOP_CAUSES:] if each.gate is gate)]
     repeated_text = f", and {earlier} of those above" if (earlier := len(repeated) - len(repeated_worse)) else ""
-    title = Title("Causes" if len(listed_causes) - len(repeated_worse) == len(causes_at_gate_only) else "More causes", f" {before_gate(plan, gate)}{repeated_text}")
+    title = Title(
+        "Causes" if len(listed_causes) - len(repeated_worse) == len(causes_at_gate_only) else "More causes",
+        f" {before_gate(plan, gate)}{repeated_text}",
+    )
     shown_causes = first_items(listed_causes, MAX_CAUSE_LINES)
-    return with_title(title, [*_cause_lines(plan, shown_causes, appearance, mark), *omitted_note(len(listed_causes) - len(shown_causes), appearance)], appearance)
+    return with_title(
+        title,
+        [
+            *_cause_lines(plan, shown_causes, appearance, mark),
+            *omitted_note(len(listed_causes) - len(shown_causes), appearance),
+        ],
+        appearance,
+    )
 
 
-def _cause_lines(plan: CheckPlan, root_causes: Sequence[RootCause], appearance: Appearance, mark: FindingSuffix) -> Iterator[str]:
+def _cause_lines(
+    plan: CheckPlan, root_causes: Sequence[RootCause], appearance: Appearance, mark: FindingSuffix
+) -> Iterator[str]:
     """In columns: severity, name, and message."""
     room = int(appearance.columns * _NAME_SHARE)
     names = [_cause_label(root_cause, room, appearance) for root_cause in root_causes]
@@ -315,14 +342,21 @@ def _cause_lines(plan: CheckPlan, root_causes: Sequence[RootCause], appearance: 
     for root_cause, name in zip(root_causes, names, strict=True):
         sign, tone = SYMBOLS[root_cause.status]
         text = f"{mark(root_cause.first).strip()} {cause_reason(plan, root_cause)}".strip()
-        line = f"{MARGIN}{sign} {root_cause.severity.value:<{_SEVERITY_WIDTH}}  {name:<{width}}  {printable(text, appearance)}"
+        line = (
+            f"{MARGIN}{sign} {root_cause.severity.value:<{_SEVERITY_WIDTH}}  {name:<{width}}  "
+            f"{printable(text, appearance)}"
+        )
         yield appearance.paint(truncate(appearance.transliterate(line), appearance.columns, appearance), tone)
 
 
 def _cause_label(root_cause: RootCause, room: int, appearance: Appearance) -> str:
     """Without its kind where there is not enough room."""
     full_name = printable(cause_name(root_cause), appearance)
-    return full_name if len(full_name) <= room else truncate(printable(str(root_cause.subject), appearance), room, appearance, in_middle=True)
+    return (
+        full_name
+        if len(full_name) <= room
+        else truncate(printable(str(root_cause.subject), appearance), room, appearance, in_middle=True)
+    )
 
 
 _LATER_CODES = frozenset({"api-in-manifest", "api-in-helm", "release-note"})
@@ -332,7 +366,9 @@ _MAX_LATER = 6
 def later_section(plan: CheckPlan) -> Section:
     """APIs and notes that have to be handled after this upgrade."""
     passed = (each for each in plan.findings if each.code.name in _LATER_CODES and each.status is Status.PASS)
-    lines = [f"! {each.subject.kind} {each.subject}: {each.message}" for each in passed if each.severity is Severity.LOW]
+    lines = [
+        f"! {each.subject.kind} {each.subject}: {each.message}" for each in passed if each.severity is Severity.LOW
+    ]
     title = Title("Later", ": works at the target, and is to be replaced")
     return TextBlock(title, lines[:_MAX_LATER], omitted=len(lines) - _MAX_LATER)
 
@@ -373,9 +409,9 @@ class AreaLight(Enum):
 
 
 class AreaPart(NamedTuple):
-    """An area. `counted`: findings that fail or are unknown, and are severe enough; `other_causes_section`: findings that block
-    nothing. Worst first. `less_severe` and `suppressed_text`: numbers of findings that do not count for that reason.
-    `causes_text`: numbers of causes that begin in the area and fail, and of unknown ones."""
+    """An area. `counted`: findings that fail or are unknown, and are severe enough; `other_causes_section`: findings
+    that block nothing. Worst first. `less_severe` and `suppressed_text`: numbers of findings that do not count for that
+    reason. `causes_text`: numbers of causes that begin in the area and fail, and of unknown ones."""
 
     area: Area
     judged: tuple[JudgedFindings, ...]
@@ -457,7 +493,12 @@ _NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 def areas_table(plan: CheckPlan) -> TableData:
     """The areas with checks, as a table."""
     checked_areas = [each for each in area_parts(plan) if each.judged]
-    titles = ("CHECKS", "CAUSES", "UNKNOWN", *(("LESS SEVERE",) if any(each.less_severe for each in checked_areas) else ()))
+    titles = (
+        "CHECKS",
+        "CAUSES",
+        "UNKNOWN",
+        *(("LESS SEVERE",) if any(each.less_severe for each in checked_areas) else ()),
+    )
     columns = as_columns("", "AREA", *(number_column(title) for title in titles))
     figures = ((each, (len(each.judged), *each.causes, each.less_severe)) for each in checked_areas)
     return columns, [

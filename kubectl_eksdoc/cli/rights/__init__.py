@@ -15,24 +15,24 @@ from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.permissions import NeededPermission, Permission, PlanPermissions
 
-from . import asked, commands
-from .asked import RightNamespaces, Right, needed_rights
+from . import commands, definitions
 from .commands import DRAIN_PLAN, MEASURED_WITH
+from .definitions import Right, RightNamespaces, needed_rights
 
 ACCESS_REVIEWS = Resource(
     "SelfSubjectAccessReview", "selfsubjectaccessreviews", "authorization.k8s.io", namespaced=False
 )
 """Created before changes; every user may, by the ClusterRole system:basic-user."""
 
-__all__ = ["DRAIN_PLAN", "MEASURED_WITH", "RightNamespaces", "Right", "needed_rights"]
+__all__ = ["DRAIN_PLAN", "MEASURED_WITH", "Right", "RightNamespaces", "needed_rights"]
 
 AWS_OPERATIONS: Mapping[str, tuple[AwsOperation, ...]] = {
-    **asked.BY_COMMAND,
+    **definitions.BY_COMMAND,
     "check": commands.CHECK_OPERATIONS,
     "check --changed-since": commands.CHANGED_SINCE_OPERATIONS,
     "check --fleet": commands.CHECK_OPERATIONS,
-    "addon-diff --fleet": asked.BY_COMMAND["addon-diff"],
-    "imds-probe --fleet": asked.BY_COMMAND["imds-probe"],
+    "addon-diff --fleet": definitions.BY_COMMAND["addon-diff"],
+    "imds-probe --fleet": definitions.BY_COMMAND["imds-probe"],
     "snapshot": tuple(dict.fromkeys((*commands.CHECK_OPERATIONS, *commands.CHANGED_SINCE_OPERATIONS))),
     "check --refresh-insights": (questions.REFRESH_INSIGHTS, questions.INSIGHTS_REFRESH),
 }
@@ -49,7 +49,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "imds-probe --apply": commands.IMDS_FIX,
     "imds-probe --active": commands.IMDS_ACTIVE,
     "coredns-lameduck": commands.COREDNS,
-    **dict.fromkeys(asked.SHOWN_CHANGES, commands.COREDNS_SHOWN_CHANGE),
+    **dict.fromkeys(definitions.SHOWN_CHANGES, commands.COREDNS_SHOWN_CHANGE),
     "coredns-lameduck --apply": commands.COREDNS_CHANGE,
     "interruption": commands.INTERRUPTION,
     "coredns-lameduck --measure": commands.DNS_MEASURE,
@@ -91,7 +91,9 @@ def flags_with_rights(command: str) -> tuple[str, ...]:
 def aws_operations(command: str) -> tuple[AwsOperation, ...]:
     """All AWS operations that `command` may call."""
     base = command.partition(" --")[0]
-    base_operations = AWS_OPERATIONS.get(base, ()) if command in AWS_OPERATIONS and command not in asked.COMPLETE else ()
+    base_operations = (
+        AWS_OPERATIONS.get(base, ()) if command in AWS_OPERATIONS and command not in definitions.COMPLETE else ()
+    )
     return tuple(dict.fromkeys((*base_operations, *AWS_OPERATIONS.get(command, ()))))
 
 
@@ -105,7 +107,9 @@ def plan_permissions(journal_namespace: str) -> PlanPermissions:
         for right in DRAIN_PLAN
     )
     plan_set = {need.permission for need in plan_needs}
-    for_run = (right.permission_in(journal_namespace if right.journal else "") for right in commands.RUN if right.required)
+    for_run = (
+        right.permission_in(journal_namespace if right.journal else "") for right in commands.RUN if right.required
+    )
     return PlanPermissions(
         plan_needs, tuple(NeededPermission(each, "no run") for each in dict.fromkeys(for_run) if each not in plan_set)
     )
@@ -115,7 +119,9 @@ def granted_permissions(rights: Iterable[Right], namespaces: RightNamespaces) ->
     """The permissions that RBAC must grant for these rights; a permission in all namespaces includes one in a single
     namespace."""
     permissions_found = dict.fromkeys(map(namespaces.permission, rights))
-    return tuple(each for each in permissions_found if not each.namespace or each._replace(namespace="") not in permissions_found)
+    return tuple(
+        each for each in permissions_found if not each.namespace or each._replace(namespace="") not in permissions_found
+    )
 
 
 def unknown_codes(right: Right) -> tuple[str, ...]:
@@ -140,7 +146,9 @@ def explain_forbidden(error: Forbidden, command: str) -> Forbidden:
 
 def _read_hint(rights: Sequence[Right], command: str) -> str:
     # Reads in one namespace are not in the ClusterRole: the answer is complete enough without them.
-    resource_list = ",".join(right.resource_name for right in rights if not right.resource.custom and scope_text(right) == "everywhere")
+    resource_list = ",".join(
+        right.resource_name for right in rights if not right.resource.custom and scope_text(right) == "everywhere"
+    )
     custom = " and ".join(right.resource_name for right in rights if right.resource.custom)
     role = f"eksdoc-{command.replace(' ', '-')}"
     return (

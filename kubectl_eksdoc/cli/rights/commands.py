@@ -21,9 +21,9 @@ from kubectl_eksdoc.model.kinds import (
     CRON_JOBS,
     DAEMON_SETS,
     EVENTS,
-    MAX_UPGRADE_STEPS,
     JOBS,
     LEASES,
+    MAX_UPGRADE_STEPS,
     NAMESPACES,
     NODE_POOLS,
     NODES,
@@ -36,11 +36,11 @@ from kubectl_eksdoc.model.kinds import (
     CheckNeed,
     Resource,
 )
-from kubectl_eksdoc.model.placing import CREATED_KINDS, RBAC
+from kubectl_eksdoc.model.placement import CREATED_KINDS, RBAC
 from kubectl_eksdoc.model.quantities import Version
 
-from . import asked as of_aws
-from .asked import REQUIRED_LISTS, Right, read_rights
+from . import definitions as of_aws
+from .definitions import REQUIRED_LISTS, Right, read_rights
 
 
 def _rights(verbs: str, *resources: Resource, lost: str = "", **scope: Any) -> tuple[Right, ...]:
@@ -143,7 +143,10 @@ _ADDON_OBJECTS = (
 )
 COREDNS_SHOWN_CHANGE = (
     *_COREDNS,
-    *(Right("get", each, lost=_SINGLE, namespace=SYSTEM_NAMESPACE if each.namespaced else "") for each in _ADDON_OBJECTS),
+    *(
+        Right("get", each, lost=_SINGLE, namespace=SYSTEM_NAMESPACE if each.namespaced else "")
+        for each in _ADDON_OBJECTS
+    ),
     *(each for each in _SEARCH if each.resource not in (BUDGETS, AUTOSCALERS, NAMESPACES)),
     Right("list", NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
 )
@@ -161,7 +164,9 @@ METRICS = Resource("", "/metrics", namespaced=False)
 """Not a resource: a path of the API server itself (RBAC, nonResourceURLs)."""
 
 _NO_REQUEST_METRICS = "whether the API server has had requests for APIs that go is unknown"
-_NO_STORED_VERSIONS = "in which version these objects were written is unknown, where the upgrade removes one of their versions"
+_NO_STORED_VERSIONS = (
+    "in which version these objects were written is unknown, where the upgrade removes one of their versions"
+)
 _NO_RELEASES = "which API versions the releases of Helm use is unknown"
 
 NEWEST_TARGET = Version(REMOVALS_READ_TO.major, REMOVALS_READ_TO.minor + 1)
@@ -182,7 +187,9 @@ RIGHTS_BY_NEED: Mapping[CheckNeed, tuple[Right, ...]] = {
     CheckNeed.PLAN_IMDS: IMDS_PROBE,
     CheckNeed.PLAN_DNS: (*COREDNS, *INTERRUPTION),
     CheckNeed.PLAN_INTERRUPTION: INTERRUPTION,
-    CheckNeed.PROXY: _rights("get", CONFIG_MAPS, DAEMON_SETS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM_NAMESPACE),
+    CheckNeed.PROXY: _rights(
+        "get", CONFIG_MAPS, DAEMON_SETS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM_NAMESPACE
+    ),
 }
 """In addition to the lists that a check judges. `API_WRITTEN` has all kinds for upgrades to `NEWEST_TARGET`. A need
 that is absent here needs no right in the cluster."""
@@ -235,7 +242,11 @@ def rights_of_checks(
     """The rights that chosen checks need, by the lists that they judge and by their needs, for upgrades to that
     version."""
     list_rights = {Right("list", each).identity for each in kinds_read}
-    rights_by_need = RIGHTS_BY_NEED if target == NEWEST_TARGET else {**RIGHTS_BY_NEED, CheckNeed.API_WRITTEN: stored_version_rights(target)}
+    rights_by_need = (
+        RIGHTS_BY_NEED
+        if target == NEWEST_TARGET
+        else {**RIGHTS_BY_NEED, CheckNeed.API_WRITTEN: stored_version_rights(target)}
+    )
     return _without_duplicates(
         (
             *(each for each in CHECK if each.required or each.identity in list_rights),
@@ -246,7 +257,10 @@ def rights_of_checks(
 
 def operations_of_checks(needs: Collection[CheckNeed]) -> tuple[AwsOperation, ...]:
     """As `rights_of_checks`, for AWS operations."""
-    return (*IDENTITY_OPERATIONS, *(question for need, each in OPERATIONS_BY_NEED.items() if need in needs for question in each))
+    return (
+        *IDENTITY_OPERATIONS,
+        *(question for need, each in OPERATIONS_BY_NEED.items() if need in needs for question in each),
+    )
 
 
 _NO_CHANGES = "what has changed of these since then is unknown"
@@ -254,7 +268,14 @@ CHANGED_SINCE = _rights("list", *kinds.HISTORY_KINDS.values(), EVENTS, lost=_NO_
 CHANGED_SINCE_OPERATIONS = (questions.ADDONS, questions.NODE_GROUPS, *_UPDATES)
 """The additional operations of ``--changed-since``."""
 
-SNAPSHOT = _without_duplicates((*CHECK, *ADDON_AFTER, *CHANGED_SINCE, *stored_version_rights(Version(REMOVALS_READ_TO.major, REMOVALS_READ_TO.minor + MAX_UPGRADE_STEPS))))
+SNAPSHOT = _without_duplicates(
+    (
+        *CHECK,
+        *ADDON_AFTER,
+        *CHANGED_SINCE,
+        *stored_version_rights(Version(REMOVALS_READ_TO.major, REMOVALS_READ_TO.minor + MAX_UPGRADE_STEPS)),
+    )
+)
 """All that any command reads."""
 
 

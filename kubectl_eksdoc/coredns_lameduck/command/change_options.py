@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.changes.applying import target_arguments
-from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli import answers, options, values
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.options import CHANGES, ConfirmationFlags, given_flags, without_from_args
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
@@ -73,7 +73,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def add_confirmation(parser: argparse.ArgumentParser) -> None:
     """The confirmation flags, for both a change and a measurement."""
     group = parser.add_argument_group("Confirmation and dry run")
-    condition_text = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
+    condition_text = (
+        "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
+    )
     options.add_confirmation(group, CHANGES, condition_text)
     options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")
 
@@ -146,7 +148,9 @@ def _parse_lameduck_flag(text: str) -> int | None:
     return seconds
 
 
-def apply_options_from(args: argparse.Namespace, confirmation: ConfirmationFlags, dry_run: str, has_measurement: bool) -> DnsApplyOptions | None:
+def apply_options_from(
+    args: argparse.Namespace, confirmation: ConfirmationFlags, dry_run: str, has_measurement: bool
+) -> DnsApplyOptions | None:
     """How the change is applied, or None. `confirmation` and `dry_run` belong to the measurement, if there is one.
 
     Raises:
@@ -168,7 +172,9 @@ def apply_options_from(args: argparse.Namespace, confirmation: ConfirmationFlags
             "--measure looks how CoreDNS is, and a change makes it another", "Change it first, and then measure."
         )
     if not args.apply:
-        defaults = DnsApplyOptions(accepted=apply_options.accepted, resets=apply_options.resets, force=apply_options.force)
+        defaults = DnsApplyOptions(
+            accepted=apply_options.accepted, resets=apply_options.resets, force=apply_options.force
+        )
         if has_measurement:
             defaults = replace(defaults, dry=dry_run, given=confirmation)
         if apply_options != defaults or (not has_request and (apply_options.resets or apply_options.force)):
@@ -180,7 +186,9 @@ def apply_options_from(args: argparse.Namespace, confirmation: ConfirmationFlags
         )
     if not has_request and not apply_options.resume:
         raise UsageError("--apply wants to know what: --set, --place or --autoscale", "For example --set lameduck=20s.")
-    if apply_options.resume and (apply_options.given.yes or apply_options.dry or apply_options.resets or apply_options.force):
+    if apply_options.resume and (
+        apply_options.given.yes or apply_options.dry or apply_options.resets or apply_options.force
+    ):
         raise UsageError("--resume follows a change as it was started: it takes no flags of a new one")
     return apply_options
 
@@ -203,10 +211,15 @@ class DnsChangeInvocation:
 
     def command_target(self, session: ClusterSession) -> CommandTarget:
         args = self.connection_args(session)
-        return replace(opening.command_target(self.context, session), eksdoc=args, kubectl=self.kubectl_args(session), eksdoc_live=args)
+        return replace(
+            answers.command_target(self.context, session),
+            eksdoc=args,
+            kubectl=self.kubectl_args(session),
+            eksdoc_live=args,
+        )
 
     def kubectl_args(self, session: ClusterSession) -> tuple[str, ...]:
-        return opening.target_flags(self.context, session.cluster.identity.context)
+        return answers.target_flags(self.context, session.cluster.identity.context)
 
 
 # The request of ``coredns-lameduck``.

@@ -17,9 +17,9 @@ from kubectl_eksdoc.addon_diff.outcome import Verdict, expected_update
 from kubectl_eksdoc.addon_diff.report.outcome import SentUpdate, rollback_text
 from kubectl_eksdoc.addon_diff.report.update import as_json, update_command
 from kubectl_eksdoc.changes import applying
-from kubectl_eksdoc.changes.applying import SavedChangeRequest, Proposal
+from kubectl_eksdoc.changes.applying import Proposal, SavedChangeRequest
 from kubectl_eksdoc.changes.engine import ChangeEnvironment
-from kubectl_eksdoc.cli import opening, streams
+from kubectl_eksdoc.cli import answers, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, read_values
 from kubectl_eksdoc.cli.options import check_writable, given_flags
 from kubectl_eksdoc.errors import AwsError, LocalJournalError, UsageError
@@ -39,16 +39,16 @@ from kubectl_eksdoc.wiring.runs import applied_maps, pods_now
 
 from ..apply import (
     CONFIG_MAP_STEP,
-    NewCorefile,
+    ConfigMapApply,
     DnsChange,
     DnsChangeOutcome,
-    ReloadCheck,
-    ConfigMapApply,
+    NewCorefile,
     PreparedChange,
+    ReloadCheck,
     config_map_manifest,
     prepare_change,
-    resets,
     prepare_revert,
+    resets,
 )
 from ..deployed import OBJECTS, corefile_of
 from ..lameduck import DnsChangeRequest, has_reload
@@ -72,7 +72,10 @@ _DRIFTED = "CoreDNS is not as it was when the change was shown"
 
 
 def change_coredns(
-    request: LameduckRequest, change_request: DnsChangeRequest | None, apply_options: DnsApplyOptions | None, context: CommandContext
+    request: LameduckRequest,
+    change_request: DnsChangeRequest | None,
+    apply_options: DnsApplyOptions | None,
+    context: CommandContext,
 ) -> CommandAnswer:
     """Show the change, or carry it out.
 
@@ -91,9 +94,9 @@ def change_coredns(
         tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS))),
         aws=AwsRequirement.REQUIRED,
     )
-    with opening.explain_forbidden(COMMAND):
-        session = opening.open_session(context, needs)
-        opening.note_session(session, context)
+    with answers.explain_forbidden(COMMAND):
+        session = answers.open_session(context, needs)
+        answers.note_session(session, context)
         if apply_options is not None and apply_options.resume:
             return _resume(invocation, apply_options, session)
         return _change(invocation, session)
@@ -112,7 +115,7 @@ def _change(invocation: DnsChangeInvocation, session: ClusterSession) -> Command
     prepared_change = prepare(invocation, session)
     report = _build_report(invocation, session, prepared_change)
     if apply_options is None:
-        return opening.report_answer(report, context, preview_exit_code(invocation, report))
+        return answers.report_answer(report, context, preview_exit_code(invocation, report))
     if apply_options.dry:
         return _dry_run(invocation, apply_options, prepared_change, report)
     refusal = None
@@ -120,12 +123,29 @@ def _change(invocation: DnsChangeInvocation, session: ClusterSession) -> Command
         refusal = f"nothing is changed: {'; '.join(guard.why for guard in prepared_change.guards)}", streams.FAILS
     elif prepared_change.change.nothing:
         refusal = "nothing is changed: it is so already, and kept where it lasts", _findings_code(invocation, report)
-    subject_text = f"{ADDON} {prepared_change.change.version}" if prepared_change.change.managed else f"{ADDON} Corefile"
+    subject_text = (
+        f"{ADDON} {prepared_change.change.version}" if prepared_change.change.managed else f"{ADDON} Corefile"
+    )
     name, changes = session.verified_aws.cluster.name, report.changes
-    confirm_change = partial(confirm, name, subject_text, changes, prepared_change.acknowledgements, apply_options.accepted, apply_options.given, invocation.context.prompt)
+    confirm_change = partial(
+        confirm,
+        name,
+        subject_text,
+        changes,
+        prepared_change.acknowledgements,
+        apply_options.accepted,
+        apply_options.given,
+        invocation.context.prompt,
+    )
     proposal = Proposal(report, prepared_change.same, confirm_change, refusal)
-    confirmed_session = applying.confirm_and_reread(proposal, lambda now: prepare(invocation, now).same, session, _DRIFTED, context)
-    return confirmed_session if isinstance(confirmed_session, CommandAnswer) else _carry_out(invocation, apply_options, confirmed_session, prepared_change, report)
+    confirmed_session = applying.confirm_and_reread(
+        proposal, lambda now: prepare(invocation, now).same, session, _DRIFTED, context
+    )
+    return (
+        confirmed_session
+        if isinstance(confirmed_session, CommandAnswer)
+        else _carry_out(invocation, apply_options, confirmed_session, prepared_change, report)
+    )
 
 
 def prepare(invocation: DnsChangeInvocation, session: ClusterSession) -> PreparedChange:
@@ -138,7 +158,9 @@ def prepare(invocation: DnsChangeInvocation, session: ClusterSession) -> Prepare
     return prepare_change(session, facts, invocation.change_request, apply_options.force, apply_options.resets)
 
 
-def _build_report(invocation: DnsChangeInvocation, session: ClusterSession, prepared_change: PreparedChange) -> DnsChangeReport:
+def _build_report(
+    invocation: DnsChangeInvocation, session: ClusterSession, prepared_change: PreparedChange
+) -> DnsChangeReport:
     change, plan = prepared_change.change, prepared_change.plan
     apply_options = invocation.apply_options or DnsApplyOptions()
     values = plan.request.values if plan is not None else None
@@ -149,11 +171,15 @@ def _build_report(invocation: DnsChangeInvocation, session: ClusterSession, prep
     if prepared_change.update is not None and values is not None:
         eks = session.verified_aws.cluster
         command = command_target.add_to(update_command(eks.name, eks.region, "coredns", change.version, mode, values))
-        rollback = commands.addon_rollback(prepared_change.update.rollback, session.verified_aws.cluster, command_target)
+        rollback = commands.addon_rollback(
+            prepared_change.update.rollback, session.verified_aws.cluster, command_target
+        )
     elif prepared_change.config is not None:
         command = commands.apply_command(prepared_change.config, apply_options.force, invocation.kubectl_args(session))
         before = config_map_manifest(change.corefile.before if change.corefile is not None else "")
-        rollback = (commands.apply_command(before, False, invocation.kubectl_args(session)),)  # its file is written with the journal
+        rollback = (
+            commands.apply_command(before, False, invocation.kubectl_args(session)),
+        )  # its file is written with the journal
     return DnsChangeReport(
         session.cluster,
         change,
@@ -186,7 +212,12 @@ def _given_options(invocation: DnsChangeInvocation) -> dict[str, object]:
     return given_flags(options)
 
 
-def _dry_run(invocation: DnsChangeInvocation, apply_options: DnsApplyOptions, prepared_change: PreparedChange, report: DnsChangeReport) -> CommandAnswer:
+def _dry_run(
+    invocation: DnsChangeInvocation,
+    apply_options: DnsApplyOptions,
+    prepared_change: PreparedChange,
+    report: DnsChangeReport,
+) -> CommandAnswer:
     context = invocation.context
     if apply_options.dry == "server" and prepared_change.change.managed:
         raise UsageError(
@@ -195,17 +226,22 @@ def _dry_run(invocation: DnsChangeInvocation, apply_options: DnsApplyOptions, pr
         )
     if apply_options.dry != "server":
         context.note(DRY_RUN_NOTE if prepared_change.change.managed else _CLIENT_DRY_RUN_NOTE)
-        return opening.report_answer(report, context, preview_exit_code(invocation, report))
+        return answers.report_answer(report, context, preview_exit_code(invocation, report))
     is_accepted, result_text = False, "there is nothing to try"
     if prepared_change.config is not None:
         response = applied_maps(context.connection).apply(prepared_change.config, apply_options.force, dry=True)
         is_accepted, result_text = True, "the server would take it"
         if isinstance(response, ApplyConflicts):
-            is_accepted, result_text = False, "; ".join(f"{each.field} is {each.owner}'s" for each in response.conflicts)
+            is_accepted, result_text = (
+                False,
+                "; ".join(f"{each.field} is {each.owner}'s" for each in response.conflicts),
+            )
     context.note(f"dry run: {result_text}")
     context.note("it proves that the server takes it, and not that CoreDNS does")
     report = replace(report, tried=result_text)
-    return opening.report_answer(report, context, preview_exit_code(invocation, report) if is_accepted else streams.FAILS)
+    return answers.report_answer(
+        report, context, preview_exit_code(invocation, report) if is_accepted else streams.FAILS
+    )
 
 
 def preview_exit_code(invocation: DnsChangeInvocation, report: DnsChangeReport) -> int:
@@ -216,7 +252,7 @@ def preview_exit_code(invocation: DnsChangeInvocation, report: DnsChangeReport) 
 def _findings_code(invocation: DnsChangeInvocation, report: DnsChangeReport) -> int:
     if report.change is not None and report.change.not_done:
         return streams.FAILS
-    return opening.exit_code_of_findings(report.findings, invocation.request.accepted)
+    return answers.exit_code_of_findings(report.findings, invocation.request.accepted)
 
 
 # A change of CoreDNS that this process sends, or follows again: its journal, its edges, and the check of the pods.
@@ -226,7 +262,11 @@ _CONFIG_MAP_FILE = ".configmap-of-before.json"
 
 
 def _carry_out(
-    invocation: DnsChangeInvocation, apply_options: DnsApplyOptions, session: ClusterSession, prepared_change: PreparedChange, report: DnsChangeReport
+    invocation: DnsChangeInvocation,
+    apply_options: DnsApplyOptions,
+    session: ClusterSession,
+    prepared_change: PreparedChange,
+    report: DnsChangeReport,
 ) -> CommandAnswer:
     """Carry the change out, and check the pods.
 
@@ -237,28 +277,51 @@ def _carry_out(
     journal, change = applying.new_journal(invocation.context), prepared_change.change
     texts = change.corefile
     after = NewCorefile.of(texts.after) if texts is not None and not texts.same else NewCorefile()
-    with applying.open_environment(journal, apply_options.watch_s, invocation.context) as change_world, _open_edges(invocation, after.text, change_world) as pods:
+    with (
+        applying.open_environment(journal, apply_options.watch_s, invocation.context) as change_world,
+        _open_edges(invocation, after.text, change_world) as pods,
+    ):
         failed_by_pod = failed_reloads(pods) if after.text else {}
         recreates_pods = change.affinity is not None and change.managed
         reloads = texts is None or texts.reloads
-        reload_check = ReloadCheck(after, failed_by_pod, change_world.clock.monotonic(), pods, apply_options.verify_s, reloads, recreates_pods)
-        dns = {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed_by_pod), "rolled": recreates_pods}
+        reload_check = ReloadCheck(
+            after, failed_by_pod, change_world.clock.monotonic(), pods, apply_options.verify_s, reloads, recreates_pods
+        )
+        dns = {
+            "corefile": after.text,
+            "sums": list(after.sums),
+            "failed": dict(failed_by_pod),
+            "rolled": recreates_pods,
+        }
         kind: AddonUpdate | ConfigMapApply
         if change.managed:
-            kind, first_entry, rollback = _addon_update(invocation, session, prepared_change, report, journal, dns, change_world)
+            kind, first_entry, rollback = _addon_update(
+                invocation, session, prepared_change, report, journal, dns, change_world
+            )
         else:
             assert texts is not None, "something is applied"
             file = journal.write_beside(_CONFIG_MAP_FILE, as_json(config_map_manifest(texts.before)) + "\n")
             rollback = config_map_rollback(str(file), invocation.kubectl_args(session))
             entry_fields = {"dns": dns, "wayBack": list(rollback)}
             change_text, config_maps = "Corefile of kube-system/coredns", applied_maps(invocation.context.connection)
-            first_entry = applying.start_entry(DNS_CHANGE, change_text, journal.id, session, invocation.context, **entry_fields)
+            first_entry = applying.start_entry(
+                DNS_CHANGE, change_text, journal.id, session, invocation.context, **entry_fields
+            )
             kind = ConfigMapApply(prepared_change.config, apply_options.force, config_maps)
         try:
-            outcome = applying.run_change(DnsChange(kind, reload_check), first_entry, change_world, journal, invocation.context, apply_options.undo)
+            outcome = applying.run_change(
+                DnsChange(kind, reload_check),
+                first_entry,
+                change_world,
+                journal,
+                invocation.context,
+                apply_options.undo,
+            )
         except AwsError:
             if journal.path.exists():
-                invocation.context.note(f"journal {journal.path}; look again: {_resume_command(invocation, session, journal.id)}")
+                invocation.context.note(
+                    f"journal {journal.path}; look again: {_resume_command(invocation, session, journal.id)}"
+                )
             raise
     report = replace(report, run=journal.id, journal=str(journal.path), back=rollback, applied=not change.managed)
     return _answer_with(invocation, apply_options, session, report, outcome)
@@ -282,20 +345,26 @@ def _addon_update(
     call, expected = addon.build_call(update, journal), expected_update(plan, update.update_to_send.keeps)
     followed_update, ports = addon.build_ports(session, expected, context)
     kind = AddonUpdate(call, followed_update, ports, change_world, followed_update.health_before(ports))
-    first_entry = addon.write_journal_start(DNS_CHANGE, kind, call, *update_args, plan.facts.values, session, journal, context, dns=dns)
+    first_entry = addon.write_journal_start(
+        DNS_CHANGE, kind, call, *update_args, plan.facts.values, session, journal, context, dns=dns
+    )
     context.note("from here on EKS does it: Ctrl-C stops only that it is followed")
     return kind, first_entry, report.back if isinstance(rollback, str) else rollback.commands
 
 
 def _answer_with(
-    invocation: DnsChangeInvocation, apply_options: DnsApplyOptions, session: ClusterSession, report: DnsChangeReport, outcome: DnsChangeOutcome
+    invocation: DnsChangeInvocation,
+    apply_options: DnsApplyOptions,
+    session: ClusterSession,
+    report: DnsChangeReport,
+    outcome: DnsChangeOutcome,
 ) -> CommandAnswer:
     command_target = invocation.command_target(session)
     findings = tuple(for_target(each, command_target) for each in outcome.findings)
     report = replace(report, ended=outcome.update_result, verified=outcome.verified, after=findings)
     if outcome.left:
         invocation.context.note(f"look again: {_resume_command(invocation, session, report.run)}")
-    return opening.report_answer(report, invocation.context, final_exit_code(report, apply_options))
+    return answers.report_answer(report, invocation.context, final_exit_code(report, apply_options))
 
 
 def final_exit_code(report: DnsChangeReport, apply_options: DnsApplyOptions) -> int:
@@ -304,11 +373,15 @@ def final_exit_code(report: DnsChangeReport, apply_options: DnsApplyOptions) -> 
     if update_result is not None and not update_result.whole:
         return streams.STOPPED
     failed = [each for each in report.after if each.status is Status.FAIL]
-    if (update_result is not None and update_result.has_deviations) or (failed and not (verification is not None and not verification.in_state(Taken.REFUSED))):
+    if (update_result is not None and update_result.has_deviations) or (
+        failed and not (verification is not None and not verification.in_state(Taken.REFUSED))
+    ):
         return streams.FAILS
     if failed:
         return streams.STOPPED  # not yet
-    has_unknown = any(each.status is Status.UNKNOWN and each.code.name not in apply_options.accepted for each in report.after)
+    has_unknown = any(
+        each.status is Status.UNKNOWN and each.code.name not in apply_options.accepted for each in report.after
+    )
     if update_result is not None:
         if "addon-field-unknown" in apply_options.accepted:
             predicted = [each for each in update_result.checks if each.verdict is not Verdict.NOT_PREDICTED]
@@ -318,7 +391,9 @@ def final_exit_code(report: DnsChangeReport, apply_options: DnsApplyOptions) -> 
 
 
 @contextmanager
-def _open_edges(invocation: DnsChangeInvocation, text: str, change_world: ChangeEnvironment) -> Iterator[VerificationEdges]:
+def _open_edges(
+    invocation: DnsChangeInvocation, text: str, change_world: ChangeEnvironment
+) -> Iterator[VerificationEdges]:
     connection, without_proxy = invocation.context.connection, permissions.PROXY.name in invocation.request.without
 
     def listed() -> tuple[Pod, ...] | Unknown:
@@ -352,7 +427,10 @@ def _resume(invocation: DnsChangeInvocation, apply_options: DnsApplyOptions, ses
     """
     context, request = invocation.context, invocation.request
     saved = applying.load_change(apply_options.resume, (DNS_CHANGE,), session, context)
-    change_journal, options = applying.saved_journal(saved.id, context), {**request.given_options, "apply": True, "resume": saved.id}
+    change_journal, options = (
+        applying.saved_journal(saved.id, context),
+        {**request.given_options, "apply": True, "resume": saved.id},
+    )
     journal = str(change_journal.path)
     report = DnsChangeReport(
         session.cluster, options=options, run=saved.id, journal=journal, recognised=session.recognised
@@ -360,9 +438,20 @@ def _resume(invocation: DnsChangeInvocation, apply_options: DnsApplyOptions, ses
     new_corefile, failed_by_pod = applied_corefile(saved), saved.first_entry.get("dns", {}).get("failed", {})
     elapsed_s = (context.now() - applying.started_at(saved)).total_seconds()
     recreates_pods = bool(saved.first_entry.get("dns", {}).get("rolled"))
-    with applying.open_environment(change_journal, apply_options.watch_s, context) as change_world, _open_edges(invocation, new_corefile.text, change_world) as pods:
+    with (
+        applying.open_environment(change_journal, apply_options.watch_s, context) as change_world,
+        _open_edges(invocation, new_corefile.text, change_world) as pods,
+    ):
         started_s = change_world.clock.monotonic() - max(0.0, elapsed_s)
-        reload_check = ReloadCheck(new_corefile, failed_by_pod, started_s, pods, apply_options.verify_s, has_reload(new_corefile.text), recreates_pods)
+        reload_check = ReloadCheck(
+            new_corefile,
+            failed_by_pod,
+            started_s,
+            pods,
+            apply_options.verify_s,
+            has_reload(new_corefile.text),
+            recreates_pods,
+        )
         if "expected" in saved.first_entry:
             sent_update, rollback = addon.read_sent_update(saved)
             lines = () if isinstance(rollback, str) else rollback.commands

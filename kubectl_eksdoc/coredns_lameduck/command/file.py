@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import answers
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.parser import add_flag, add_text
 from kubectl_eksdoc.errors import UsageError, os_error_text
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], context: CommandCon
     from kubectl_eksdoc.kubernetes.corefile_plugins import DEFAULT_VERSION
 
     from ..report.corefile import CorefileReport
-    from ..shutdown import check_corefile
+    from ..shutdown import check_corefile_text
 
     if not context.source.live:
         raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")
@@ -51,9 +51,11 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], context: CommandCon
     version = quantities.parse_version(args.coredns_version) if args.coredns_version else DEFAULT_VERSION
     if version is None or version.patch is None:
         raise UsageError(f"{_VERSION} {args.coredns_version!r} is no version of CoreDNS", "Write it as 1.13.1.")
-    read = check_corefile(_text(path), path, version)
+    read = check_corefile_text(_text(path), path, version)
     options = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
-    return opening.report_answer(CorefileReport(read, options=options), context, opening.exit_code_of_findings(read.findings, accepted))
+    return answers.report_answer(
+        CorefileReport(read, options=options), context, answers.exit_code_of_findings(read.findings, accepted)
+    )
 
 
 def _text(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli import answers, options, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import CHANGES, add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands
@@ -73,7 +73,10 @@ def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
     request = LameduckRequest.from_args(args)
     confirmation, dry_run = options.confirmation_from_args(args, CHANGES), options.dry_run_from_args(args)
     measure = change_options.measurement_request_from(args, confirmation, dry_run, request.accepted)
-    change_request, apply_options = change_options.change_request_from(args), change_options.apply_options_from(args, confirmation, dry_run, bool(measure))
+    change_request, apply_options = (
+        change_options.change_request_from(args),
+        change_options.apply_options_from(args, confirmation, dry_run, bool(measure)),
+    )
     if file.is_requested(args):
         if measure is not None or change_request is not None or apply_options is not None:
             raise UsageError("-f reads a file alone: nothing is measured or changed with it")
@@ -88,15 +91,22 @@ def run(args: argparse.Namespace, context: CommandContext) -> CommandAnswer:
         return change_coredns(request, change_request, apply_options, context)
     # Imported late: help and usage errors must not load what only an answer needs.
     from ..plan import plan_dns
-    from ..read import NEEDS, read_notices, complete_facts
+    from ..read import NEEDS, complete_facts, read_notices
     from ..report.plan import LameduckReport
 
     LameduckReport.check_format(context.options.output)
-    with opening.explain_forbidden(NAME):
-        session = opening.open_session(context, NEEDS)
-        command_target, proxied = opening.command_target(context, session), permissions.PROXY.name not in request.without
-        facts = complete_facts(session, lambda: read_notices(session, command_target.eksdoc, proxied), change_options.measurement_lookup(context))
+    with answers.explain_forbidden(NAME):
+        session = answers.open_session(context, NEEDS)
+        command_target, proxied = (
+            answers.command_target(context, session),
+            permissions.PROXY.name not in request.without,
+        )
+        facts = complete_facts(
+            session,
+            lambda: read_notices(session, command_target.eksdoc, proxied),
+            change_options.measurement_lookup(context),
+        )
         plan = plan_dns(facts, command_target)
-    opening.note_session(session, context)
+    answers.note_session(session, context)
     report = LameduckReport(plan, options=request.given_options, recognised=session.recognised)
-    return opening.report_answer(report, context, opening.exit_code_of_findings(plan.findings, request.accepted))
+    return answers.report_answer(report, context, answers.exit_code_of_findings(plan.findings, request.accepted))

@@ -17,7 +17,7 @@ from kubectl_eksdoc.addon_diff.report.outcome import (
 )
 from kubectl_eksdoc.amazon.group_updates import UpdateStage
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.redaction import redact_value, redact_corefile
+from kubectl_eksdoc.kubernetes.redaction import redact_corefile, redact_value
 from kubectl_eksdoc.model.api_objects import ApplyConflict, Doc
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
@@ -29,11 +29,11 @@ from kubectl_eksdoc.report.report import (
     FindingList,
     Heading,
     Line,
-    TextBlock,
     Section,
     Table,
-    verbatim_line,
+    TextBlock,
     flush_left,
+    verbatim_line,
 )
 from kubectl_eksdoc.report.result import Count, FindingResult, Printed, Text, WholeSeconds
 from kubectl_eksdoc.report.result import Lines as OthersLines
@@ -44,9 +44,9 @@ from kubectl_eksdoc.report.text import (
     Title,
     Tone,
     as_columns,
-    pluralize,
     join_words,
     name_column,
+    pluralize,
     text_column,
 )
 
@@ -217,7 +217,11 @@ def _result_sections(report: DnsChangeReport, full: bool) -> Iterator[Section | 
     if report.ended is not None and report.ended.left:
         lines.append(f"It is followed no longer: {report.ended.left}.")
     recreates_pods = report.change is None or bool(set(report.change.changed_keys) - {COREFILE_KEY})
-    rollouts = [str(each) for each in report.ended.rollouts if recreates_pods or not each.done] if report.ended is not None else []
+    rollouts = (
+        [str(each) for each in report.ended.rollouts if recreates_pods or not each.done]
+        if report.ended is not None
+        else []
+    )
     yield Heading(verdict(report))
     yield TextBlock("What EKS says", lines)
     yield TextBlock("Rollout", rollouts)
@@ -253,7 +257,10 @@ def _colored(lines: list[str]) -> list[Line]:
 def _placement_table(placement: CorednsPlacement | None, refused: bool, full: bool) -> Section | None:
     if placement is None:
         return None
-    title = f": {pluralize(len(placement.fitting), 'node')} of {len(placement.seats)} in {pluralize(len(placement.zones), 'zone')}"
+    title = (
+        f": {pluralize(len(placement.fitting), 'node')} of {len(placement.seats)} in "
+        f"{pluralize(len(placement.zones), 'zone')}"
+    )
     columns = as_columns(
         name_column("NODE", 12),
         "ZONE",
@@ -261,7 +268,9 @@ def _placement_table(placement: CorednsPlacement | None, refused: bool, full: bo
         text_column("A POD OF COREDNS", 20),
     )
     shown_nodes = (
-        placement.seats if full else [*_one_of_each_zone(placement), *[seat for seat in placement.seats if not seat.fits][:_MAX_ROWS]]
+        placement.seats
+        if full
+        else [*_one_of_each_zone(placement), *[seat for seat in placement.seats if not seat.fits][:_MAX_ROWS]]
     )
     rows: list[Row] = [
         [

@@ -11,7 +11,7 @@ from kubectl_eksdoc.addon_diff.outcome import AddonRollback
 from kubectl_eksdoc.addon_diff.report.outcome import RollbackText, rollback_text
 from kubectl_eksdoc.kubernetes.corefile import parse_corefile
 from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s
-from kubectl_eksdoc.kubernetes.redaction import redact_value, redact_corefile
+from kubectl_eksdoc.kubernetes.redaction import redact_corefile, redact_value
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.coredns import Corefile
@@ -40,7 +40,11 @@ def _yaml_lines(values: Doc) -> list[str]:
     text = values.get(COREFILE_KEY)
     corefile_text = f"{len(text.splitlines())} lines, lameduck {_lameduck_text(text)}" if isinstance(text, str) else ""
     printed_values = redact_value(values) | ({COREFILE_KEY: corefile_text} if corefile_text else {})
-    return to_yaml(cast(Json, {key: printed_values[key] for key in sorted(printed_values)})).splitlines() if printed_values else []
+    return (
+        to_yaml(cast(Json, {key: printed_values[key] for key in sorted(printed_values)})).splitlines()
+        if printed_values
+        else []
+    )
 
 
 def _lameduck_text(text: str) -> str:
@@ -58,7 +62,9 @@ def apply_command(config: Doc, force: bool, kubectl: Sequence[str]) -> str:
     return shell(*apply) if has_secret else f"{shell('printf', '%s', text)} | {shell(*apply)}"
 
 
-def addon_rollback(rollback: AddonRollback | Unknown, eks: EksCluster, command_target: CommandTarget) -> tuple[str, ...]:
+def addon_rollback(
+    rollback: AddonRollback | Unknown, eks: EksCluster, command_target: CommandTarget
+) -> tuple[str, ...]:
     text = rollback_text(rollback, eks.name, eks.region, "", command_target)
     return text.commands if isinstance(text, RollbackText) else (f"# {text}",)
 

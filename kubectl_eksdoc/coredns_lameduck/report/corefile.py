@@ -71,7 +71,9 @@ def _summary_lines(read: CheckedCorefile) -> list[str]:
         shutdown_text = "How long it keeps serving while it shuts down is unknown."
     else:
         shutdown_text = f"lameduck {read.lameduck_s:g} s; from SIGTERM to the end at most {read.shutdown_s:g} s."
-    absent_text = "not known" if read.lameduck_s is None else "nowhere"  # a plugin's name may be in a variable or a file
+    absent_text = (
+        "not known" if read.lameduck_s is None else "nowhere"
+    )  # a plugin's name may be in a variable or a file
     health, ready = (f"on {join_words(list(each))}" if each else absent_text for each in (read.health, read.ready))
     return [shutdown_text, f"/health {health}; /ready {ready}."]
 

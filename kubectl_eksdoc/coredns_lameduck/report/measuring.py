@@ -9,13 +9,13 @@ from typing import Annotated, Literal
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.in_cluster.roles import ManifestReport
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.coredns import QueryCounts, LoadReport, MeasuredSecond, QueryStream, QueryTarget
+from kubectl_eksdoc.model.coredns import LoadReport, MeasuredSecond, QueryCounts, QueryStream, QueryTarget
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.placing import ProbeFailure
+from kubectl_eksdoc.model.placement import ProbeFailure
 from kubectl_eksdoc.report import result
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.report import CommandReport, FindingList, Heading, BulletList, Section, Table
+from kubectl_eksdoc.report.report import BulletList, CommandReport, FindingList, Heading, Section, Table
 from kubectl_eksdoc.report.result import (
     OMITTED,
     Count,
@@ -34,18 +34,18 @@ from kubectl_eksdoc.report.text import (
     Title,
     Tone,
     as_columns,
-    pluralize,
     name_column,
     number_column,
+    pluralize,
 )
 
 from ..measurement_findings import (
     DnsMeasurement,
     MeasuredZone,
     What,
+    budget_sentences,
     measurement_findings,
     offset_s,
-    budget_sentences,
 )
 from ..measurement_plan import (
     LATE_S,
@@ -54,7 +54,7 @@ from ..measurement_plan import (
     MeasurementPlan,
     manifests,
 )
-from .plot import transport_text, legend, plot
+from .plot import legend, plot, transport_text
 
 # A measurement of DNS in sentences.
 
@@ -262,7 +262,9 @@ def _target_pod(plan: MeasurementPlan, stream: QueryStream) -> str:
 def latencies(report: LoadReport, stream: QueryStream) -> tuple[float | None, float | None]:
     """Milliseconds: the median of the seconds' medians, and the slowest of all."""
     measured_ms = sorted(each.ms for each in report.seconds.get(stream, {}).values() if each.ms is not None)
-    return (measured_ms[len(measured_ms) // 2][0], max(each[2] for each in measured_ms)) if measured_ms else (None, None)
+    return (
+        (measured_ms[len(measured_ms) // 2][0], max(each[2] for each in measured_ms)) if measured_ms else (None, None)
+    )
 
 
 # The manifests of a measurement, for kubectl.

@@ -13,42 +13,42 @@ from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
+    BulletList,
     CommandReport,
     FindingList,
     Footer,
     Heading,
     Line,
-    TextBlock,
-    BulletList,
     ReportFigure,
     Section,
     Table,
-    verbatim_line,
+    TextBlock,
     flush_left,
+    verbatim_line,
 )
 from kubectl_eksdoc.report.result import (
     OMITTED,
     Count,
     FindingResult,
     Meta,
-    Timestamp,
     Printed,
     Text,
     Texts,
+    Timestamp,
     UnsetType,
 )
 from kubectl_eksdoc.report.text import (
     MARGIN,
+    Appearance,
     Cell,
     Column,
-    Appearance,
     Row,
     Title,
     Tone,
     as_columns,
-    pluralize,
     name_column,
     number_column,
+    pluralize,
     printable,
     wrap_printable,
 )
@@ -78,7 +78,11 @@ def verdict(plan: DnsPlan) -> str:
         text = "Nothing is known to be wrong with DNS, and not everything is known"
     else:
         text = "Lookups survive the nodes they are answered on"
-    unknown_text = f"; {pluralize(unknown_count, 'thing')} {'is' if unknown_count == 1 else 'are'} not known" if unknown_count and failing else ""
+    unknown_text = (
+        f"; {pluralize(unknown_count, 'thing')} {'is' if unknown_count == 1 else 'are'} not known"
+        if unknown_count and failing
+        else ""
+    )
     return f"{text}{unknown_text}."
 
 
@@ -106,9 +110,14 @@ def coredns_summary(plan: DnsPlan) -> str:
         manager_text = "an add-on of EKS"
     ready = sum(pod.ready for pod in facts.pods)
     lameduck = plan.ending.lameduck_s
-    lameduck_text = "lameduck not known" if lameduck is None else f"lameduck {lameduck:g} s" if lameduck else "no lameduck"
+    lameduck_text = (
+        "lameduck not known" if lameduck is None else f"lameduck {lameduck:g} s" if lameduck else "no lameduck"
+    )
     pods_text = f"{ready} of {pluralize(max(deployment.replicas, len(facts.pods)), 'pod')} Ready"
-    return f"CoreDNS {deployment.version or '(version not known)'}, {manager_text}: {pods_text}, {lameduck_text} of {deployment.grace_s} s of grace."
+    return (
+        f"CoreDNS {deployment.version or '(version not known)'}, {manager_text}: {pods_text}, "
+        f"{lameduck_text} of {deployment.grace_s} s of grace."
+    )
 
 
 # The shutdown budget as a bar: from SIGTERM to SIGKILL, and where lameduck may end.
@@ -164,7 +173,11 @@ def budget_legend(budget: ShutdownBudget) -> str:
     if measured_at is not None:
         measured_text = f"as measured on {measured_at:%Y-%m-%d}"
         answers_lost = budget.propagation.lost
-        short_text = f"too short {measured_text}, margin included" if answers_lost else f"shorter than what was enough {measured_text}"
+        short_text = (
+            f"too short {measured_text}, margin included"
+            if answers_lost
+            else f"shorter than what was enough {measured_text}"
+        )
     return f"{_SHORT} {short_text}   {_SAFE} {safe_text}   {_LONG} closing, margin"
 
 
@@ -237,7 +250,10 @@ def _budget_section(plan: DnsPlan) -> Section:
     budget = ending.budget
 
     def draw(appearance: Appearance, _full: bool) -> list[str]:
-        lines = [f"{MARGIN}{line}" for line in budget_bar(budget, ending.lameduck_s, appearance, appearance.columns - len(MARGIN))]
+        lines = [
+            f"{MARGIN}{line}"
+            for line in budget_bar(budget, ending.lameduck_s, appearance, appearance.columns - len(MARGIN))
+        ]
         return lines + wrap_printable(budget_legend(budget), appearance, MARGIN)
 
     return ReportFigure(title, draw)

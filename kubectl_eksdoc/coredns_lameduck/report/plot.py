@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kubectl_eksdoc.model.coredns import QueryCounts, LoadReport, MeasuredSecond, QueryStream
+from kubectl_eksdoc.model.coredns import LoadReport, MeasuredSecond, QueryCounts, QueryStream
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.report.report import Line, TextBlock, ReportFigure, Section, verbatim_line, flush_left
-from kubectl_eksdoc.report.text import MARGIN, Appearance, Title, truncate, rfc3339, printable, wrap
+from kubectl_eksdoc.report.report import Line, ReportFigure, Section, TextBlock, flush_left, verbatim_line
+from kubectl_eksdoc.report.text import MARGIN, Appearance, Title, printable, rfc3339, truncate, wrap
 
 from ..measurement_findings import (
     DnsMeasurement,
@@ -82,7 +82,10 @@ def plot(plan: MeasurementPlan, measured: DnsMeasurement, zone: MeasuredZone) ->
         lines = []
         for name, streams in rows.items():
             shortened = truncate(printable(name, appearance), label - 2, appearance, in_middle=True)
-            lines.append(f"{MARGIN}{shortened:<{label}}{appearance.transliterate(stream_symbols(report, streams, step)).rstrip()}")
+            lines.append(
+                f"{MARGIN}{shortened:<{label}}"
+                f"{appearance.transliterate(stream_symbols(report, streams, step)).rstrip()}"
+            )
         if happened := event_marks(report, measured.moments, step):
             lines.append(f"{MARGIN}{'':<{label}}{happened}")
         each = "a second" if step == 1 else f"{step} seconds"

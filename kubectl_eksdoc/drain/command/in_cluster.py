@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import opening, options, rights, streams
+from kubectl_eksdoc.cli import answers, options, rights, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.errors import Locked, UsageError
@@ -22,12 +22,12 @@ from kubectl_eksdoc.in_cluster.objects import (
     MAX_CONFIG_MAP_BYTES,
     AvoidedNodes,
     InClusterCommand,
-    nodes_to_avoid,
-    reduced_plan,
     all_objects,
     count_usable_nodes,
+    nodes_to_avoid,
+    reduced_plan,
 )
-from kubectl_eksdoc.in_cluster.roles import ManifestReport, ManifestStep, logs_command, delete_command
+from kubectl_eksdoc.in_cluster.roles import ManifestReport, ManifestStep, delete_command, logs_command
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.journal import is_run_id
@@ -98,15 +98,24 @@ def create_job(
         context.note("no node is left now on which the Job's pod may run: it waits until another one joins")
     flags = ("--surge-singles",) if requested_run.plan_request.policy.surge_singles else ()
     rights_needed = rights.needed_rights(commands.IN_CLUSTER_RUN, flags, ())
-    manifests = all_objects(command, rights.granted_permissions(rights_needed, rights.RightNamespaces(requested_run.namespace)), avoided_nodes)
-    target_arguments = opening.target_flags(context, planned.cluster.identity.context)
+    manifests = all_objects(
+        command,
+        rights.granted_permissions(rights_needed, rights.RightNamespaces(requested_run.namespace)),
+        avoided_nodes,
+    )
+    target_arguments = answers.target_flags(context, planned.cluster.identity.context)
     ready = InClusterRequest(
         COMMAND,
         job_options,
         command,
         _manifests(requested_run, planned, command, manifests, avoided_nodes, target_arguments),
         lambda: options.confirm(
-            planned.cluster.identity, planned.nodes, "have a Job drain", confirmation, context.prompt, planned.past_budgets
+            planned.cluster.identity,
+            planned.nodes,
+            "have a Job drain",
+            confirmation,
+            context.prompt,
+            planned.past_budgets,
         ),
         planned.cluster.identity.context,
         target_arguments,
@@ -128,7 +137,8 @@ def _check_other_jobs(planned_cluster: PlannedCluster) -> None:
             delete_command = shell("kubectl", "delete", f"job/{job.name}", "-n", job.namespace)
             raise Locked(
                 f"another Job drains here: {job.key} is not over, though perhaps it has not begun",
-                f"Nothing was created. One drain at a time: see it, or take it away.\n    {describe_command}\n    {delete_command}",
+                f"Nothing was created. One drain at a time: see it, or take it away.\n    {describe_command}\n  "
+                f"  {delete_command}",
             )
 
 
@@ -144,13 +154,16 @@ def _packed_plan(plan: Doc, context: CommandContext) -> bytes:
         context.note("the plan goes along without what only people read: the whole of it is too large for a ConfigMap")
     if len(content) > MAX_CONFIG_MAP_BYTES:
         raise UsageError(
-            f"the plan is too large for a ConfigMap: packed it has {len(content):,} bytes, and {MAX_CONFIG_MAP_BYTES:,} are allowed",
+            f"the plan is too large for a ConfigMap: packed it has {len(content):,} bytes, and "
+            f"{MAX_CONFIG_MAP_BYTES:,} are allowed",
             "Drain fewer nodes at once, as one node group after the other, or run it from here.",
         )
     return content
 
 
-def _job_command(requested_run: NewRun, planned_cluster: PlannedCluster, run: str, plan: bytes, job_options: InClusterOptions) -> InClusterCommand:
+def _job_command(
+    requested_run: NewRun, planned_cluster: PlannedCluster, run: str, plan: bytes, job_options: InClusterOptions
+) -> InClusterCommand:
 
     identity = planned_cluster.cluster.identity
     names = (("--cluster-name", identity.cluster), ("--region", identity.region))
@@ -187,7 +200,10 @@ def _manifests(
 ) -> ManifestReport:
 
     is_default_namespace = requested_run.namespace == JOURNAL_NAMESPACE
-    arguments = (*target_arguments, *(() if is_default_namespace else (run_options.NAMESPACE_FLAG, requested_run.namespace)))
+    arguments = (
+        *target_arguments,
+        *(() if is_default_namespace else (run_options.NAMESPACE_FLAG, requested_run.namespace)),
+    )
 
     def drain(verb: str, *extra_arguments: str) -> str:
         return shell("kubectl", "eksdoc", "drain", verb, command.instance, *extra_arguments, *arguments)
@@ -196,10 +212,12 @@ def _manifests(
     groups = ", ".join(dict.fromkeys(name for _, names in avoided_nodes.groups for name in names))
     avoided_text = f", and on {groups} only for want of another place" if groups else ""
     comments = (
-        f"kubectl eksdoc {__version__}: a Job drains {options.NODES.count_text(planned_cluster.nodes)} of {cluster}, as run "
+        f"kubectl eksdoc {__version__}: a Job drains {options.NODES.count_text(planned_cluster.nodes)} of "
+        f"{cluster}, as run "
         f"{command.instance}. It begins when it is created.",
         (
-            f"Its pod runs on none of the {avoided_nodes.count} targets{avoided_text}. If it is killed, another pod resumes the same "
+            f"Its pod runs on none of the {avoided_nodes.count} targets{avoided_text}. If it is killed, another "
+            "pod resumes the same "
             "run."
         ),
         "It does nothing (exit code 7) if the cluster is not as in its plan any more.",

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 
-from kubectl_eksdoc.cli import opening, rights, streams
+from kubectl_eksdoc.cli import answers, rights, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.rights import Right
@@ -41,7 +41,7 @@ from ..report.record import DrainResultView
 from ..report.run import RunReport
 from ..result import DrainPlan
 from ..run.apply import RunEdges
-from ..run.journals import FoundRun, found_runs, blocking_runs
+from ..run.journals import FoundRun, blocking_runs, found_runs
 from ..run.limits import RunLimits
 from ..run.loop import DrainRunEnd
 from ..run.result import noted_runs
@@ -132,7 +132,7 @@ def select_run(runs: Sequence[RunSummary], name: str, candidates: Sequence[RunSu
 
 def target_arguments(command_context: CommandContext, namespace: str, context: str = "") -> tuple[str, ...]:
     """Return the command-line arguments that select the same cluster and the namespace of its runs."""
-    arguments = opening.target_flags(command_context, context)
+    arguments = answers.target_flags(command_context, context)
     return arguments if namespace == JOURNAL_NAMESPACE else (*arguments, NAMESPACE_FLAG, namespace)
 
 
@@ -186,7 +186,9 @@ class RunInvocation:
         except ClusterError as error:
             explained = rights.explain_forbidden(error, self.command) if isinstance(error, Forbidden) else error
             if self._has_started:  # it was running, so it has stopped before its end
-                raise Stopped(explained.message, "\n".join(filter(None, (explained.hint, self._advice(None))))) from error
+                raise Stopped(
+                    explained.message, "\n".join(filter(None, (explained.hint, self._advice(None))))
+                ) from error
             raise explained from (error if explained is not error else error.__cause__)
         except KeyboardInterrupt:
             state_text = "was left in the middle" if self._has_started else "was not begun"
@@ -233,7 +235,7 @@ class RunInvocation:
 
     def answer(self, cluster: Cluster, ended: DrainRunEnd) -> CommandAnswer:
         """Return the answer of the command."""
-        text = opening.render_report(self.report(cluster, ended), self.context)
+        text = answers.render_report(self.report(cluster, ended), self.context)
         blank = "\n" if self.context.options.output in ("table", "wide") else ""
         plan = ended.record.plan
         code = streams.STOPPED if not ended.is_complete else streams.FAILS if ended.record.unready else exit_code(plan)
@@ -254,7 +256,7 @@ class RunInvocation:
         )
         if not self._is_end_recorded:
             self._is_end_recorded = True
-            self._record(report.render("json", opening.appearance_for(context)))
+            self._record(report.render("json", answers.appearance_for(context)))
         return report
 
     @property
@@ -313,7 +315,9 @@ class RunAnnotations:
 
         def checked(cluster: Cluster, plan: DrainPlan) -> None:
             for found_run in blocking_runs(cluster, plan, own_run, self._namespace, self._runs_in):
-                remedy = f"Nothing was done. Take back what it did to nodes first: {self.command('rollback', found_run)}"
+                remedy = (
+                    f"Nothing was done. Take back what it did to nodes first: {self.command('rollback', found_run)}"
+                )
                 if not found_run.gone:
                     lines = ["Nothing was done. One drain at a time: check it, resume it or roll it back."]
                     lines += [f"    {self.command(verb, found_run)}" for verb in ("status", "resume", "rollback")]
@@ -338,11 +342,15 @@ class RunAnnotations:
         """Return a command such as ``kubectl eksdoc drain rollback RUN`` for a shell. A run without a journal can be
         rolled back from anywhere, because the namespace of its journal may be gone, too."""
         namespace = JOURNAL_NAMESPACE if found_run.gone else found_run.namespace
-        return shlex.join(["kubectl", "eksdoc", "drain", verb, found_run.run, *target_arguments(self._context, namespace)])
+        return shlex.join(
+            ["kubectl", "eksdoc", "drain", verb, found_run.run, *target_arguments(self._context, namespace)]
+        )
 
     def _lock_reason(self, found_run: FoundRun) -> str:
         nodes = found_run.noted_run.nodes
-        nodes_text = f"node {nodes[0]} carries" if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1} more nodes carry"
+        nodes_text = (
+            f"node {nodes[0]} carries" if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1} more nodes carry"
+        )
         if found_run.read_error:
             reason = f"whether it is over is unknown: its journal in namespace {found_run.namespace} cannot be read"
             return f"{nodes_text} the notes of run {found_run.run}, and {reason} ({found_run.read_error})"
@@ -351,7 +359,9 @@ class RunAnnotations:
             return f"{nodes_text} the notes of run {found_run.run}, and {reason}"
         journal_text = f"journal in namespace {found_run.namespace}; {nodes_text} its notes"
         if found_run.has_leader and found_run.listed_run is not None:
-            return f"another drain is under way: run {found_run.run}, led by {found_run.listed_run.leader}, {journal_text}"
+            return (
+                f"another drain is under way: run {found_run.run}, led by {found_run.listed_run.leader}, {journal_text}"
+            )
         return f"run {found_run.run} is not over, and no process leads it; {journal_text}"
 
 
@@ -373,8 +383,12 @@ def check_permissions(
     if plan is not None:
         by_flag = {"": plan.evictions, "--surge-singles": plan.restarts, "--delete-past-budget": plan.past_budgets}
         namespaces = {flag: sorted({permission.pod.namespace for permission in some}) for flag, some in by_flag.items()}
-    needed = [right for right in rights.BY_COMMAND[command] if right.required or (right.flag and namespaces.get(right.flag))]
-    rights_by_permission = {permission.permission_in(journal if permission.journal else ""): permission for permission in needed}
+    needed = [
+        right for right in rights.BY_COMMAND[command] if right.required or (right.flag and namespaces.get(right.flag))
+    ]
+    rights_by_permission = {
+        permission.permission_in(journal if permission.journal else ""): permission for permission in needed
+    }
     missing: dict[Permission, Right] = {}
     for permission in context.edges.denied_permissions(context.connection, tuple(rights_by_permission)):
         right = rights_by_permission[permission]

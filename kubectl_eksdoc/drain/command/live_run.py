@@ -15,7 +15,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Protocol
 
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import answers
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.streams import is_broken, write_note
@@ -90,9 +90,9 @@ class RunOutput:
         self._run = run
         self._stop_count = stop_count
         self._requested_phase = requested_phase
-        self._appearance = opening.appearance_for(context, context.stderr if self._output == "markdown" else None)
+        self._appearance = answers.appearance_for(context, context.stderr if self._output == "markdown" else None)
         self._width = 0  # width of the terminal's last line
-        self._line_appearance = opening.appearance_for(context, context.stderr)
+        self._line_appearance = answers.appearance_for(context, context.stderr)
         self._is_terminal = context.stderr.isatty()
         self._progress: RunProgress | None = None
         self._handled_stops = 0  # number of handled signals to end
@@ -101,7 +101,9 @@ class RunOutput:
     def __enter__(self) -> RunOutput:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._clear_line()
 
     def listen(self, run_events: Sequence[DrainEvent]) -> None:
@@ -139,12 +141,16 @@ class RunOutput:
             if times > 1:
                 self._context.note("leaving at once: what is under way comes to its end by itself")
             else:
-                half_drained_text = f" {events.unfinished_with_names(self._progress)}" if self._progress is not None else ""
+                half_drained_text = (
+                    f" {events.unfinished_with_names(self._progress)}" if self._progress is not None else ""
+                )
                 closed_text = f"{self._closed_reason}, so " if self._closed_reason else ""
                 self._context.note(f"stopping: {closed_text}nothing more is asked for.{half_drained_text}")
                 self._context.note("waiting until what is under way has settled; Ctrl-C again leaves at once")
         if times:
-            return RunRequestState(RunRequest.LEAVE if times > 1 else RunRequest.STOP, reason=self._closed_reason or self._stop_reason)
+            return RunRequestState(
+                RunRequest.LEAVE if times > 1 else RunRequest.STOP, reason=self._closed_reason or self._stop_reason
+            )
         phase, requester = self._requested_phase()
         return RunRequestState(REQUESTS_BY_PHASE.get(phase, RunRequest.RESUME), requester)
 
@@ -180,7 +186,12 @@ class RecordingDisplay:
     def show(self, progress: RunProgress) -> None:
         self.display.show(progress)
         at_s, previous = self._last_record
-        recorded = (progress.budgets, progress.hold_reason, progress.paused, [(each.subject, each.others) for each in progress.reasons])
+        recorded = (
+            progress.budgets,
+            progress.hold_reason,
+            progress.paused,
+            [(each.subject, each.others) for each in progress.reasons],
+        )
         if recorded != previous or progress.at_s - at_s >= RECORD_INTERVAL_S:
             self._last_record = progress.at_s, recorded
             self.write(standing_line(progress_record(progress, self.run, self.now())))
@@ -215,10 +226,14 @@ class LiveRun:
         self._new_events: list[DrainEvent] = []
         self._standing: RunProgress | None = None
         self._outcome: RunSummaryView | None = None
-        self._own_request: RunRequest | None = None  # the request made here, None if other clients requested something since
+        self._own_request: RunRequest | None = (
+            None  # the request made here, None if other clients requested something since
+        )
         self._own_reason = ""
         self._others_phase = ""  # the last request of other clients
-        self._expects_echo = False  # other clients were told that it continues, which comes back like a request of theirs
+        self._expects_echo = (
+            False  # other clients were told that it continues, which comes back like a request of theirs
+        )
         self._nodes_left_alone: frozenset[str] = frozenset()
         self._requested_phase: RequestedPhase = lambda: ("", "")
         self._thread = threading.Thread(target=self._execute, name=f"run {self.run}", daemon=False)
@@ -238,7 +253,10 @@ class LiveRun:
         `reason`: the event that made the request if no user did, as a clause."""
         with self._lock:
             self._own_request, self._own_reason = request, reason
-            overrules_others = request is RunRequest.RESUME and REQUESTS_BY_PHASE.get(self._others_phase, RunRequest.RESUME) is not RunRequest.RESUME
+            overrules_others = (
+                request is RunRequest.RESUME
+                and REQUESTS_BY_PHASE.get(self._others_phase, RunRequest.RESUME) is not RunRequest.RESUME
+            )
             self._expects_echo = self._expects_echo or overrules_others
         if overrules_others:  # other clients must not be misled
             threading.Thread(target=self.overrule, name="overrule", daemon=True).start()
@@ -279,8 +297,12 @@ class LiveRun:
                 if phase and not is_echo and self._own_request not in (RunRequest.STOP, RunRequest.LEAVE):
                     self._own_request = None
             if self._own_request is not None:
-                return RunRequestState(self._own_request, reason=self._own_reason, nodes_left_alone=self._nodes_left_alone)
-            return RunRequestState(REQUESTS_BY_PHASE.get(phase, RunRequest.RESUME), requester, nodes_left_alone=self._nodes_left_alone)
+                return RunRequestState(
+                    self._own_request, reason=self._own_reason, nodes_left_alone=self._nodes_left_alone
+                )
+            return RunRequestState(
+                REQUESTS_BY_PHASE.get(phase, RunRequest.RESUME), requester, nodes_left_alone=self._nodes_left_alone
+            )
 
     def _execute(self) -> None:
         def open_display(stop_count: StopCount, requested_phase: RequestedPhase) -> AbstractContextManager[RunDisplay]:
@@ -331,7 +353,9 @@ class DemoCluster:
         """
         with self._lock:
             if self._options is None:
-                settings = ServeSettings(SPEED, "", lambda path, address: None, lambda note: None, learned_kubelet_times)
+                settings = ServeSettings(
+                    SPEED, "", lambda path, address: None, lambda note: None, learned_kubelet_times
+                )
                 path, _ = self._open.enter_context(served(SourceChoice(demo=True), Connection(), None, settings))
                 connection = Connection(kubeconfig=path)
                 self._options = replace(self.context.options, connection=connection, cluster_name=IDENTITY.cluster)

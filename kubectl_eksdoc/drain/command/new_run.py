@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import NamedTuple
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import answers
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.parser import Parser, expand_bare_flags, positional_words
 from kubectl_eksdoc.errors import Drifted, UsageError
@@ -66,7 +66,10 @@ class PlannedCluster:
 
 
 def read_and_plan(
-    requested_run: NewRun, context: CommandContext, progress: Progress | None = None, first_read: PlannedCluster | None = None
+    requested_run: NewRun,
+    context: CommandContext,
+    progress: Progress | None = None,
+    first_read: PlannedCluster | None = None,
 ) -> PlannedCluster:
     """Read the cluster and plan. `first_read`: what was read and shown; stop times of earlier runs are not read again.
 
@@ -74,15 +77,21 @@ def read_and_plan(
         EksdocError: the cluster cannot be read, or a named object does not exist. Forbidden names the missing right.
     """
     plan = requested_run.plan_request
-    with opening.explain_forbidden(COMMAND):
+    with answers.explain_forbidden(COMMAND):
         waiting = run_options.outage_limits(requested_run.limits, context, answered=first_read is not None)
         reader = context.reader(progress, waiting)
-        read_stop_times = stop_times(context.connection, requested_run.namespace, context, lambda said: context.note(f"note: {said}"))
+        read_stop_times = stop_times(
+            context.connection, requested_run.namespace, context, lambda said: context.note(f"note: {said}")
+        )
         earlier_stop_times = read_stop_times if first_read is None else lambda _: first_read.cluster.stops
-        return PlannedCluster(*plan_drain(reader, plan.targeting, plan.policy, context.options.identity, earlier_stop_times))
+        return PlannedCluster(
+            *plan_drain(reader, plan.targeting, plan.policy, context.options.identity, earlier_stop_times)
+        )
 
 
-def check_other_runs(requested_run: NewRun, context: CommandContext, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
+def check_other_runs(
+    requested_run: NewRun, context: CommandContext, run: str = ""
+) -> Callable[[Cluster, DrainPlan], None]:
     """Return the check that refuses a plan while another run uses its nodes (`RunAnnotations.check`)."""
     return RunAnnotations(RunReference(requested_run.namespace), context).check(run)
 
@@ -101,7 +110,10 @@ def execute_run(
         second_read = read_and_plan(requested_run, context, first_read=planned_cluster)
         check_drift(read_plan_of(planned_cluster.plan), second_read.plan, "the plan was shown", PLAN_AGAIN)
         _check_typed(planned_cluster, second_read)
-        arguments = (*option_arguments(requested_run.plan_request.options), *run_options.limit_arguments(requested_run.limits, requested_run.hooks))
+        arguments = (
+            *option_arguments(requested_run.plan_request.options),
+            *run_options.limit_arguments(requested_run.limits, requested_run.hooks),
+        )
         header = RunHeader(location.run, digest(second_read), __version__, location.user, location.host, arguments)
         check = check_other_runs(requested_run, context, location.run)
         ended = run_plan(second_read.cluster, second_read.plan, header, invocation.environment(edges, check))
@@ -125,7 +137,9 @@ def digest(planned_cluster: PlannedCluster) -> str:
     """Return a digest of which pods are removed from which nodes, and how: plans with equal digests do the same."""
     import hashlib
 
-    text = "\n".join(f"{each.node} {each.pod.uid} {each.eviction_mode.means.value}" for each in planned_cluster.plan.evictions)
+    text = "\n".join(
+        f"{each.node} {each.pod.uid} {each.eviction_mode.means.value}" for each in planned_cluster.plan.evictions
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -138,7 +152,11 @@ COMPARISON_OPTIONS = ("since", "baseline")
 def option_arguments(options: Mapping[str, object]) -> tuple[str, ...]:
     """Return a command line that makes the same plan on any machine: files are left out, because the journal has the
     node order."""
-    return tuple(option_args({key: value for key, value in options.items() if key not in (ORDER_FILE_OPTION, *COMPARISON_OPTIONS)}))
+    return tuple(
+        option_args(
+            {key: value for key, value in options.items() if key not in (ORDER_FILE_OPTION, *COMPARISON_OPTIONS)}
+        )
+    )
 
 
 class RecordedRunOptions(NamedTuple):

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.called import lazy_call
 from kubectl_eksdoc.cli.context import CommandContext
-from kubectl_eksdoc.cli.declared import add_options, given_options
+from kubectl_eksdoc.cli.declared_options import add_options, given_options
+from kubectl_eksdoc.cli.entry_point import lazy_call
 from kubectl_eksdoc.cli.options import NODES, ConfirmationFlags, add_command
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import UsageError
@@ -262,7 +262,9 @@ def add_pause(commands: Commands) -> None:
 
 
 def add_abort(commands: Commands) -> None:
-    _add_request_command(commands, "abort", "abort a run, from any machine; nodes stay cordoned", _ABORT, RunPhase.ABORTED)
+    _add_request_command(
+        commands, "abort", "abort a run, from any machine; nodes stay cordoned", _ABORT, RunPhase.ABORTED
+    )
 
 
 def _add_request_command(commands: Commands, name: str, summary: str, description: str, phase: RunPhase) -> None:

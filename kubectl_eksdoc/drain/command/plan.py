@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import opening, options, streams, values
+from kubectl_eksdoc.cli import answers, options, streams, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
-from kubectl_eksdoc.cli.declared import add_options, given_options
+from kubectl_eksdoc.cli.declared_options import add_options, given_options
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, RefusedFlag, add_flag
 from kubectl_eksdoc.cli.streams import ProgressLine
@@ -23,8 +23,8 @@ from kubectl_eksdoc.session.sources import is_snapshot
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 from ..policy import (
-    KUBECTL_GROUP,
     AUTO_ORDER,
+    KUBECTL_GROUP,
     ORDER_GROUP,
     OWN_GROUP,
     PACE_GROUP,
@@ -89,7 +89,9 @@ def add_targeting(parser: argparse.ArgumentParser) -> None:
 
 def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
     """`runs`: for a command that drains: flags for assumptions, which only a plan can make, are refused."""
-    groups = add_options(parser, DrainPolicy, (KUBECTL_GROUP, OWN_GROUP, *(() if runs else (WHAT_IF_GROUP,)), PACE_GROUP, ORDER_GROUP))
+    groups = add_options(
+        parser, DrainPolicy, (KUBECTL_GROUP, OWN_GROUP, *(() if runs else (WHAT_IF_GROUP,)), PACE_GROUP, ORDER_GROUP)
+    )
     add_flag(
         groups[KUBECTL_GROUP],
         "--chunk-size",
@@ -177,8 +179,14 @@ def ineffective_option_notes(plan: DrainPlan, targeting: Targeting, server: str)
     from kubectl_eksdoc.model.quantities import parse_version
 
     limit, server_version = targeting.older_than, parse_version(server)
-    is_above_server = limit is not None and server_version is not None and (server_version.major, server_version.minor) < (limit.major, limit.minor)
-    older_than_note = [f"--older-than {limit} leaves no node out: no kubelet is newer than the control plane ({server})"]
+    is_above_server = (
+        limit is not None
+        and server_version is not None
+        and (server_version.major, server_version.minor) < (limit.major, limit.minor)
+    )
+    older_than_note = [
+        f"--older-than {limit} leaves no node out: no kubelet is newer than the control plane ({server})"
+    ]
     verdicts = {target.node.name: target.verdict.value for target in plan.targets if not target.order}
     pins = [
         f"--pin {node}={wave} changes nothing: the plan does not drain {node} ({verdicts[node]})"
@@ -187,7 +195,9 @@ def ineffective_option_notes(plan: DrainPlan, targeting: Targeting, server: str)
     ]
     reasons = {row.pod.key: f"it does not go: {row.reason}" for row in plan.left}
     for planned_eviction in plan.evictions:
-        budget_reason = "its budget allows its eviction in its turn" if planned_eviction.budget else "no budget keeps it"
+        budget_reason = (
+            "its budget allows its eviction in its turn" if planned_eviction.budget else "no budget keeps it"
+        )
         restarts = planned_eviction.eviction_mode.restarts is not None
         reasons[planned_eviction.pod.key] = "a rollout replaces it (--surge-singles)" if restarts else budget_reason
     without = sorted(plan.policy.delete_past_budget - {eviction.pod.key for eviction in plan.past_budgets})
@@ -261,7 +271,10 @@ class PlanRequest:
         source, default_connection = context.source, Connection()
         if context.options.namespace:
             notes.append("-n changes nothing: the pods of a node are of all namespaces")
-        if replace(context.connection, page_size=default_connection.page_size) != default_connection and not source.live:
+        if (
+            replace(context.connection, page_size=default_connection.page_size) != default_connection
+            and not source.live
+        ):
             flag = "--demo" if source.demo else "--snapshot"
             notes.append(f"flags for reaching a cluster change nothing with {flag}")
         if targeting.is_empty and source.demo:
@@ -296,30 +309,32 @@ def run_plan(args: argparse.Namespace, context: CommandContext) -> CommandAnswer
     with collecting_notes(request, "drain plan", context) as notes:
         cluster, plan = plan_with_progress(request, context, notes.append)
     # The cluster's identity comes first, then all notes on the answer.
-    opening.note_cluster(cluster, context)
+    answers.note_cluster(cluster, context)
     options.note_comparison(baseline, context)
     print_notes(
         (
             *notes,
-            *opening.unused_flag_notes(cluster.identity, context),
+            *answers.unused_flag_notes(cluster.identity, context),
             *ineffective_option_notes(plan, request.targeting, cluster.identity.server_version),
         ),
         context,
     )
-    target_arguments = opening.target_flags(context, cluster.identity.context)
+    target_arguments = answers.target_flags(context, cluster.identity.context)
     comparison = compare_plans(baseline, cluster, plan, request.options) if baseline else None
     if comparison and (doubt := comparison.since.cluster_doubt):
         print_notes((f"it is unknown whether the baseline is of this cluster: {doubt}",), context)
     aws = context.options.profile_flag
-    report = DrainReport(plan, cluster, request.options, connection_args=target_arguments, aws=aws, comparison=comparison)
-    return opening.report_answer(report, context, exit_code(plan))
+    report = DrainReport(
+        plan, cluster, request.options, connection_args=target_arguments, aws=aws, comparison=comparison
+    )
+    return answers.report_answer(report, context, exit_code(plan))
 
 
 @contextmanager
 def collecting_notes(request: PlanRequest, command: str, context: CommandContext) -> Iterator[list[str]]:
     """Collect notes on the answer, to be printed with it; they are printed at once if there is an error."""
     notes = list(request.notes)
-    with opening.explain_forbidden(command):
+    with answers.explain_forbidden(command):
         try:
             yield notes
         except Exception:
@@ -327,7 +342,9 @@ def collecting_notes(request: PlanRequest, command: str, context: CommandContext
             raise
 
 
-def plan_with_progress(request: PlanRequest, context: CommandContext, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:
+def plan_with_progress(
+    request: PlanRequest, context: CommandContext, say: Callable[[str], object]
+) -> tuple[Cluster, DrainPlan]:
     """Do what `drain.read.plan_drain` does, with a progress line on stderr; `say` as for `stop_times`."""
     from ..read import plan_drain
 

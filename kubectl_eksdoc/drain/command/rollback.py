@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import opening, options, streams
+from kubectl_eksdoc.cli import answers, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_writable, dry_run_from_args
 from kubectl_eksdoc.errors import Locked, UsageError
@@ -18,7 +18,7 @@ from kubectl_eksdoc.wiring.runs import Hooks
 from ..run.journal import CordonedNode, ProtectedNode, replay_journals
 from ..run.journals import FoundRun
 from ..run.limits import SETTLE_TIMEOUT_S, RunLimits
-from ..run.result import noted_run, nodes_to_restore
+from ..run.result import nodes_to_restore, noted_run
 from ..run.runner import RollbackResult, roll_back
 from . import options as run_options
 from .invocation import (
@@ -59,7 +59,9 @@ class RollbackPlan:
         return tuple(sorted({*(each.node for each in self.cordoned), *(each.node for each in self.protected)}))
 
 
-def plan_rollback(runs: RunStore, nodes: tuple[Node, ...], request: RunReference, context: CommandContext) -> RollbackPlan:
+def plan_rollback(
+    runs: RunStore, nodes: tuple[Node, ...], request: RunReference, context: CommandContext
+) -> RollbackPlan:
     """Return the named run; otherwise the latest, or a run whose journal is gone if only that one has changed anything.
 
     Raises:
@@ -72,7 +74,11 @@ def plan_rollback(runs: RunStore, nodes: tuple[Node, ...], request: RunReference
     if named_run is not None:
         journal_state, run_notes = replay_journals(runs.entries(named_run.run)), noted_run(nodes, named_run.run)
         cordoned, protected = nodes_to_restore(journal_state, run_notes)
-        drained = len(journal_state.started.aims) if journal_state.started is not None else run_notes.drained_count_of(cordoned)
+        drained = (
+            len(journal_state.started.aims)
+            if journal_state.started is not None
+            else run_notes.drained_count_of(cordoned)
+        )
         latest = RollbackPlan(named_run.run, cordoned, protected, drained, named_run)
     if latest is not None and request.run:
         return latest
@@ -100,7 +106,8 @@ def plan_rollback(runs: RunStore, nodes: tuple[Node, ...], request: RunReference
 def _plan_without_journal(found_run: FoundRun, request: RunReference, context: CommandContext) -> RollbackPlan:
     if found_run.has_leader and found_run.namespace != request.namespace:
         raise Locked(
-            f"the journal of run {found_run.run} is gone, and the lock is still held in namespace {found_run.namespace}",
+            f"the journal of run {found_run.run} is gone, and the lock is still held in namespace "
+            f"{found_run.namespace}",
             "Nothing was done. A run without its journal ends within a minute: try again then.",
         )
     context.note(f"the journal of run {found_run.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")
@@ -119,10 +126,16 @@ def abort_leader(rollback_plan: RollbackPlan, runs: RunStore, request: RunRefere
 
 
 def _has_leader(rollback_plan: RollbackPlan, runs: RunStore) -> bool:
-    return rollback_plan.listed_run is not None and runs.lock().is_held and rollback_plan.listed_run.phase != RunPhase.ENDED.value
+    return (
+        rollback_plan.listed_run is not None
+        and runs.lock().is_held
+        and rollback_plan.listed_run.phase != RunPhase.ENDED.value
+    )
 
 
-def perform_rollback(rollback_plan: RollbackPlan, request: RunReference, invocation: RunInvocation, context: CommandContext) -> RollbackResult:
+def perform_rollback(
+    rollback_plan: RollbackPlan, request: RunReference, invocation: RunInvocation, context: CommandContext
+) -> RollbackResult:
     """Roll back. Changes begin here.
 
     Raises:
@@ -130,7 +143,9 @@ def perform_rollback(rollback_plan: RollbackPlan, request: RunReference, invocat
     """
     reader = request.reader(context, invocation.limits)
     with invocation.open(LOCK_WAIT_S) as edges:
-        return roll_back(rollback_plan.run, invocation.environment(edges), reader, removed=rollback_plan.listed_run is None)
+        return roll_back(
+            rollback_plan.run, invocation.environment(edges), reader, removed=rollback_plan.listed_run is None
+        )
 
 
 def result_messages(result: RollbackResult) -> list[str]:
@@ -158,8 +173,13 @@ def preview_messages(rollback_plan: RollbackPlan, nodes: Sequence[Node]) -> list
             return f"{each.node} would stay as it is: it has no note of this run any more"
         return f"{each.node} {change_text}" + ("" if node.note.journal else NOTE_UNREADABLE)
 
-    restored = [said(each, "would be as it was before" + _UNCORDONED_BY_OTHERS * each.uncordoned_by_others) for each in rollback_plan.cordoned]
-    return restored + [said(each, "would not be protected from autoscalers any more") for each in rollback_plan.protected]
+    restored = [
+        said(each, "would be as it was before" + _UNCORDONED_BY_OTHERS * each.uncordoned_by_others)
+        for each in rollback_plan.cordoned
+    ]
+    return restored + [
+        said(each, "would not be protected from autoscalers any more") for each in rollback_plan.protected
+    ]
 
 
 DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
@@ -175,11 +195,14 @@ def run_rollback(args: argparse.Namespace, context: CommandContext) -> CommandAn
     is_dry_run = bool(dry_run_from_args(args))
     if not is_dry_run:
         check_writable(context.environ, COMMAND)
-    with opening.explain_forbidden(COMMAND):
+    with answers.explain_forbidden(COMMAND):
         runs, cluster = request.runs(context), request.nodes(context)
         rollback_plan = plan_rollback(runs, cluster.nodes, request, context)
         changed = ", ".join(rollback_plan.nodes) or "no node that is not given back"
-        context.note(f"run {rollback_plan.run} changed {changed}; its plan drains {options.NODES.count_text(rollback_plan.drained_count)}")
+        context.note(
+            f"run {rollback_plan.run} changed {changed}; its plan drains "
+            f"{options.NODES.count_text(rollback_plan.drained_count)}"
+        )
         if not rollback_plan.nodes:
             return CommandAnswer("")
         if is_dry_run:
@@ -187,12 +210,16 @@ def run_rollback(args: argparse.Namespace, context: CommandContext) -> CommandAn
             if _has_leader(rollback_plan, runs):
                 context.note(f"run {rollback_plan.run} is in progress: it would be aborted first")
             messages = preview_messages(rollback_plan, cluster.nodes)
-            return _answer_with_lines(messages, streams.UNKNOWN if any(each.endswith(NOTE_UNREADABLE) for each in messages) else streams.CLEAN)
+            return _answer_with_lines(
+                messages, streams.UNKNOWN if any(each.endswith(NOTE_UNREADABLE) for each in messages) else streams.CLEAN
+            )
         check_permissions(COMMAND, request.namespace, context)
         options.confirm(cluster.identity, rollback_plan.drained_count, "give back", confirmation, context.prompt)
         abort_leader(rollback_plan, runs, request, context)
     location = request.journal_location(context, rollback_plan.run)
-    result = perform_rollback(rollback_plan, request, RunInvocation(COMMAND, context, location, Hooks(), {}, RunLimits()), context)
+    result = perform_rollback(
+        rollback_plan, request, RunInvocation(COMMAND, context, location, Hooks(), {}, RunLimits()), context
+    )
     context.note(DO_NOT_MOVE_BACK)
     return _answer_with_lines(result_messages(result), streams.STOPPED if result.not_restored else streams.CLEAN)
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from kubectl_eksdoc.baseline.side import SameClusterAnswer, same_cluster
-from kubectl_eksdoc.cli import opening, options, streams
+from kubectl_eksdoc.cli import answers, options, streams
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_source_live, check_writable
@@ -47,20 +47,22 @@ from .new_run import (
     PLAN_AGAIN,
     NewRun,
     PlannedCluster,
-    execute_run,
     check_other_runs,
-    saved_plan_options,
+    execute_run,
     read_and_plan,
+    saved_plan_options,
 )
 from .plan import PlanRequest, exit_code, print_notes
 from .run_controller import RemainingPlan, resume_run
 from .status import request_phase
 
 
-def show_summary(view: DrainReport, limits: RunLimits, target_arguments: Sequence[str], context: CommandContext) -> None:
+def show_summary(
+    view: DrainReport, limits: RunLimits, target_arguments: Sequence[str], context: CommandContext
+) -> None:
     """Print the summary directly above the prompt, because the page may have scrolled away. It is not part of the
     answer, so it goes to stderr; `target_arguments`: the arguments that select the cluster and the journal."""
-    appearance = opening.appearance_for(context, context.stderr)
+    appearance = answers.appearance_for(context, context.stderr)
     rollback = shlex.join(["kubectl", "eksdoc", "drain", "rollback", *target_arguments])
     write_note(context.stderr, confirmation_text(view, appearance, run_options.guard_texts(limits), rollback))
 
@@ -103,24 +105,36 @@ def run_drain(args: argparse.Namespace, context: CommandContext) -> CommandAnswe
         options.check_can_confirm(request.confirmation, context.check_terminal)
     with ProgressLine(context.stderr) as progress:
         read = read_and_plan(requested_run, context, progress)
-    opening.note_cluster(read.cluster, context)
+    answers.note_cluster(read.cluster, context)
     print_notes(
-        (*requested_run.plan_request.notes, *drain.ineffective_option_notes(read.plan, requested_run.plan_request.targeting, read.cluster.identity.server_version)),
+        (
+            *requested_run.plan_request.notes,
+            *drain.ineffective_option_notes(
+                read.plan, requested_run.plan_request.targeting, read.cluster.identity.server_version
+            ),
+        ),
         context,
     )
     if request.saved is not None:
         _check_saved(request.saved, read)
-    arguments, soak = opening.target_flags(context, read.cluster.identity.context), soak_time(read.plan, requested_run.limits.soak_s)
-    report = DrainReport(read.plan, read.cluster, requested_run.plan_request.options, connection_args=arguments, soak=soak, preview=True)
+    arguments, soak = (
+        answers.target_flags(context, read.cluster.identity.context),
+        soak_time(read.plan, requested_run.limits.soak_s),
+    )
+    report = DrainReport(
+        read.plan, read.cluster, requested_run.plan_request.options, connection_args=arguments, soak=soak, preview=True
+    )
     if request.job_options is None and request.dry_run:
-        text = opening.render_report(report, context)
+        text = answers.render_report(report, context)
         refused = request.dry_run == "server" and _has_server_refusals(read, context)
         print_notes((_DRY_RUN_NOTE,), context)
         return CommandAnswer(text, streams.FAILS if refused else exit_code(read.plan))
-    opening.show_report(report, context)
+    answers.show_report(report, context)
     if request.job_options is not None:  # the Job gets the plan as -o json prints it
         document = to_json_types(report.result())
-        return inside.create_job(requested_run, read, document, request.confirmation, request.job_options, request.dry_run, context)
+        return inside.create_job(
+            requested_run, read, document, request.confirmation, request.job_options, request.dry_run, context
+        )
     check_other_runs(requested_run, context)(read.cluster, read.plan)
     if not read.nodes:
         context.note("nothing is drained: no node of the plan can be")
@@ -171,7 +185,9 @@ def _request(args: argparse.Namespace, context: CommandContext) -> _Request:
 def _check_saved(saved: Baseline, planned_cluster: PlannedCluster) -> None:
     comparison = same_cluster(saved, planned_cluster.cluster)
     if comparison.answer is not SameClusterAnswer.SAME:
-        problem = "is of another cluster" if comparison.answer is SameClusterAnswer.OTHER else "may be of another cluster"
+        problem = (
+            "is of another cluster" if comparison.answer is SameClusterAnswer.OTHER else "may be of another cluster"
+        )
         raise Drifted(f"the plan {saved.file} {problem}: {comparison.why}", "Nothing was done. Plan for this cluster.")
     assert saved.promise is not None, "a saved plan has what it promises"
     check_drift(saved.promise, planned_cluster.plan, f"the plan {saved.file} was saved", PLAN_AGAIN)
@@ -189,7 +205,9 @@ def _has_server_refusals(planned_cluster: PlannedCluster, context: CommandContex
     return bool(result.refused)
 
 
-def _execute(requested_run: NewRun, planned_cluster: PlannedCluster, run_id: str, context: CommandContext) -> CommandAnswer:
+def _execute(
+    requested_run: NewRun, planned_cluster: PlannedCluster, run_id: str, context: CommandContext
+) -> CommandAnswer:
     if run_id:
         invocation = desk.restartable_invocation(requested_run, run_id, context)
         with desk.restartable(), invocation.adding_result_to_errors():
@@ -216,7 +234,7 @@ def run_resume(args: argparse.Namespace, context: CommandContext) -> CommandAnsw
     limits_given = run_options.limits_given(args)
     RunReport.check_format(context.options.output)
     check_writable(context.environ, desk.COMMAND)
-    with opening.explain_forbidden(desk.COMMAND):
+    with answers.explain_forbidden(desk.COMMAND):
         runs = request.runs(context)
         listed = runs.all()
         unfinished = [each for each in listed if each.unfinished][:1]
@@ -228,20 +246,29 @@ def run_resume(args: argparse.Namespace, context: CommandContext) -> CommandAnsw
             if leader_answer is not None:
                 return leader_answer
         with ProgressLine(context.stderr) as progress:
-            remaining = RemainingPlan.read(run.run, replay_journals(runs.entries(run.run)), request, context, limits_given, progress)
+            remaining = RemainingPlan.read(
+                run.run, replay_journals(runs.entries(run.run)), request, context, limits_given, progress
+            )
     if not remaining.plan.targets:
         return _finish_run(run.run, remaining, request, context)
     limits = remaining.limits(limits_given)
-    opening.note_cluster(remaining.cluster, context)
+    answers.note_cluster(remaining.cluster, context)
     arguments, soak = (
         target_arguments(context, request.namespace, remaining.cluster.identity.context),
         soak_time(remaining.plan, limits.soak_s),
     )
     view = DrainReport(remaining.plan, remaining.cluster, {}, connection_args=arguments, soak=soak, preview=True)
-    opening.show_report(view, context)
+    answers.show_report(view, context)
     remaining.check(run.run, request, context)
     show_summary(view, limits, arguments, context)
-    options.confirm(remaining.cluster.identity, remaining.nodes, "go on draining", confirmation, context.prompt, remaining.past_budgets)
+    options.confirm(
+        remaining.cluster.identity,
+        remaining.nodes,
+        "go on draining",
+        confirmation,
+        context.prompt,
+        remaining.past_budgets,
+    )
     location = request.journal_location(context, run.run)
     hooks = remaining.hooks(run_options.hooks_from(args), args.without_hooks)
     invocation = RunInvocation(desk.COMMAND, context, location, hooks, {"run": run.run}, limits, resumed=True)
@@ -258,7 +285,9 @@ def _finish_run(run: str, remaining: RemainingPlan, request: RunReference, conte
         return CommandAnswer(f"nothing is left of run {run}: every node of it is done or gone\n")
     remaining.check(run, request, context)
     location = request.journal_location(context, run)
-    invocation = RunInvocation(desk.COMMAND, context, location, Hooks(), {"run": run}, remaining.limits({}), resumed=True)
+    invocation = RunInvocation(
+        desk.COMMAND, context, location, Hooks(), {"run": run}, remaining.limits({}), resumed=True
+    )
     with invocation.adding_result_to_errors():
         cluster, ended = resume_run(remaining, request, invocation, context)
     answer = invocation.answer(cluster, ended)

@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from kubectl_eksdoc.cli import opening, options, streams
+from kubectl_eksdoc.cli import answers, options, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.options import check_writable
@@ -32,7 +32,7 @@ from kubectl_eksdoc.errors import (
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity
-from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, TERMINATED, RunPhase, RunSummary, is_run_id, effective_phase
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, TERMINATED, RunPhase, RunSummary, effective_phase, is_run_id
 from kubectl_eksdoc.ports import RunStore
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, open_trial
@@ -46,7 +46,7 @@ from ..run.journal import JournalState, replay_journals
 from ..run.limits import RunLimits
 from ..run.loop import DrainRunEnd
 from ..run.result import ContinueRun, RunEnded, restart_decision
-from ..run.runner import DryRunResult, ResumedIntent, resume, remaining_plan, dry_run_first_round
+from ..run.runner import DryRunResult, ResumedIntent, dry_run_first_round, remaining_plan, resume
 from . import new_run, rollback
 from .invocation import (
     RunAnnotations,
@@ -56,14 +56,14 @@ from .invocation import (
     readable_lock,
     target_arguments,
 )
-from .live_run import OpenDisplay, LiveRun, RunOutput
+from .live_run import LiveRun, OpenDisplay, RunOutput
 from .new_run import COMMAND as NEW_RUN_COMMAND
 from .new_run import (
     NewRun,
     PlannedCluster,
     RecordedRunOptions,
-    parse_recorded_options,
     check_other_runs,
+    parse_recorded_options,
 )
 from .plan import PlanRequest
 from .screen_ports import (
@@ -126,7 +126,9 @@ class RemainingPlan(PlannedCluster):
         """
         missing = sorted(self.options.hooks.commands.keys() - given_hooks.commands.keys())
         if missing and not without:
-            missing_flags = "; ".join(f"--hook-{when} {shlex.quote(self.options.hooks.commands[when])}" for when in missing)
+            missing_flags = "; ".join(
+                f"--hook-{when} {shlex.quote(self.options.hooks.commands[when])}" for when in missing
+            )
             raise UsageError(
                 f"the run was begun with hooks that would not be asked any more: {missing_flags}",
                 "Give them again, or say --without-hooks.",
@@ -193,7 +195,9 @@ def check_run_id(run: str) -> str:
         UsageError: it is not a run id.
     """
     if not is_run_id(run):
-        raise UsageError(f"{run[:80]!r} is no id of a run", f"{RUN_ID_FLAG} takes letters a-z, digits and hyphens, up to 40.")
+        raise UsageError(
+            f"{run[:80]!r} is no id of a run", f"{RUN_ID_FLAG} takes letters a-z, digits and hyphens, up to 40."
+        )
     return run
 
 
@@ -203,7 +207,7 @@ def resume_if_exists(requested_run: NewRun, run: str, context: CommandContext) -
     Raises:
         as `drain resume`, except for confirmations, and as `restartable`.
     """
-    with opening.explain_forbidden(NEW_RUN_COMMAND), restartable():
+    with answers.explain_forbidden(NEW_RUN_COMMAND), restartable():
         invocation = restartable_invocation(requested_run, run, context, resumed=True)
         runs = context.edges.open_runs(context.connection, invocation.location)
         decision_and_state = _read_decision(runs, run)
@@ -215,7 +219,10 @@ def resume_if_exists(requested_run: NewRun, run: str, context: CommandContext) -
         context.note(f"run {run} exists already: it is resumed")
         recorded = recorded_options(run, state)
         with invocation.adding_result_to_errors(), invocation.open(KILLED_LOCK_WAIT_S) as edges:
-            decision, _ = _read_decision(runs, run) or (decision, state)  # a client may have requested something meanwhile
+            decision, _ = _read_decision(runs, run) or (
+                decision,
+                state,
+            )  # a client may have requested something meanwhile
             if isinstance(decision, RunEnded):
                 return _ended_answer(run, decision, context)
             invocation.earlier_request = (decision.phase, decision.requester)
@@ -245,13 +252,17 @@ def restartable() -> Iterator[None]:
         raise
 
 
-def restartable_invocation(requested_run: NewRun, run: str, context: CommandContext, resumed: bool = False) -> RunInvocation:
+def restartable_invocation(
+    requested_run: NewRun, run: str, context: CommandContext, resumed: bool = False
+) -> RunInvocation:
     """Return the invocation of a run with this id; it distinguishes a process that is told to end from a run that
     is."""
     location = context.edges.journal_location(run, requested_run.namespace, context.environ)
     open_display = partial(RunOutput, context, run, stop_reason=TERMINATED)
     options = {"run": run} if resumed else requested_run.plan_request.options
-    return RunInvocation(NEW_RUN_COMMAND, context, location, requested_run.hooks, options, requested_run.limits, resumed, open_display)
+    return RunInvocation(
+        NEW_RUN_COMMAND, context, location, requested_run.hooks, options, requested_run.limits, resumed, open_display
+    )
 
 
 def restart_answer(answer: CommandAnswer, ended: DrainRunEnd) -> CommandAnswer:
@@ -287,7 +298,8 @@ def _check_unlocked(runs: RunStore) -> None:
         time_text = f" (at {lock.renewed:%H:%M:%S} UTC)" if lock.renewed is not None else ""
         raise Locked(
             f"{lock.holder} leads a run of this cluster",
-            f"5 shows the runs. If that process has ended, its lock expires a minute after its last renewal{time_text}: "
+            "5 shows the runs. If that process has ended, its lock expires a minute after its last "
+            f"renewal{time_text}: "
             "try again then.",
             lock.holder,
         )
@@ -305,7 +317,7 @@ class RunController:
 
     def dry_run_first_round(self, view: DrainView) -> DryRunResult:
 
-        with opening.explain_forbidden(new_run.COMMAND):
+        with answers.explain_forbidden(new_run.COMMAND):
             return dry_run_first_round(view.plan, open_trial(self.connection_options().connection))
 
     def runs(self) -> Sequence[RunSummary]:
@@ -329,7 +341,7 @@ class RunController:
             raise UsageError("no node of the plan can be drained", "[4] says what is in the way, and what helps.")
         new_run.check_other_runs(requested_run, notes.context)(read.cluster, read.plan)
         check_permissions(new_run.COMMAND, JOURNAL_NAMESPACE, notes.context, read.plan)
-        with opening.explain_forbidden(new_run.COMMAND):
+        with answers.explain_forbidden(new_run.COMMAND):
             _check_unlocked(self._run_reference().runs(notes.context))
         notes.lines += _earlier_run_notes(read.cluster, read.plan)
         view = replace(shown_view, plan=read.plan, cluster=read.cluster)
@@ -343,7 +355,9 @@ class RunController:
             return _summary_view(invocation.report(second_read.cluster, ended), invocation.recorded_in)
 
         identity, past_budgets = read.cluster.identity, read.past_budgets
-        prepared = self._prepared(RunKind.DRAIN, identity, tuple(view.drained), carry, notes, view, past_budgets=past_budgets)
+        prepared = self._prepared(
+            RunKind.DRAIN, identity, tuple(view.drained), carry, notes, view, past_budgets=past_budgets
+        )
         return replace(prepared, limits=requested_run.limits)
 
     def prepare_resume(self, run: str) -> PreparedRun:
@@ -351,7 +365,7 @@ class RunController:
         self._check_free()
         check_writable(self.context.environ, COMMAND)
         notes, request = _CollectedNotes(self._live_context()), self._run_reference(run)
-        with opening.explain_forbidden(COMMAND):
+        with answers.explain_forbidden(COMMAND):
             runs = request.runs(notes.context)
             _check_unlocked(runs)
             remaining = RemainingPlan.read(run, replay_journals(runs.entries(run)), request, notes.context)
@@ -365,7 +379,9 @@ class RunController:
         def carry(location: JournalLocation, open_display: OpenDisplay) -> RunSummaryView:
             context, options = notes.context, {"run": run}
             invocation = RunInvocation(COMMAND, context, location, hooks, options, limits, True, open_display)
-            return _summary_view(invocation.report(*resume_run(remaining, request, invocation, context)), invocation.recorded_in)
+            return _summary_view(
+                invocation.report(*resume_run(remaining, request, invocation, context)), invocation.recorded_in
+            )
 
         identity, past_budgets = remaining.cluster.identity, remaining.past_budgets
         prepared = self._prepared(RunKind.RESUME, identity, tuple(view.drained), carry, notes, view, run, past_budgets)
@@ -375,7 +391,7 @@ class RunController:
         self._check_free()
         check_writable(self.context.environ, rollback.COMMAND)
         notes, request = _CollectedNotes(self._live_context()), self._run_reference(run)
-        with opening.explain_forbidden(rollback.COMMAND):
+        with answers.explain_forbidden(rollback.COMMAND):
             runs = request.runs(notes.context)
             cluster = request.nodes(notes.context)
             rollback_plan = rollback.plan_rollback(runs, cluster.nodes, request, notes.context)
@@ -386,13 +402,21 @@ class RunController:
         if rollback_plan.drained_count != len(rollback_plan.nodes):
             drains = options.NODES.count_text(rollback_plan.drained_count)
             notes.lines.append(f"the plan of run {run} drains {drains}: this is the number to type")
-        if rollback_plan.listed_run is not None and rollback_plan.listed_run.phase != RunPhase.ENDED.value and (lock := runs.lock()).is_held:
-            notes.lines.append(f"it is under way, led by {lock.holder} ({rollback_plan.listed_run.said}): this stops it first")
+        if (
+            rollback_plan.listed_run is not None
+            and rollback_plan.listed_run.phase != RunPhase.ENDED.value
+            and (lock := runs.lock()).is_held
+        ):
+            notes.lines.append(
+                f"it is under way, led by {lock.holder} ({rollback_plan.listed_run.said}): this stops it first"
+            )
 
         def carry(location: JournalLocation, open_display: OpenDisplay) -> RunSummaryView:
             context = notes.context
             rollback.abort_leader(rollback_plan, runs, request, context)
-            invocation = RunInvocation(rollback.COMMAND, context, location, Hooks(), {}, RunLimits(), open_display=open_display)
+            invocation = RunInvocation(
+                rollback.COMMAND, context, location, Hooks(), {}, RunLimits(), open_display=open_display
+            )
             result = rollback.perform_rollback(rollback_plan, request, invocation, context)
             summary = f"{len(result.restored)} of {len(rollback_plan.nodes)} nodes are as they were before"
             details = (*rollback.result_messages(result), rollback.DO_NOT_MOVE_BACK)
@@ -482,4 +506,6 @@ class _CollectedNotes(io.StringIO):
 def _summary_view(view: RunReport, events: str) -> RunSummaryView:
 
     needs_check = bool(view.drain.drain_result.pending or view.drain.drain_result.coming)
-    return RunSummaryView(run_summary(view), plan_differences(view), view, view.outcome is not Outcome.DONE, needs_check, events)
+    return RunSummaryView(
+        run_summary(view), plan_differences(view), view, view.outcome is not Outcome.DONE, needs_check, events
+    )

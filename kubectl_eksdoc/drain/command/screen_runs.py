@@ -63,7 +63,9 @@ class ScreenRuns:
     def __enter__(self) -> ScreenRuns:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         try:
             for controller in self._controllers:
                 if controller.live is not None and not controller.live.has_ended:
@@ -85,7 +87,11 @@ class ScreenRuns:
 
     def controller_for(self, reach: Callable[[], GlobalOptions]) -> ScreenRunController | None:
         """Return the controller for a cluster; the demo cluster has its own connection."""
-        return None if self.read_only_reason else cast("ScreenRunController", _LazyRunController(lambda: self._open_controller(reach)))
+        return (
+            None
+            if self.read_only_reason
+            else cast("ScreenRunController", _LazyRunController(lambda: self._open_controller(reach)))
+        )
 
     @property
     def source(self) -> ScreenSource:
@@ -117,7 +123,9 @@ class ScreenRuns:
         """Stop the run after the screens were closed, and wait for it, as after Ctrl-C of the command."""
         self.was_interrupted = True
         context = self.context
-        with context.edges.stop_requests() as stop_count:  # first of all: signals are unhandled since the screens were closed
+        with (
+            context.edges.stop_requests() as stop_count
+        ):  # first of all: signals are unhandled since the screens were closed
             from ..report import events
             from ..run.loop import RunRequest
             from ..run.progress import RunProgress
@@ -125,8 +133,12 @@ class ScreenRuns:
             live.submit(RunRequest.STOP, SCREENS_CLOSED)
             live.wait(_SETTLE_S)  # progress is computed at intervals: an older one could be wrong
             progress: RunProgress | None = live.take_update().progress
-            half_drained_text = f" {events.unfinished_with_names(progress)}" if progress is not None and not live.has_ended else ""
-            context.note(f"run {live.run} is stopping: {SCREENS_CLOSED}, so nothing more is asked for.{half_drained_text}")
+            half_drained_text = (
+                f" {events.unfinished_with_names(progress)}" if progress is not None and not live.has_ended else ""
+            )
+            context.note(
+                f"run {live.run} is stopping: {SCREENS_CLOSED}, so nothing more is asked for.{half_drained_text}"
+            )
             context.note("waiting until what is under way has settled; Ctrl-C leaves at once")
             leaves_at_once, earlier_stops = False, stop_count()  # a closed terminal often sends two signals
             while not live.has_ended:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening, streams
+from kubectl_eksdoc.cli import answers, streams
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import check_source_live
@@ -24,9 +24,9 @@ from kubectl_eksdoc.ports import RunStore
 
 from ..report import events
 from ..report.run_page import page
-from ..report.status import OtherDrainsReport, PastRun, StatusReport, RunWithoutJournal
+from ..report.status import OtherDrainsReport, PastRun, RunWithoutJournal, StatusReport
 from ..run.journal import replay_journals as stands_by
-from ..run.journals import RESPONSE_TIMEOUT_S, LeaderResponse, request_from_leader, is_led_by_holder
+from ..run.journals import RESPONSE_TIMEOUT_S, LeaderResponse, is_led_by_holder, request_from_leader
 from ..run.other_drains import ForeignDrainedNode
 from ..run.replay import RunReplay, from_journal
 from ..run.runner import attach
@@ -34,10 +34,10 @@ from . import options as run_options
 from .invocation import (
     RunAnnotations,
     RunReference,
-    select_run,
-    readable_lock,
-    target_arguments,
     active_runs,
+    readable_lock,
+    select_run,
+    target_arguments,
 )
 
 if TYPE_CHECKING:
@@ -72,14 +72,25 @@ def run_attach(args: argparse.Namespace, context: CommandContext) -> CommandAnsw
         missing = sorted(set(args.words) - {node.name for node in cluster.nodes})
         if missing:
             raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")
-        text = opening.render_report(OtherDrainsReport(nodes, context.now(), command), context)
+        text = answers.render_report(OtherDrainsReport(nodes, context.now(), command), context)
         context.write_data(text if context.options.output == "json" else f"{text}\n")
 
     edges = context.edges
-    with opening.explain_forbidden(COMMAND), edges.stop_requests() as stop_count, edges.open_watch(context.connection) as backend:
+    with (
+        answers.explain_forbidden(COMMAND),
+        edges.stop_requests() as stop_count,
+        edges.open_watch(context.connection) as backend,
+    ):
         with ProgressLine(context.stderr) as progress:
             reader = context.reader(progress)
-        attach(reader, backend, edges.clock, frozenset(args.words), show, lambda: stop_count() > 0 or is_broken(context.stdout))
+        attach(
+            reader,
+            backend,
+            edges.clock,
+            frozenset(args.words),
+            show,
+            lambda: stop_count() > 0 or is_broken(context.stdout),
+        )
     return CommandAnswer("", streams.CLEAN)
 
 
@@ -102,7 +113,7 @@ def run_status(args: argparse.Namespace, context: CommandContext) -> CommandAnsw
             raise UsageError(f"--replay is of a file: no run is named with it, as {request.run!r}")
         return _events(read_replay(args.replay), request, context)
     previous_text = ""
-    with opening.explain_forbidden(STATUS_COMMAND):
+    with answers.explain_forbidden(STATUS_COMMAND):
         runs = request.runs(context)
         node_notes = _NodeNotes.read(request, context)
         if args.events:
@@ -115,10 +126,10 @@ def run_status(args: argparse.Namespace, context: CommandContext) -> CommandAnsw
             lock, notes = readable_lock(runs)
             history = tuple(PastRun(run, stands_by(runs.entries(run.run))) for run in selected)
             view = StatusReport(request.namespace, context.now(), listed, lock, notes=notes, history=history)
-            return opening.report_answer(view, context)
+            return answers.report_answer(view, context)
         while True:
             view = _status_report(runs, request, args.watch, node_notes, context)
-            text = opening.render_report(view, context)
+            text = answers.render_report(view, context)
             ended = view.run is None or view.run.phase == RunPhase.ENDED.value
             if not args.watch or ended:
                 return CommandAnswer(text)
@@ -162,7 +173,9 @@ class _NodeNotes:
         )
 
 
-def _status_report(runs: RunStore, request: RunReference, watches_one: bool, node_notes: _NodeNotes, context: CommandContext) -> StatusReport:
+def _status_report(
+    runs: RunStore, request: RunReference, watches_one: bool, node_notes: _NodeNotes, context: CommandContext
+) -> StatusReport:
     """Return the view of the named run; or of the active one, if `watches_one` is set or it is the only one; otherwise
     of all runs."""
     listed = runs.all()
@@ -187,7 +200,7 @@ def _events(recorded_run: RunReplay | None, request: RunReference, context: Comm
         raise UsageError(f"events have no output format {output!r}", "choose table, json or html")
     if recorded_run is None:
         return CommandAnswer("")
-    appearance = opening.appearance_for(context)
+    appearance = answers.appearance_for(context)
     for message in recorded_run.dropped:
         context.note(f"note: not taken into account: {message}")
     if output == "html":
@@ -217,7 +230,7 @@ def ask(command: str, phase: RunPhase, args: argparse.Namespace, context: Comman
         EksdocError: there is no such run, or the cluster is at fault.
     """
     request = RunReference.from_args(args, context)
-    with opening.explain_forbidden(command):
+    with answers.explain_forbidden(command):
         runs = request.runs(context)
         listed = runs.all()
         run = select_run(listed, request.run, active_runs(listed), "under way")

@@ -18,10 +18,10 @@ from typing import NamedTuple
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
-from ..course import DrainTerms, PodMove, min_interval_s
-from .generations import NodeSupply, RandomTime, min_generations, fluid_bound_s
-from .node_times import NodeTime, MovesByNode, node_time, waves_bound_s
-from .timing import TimedEviction, slot_bound_s, rate_bound_s
+from ..timeline import DrainTerms, PodMove, min_interval_s
+from .generations import NodeSupply, RandomTime, fluid_bound_s, min_generations
+from .node_times import MovesByNode, NodeTime, node_time, waves_bound_s
+from .timing import TimedEviction, rate_bound_s, slot_bound_s
 
 
 class BoundKind(str, Enum):
@@ -64,13 +64,22 @@ def find_bounds(
     nodes together may be short of. `fastest`: with `PodMove.with_fastest_times`.
     """
     node_list = [node_time(node, node_moves, terms, fastest) for node, node_moves in nodes]
-    all_bounds = [*_bounds_without_waves(node_list, terms, keep), *_wave_bounds(node_list, terms), *_room_bounds(node_list, terms, supplies)]
+    all_bounds = [
+        *_bounds_without_waves(node_list, terms, keep),
+        *_wave_bounds(node_list, terms),
+        *_room_bounds(node_list, terms, supplies),
+    ]
     return tuple(sorted(all_bounds, key=bound_sort_key))
 
 
 def _bounds_without_waves(node_list: Sequence[NodeTime], terms: DrainTerms, keep: int) -> list[Bound]:
     kept_bounds = sorted(_chain_bounds(node_list, terms, keep), key=bound_sort_key)[:keep]
-    for kind_bounds in (_pod_bounds(node_list, keep), _node_bounds(node_list, keep), _rate_bound(node_list, terms), _nodes_at_once_bounds(node_list, terms)):
+    for kind_bounds in (
+        _pod_bounds(node_list, keep),
+        _node_bounds(node_list, keep),
+        _rate_bound(node_list, terms),
+        _nodes_at_once_bounds(node_list, terms),
+    ):
         # An infinite bound comes from a limit, and is reported once.
         kept_bounds += sorted((bound for bound in kind_bounds if bound.seconds < inf), key=bound_sort_key)[:keep]
     return kept_bounds
@@ -108,7 +117,11 @@ def _pod_bounds(node_list: Sequence[NodeTime], keep: int) -> Iterator[Bound]:
     threshold_s = _threshold(longest_s, keep)
     for node, seconds in zip(node_list, longest_s, strict=True):
         if threshold_s <= seconds < inf:
-            move = next(candidate for candidate, job in zip(node.moves, node.jobs, strict=True) if job.head + job.tail == seconds)
+            move = next(
+                candidate
+                for candidate, job in zip(node.moves, node.jobs, strict=True)
+                if job.head + job.tail == seconds
+            )
             about = "one pod of {} takes that long, with what must come before and after it on its node"
             relax = "a shorter grace period, or a faster stop, of that pod"
             if move.waits_s:
@@ -124,7 +137,9 @@ def _chain_bounds(node_list: Sequence[NodeTime], terms: DrainTerms, keep: int) -
                 users[limit].append(job)
     # Without more pods than slots no pod waits for another: the bound of the longest pod is the same.
     contended = {limit: jobs for limit, jobs in users.items() if len(jobs) > terms.slots[limit]}
-    chain_seconds = {limit: slot_bound_s(jobs, terms.slots[limit], min_interval_s(terms)) for limit, jobs in contended.items()}
+    chain_seconds = {
+        limit: slot_bound_s(jobs, terms.slots[limit], min_interval_s(terms)) for limit, jobs in contended.items()
+    }
     threshold_s = _threshold(chain_seconds.values(), keep)
     for limit, seconds in chain_seconds.items():
         if seconds < threshold_s:
@@ -154,12 +169,22 @@ def _rate_bound(node_list: Sequence[NodeTime], terms: DrainTerms) -> Iterator[Bo
     about = f"{len(jobs)} evictions are at least {terms.eviction_interval_s:g} s apart"
     if terms.burst > 1:
         about = f"{len(jobs)} evictions are requested at no more than {1 / terms.eviction_interval_s:g} a second"
-    yield Bound(BoundKind.RATE, rate_bound_s(jobs, terms.eviction_interval_s, terms.burst), about, "", "allow more evictions per second")
+    yield Bound(
+        BoundKind.RATE,
+        rate_bound_s(jobs, terms.eviction_interval_s, terms.burst),
+        about,
+        "",
+        "allow more evictions per second",
+    )
 
 
 def _nodes_at_once_bounds(node_list: Sequence[NodeTime], terms: DrainTerms) -> Iterator[Bound]:
     for domain, max_nodes in terms.nodes_at_once.items():
-        node_seconds = [drained_node.seconds for drained_node in node_list if not domain or domain in terms.domains.get(drained_node.name, ())]
+        node_seconds = [
+            drained_node.seconds
+            for drained_node in node_list
+            if not domain or domain in terms.domains.get(drained_node.name, ())
+        ]
         if len(node_seconds) > max_nodes:
             seconds = slot_bound_s([TimedEviction(0.0, time, time) for time in node_seconds], max_nodes)
             about = f"{len(node_seconds)} nodes{domain_text(domain)} are drained {max_nodes} at a time"
@@ -199,13 +224,18 @@ def _room_bounds(node_list: Sequence[NodeTime], terms: DrainTerms, supplies: Ite
         return
     alone_s = {node.name: node.seconds for node in node_list}
     for supply in supplies:
-        fastest_s = min((alone_s[name] for name, requested in supply.requested.items() if requested and name in alone_s), default=0.0)
+        fastest_s = min(
+            (alone_s[name] for name, requested in supply.requested.items() if requested and name in alone_s),
+            default=0.0,
+        )
         count = min_generations(supply)
         stepwise_s = (count - 1) * (fastest_s + terms.replaced_after_s) + fastest_s if count > 1 else 0.0
         fluid_s = fluid_bound_s(supply, alone_s, terms.replaced_after_s)
         about = f"with the {supply.resource} there is, nodes go in {count} generations, each where the one before was"
         if fluid_s > stepwise_s:
-            about = f"the {supply.resource} there is, is lent to the pods of a node until a new one has joined in its place"
+            about = (
+                f"the {supply.resource} there is, is lent to the pods of a node until a new one has joined in its place"
+            )
         if max(stepwise_s, fluid_s) > 0:
             relax = "more nodes that join before the drain (--surge)"
             yield Bound(BoundKind.ROOM, max(stepwise_s, fluid_s), about, supply.resource, relax)
@@ -259,7 +289,9 @@ def find_longest_part(nodes: MovesByNode, terms: DrainTerms, max_evictions: int)
     part_nodes = [(node, [move for move in moves if not selected.isdisjoint(move.limits)]) for node, moves in nodes]
     other_max_s = [each.max_s for limit, each in chains.items() if limit not in selected]
     # Critical pods of a node stop after the others: hence two stop times.
-    return _LongestPart([(node, moves) for node, moves in part_nodes if moves], max([2 * tail_s + terms.node_settle_s, *other_max_s]))
+    return _LongestPart(
+        [(node, moves) for node, moves in part_nodes if moves], max([2 * tail_s + terms.node_settle_s, *other_max_s])
+    )
 
 
 def _chain_times(nodes: MovesByNode, terms: DrainTerms) -> tuple[dict[str, _ChainTime], float] | None:
@@ -270,7 +302,22 @@ def _chain_times(nodes: MovesByNode, terms: DrainTerms) -> tuple[dict[str, _Chai
     moments_by_key: dict[tuple[float, float, float, float, bool, bool], tuple[float, float]] = {}
     tail_s = 0.0
     for move in chain.from_iterable([moves for _, moves in nodes]):
-        _, limits, stop_s, start_s, replacement, _, _, _, new_node, slow_stop_s, slow_start_s, waits_s, stop_group, _ = move
+        (
+            _,
+            limits,
+            stop_s,
+            start_s,
+            replacement,
+            _,
+            _,
+            _,
+            new_node,
+            slow_stop_s,
+            slow_start_s,
+            waits_s,
+            stop_group,
+            _,
+        ) = move
         if new_node or waits_s:
             return None
         if stop_s > tail_s or slow_stop_s > tail_s:
@@ -302,4 +349,6 @@ def _hold_moments(move: PodMove, after_gone: bool) -> tuple[float, float]:
     if move.stop_group:  # pods of its stop group may all be slow at once
         return start_time.mean_s + max(move.stop_s, move.slow_stop_s), start_time.variance
     # No stop is longer than a slow stop, so the mean is not either.
-    return start_time.mean_s + min(stop_time.mean_s, max(move.stop_s, move.slow_stop_s)), start_time.variance + stop_time.variance
+    return start_time.mean_s + min(
+        stop_time.mean_s, max(move.stop_s, move.slow_stop_s)
+    ), start_time.variance + stop_time.variance

@@ -13,17 +13,6 @@ from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.model.quantities import format_duration
 
 from ..budget_verdicts import JudgedBudget
-from ..course import (
-    WatchedBudget,
-    DrainTerms,
-    PodMove,
-    ReplacedPod,
-    ReservedPlacement,
-    NodeSpan,
-    Timeline,
-    headroom_over_time,
-    status_writes,
-)
 from ..filter_verdicts import restarted_workload
 from ..nodes import DrainContext
 from ..orders import NodeTasks
@@ -32,21 +21,32 @@ from ..pod_verdicts import ungated_service
 from ..policy import DrainPolicy, EvictionMethod, burst_size
 from ..rounds import EvictionOrder, gated_waves
 from ..simulation import simulate
+from ..timeline import (
+    DrainTerms,
+    NodeSpan,
+    PodMove,
+    ReplacedPod,
+    ReservedPlacement,
+    Timeline,
+    WatchedBudget,
+    headroom_over_time,
+    status_writes,
+)
 from .bounds import Bound, BoundKind, find_bounds, gap_to_bound
 from .generations import (
     BUDGET_LAG_S,
     NEW_NODE_TIMES_S,
     NODE_SETTLE_S,
-    ResourceAmounts,
     EvictionTimes,
     NodeSupply,
-    without_wave_order,
-    node_supplies,
+    ResourceAmounts,
     drain_terms,
+    node_supplies,
+    without_wave_order,
 )
 from .node_times import MovesByNode
-from .quantiles import MAX_RUNS, RunPace, find_levels, estimate_quantiles
-from .slow_nodes import RelaxedBound, relax_bounds, find_slow_nodes
+from .quantiles import MAX_RUNS, RunPace, estimate_quantiles, find_levels
+from .slow_nodes import RelaxedBound, find_slow_nodes, relax_bounds
 from .timing import MIN_STOP_S
 
 # Assumptions of the estimate about what is not observed: the pace of the control plane, health of load balancer
@@ -116,7 +116,10 @@ class MedianRun:
     def makespan_s(self, stop_times: Mapping[str, float], start_times: Mapping[str, float]) -> float | None:
         """Its duration if pods of these uids take so long to stop, and their replacements to start; None: it does not
         end."""
-        nodes = [(node, [_with_measured_times(move, stop_times, start_times) for move in moves]) for node, moves in self.nodes]
+        nodes = [
+            (node, [_with_measured_times(move, stop_times, start_times) for move in moves])
+            for node, moves in self.nodes
+        ]
         timeline = simulate(nodes, self.terms, ReservedPlacement(self.needs), spans_only=True)
         return None if timeline.never_evicted else timeline.makespan_s * self.factor
 
@@ -202,7 +205,9 @@ def estimate(pod_times: EvictionTimes, timing: TimingInput) -> Estimate | None:
         supply = tuple(node_supplies(pod_times.context, timing.work, timing.waiting, timing.requested))
     free_terms = without_wave_order(pod_times.context, terms, timing.start_order)
     pace_bounds = find_bounds(moves, free_terms, supplies=supply)
-    least = find_bounds(run.certain_moves(), _best_case_terms(free_terms, timing), keep=1, supplies=supply, fastest=True)
+    least = find_bounds(
+        run.certain_moves(), _best_case_terms(free_terms, timing), keep=1, supplies=supply, fastest=True
+    )
     named_bounds = _with_pod_names(pod_times.context, (*pace_bounds, *least))
     near_optimal = bool(pace_bounds) and p50_s <= GOOD_ENOUGH * pace_bounds[0].seconds
     max_relaxed = MAX_RELAXATIONS if len(timing.order.bookings) <= MAX_RELAXED_MOVES else 0
@@ -227,10 +232,15 @@ def estimate(pod_times: EvictionTimes, timing: TimingInput) -> Estimate | None:
         gap=gap_to_bound(p50_s, pace_bounds[0]) if pace_bounds else None,
         moves=median.moves,
         median_run=MedianRun(
-            moves, terms, timing.needs, p50_s / timeline.makespan_s if p50_s and not level and timeline.makespan_s else 1.0
+            moves,
+            terms,
+            timing.needs,
+            p50_s / timeline.makespan_s if p50_s and not level and timeline.makespan_s else 1.0,
         ),
         slow_nodes=find_slow_nodes(pod_times, timing.work, timing.start_order),
-        relaxations=relax_bounds(moves, terms, pace_bounds, max_relaxed, typical_timeline=median, needs=timing.needs, regroup=run.regroup),
+        relaxations=relax_bounds(
+            moves, terms, pace_bounds, max_relaxed, typical_timeline=median, needs=timing.needs, regroup=run.regroup
+        ),
     )
 
 
@@ -248,14 +258,21 @@ class _TimedRun:
         self._timing = timing
         tasks = [booking.task for booking in timing.order.bookings]
         # Where it matters which pod goes last, the plan's order is kept; else waiting evictions are served.
-        self._strict_limits = frozenset(limit for task in tasks if task.late_reason or task.permanent_limits for limit in task.limits)
+        self._strict_limits = frozenset(
+            limit for task in tasks if task.late_reason or task.permanent_limits for limit in task.limits
+        )
         self._turns = {task.pod.uid: turn for turn, task in enumerate(tasks)} if self._strict_limits else {}
 
     def moves(self) -> MovesByNode:
         timing = self._timing
         if timing.typical_run is not None:
             return [(node, timing.typical_run.moves[node]) for node in timing.start_order]
-        tasks, turns, waiting, contended_limits = timing.work.tasks, self._turns, timing.waiting, timing.work.contended_limits
+        tasks, turns, waiting, contended_limits = (
+            timing.work.tasks,
+            self._turns,
+            timing.waiting,
+            timing.work.contended_limits,
+        )
         return [
             (node, self._pod_times.moves(tasks[node], turns=turns, waiting=waiting, contended_limits=contended_limits))
             for node in timing.start_order
@@ -272,7 +289,11 @@ class _TimedRun:
     def terms(self, slow: bool) -> DrainTerms:
         order = self._timing.order
         return drain_terms(
-            self._pod_times.context, self._timing.work.per_round, order.wave_of if order.is_gated else {}, self._strict_limits, slow
+            self._pod_times.context,
+            self._timing.work.per_round,
+            order.wave_of if order.is_gated else {},
+            self._strict_limits,
+            slow,
         )
 
     def regroup(self, domain: str) -> Mapping[str, int] | None:
@@ -289,7 +310,9 @@ def _best_case_terms(terms: DrainTerms, timing: TimingInput) -> DrainTerms:
     slots = {limit: max(count, timing.max_away.get(limit, 0)) for limit, count in terms.slots.items()}
     replaced_after_s = None if terms.replaced_after_s is None else 0.0
     burst_count = burst_size(1 / terms.eviction_interval_s) if terms.eviction_interval_s else 1.0
-    return replace(terms, slots=slots, burst=burst_count, budget_lag_s=0.0, replaced_after_s=replaced_after_s, provisioning_s=0.0)
+    return replace(
+        terms, slots=slots, burst=burst_count, budget_lag_s=0.0, replaced_after_s=replaced_after_s, provisioning_s=0.0
+    )
 
 
 def _with_pod_names(context: DrainContext, pod_bounds: Sequence[Bound]) -> tuple[Bound, ...]:
@@ -305,7 +328,9 @@ def _with_pod_names(context: DrainContext, pod_bounds: Sequence[Bound]) -> tuple
 
 def _measured_workloads(pod_times: EvictionTimes, sample_pods: Iterable[Pod]) -> tuple[int, int]:
     """The number of workloads with known stop times, and of all workloads. `sample_pods`: one pod of each owner."""
-    is_measured = {pod_times.workload_uid(pod) or pod.uid: bool(pod_times.stop_times.for_pod(pod)) for pod in sample_pods}
+    is_measured = {
+        pod_times.workload_uid(pod) or pod.uid: bool(pod_times.stop_times.for_pod(pod)) for pod in sample_pods
+    }
     return sum(is_measured.values()), len(is_measured)
 
 
@@ -328,7 +353,11 @@ def _job_wait_texts(policy: DrainPolicy, order: EvictionOrder) -> Iterator[str]:
         return
     jobs = "1 pod of a Job takes" if len(modes) == 1 else f"{len(modes)} pods of Jobs take"
     never_count = sum(mode.means is EvictionMethod.WAIT for mode in modes)
-    end = f" (by then {never_count} that must not be evicted {'has' if never_count == 1 else 'have'} finished)" if never_count else ""
+    end = (
+        f" (by then {never_count} that must not be evicted {'has' if never_count == 1 else 'have'} finished)"
+        if never_count
+        else ""
+    )
     yield (
         f"{jobs} all of the {format_duration(policy.wait_jobs)} of --wait-jobs{end}: whether they finish sooner is not "
         "known, and then the drain is over sooner"
@@ -340,7 +369,9 @@ def _assumptions(
 ) -> tuple[str, ...]:
     surge = pod_times.context.policy.surge
     workloads = {pod_times.workload_uid(pod) for pod in sample_pods}
-    assumed = sorted(workload_uid for workload_uid in workloads if pod_times.start_times.for_workload(workload_uid).is_assumed)
+    assumed = sorted(
+        workload_uid for workload_uid in workloads if pod_times.start_times.for_workload(workload_uid).is_assumed
+    )
     texts = [
         stop_text,
         f"a node is done {NODE_SETTLE_S:g} s after its last pod, a budget shows a Ready pod {BUDGET_LAG_S:g} s later",
@@ -351,7 +382,9 @@ def _assumptions(
     texts += _job_wait_texts(pod_times.context.policy, timing.order)
     if timing.tried_count and not near_optimal:
         effort = pod_times.context.policy.effort
-        tried_text = "one order was tried" if timing.tried_count == 1 else f"the best of {timing.tried_count} orders is taken"
+        tried_text = (
+            "one order was tried" if timing.tried_count == 1 else f"the best of {timing.tried_count} orders is taken"
+        )
         texts.append(f"{tried_text}: more than --effort {effort} may find a better one")
     if surge is not None:
         first_nodes = {0: "no new node is", 1: "1 new node is"}.get(surge, f"{surge} new nodes are")
@@ -375,14 +408,22 @@ HeadroomLine = tuple[tuple[float, int], ...]
 """(second, disruptions allowed from then on), the first at 0 s."""
 
 
-def headroom_lines(context: DrainContext, budgets: Mapping[str, JudgedBudget], estimate: Estimate | None) -> dict[str, HeadroomLine]:
+def headroom_lines(
+    context: DrainContext, budgets: Mapping[str, JudgedBudget], estimate: Estimate | None
+) -> dict[str, HeadroomLine]:
     """Budget key → its headroom during the run of `estimate`; empty if no run ends."""
-    watched_budgets = [watched_budget for judged in slowest_budgets(budgets.values()) if (watched_budget := _watched_budget(context, judged)) is not None]
+    watched_budgets = [
+        watched_budget
+        for judged in slowest_budgets(budgets.values())
+        if (watched_budget := _watched_budget(context, judged)) is not None
+    ]
     if not watched_budgets or estimate is None:
         return {}
     # A rollout makes no pod unavailable and starts one more: the additional headroom is not used.
     uids = {pod.uid for each in watched_budgets for pod in each.pods if restarted_workload(context, pod) is None}
-    writes_by_budget = status_writes(watched_budgets, [replaced for replaced in estimate.moves if replaced.uid in uids], BUDGET_LAG_S)
+    writes_by_budget = status_writes(
+        watched_budgets, [replaced for replaced in estimate.moves if replaced.uid in uids], BUDGET_LAG_S
+    )
     return {key: headroom_over_time(writes) for key, writes in writes_by_budget.items()}
 
 

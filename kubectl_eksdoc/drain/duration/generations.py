@@ -20,15 +20,15 @@ from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import HOSTNAME, Node, Pod
 from kubectl_eksdoc.model.options import ALL
-from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
+from kubectl_eksdoc.model.placement import CPU, MEMORY, PODS
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
-from ..course import DrainTerms, PodMove, build_tuple
 from ..new_nodes import surge_nodes
 from ..nodes import DrainContext, drain_context
 from ..orders import NodeTasks
-from ..policy import PLAIN_EVICTION, DrainPolicy, EvictionMode, EvictionMethod
-from ..rounds import Task, nodes_at_once, pods_needing_place, domains_of
+from ..policy import PLAIN_EVICTION, DrainPolicy, EvictionMethod, EvictionMode
+from ..rounds import Task, domains_of, nodes_at_once, pods_needing_place
+from ..timeline import DrainTerms, PodMove, build_tuple
 from .timing import StartTime, learn_start_times, learn_stop_times, stop_quantiles
 
 ResourceAmounts = tuple[int, int, int]
@@ -51,7 +51,9 @@ def min_generations(supply: NodeSupply) -> int:
     """Minimum number of generations in which all nodes can be started; 0 if the resource is never sufficient."""
     total = sum(supply.requested.values())
     free = supply.free + sum(provided for node, provided in supply.provided.items() if not supply.requested.get(node))
-    nodes = [(supply.provided.get(node, 0.0), requested) for node, requested in supply.requested.items() if requested > 0]
+    nodes = [
+        (supply.provided.get(node, 0.0), requested) for node, requested in supply.requested.items() if requested > 0
+    ]
     nodes.sort(key=lambda node: -node[0] / node[1])
     room, count = free, 1
     while room < total:
@@ -110,14 +112,21 @@ def node_supplies(
     total requests of its pods, for the nodes where it is known.
     """
     if waiting:
-        with_room = {name: provided for name, provided in work.tasks.items() if not any(t.pod.uid in waiting for t in provided)}
+        with_room = {
+            name: provided for name, provided in work.tasks.items() if not any(t.pod.uid in waiting for t in provided)
+        }
         no_tasks: dict[str, tuple[Task, ...]] = {name: () for name in work.tasks if name not in with_room}
         work = NodeTasks({**with_room, **no_tasks}, work.per_round)
     targets = {node.name: node for node in context.targets if node.name in work.tasks}
     other_nodes = {n.name: n for n in context.cluster.nodes if n.name not in context.pods_on}
-    staying_pods = [pod for pod in context.cluster.pods if pod.node in other_nodes and not pod.finished and not pod.deleting]
+    staying_pods = [
+        pod for pod in context.cluster.pods if pod.node in other_nodes and not pod.finished and not pod.deleting
+    ]
     surge_models = [model for _, model in surge_nodes(list(targets.values()), context.policy.surge or 0)]
-    provided = {name: _free_amounts(node, _total_requests(context.daemon_pods_on.get(name, ()))) for name, node in targets.items()}
+    provided = {
+        name: _free_amounts(node, _total_requests(context.daemon_pods_on.get(name, ())))
+        for name, node in targets.items()
+    }
     known_requests = {
         name: known_requests[name] if name in known_requests and tasks else _total_requests(pods_needing_place(tasks))
         for name, tasks in work.tasks.items()
@@ -138,22 +147,33 @@ def node_supplies(
     yield from _host_supplies(context, work, len(other_nodes) + len(surge_models), staying_pods)
 
 
-def _host_supplies(context: DrainContext, work: NodeTasks, host_count: int, staying_pods: list[Pod]) -> Iterator[NodeSupply]:
+def _host_supplies(
+    context: DrainContext, work: NodeTasks, host_count: int, staying_pods: list[Pod]
+) -> Iterator[NodeSupply]:
     """Nodes for pods of workloads of which no two pods may share a node."""
     pods_per_node: dict[str, Counter[str]] = {}
     for node, tasks in work.tasks.items():
         for task in tasks:
             owner = task.pod.owner
-            if owner is not None and task.pod.placement.anti_affinity and task.needs_new_place and _has_host_anti_affinity(task.pod):
+            if (
+                owner is not None
+                and task.pod.placement.anti_affinity
+                and task.needs_new_place
+                and _has_host_anti_affinity(task.pod)
+            ):
                 pods_per_node.setdefault(owner.uid, Counter())[node] += 1
-    occupied = {(pod.owner.uid, pod.node) for pod in staying_pods if pod.owner is not None and pod.owner.uid in pods_per_node}
+    occupied = {
+        (pod.owner.uid, pod.node) for pod in staying_pods if pod.owner is not None and pod.owner.uid in pods_per_node
+    }
     taken_count = Counter(uid for uid, _ in occupied)
     for uid, wanted_hosts in sorted(pods_per_node.items()):
         if wanted_hosts.total() > host_count - taken_count[uid]:
             workload = context.workloads.get(uid)
             name = f"{workload.kind} {workload.namespace}/{workload.name}" if workload is not None else uid
             provided = dict.fromkeys(work.tasks, 1.0)
-            yield NodeSupply(f"nodes without a pod of {name}", host_count - taken_count[uid], dict(wanted_hosts), provided)
+            yield NodeSupply(
+                f"nodes without a pod of {name}", host_count - taken_count[uid], dict(wanted_hosts), provided
+            )
 
 
 def _has_host_anti_affinity(pod: Pod) -> bool:
@@ -267,7 +287,9 @@ class EvictionTimes:
         for pod, limits, permanent_limits, late_reason, replacement, tier, eviction_mode in tasks:
             owner = pod.owner
             key = (pod.uid if owner is None else owner.uid, pod.grace_seconds, pod.phase)
-            start_s, slow_start_s, stop_s, slow_stop_s, stop_group, fastest_start_s = times_by_key.get(key) or self._times(key, pod)
+            start_s, slow_start_s, stop_s, slow_stop_s, stop_group, fastest_start_s = times_by_key.get(
+                key
+            ) or self._times(key, pod)
             if contended_limits is not None and limits and not contended_limits.issuperset(limits):
                 limits = tuple([limit for limit in limits if limit in contended_limits])
             if replacement is Replacement.NEVER:
@@ -302,9 +324,13 @@ class EvictionTimes:
     def times_at(self, pod: Pod, level: float) -> tuple[float, float]:
         """Seconds that the pod takes to stop, and its replacement to start, where all pods are equally slow (see
         `quantiles.find_levels`)."""
-        stop_s, slow_stop_s = stop_quantiles(pod, self.context.policy.grace_period_of(pod), self.stop_times.for_pod(pod))
+        stop_s, slow_stop_s = stop_quantiles(
+            pod, self.context.policy.grace_period_of(pod), self.stop_times.for_pod(pod)
+        )
         start_time = self._start_time(pod)
-        return RandomTime.from_quantiles(stop_s, slow_stop_s, slow_stop_s).draw(level), RandomTime.from_quantiles(start_time.p50_s, start_time.p95_s).draw(level)
+        return RandomTime.from_quantiles(stop_s, slow_stop_s, slow_stop_s).draw(level), RandomTime.from_quantiles(
+            start_time.p50_s, start_time.p95_s
+        ).draw(level)
 
     def workload_uid(self, pod: Pod) -> str:
         """The uid of the workload that owns the pod, equal for its replicas."""
@@ -346,7 +372,9 @@ def _starts_all_at_once(policy: DrainPolicy) -> bool:
 def _hold_times(context: DrainContext) -> Iterator[tuple[str, float]]:
     """The budgets with a same-name hold, and its remaining seconds."""
     for budget in context.cluster.budgets:
-        if budget.disrupted and (same_name := same_name_holds(budget, context.pod_budgets.selected_pods(budget), context.now)):
+        if budget.disrupted and (
+            same_name := same_name_holds(budget, context.pod_budgets.selected_pods(budget), context.now)
+        ):
             yield budget.key, (same_name[-1].until - context.now).total_seconds()
 
 
@@ -395,8 +423,12 @@ def without_wave_order(context: DrainContext, terms: DrainTerms, nodes: Iterable
         return replace(terms, waves={})
     nodes_by_name = {node.name: node for node in context.targets}
     # A percentage may be of more nodes than are drained in the end.
-    max_nodes = {"" if domain == ALL else domain: count for domain, count in nodes_at_once(policy, context.targets).items()}
-    return replace(terms, waves={}, nodes_at_once=max_nodes, domains={name: domains_of(nodes_by_name[name])[1:] for name in nodes})
+    max_nodes = {
+        "" if domain == ALL else domain: count for domain, count in nodes_at_once(policy, context.targets).items()
+    }
+    return replace(
+        terms, waves={}, nodes_at_once=max_nodes, domains={name: domains_of(nodes_by_name[name])[1:] for name in nodes}
+    )
 
 
 # Stop and start times of a cluster's pods, for the simulator.

@@ -11,8 +11,8 @@ from math import inf
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
-from ..course import DrainTerms, PodMove, min_interval_s, slot_hold_s
-from .timing import TimedEviction, slot_bound_s, rate_bound_s
+from ..timeline import DrainTerms, PodMove, min_interval_s, slot_hold_s
+from .timing import TimedEviction, rate_bound_s, slot_bound_s
 
 MovesByNode = Sequence[tuple[str, Sequence[PodMove]]]
 
@@ -46,12 +46,22 @@ def node_time(name: str, moves: Sequence[PodMove], terms: DrainTerms, fastest: b
         seconds, limit = _tier_seconds(jobs, moves, terms)
         return NodeTime(name, tuple(moves), jobs, seconds or node_settle_s, limit)
     ordinary = [move for move in moves if not move.critical]
-    ordinary_s, limit = _tier_seconds([_job(slot_hold_s(pod_move, budget_lag_s), pod_move.stop_s, pod_move.waits_s) for pod_move in ordinary], ordinary, terms)
-    critical_s, critical_limit = _tier_seconds([_job(slot_hold_s(pod_move, budget_lag_s), pod_move.stop_s) for pod_move in critical], critical, terms)
+    ordinary_s, limit = _tier_seconds(
+        [_job(slot_hold_s(pod_move, budget_lag_s), pod_move.stop_s, pod_move.waits_s) for pod_move in ordinary],
+        ordinary,
+        terms,
+    )
+    critical_s, critical_limit = _tier_seconds(
+        [_job(slot_hold_s(pod_move, budget_lag_s), pod_move.stop_s) for pod_move in critical], critical, terms
+    )
     limit = limit if ordinary_s >= critical_s else critical_limit
     critical_heads = _critical_heads(ordinary, critical, terms)
     jobs = tuple(
-        TimedEviction(max([ordinary_s, pod_move.waits_s, *(critical_heads[used_limit] for used_limit in pod_move.limits)]), slot_hold_s(pod_move, budget_lag_s), pod_move.stop_s + node_settle_s)
+        TimedEviction(
+            max([ordinary_s, pod_move.waits_s, *(critical_heads[used_limit] for used_limit in pod_move.limits)]),
+            slot_hold_s(pod_move, budget_lag_s),
+            pod_move.stop_s + node_settle_s,
+        )
         if pod_move.critical
         else _job(slot_hold_s(pod_move, budget_lag_s), pod_move.stop_s + critical_s + node_settle_s, pod_move.waits_s)
         for pod_move in moves

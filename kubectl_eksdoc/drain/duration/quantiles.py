@@ -20,9 +20,9 @@ from zlib import crc32
 
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
-from ..course import DrainTerms, PodMove, ReplacedPod, ReservedPlacement, NodeSpan, Timeline, build_tuple
 from ..policy import random_normals
 from ..simulation import simulate
+from ..timeline import DrainTerms, NodeSpan, PodMove, ReplacedPod, ReservedPlacement, Timeline, build_tuple
 from .bounds import find_longest_part
 from .generations import RandomTime
 from .node_times import MovesByNode
@@ -87,13 +87,17 @@ class PaceLevels(NamedTuple):
     slow_s: Mapping[str, float]
 
 
-def find_levels(pace: RunPace, typical_timeline: Timeline, quantile_result: Quantiles, needs: Mapping[str, Sequence[str]]) -> PaceLevels:
+def find_levels(
+    pace: RunPace, typical_timeline: Timeline, quantile_result: Quantiles, needs: Mapping[str, Sequence[str]]
+) -> PaceLevels:
     """The levels of the drain whose typical run is `typical_timeline`. Only one timeline is shown, and it ends at the
     p50; where not every run is sampled it is the typical one, stretched."""
     if not quantile_result.runs or quantile_result.sampled_part:
         p50_timeline = _stretch(typical_timeline, quantile_result.p50_s)
         slow_factor = quantile_result.p95_s / quantile_result.p50_s if quantile_result.p50_s else 1.0
-        return PaceLevels(0.0, pace, p50_timeline, {span.node: span.done_s * slow_factor for span in p50_timeline.nodes})
+        return PaceLevels(
+            0.0, pace, p50_timeline, {span.node: span.done_s * slow_factor for span in p50_timeline.nodes}
+        )
     equal_runs = _EqualLevelRuns(pace, needs, typical_timeline.makespan_s)
     level, slow_level = equal_runs.find_level(quantile_result.p50_s), equal_runs.find_level(quantile_result.p95_s)
     p50_pace = equal_runs.pace_at(level)
@@ -109,7 +113,10 @@ def _stretch(timeline: Timeline, seconds: float) -> Timeline:
         return timeline
     moves = tuple(
         [
-            build_tuple(ReplacedPod, (uid, node, evicted_s * factor, gone_s * factor, None if ready_s is None else ready_s * factor))
+            build_tuple(
+                ReplacedPod,
+                (uid, node, evicted_s * factor, gone_s * factor, None if ready_s is None else ready_s * factor),
+            )
             for uid, node, evicted_s, gone_s, ready_s in timeline.moves
         ]
     )
@@ -145,7 +152,9 @@ class _EqualLevelRuns:
                 low = level
             else:
                 high = level
-        return min(self._seconds_by_level, key=lambda level: (abs(self._seconds_by_level[level] - target_s), abs(level)))
+        return min(
+            self._seconds_by_level, key=lambda level: (abs(self._seconds_by_level[level] - target_s), abs(level))
+        )
 
     def _seconds_at(self, level: float) -> float:
         if level not in self._seconds_by_level:
@@ -223,7 +232,9 @@ class _RandomRuns:
         self._nodes = [(node, [_move_times(move) for move in moves]) for node, moves in pace.nodes]
         self._replacement_time: RandomTime | None = None
         if pace.terms.replaced_after_s is not None and pace.slow_terms.replaced_after_s is not None:
-            self._replacement_time = RandomTime.from_quantiles(pace.terms.replaced_after_s, pace.slow_terms.replaced_after_s)
+            self._replacement_time = RandomTime.from_quantiles(
+                pace.terms.replaced_after_s, pace.slow_terms.replaced_after_s
+            )
         self._provisioning_time = RandomTime.from_quantiles(pace.terms.provisioning_s, pace.slow_terms.provisioning_s)
 
     def nodes(self, run: int) -> MovesByNode:
@@ -231,7 +242,9 @@ class _RandomRuns:
             (
                 node,
                 [
-                    _draw_move(move, stop, start, random_normals(run, group_counter)[0], random_normals(run, counter)[1])
+                    _draw_move(
+                        move, stop, start, random_normals(run, group_counter)[0], random_normals(run, counter)[1]
+                    )
                     if counter is not None
                     else move
                     for move, stop, start, counter, group_counter in move_times
@@ -259,7 +272,9 @@ class _RandomRuns:
 
     def terms_at(self, normal: float) -> DrainTerms:
         replaced_after_s = None if self._replacement_time is None else self._replacement_time.draw(normal)
-        return replace(self._terms, replaced_after_s=replaced_after_s, provisioning_s=self._provisioning_time.draw(normal))
+        return replace(
+            self._terms, replaced_after_s=replaced_after_s, provisioning_s=self._provisioning_time.draw(normal)
+        )
 
 
 _MoveTimes = tuple[PodMove, RandomTime, RandomTime, int | None, int]
@@ -277,10 +292,15 @@ def _move_times(move: PodMove) -> _MoveTimes:
     return move, stop_time, start_time, counter if stop_time.spread or start_time.spread else None, group_counter
 
 
-def _draw_move(move: PodMove, stop_time: RandomTime, start_time: RandomTime, stop_normal: float, start_normal: float) -> PodMove:
+def _draw_move(
+    move: PodMove, stop_time: RandomTime, start_time: RandomTime, stop_normal: float, start_normal: float
+) -> PodMove:
     uid, limits, _, _, replacement, critical, late, turn, new_node, _, _, waits_s, stop_group, fastest_start_s = move
     stop_s, start_s = stop_time.draw(stop_normal), start_time.draw(start_normal)
     if replacement is Replacement.SURGE:
         stop_s = max(stop_s, start_s)
     turn_fields = critical, late, turn, new_node
-    return build_tuple(PodMove, (uid, limits, stop_s, start_s, replacement, *turn_fields, 0.0, 0.0, waits_s, stop_group, fastest_start_s))
+    return build_tuple(
+        PodMove,
+        (uid, limits, stop_s, start_s, replacement, *turn_fields, 0.0, 0.0, waits_s, stop_group, fastest_start_s),
+    )

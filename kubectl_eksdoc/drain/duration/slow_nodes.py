@@ -20,14 +20,14 @@ from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import format_duration
 
-from ..course import DrainTerms, PodMove, ReservedPlacement, Timeline
 from ..orders import BACKEND, SOFT_BUDGET, NodeTasks
 from ..outcome import SlowNode
 from ..rounds import Task
 from ..simulation import simulate
-from .bounds import Bound, BoundKind, domain_text, bound_sort_key
+from ..timeline import DrainTerms, PodMove, ReservedPlacement, Timeline
+from .bounds import Bound, BoundKind, bound_sort_key, domain_text
 from .generations import BUDGET_LAG_S, EvictionTimes
-from .node_times import NodeTime, MovesByNode, node_time
+from .node_times import MovesByNode, NodeTime, node_time
 from .timing import stop_quantiles
 
 _UPDATE_TIMEOUT_S = DRAIN_TIMEOUT.total_seconds()
@@ -40,7 +40,9 @@ def find_slow_nodes(pod_times: EvictionTimes, work: NodeTasks, drained_nodes: It
     slowest first."""
     targets, cluster = pod_times.context.targets, pod_times.context.cluster
     images_without_ami = {image for image in {node.os_image for node in targets} if no_ami_reason((image,), cluster)}
-    managed_nodes = {n.name: n for n in targets if n.owner is NodeOwner.MANAGED and n.os_image not in images_without_ami}
+    managed_nodes = {
+        n.name: n for n in targets if n.owner is NodeOwner.MANAGED and n.os_image not in images_without_ami
+    }
     terms = DrainTerms(slots=work.per_round, budget_lag_s=BUDGET_LAG_S)
     slow_found = []
     for name in drained_nodes:
@@ -74,7 +76,12 @@ def _slow_node(pod_times: EvictionTimes, node: Node, tasks: Sequence[Task], term
         return SlowNode(node.name, node.group, typical_time.seconds, slow_time.seconds, pods, deciding.limit, at_once)
     pod = _longest_task(tasks, deciding).pod
     return SlowNode(
-        node.name, node.group, typical_time.seconds, slow_time.seconds, (pod.key,), grace_s=0 if pod.finished else pod.grace_seconds
+        node.name,
+        node.group,
+        typical_time.seconds,
+        slow_time.seconds,
+        (pod.key,),
+        grace_s=0 if pod.finished else pod.grace_seconds,
     )
 
 
@@ -84,7 +91,9 @@ def _update_moves(pod_times: EvictionTimes, tasks: Sequence[Task]) -> list[PodMo
     for task, move in zip(tasks, pod_times.moves(tasks), strict=True):
         stop_s, slow_stop_s = stop_quantiles(task.pod, task.pod.grace_seconds)
         limits = tuple(limit for limit in move.limits if not limit.startswith(_OWN_LIMIT_PREFIXES))
-        update_moves.append(move._replace(critical=False, stop_s=stop_s, slow_stop_s=slow_stop_s, limits=limits, waits_s=0.0))
+        update_moves.append(
+            move._replace(critical=False, stop_s=stop_s, slow_stop_s=slow_stop_s, limits=limits, waits_s=0.0)
+        )
     return update_moves
 
 
@@ -159,7 +168,11 @@ def relax_bounds(
     with which the drain does not end is left out. `regroup`: the waves with one more node of a domain at
     once, where there are waves.
     """
-    steps = [(bound, *step) for bound in sorted(candidates, key=bound_sort_key) if (step := _relaxed_terms(bound, terms, regroup))]
+    steps = [
+        (bound, *step)
+        for bound in sorted(candidates, key=bound_sort_key)
+        if (step := _relaxed_terms(bound, terms, regroup))
+    ]
     if not steps:
         return ()
     typical_timeline = typical_timeline or simulate(nodes, terms, ReservedPlacement(needs))
@@ -169,7 +182,14 @@ def relax_bounds(
     for bound, change, relaxed_terms in steps[:max_count]:
         relaxed_timeline = simulate(nodes, relaxed_terms, ReservedPlacement(needs), spans_only=True)
         if not relaxed_timeline.never_evicted:
-            results.append(RelaxedBound(bound, change, relaxed_timeline.makespan_s, typical_timeline.makespan_s - relaxed_timeline.makespan_s))
+            results.append(
+                RelaxedBound(
+                    bound,
+                    change,
+                    relaxed_timeline.makespan_s,
+                    typical_timeline.makespan_s - relaxed_timeline.makespan_s,
+                )
+            )
     return tuple(results)
 
 
@@ -187,7 +207,9 @@ def _relaxed_terms(
         return (change, replace(terms, waves=waves)) if waves else None
     if bound.name is BoundKind.RATE:
         half_interval_s = terms.eviction_interval_s / 2
-        return f"time between evictions {terms.eviction_interval_s:g} s → {half_interval_s:g} s", replace(terms, eviction_interval_s=half_interval_s)
+        return f"time between evictions {terms.eviction_interval_s:g} s → {half_interval_s:g} s", replace(
+            terms, eviction_interval_s=half_interval_s
+        )
     if bound.name is BoundKind.WAVES:
         wave_index = {wave: i for i, wave in enumerate(sorted(set(terms.waves.values())))}
         merged_waves = {node: wave_index[wave] // 2 for node, wave in terms.waves.items()}

@@ -80,10 +80,15 @@ def learn_start_times(pods: Iterable[Pod], workload_of_pod: Callable[[Pod], str]
     return StartTimes(
         {
             workload: StartTime(
-                _quantile(samples, 0.5), _quantile(samples, 0.95), len(samples), fastest_s=max(0.0, samples[0] - RESOLUTION_S)
+                _quantile(samples, 0.5),
+                _quantile(samples, 0.95),
+                len(samples),
+                fastest_s=max(0.0, samples[0] - RESOLUTION_S),
             )
             if len(samples) >= MIN_SAMPLES
-            else StartTime(max(_quantile(samples, 0.5), 0.0), max(samples[-1], pooled.p95_s), len(samples), is_assumed=True)
+            else StartTime(
+                max(_quantile(samples, 0.5), 0.0), max(samples[-1], pooled.p95_s), len(samples), is_assumed=True
+            )
             for workload, samples in steady_samples.items()
             if workload
         },
@@ -229,7 +234,9 @@ def rate_bound_s(jobs: Sequence[TimedEviction], min_interval_s: float, burst: fl
     tails = sorted([job.tail for job in jobs], reverse=True)
     bound = min_head + max(max(0.0, i + 1 - burst) * min_interval_s + tail for i, tail in enumerate(tails))
     delayed_heads = sorted([job.head for job in jobs if job.head > min_head], reverse=True)
-    return max([bound, *(head + max(0.0, i + 1 - burst) * min_interval_s + min_tail for i, head in enumerate(delayed_heads))])
+    return max(
+        [bound, *(head + max(0.0, i + 1 - burst) * min_interval_s + min_tail for i, head in enumerate(delayed_heads))]
+    )
 
 
 def _equal_jobs_s(job: TimedEviction, count: int, slots: int, min_interval_s: float) -> float:
@@ -268,7 +275,9 @@ def _tail_bound(jobs: Iterable[TimedEviction], slots: int, min_interval_s: float
             continue
         dropped = ordered[i - slots]
         excess -= dropped.hold - dropped.tail
-        bound = max(bound, min_head + spread + max((work - excess) / slots, work / slots - max_hold + min_tail + spread))
+        bound = max(
+            bound, min_head + spread + max((work - excess) / slots, work / slots - max_hold + min_tail + spread)
+        )
     return bound
 
 

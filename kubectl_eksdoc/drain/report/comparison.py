@@ -9,29 +9,29 @@ from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.model.baseline import BudgetOutline, TargetOutline
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report import markdown
-from kubectl_eksdoc.report.report import TextBlock, MarkdownBackend, Section, Table, MarkdownBlock, flush_left
+from kubectl_eksdoc.report.report import MarkdownBackend, MarkdownBlock, Section, Table, TextBlock, flush_left
 from kubectl_eksdoc.report.text import (
     MARGIN,
-    Cell,
-    TableData,
     Appearance,
+    Cell,
     Row,
+    TableData,
     Title,
     Tone,
     as_columns,
-    pluralize,
     name_column,
     number_column,
+    pluralize,
     text_column,
 )
 
 from ..plan_changes import (
     BudgetChange,
-    PlanComparison,
+    FigureValue,
     Measure,
+    PlanComparison,
     PlanFigure,
     TargetChange,
-    FigureValue,
 )
 from .plan import BUDGET_SYMBOLS, TARGET_SYMBOLS, DrainView
 from .rows import NONE

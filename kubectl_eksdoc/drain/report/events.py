@@ -10,9 +10,9 @@ from typing import Literal
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report import result
 from kubectl_eksdoc.report.result import KindResult, Printed, Seconds, Text, to_json_types
-from kubectl_eksdoc.report.text import Appearance, Tone, pluralize, truncate, list_names, printable
+from kubectl_eksdoc.report.text import Appearance, Tone, list_names, pluralize, printable, truncate
 
-from ..run.events import DrainEventKind, DrainEvent
+from ..run.events import DrainEvent, DrainEventKind
 from ..run.progress import Reason, RunProgress
 
 _TONES: Mapping[DrainEventKind, Tone] = {
@@ -93,7 +93,9 @@ def progress_line(progress: RunProgress, appearance: Appearance) -> str:
         parts.append(f"stop now: {unfinished(progress)}")
     elapsed = format_duration(progress.at_s)
     range_reason = f" ({progress.range_reason})" if progress.is_wide else ""
-    parts.append(elapsed if progress.remaining_s is None else f"{elapsed}, about {remaining_time(progress)} left{range_reason}")
+    parts.append(
+        elapsed if progress.remaining_s is None else f"{elapsed}, about {remaining_time(progress)} left{range_reason}"
+    )
     if progress.left_alone:
         parts.append(f"{len(progress.left_alone)} left alone")
     reason = progress.stop_reason or progress.hold_reason
@@ -147,7 +149,9 @@ def unfinished_with_names(progress: RunProgress) -> str:
         names = list_names(progress.in_flight, _MAX_NAMES, Appearance())
         sentences.append(f"{pluralize(len(progress.in_flight), 'pod')} would still leave, whatever is done: {names}.")
     if progress.half_drained:
-        names = list_names((f"{name} ({remaining} left)" for name, remaining in progress.half_drained), _MAX_NAMES, Appearance())
+        names = list_names(
+            (f"{name} ({remaining} left)" for name, remaining in progress.half_drained), _MAX_NAMES, Appearance()
+        )
         sentences.append(f"Half empty: {names}.")
     if progress.cordoned:
         sentences.append(f"Cordoned and still full: {list_names(progress.cordoned, _MAX_NAMES, Appearance())}.")

@@ -16,7 +16,7 @@ from kubectl_eksdoc.report.text import Appearance, Title, Tone, pluralize, print
 
 from ..nodes import natural_key
 from ..policy import DrainPolicy
-from .plan import DUMP, DrainView, plan_command, dump_folder
+from .plan import DUMP, DrainView, dump_folder, plan_command
 
 ALLOWING_FLAGS = (
     ("pod-emptydir", "delete-emptydir-data", "Evict pods with emptyDir data too; the data is lost"),
@@ -174,7 +174,10 @@ def _key(finding: Finding, app: str) -> tuple[str, ...]:
     """
     subject = finding.subject
     key = (finding.code.name, finding.status.value, finding.severity.value, finding.missing, subject.kind)
-    texts = (_without_name(finding, finding.message), *(_without_name(finding, remedy.text) for remedy in finding.remedy))
+    texts = (
+        _without_name(finding, finding.message),
+        *(_without_name(finding, remedy.text) for remedy in finding.remedy),
+    )
     if app:
         return (*key, "app", subject.namespace, app)
     if subject.kind == "Pod":
@@ -209,7 +212,9 @@ def evidence_lines(group: FindingGroup) -> tuple[tuple[str, ...], int]:
         for text in _pod_lines(finding):
             cut = _MORE.fullmatch(text)
             uncounted += int(cut[1]) if cut else 0
-            redundant = finding.subject.kind == "Pod" and text in {f"{finding.subject} on {node}" for node in group.nodes}
+            redundant = finding.subject.kind == "Pod" and text in {
+                f"{finding.subject} on {node}" for node in group.nodes
+            }
             if not cut and not redundant:
                 lines[text] = None
     return tuple(lines), uncounted
@@ -297,7 +302,11 @@ class BlockerCause:
         """``2 nodes``, ``1 with above``, ``none alone``."""
         if not self.freed_nodes:
             return "none alone"
-        return pluralize(len(self.freed_nodes), "node") if self.freed_alone == len(self.freed_nodes) else f"{len(self.freed_nodes)} with above"
+        return (
+            pluralize(len(self.freed_nodes), "node")
+            if self.freed_alone == len(self.freed_nodes)
+            else f"{len(self.freed_nodes)} with above"
+        )
 
     @property
     def frees(self) -> str:
@@ -320,7 +329,10 @@ def blocker_causes(view: DrainView, order: Sequence[str] = ()) -> tuple[BlockerC
     freed: dict[str, tuple[str, ...]] = {}
     done: set[str] = set()
     ordered_first = [code for code in order if code in groups]
-    for code in (*ordered_first, *(code for code in _order_codes(blocking_codes, tuple(groups)) if code not in ordered_first)):
+    for code in (
+        *ordered_first,
+        *(code for code in _order_codes(blocking_codes, tuple(groups)) if code not in ordered_first),
+    ):
         done.add(code)
         freed[code] = tuple(node for node, codes in blocking_codes.items() if code in codes and codes <= done)
     return tuple(_cause(code, groups[code], freed[code], blocking_codes, view) for code in freed)
@@ -337,7 +349,9 @@ def assumed_fixed(view: DrainView) -> tuple[tuple[str, tuple[FindingGroup, ...]]
 def blocking_subjects(view: DrainView) -> frozenset[tuple[str, str]]:
     """The blocking codes with each subject, including assumed fixes: ``budget-never-allows``, ``shop/sale``."""
     blocking = {(group.first.code.name, _subject_text(group)) for group in grouped(view.blockers, view)}
-    return frozenset(blocking.union((code, _subject_text(group)) for code, members in assumed_fixed(view) for group in members))
+    return frozenset(
+        blocking.union((code, _subject_text(group)) for code, members in assumed_fixed(view) for group in members)
+    )
 
 
 def _blocking_codes(view: DrainView, groups: Mapping[str, list[FindingGroup]]) -> dict[str, frozenset[str]]:
@@ -365,14 +379,22 @@ def _order_codes(blocking_codes: Mapping[str, frozenset[str]], known: tuple[str,
 
 
 def _cause(
-    code: str, groups: list[FindingGroup], freed_nodes: tuple[str, ...], blocking_codes: Mapping[str, frozenset[str]], view: DrainView
+    code: str,
+    groups: list[FindingGroup],
+    freed_nodes: tuple[str, ...],
+    blocking_codes: Mapping[str, frozenset[str]],
+    view: DrainView,
 ) -> BlockerCause:
     nodes = tuple(node for node in blocking_codes if any(node in group.nodes for group in groups))
     subjects = tuple(dict.fromkeys(_subject_text(group) for group in groups))
     text, command = _first_fix(code, groups, view)
     created = [row.pod.created_at for row in view.left if code in row.codes and code in _FROM_CREATION]
-    no_disruptions_since = {each.key: each.condition_since for each in view.cluster.budgets if each.condition_status == "False"}
-    budget_names = [str(f.subject) for group in groups for f in group.findings if f.subject.kind == "PodDisruptionBudget"]
+    no_disruptions_since = {
+        each.key: each.condition_since for each in view.cluster.budgets if each.condition_status == "False"
+    }
+    budget_names = [
+        str(f.subject) for group in groups for f in group.findings if f.subject.kind == "PodDisruptionBudget"
+    ]
     times = (*created, *map(no_disruptions_since.get, budget_names))
     since = min((each for each in times if each is not None), default=None)
     freed_alone = sum(blocking_codes[node] == {code} for node in freed_nodes)

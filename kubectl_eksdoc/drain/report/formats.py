@@ -9,22 +9,21 @@ from types import MappingProxyType
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.quantities import format_duration
-from kubectl_eksdoc.report.markdown import code_block as code_block
-from kubectl_eksdoc.report.markdown import code_span, escape_markdown, collapsible, omitted_note
+from kubectl_eksdoc.report.markdown import code_block, code_span, collapsible, escape_markdown, omitted_note
 from kubectl_eksdoc.report.report import (
     DEFAULT_BACKENDS,
     SYMBOLS,
+    BulletList,
+    CustomBackend,
     Heading,
     Line,
-    TextBlock,
-    CustomBackend,
-    BulletList,
+    MarkdownBlock,
     Report,
     ReportFigure,
-    TerminalBackend,
     Section,
     Table,
-    MarkdownBlock,
+    TerminalBackend,
+    TextBlock,
     flush_left,
 )
 from kubectl_eksdoc.report.text import (
@@ -32,12 +31,12 @@ from kubectl_eksdoc.report.text import (
     Appearance,
     Title,
     Tone,
-    pluralize,
-    truncate,
     first_items,
-    join_words,
     format_table,
+    join_words,
+    pluralize,
     printable,
+    truncate,
     wrap,
     wrap_printable,
 )
@@ -48,29 +47,29 @@ from . import verdict as steps
 from .findings import (
     BlockerCause,
     FindingGroup,
-    finding_lines,
-    by_when,
     blocker_causes,
+    by_when,
     command_line,
     evidence_lines,
+    finding_lines,
     grouped,
+    merged_remedies,
     step_lines,
     unknown_groups,
-    merged_remedies,
 )
 from .plan import DrainView
 from .timeline import TITLE, timeline
 from .verdict import (
     NO_TIMES,
     blocker_count,
-    order_summary,
     estimate_lines,
-    surge_summary,
-    not_evicted_summary,
     new_node_names,
+    not_evicted_summary,
     order_name,
-    unmeasured_note,
+    order_summary,
     plan_summary,
+    surge_summary,
+    unmeasured_note,
 )
 
 BLOCKERS, ESTIMATE, NEXT = Title("Blockers"), Title("Estimate"), Title("Next", " (nothing was changed)")
@@ -121,21 +120,27 @@ class DrainReport(DrainView, Report):
             answer = Line(steps.headline(self, Appearance()), hang=0, tone=Tone.TITLE)
             lines = [answer, *(line for each in steps.next_steps(self) for line in step_lines(*each))]
             formats = "For a ticket: -o markdown; for a browser: -o html; for a program: -o json"
-            yield TextBlock(NEXT, [*lines, flush_left(formats)])  # The headline again: the end of a long page shows it too.
+            yield TextBlock(
+                NEXT, [*lines, flush_left(formats)]
+            )  # The headline again: the end of a long page shows it too.
 
     def ticket(self, max_rows: int) -> Iterator[Section | None]:
         """The sections of a ticket; long tables are folded, at the end."""
         blockers, warnings = grouped(self.blockers, self), grouped(self.warnings, self)
         yield Heading(plan_summary(self), [order_summary(self)], "Drain plan for")
         yield comparison.written(self, max_rows)
-        yield MarkdownBlock(Title("Blockers", f" ({blocker_count(blockers)})"), _finding_items(blockers, max_rows, self))
+        yield MarkdownBlock(
+            Title("Blockers", f" ({blocker_count(blockers)})"), _finding_items(blockers, max_rows, self)
+        )
         yield Table(_targets_title(self), rows.drained(self), "targets", code_columns=_NAMES)
         yield MarkdownBlock(ESTIMATE, [escape_markdown(line).replace("\\- ", "- ", 1) for line in estimate_lines(self)])
         yield ReportFigure(TITLE, lambda look, full: timeline(self, look, p95_done_s=self.p95_done_s))
         yield Table(_undrained_title(self), rows.undrained(self, full=True), "targets", code_columns=_NAMES)
         yield Table(Title("Budgets", " that matter"), rows.budgets(self), "budgets", code_columns=_NAMES)
         unknown, accepted = unknown_groups(self)
-        accepted_lines = [f"- accepted by `--accept-unknown`: {', '.join(code_span(name) for name in accepted)}"] if accepted else []
+        accepted_lines = (
+            [f"- accepted by `--accept-unknown`: {', '.join(code_span(name) for name in accepted)}"] if accepted else []
+        )
         yield MarkdownBlock(UNKNOWN, _finding_items(unknown, max_rows, self) + accepted_lines)
         yield Table("Not read", rows.not_read(self.not_read), "kinds")
         yield BulletList("Notes", self.cluster.notes)
@@ -145,8 +150,12 @@ class DrainReport(DrainView, Report):
         yield MarkdownBlock(None, collapsible(f"{pluralize(len(warnings), 'warning')}{WARNINGS.detail}", items))
         fold_title = f"{pluralize(len(self.evictions), 'eviction')}, in order"
         evictions = rows.evictions(self.evictions, self)
-        yield Table("", evictions, "evictions", notes=_new_node_names(self), code_columns=_NAMES, fold_summary=fold_title)
-        yield Table("", rows.not_evicted(self.left, self), "pods", code_columns=_NAMES, fold_summary=not_evicted_summary(self))
+        yield Table(
+            "", evictions, "evictions", notes=_new_node_names(self), code_columns=_NAMES, fold_summary=fold_title
+        )
+        yield Table(
+            "", rows.not_evicted(self.left, self), "pods", code_columns=_NAMES, fold_summary=not_evicted_summary(self)
+        )
         if fitting := sum(each.verdict is BudgetVerdict.FITS for each in self.budgets):
             fold_title = f"All {pluralize(len(self.budgets), 'budget')} with pods on these nodes; {fitting} fit"
             yield Table("", rows.budgets(self, full=True), "budgets", code_columns=_NAMES, fold_summary=fold_title)
@@ -251,7 +260,9 @@ def screen(view: DrainReport, appearance: Appearance) -> str:
     shown_causes = max(len(causes), _MIN_ROWS)
     while shown_causes > _MIN_ROWS and _height([blockers(shown_causes)]) > room - _height(nodes):
         shown_causes -= 1
-    comparison_sections = (_SCREEN.section_lines(each, appearance) for each in comparison.sections(view, False) if each is not None)
+    comparison_sections = (
+        _SCREEN.section_lines(each, appearance) for each in comparison.sections(view, False) if each is not None
+    )
     sections = [head_lines, *comparison_sections, *nodes, blockers(shown_causes), *sections_below]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -270,7 +281,9 @@ def _node_tables(view: DrainView, appearance: Appearance, height: int) -> list[l
         shown_rows = first_items(all_rows, drained)
         lines = format_table(columns, shown_rows, appearance, indent=len(MARGIN))
         tables = [
-            _titled_lines(_targets_title(view).screen_title, lines, appearance, len(all_rows) - len(shown_rows), "target"),
+            _titled_lines(
+                _targets_title(view).screen_title, lines, appearance, len(all_rows) - len(shown_rows), "target"
+            ),
             _skipped_table(view, appearance, causes, skipped),
         ]
         if _height(tables) <= height or (drained, skipped) == (_MIN_ROWS, _MIN_ROWS):
@@ -281,7 +294,9 @@ def _node_tables(view: DrainView, appearance: Appearance, height: int) -> list[l
             drained -= 1
 
 
-def _titled_lines(title: str, lines: Sequence[str], appearance: Appearance, hidden: int = 0, noun: str = "") -> list[str]:
+def _titled_lines(
+    title: str, lines: Sequence[str], appearance: Appearance, hidden: int = 0, noun: str = ""
+) -> list[str]:
     rest = [f"{MARGIN}{appearance.ellipsis} {pluralize(hidden, f'more {noun}')} {_IN_WIDE}"] if hidden > 0 else []
     return [appearance.paint(_cut_line(title, appearance, ""), Tone.TITLE), *lines, *rest] if lines else []
 
@@ -291,7 +306,9 @@ def _cut_line(text: str, appearance: Appearance, margin: str = MARGIN) -> str:
     return margin + truncate(printable(text, appearance), appearance.columns - len(margin), appearance)
 
 
-def _skipped_table(view: DrainView, appearance: Appearance, causes: Mapping[str, Sequence[str]], limit: int) -> list[str]:
+def _skipped_table(
+    view: DrainView, appearance: Appearance, causes: Mapping[str, Sequence[str]], limit: int
+) -> list[str]:
     """A line for each node: its name, its verdict, and the causes by code and subject."""
     undrained = view.undrained
     width = max((len(target.node.name) for target in undrained), default=0)
@@ -327,7 +344,9 @@ def _time_lines(view: DrainView, appearance: Appearance) -> list[str]:
         text += f"; no run takes less than {format_duration(estimate.lower_bounds[0].seconds)}"
     lines = [_cut_line(text, appearance)]
     if estimate.bounds:
-        faster = [f"; {each.change}: {format_duration(each.makespan_s)}" for each in estimate.relaxations if each.saved_s >= 1]
+        faster = [
+            f"; {each.change}: {format_duration(each.makespan_s)}" for each in estimate.relaxations if each.saved_s >= 1
+        ]
         lines.append(_cut_line(f"what decides: {estimate.bounds[0].about}{''.join(faster[:1])}", appearance))
     return _titled_lines("TIMES", lines, appearance)
 
@@ -338,7 +357,9 @@ def _unknown_lines(view: DrainView, appearance: Appearance) -> list[str]:
     for group in groups[:_MAX_UNKNOWN]:
         first = group.first
         missing = f"missing {first.missing}: " if first.missing else ""
-        lines.append(_cut_line(f"? {first.code.name} ({first.severity.value}): {missing}{first.message}", appearance, ""))
+        lines.append(
+            _cut_line(f"? {first.code.name} ({first.severity.value}): {missing}{first.message}", appearance, "")
+        )
     return _titled_lines(UNKNOWN.screen_title, lines, appearance, len(groups) - len(lines), "question")
 
 
@@ -347,14 +368,22 @@ def _wide_note(view: DrainView, appearance: Appearance) -> list[str]:
     lines = []
     for title, texts in (("Not judged", view.plan.not_judged), ("Note", view.cluster.notes)):
         more = f"; {len(texts) - 1} more {_IN_WIDE}" if len(texts) > 1 else ""
-        lines += [truncate(printable(f"{title}: {texts[0]}", appearance), appearance.columns - len(more), appearance) + more] if texts else []
+        lines += (
+            [truncate(printable(f"{title}: {texts[0]}", appearance), appearance.columns - len(more), appearance) + more]
+            if texts
+            else []
+        )
     return [*lines, _cut_line(f"More in -o wide: {join_words(list(_wide_contents(view)))}", appearance, "")]
 
 
 def _wide_contents(view: DrainView) -> Iterator[str]:
     warnings = grouped(view.warnings, view)
     warning_count = sum(group.first.severity is not Severity.INFO for group in warnings)
-    for count, noun in ((warning_count, "warning"), (len(warnings) - warning_count, "note"), (len(view.budgets), "budget")):
+    for count, noun in (
+        (warning_count, "warning"),
+        (len(warnings) - warning_count, "note"),
+        (len(view.budgets), "budget"),
+    ):
         if count:
             yield pluralize(count, noun)
     if len(view.not_read) == 1:

@@ -5,24 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubectl_eksdoc.model.quantities import format_duration
-from kubectl_eksdoc.report.markdown import code_block, code_span, escape_markdown, collapsible, omitted_note, markdown_table
-from kubectl_eksdoc.report.report import ReportFigure, MarkdownBlock
+from kubectl_eksdoc.report.markdown import (
+    code_block,
+    code_span,
+    collapsible,
+    escape_markdown,
+    markdown_table,
+    omitted_note,
+)
+from kubectl_eksdoc.report.report import MarkdownBlock, ReportFigure
 from kubectl_eksdoc.report.text import (
-    TableData,
     Appearance,
     Row,
+    TableData,
     Title,
     Tone,
     as_columns,
-    pluralize,
-    truncate,
-    join_words,
     format_table,
+    join_words,
+    pluralize,
     printable,
+    truncate,
     wrap_printable,
 )
 
-from ..rollover_offers import NodeGroupRollover, ReplacementOption, ReplacementMethod
+from ..rollover_offers import NodeGroupRollover, ReplacementMethod, ReplacementOption
 from .findings import command_line
 from .rows import NONE
 
@@ -119,7 +126,11 @@ def pods_by_effect(option: ReplacementOption) -> tuple[tuple[str, tuple[str, ...
 
 
 def _summary(handoff: NodeGroupRollover, appearance: Appearance) -> list[str]:
-    lines = [appearance.paint(truncate(f"  {printable(heading_text(handoff), appearance)}", appearance.columns, appearance), Tone.TITLE)]
+    lines = [
+        appearance.paint(
+            truncate(f"  {printable(heading_text(handoff), appearance)}", appearance.columns, appearance), Tone.TITLE
+        )
+    ]
     steps = [("new nodes", step.text) for step in handoff.arrive] if handoff.nodes else []
     steps += [("old nodes", step.text) for step in handoff.leave]
     if (update := group_update(handoff)) is not None:
@@ -193,7 +204,9 @@ def _markdown_lines(handoff: NodeGroupRollover, limit: int) -> list[str]:
     if update is None:
         return lines
     lines += ["", *markdown_table(*comparison(handoff.instead)), ""]
-    lines += [f"- nodes added by {METHOD_TITLES[o.way].lower()}: {escape_markdown(o.surge_why)}" for o in handoff.instead]
+    lines += [
+        f"- nodes added by {METHOD_TITLES[o.way].lower()}: {escape_markdown(o.surge_why)}" for o in handoff.instead
+    ]
     for text, pods in pods_by_effect(update):
         names = ", ".join(code_span(pod) for pod in pods[:limit])
         rest = "".join(f" {line}" for line in omitted_note(len(pods) - limit, "pods"))

@@ -14,20 +14,20 @@ from kubectl_eksdoc.report.pages import (
     TONES,
     Html,
     PageSection,
-    remedy_block,
+    collapsible,
     command_block,
     command_list,
+    concat,
     element,
-    collapsible,
-    render_page,
     html_lines,
+    html_table,
     omitted_note,
     origin_paragraph,
-    concat,
-    html_table,
+    remedy_block,
+    render_page,
 )
 from kubectl_eksdoc.report.report import SYMBOLS
-from kubectl_eksdoc.report.text import Column, TableData, Appearance, pluralize, first_items, list_names
+from kubectl_eksdoc.report.text import Appearance, Column, TableData, first_items, list_names, pluralize
 
 from ..outcome import BudgetVerdict, TargetVerdict
 from ..plan_changes import PlanComparison
@@ -39,17 +39,17 @@ from .findings import (
     by_when,
     evidence_lines,
     grouped,
-    unknown_groups,
     merged_remedies,
+    unknown_groups,
 )
 from .plan import DrainView, current_status
 from .timeline import color_key, drain_timeline
 from .verdict import (
     blocker_count,
-    order_summary,
-    not_evicted_summary,
     new_node_names,
+    not_evicted_summary,
     order_name,
+    order_summary,
     plan_summary,
 )
 
@@ -75,9 +75,12 @@ def _sections(view: DrainView) -> Iterator[PageSection]:
     yield PageSection("timeline", "Timeline", "Timeline: bars p50, tails p95", drain_timeline(view))
     yield PageSection("blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view))
     next_steps = [
-        concat(element("p", text + (":" if line else ".")), command_block(line) if line else "") for text, line in steps.next_steps(view)
+        concat(element("p", text + (":" if line else ".")), command_block(line) if line else "")
+        for text, line in steps.next_steps(view)
     ]
-    yield PageSection("next", "Next", "Next", element("div", html_lines(next_steps), class_="card") if next_steps else Html(""))
+    yield PageSection(
+        "next", "Next", "Next", element("div", html_lines(next_steps), class_="card") if next_steps else Html("")
+    )
     yield PageSection("targets", "Targets", f"Targets, {order_name(view)}", _folded_table(rows.drained(view)))
     not_drained = f"Targets that are not drained{steps.not_drained_note(view)}"
     yield PageSection("skipped", "Not drained", not_drained, _folded_table(rows.undrained(view), MAX_UNDRAINED))
@@ -92,14 +95,19 @@ def _sections(view: DrainView) -> Iterator[PageSection]:
         (notes if group.first.severity is Severity.INFO else warnings).append(group)
     folded_notes = collapsible(pluralize(len(notes), "note"), cards(notes, view, expand=False))
     yield PageSection(
-        "warnings", "Warnings", "Warnings: these stop nothing", html_lines([cards(warnings, view, expand=False), folded_notes])
+        "warnings",
+        "Warnings",
+        "Warnings: these stop nothing",
+        html_lines([cards(warnings, view, expand=False), folded_notes]),
     )
     yield PageSection("evictions", "Evictions", "Evictions, by round", evictions(view))
     yield PageSection("left", "Left", "Pods that are not evicted", not_evicted_pods(view))
     yield PageSection("unread", "Not read", "Not read", html_table(*rows.not_read(view.not_read), _NAMES))
     yield PageSection("notes", "Notes", "Notes", _bullet_list(view.cluster.notes))
     yield PageSection("not-judged", "Not judged", "Not judged by this plan", _bullet_list(view.plan.not_judged))
-    yield PageSection("after", "After the drain", "After the drain: how new nodes come and old ones leave", after_drain(view))
+    yield PageSection(
+        "after", "After the drain", "After the drain: how new nodes come and old ones leave", after_drain(view)
+    )
 
 
 def _bullet_list(texts: Iterable[str]) -> Html:
@@ -146,13 +154,24 @@ def budgets(view: DrainView, limit: int = MAX_BUDGETS) -> Html:
     columns = [columns[0], columns[verdict], Column("RULE AND HEADROOM"), *columns[2:verdict], columns[verdict + 1]]
     indexes = [*range(fits_from)][:limit] + [*range(fits_from, len(body))][:limit]
     drawn = [
-        [row[0], row[verdict], concat(str(row[1]), _headroom(current_status(h.budget))), *row[2:verdict], row[verdict + 1]]
+        [
+            row[0],
+            row[verdict],
+            concat(str(row[1]), _headroom(current_status(h.budget))),
+            *row[2:verdict],
+            row[verdict + 1],
+        ]
         for row, h in ((body[i], headrooms[i]) for i in indexes)
     ]
     visible = min(fits_from, limit)
     folded_rows = concat(html_table(columns, drawn[visible:], _NAMES), omitted_note(fits - limit, "budgets"))
-    parts = [html_table(columns, drawn[:visible], _NAMES), omitted_note(fits_from - limit, "budgets that block or are slow")]
-    key = element("p", color_key("bar"), "needed", color_key("spare"), "to spare", color_key("lack"), "lacking", class_="key")
+    parts = [
+        html_table(columns, drawn[:visible], _NAMES),
+        omitted_note(fits_from - limit, "budgets that block or are slow"),
+    ]
+    key = element(
+        "p", color_key("bar"), "needed", color_key("spare"), "to spare", color_key("lack"), "lacking", class_="key"
+    )
     parts += [collapsible(pluralize(fits, "budget") + " in which all fits", folded_rows) if fits else Html("")]
     return html_lines([*parts, key if body else ""])
 
@@ -174,7 +193,9 @@ def evictions(view: DrainView) -> Html:
 
 def not_evicted_pods(view: DrainView) -> Html:
     pods = view.left[:MAX_PODS]
-    pods_table = collapsible(not_evicted_summary(view), html_table(*rows.not_evicted(pods, view), _NAMES)) if pods else ""
+    pods_table = (
+        collapsible(not_evicted_summary(view), html_table(*rows.not_evicted(pods, view), _NAMES)) if pods else ""
+    )
     return html_lines([pods_table, omitted_note(len(view.left) - len(pods), "pods")])
 
 
@@ -192,7 +213,13 @@ def _headroom(status: BudgetStatus | None) -> Html:
     )
     label = f"{status.current} of {status.expected} healthy, {status.desired} needed"
     bars = (
-        element("rect", class_=kind, x=f"{100 * start / total:.1f}%", width=f"{100 * (end - start) / total:.1f}%", height="100%")
+        element(
+            "rect",
+            class_=kind,
+            x=f"{100 * start / total:.1f}%",
+            width=f"{100 * (end - start) / total:.1f}%",
+            height="100%",
+        )
         for kind, start, end in parts
         if end > start
     )
@@ -223,7 +250,9 @@ def cards(groups: Sequence[FindingGroup], view: DrainView, expand: bool = True) 
 def _card(group: FindingGroup, view: DrainView, expanded: bool) -> Html:
     first, nodes = group.first, group.other_nodes
     symbol, tone = SYMBOLS[first.status]
-    shown_nodes = nodes if len(nodes) <= _MAX_NODES + 1 else [*nodes[:_MAX_NODES], f"and {len(nodes) - _MAX_NODES} more"]
+    shown_nodes = (
+        nodes if len(nodes) <= _MAX_NODES + 1 else [*nodes[:_MAX_NODES], f"and {len(nodes) - _MAX_NODES} more"]
+    )
     summary = concat(
         element("span", f"{symbol} {first.code.name}", class_=f"code {TONES[tone]}"),
         " ",
@@ -252,7 +281,10 @@ def _evidence_list(noun: str, texts: Sequence[str]) -> Html:
     first = first_items(texts, _MAX_LINES)
     rest = texts[len(first) :]
     visible = element("ul", *(element("li", text) for text in first), class_="evidence")
-    return concat(visible, collapsible(f"{len(rest)} more {noun}", element("ul", *(element("li", text) for text in rest))) if rest else "")
+    return concat(
+        visible,
+        collapsible(f"{len(rest)} more {noun}", element("ul", *(element("li", text) for text in rest))) if rest else "",
+    )
 
 
 # The section with differences from a saved plan.
@@ -269,11 +301,17 @@ def _comparison(plan_comparison: PlanComparison, view: DrainView) -> Html:
     drawn = (figures, comparison.targets(plan_comparison.targets), comparison.budgets(plan_comparison.budgets))
     findings_list = element("ul", *(element("li", screen.change_text(each)) for each in changes[:MAX_CARDS]))
     title = f"{pluralize(len(changes), 'finding')} came, changed or went"
-    folded_findings = collapsible(title, concat(findings_list, omitted_note(len(changes) - MAX_CARDS, "findings")), open_=len(changes) <= 12)
+    folded_findings = collapsible(
+        title, concat(findings_list, omitted_note(len(changes) - MAX_CARDS, "findings")), open_=len(changes) <= 12
+    )
     return html_lines(
         [
             *(element("p", text) for text in (counts, *screen.remarks(since, view.tool_version))),
-            *(element("div", each, class_="apart") for each in (html_table(*rows, _COMPARED) for rows in drawn) if each),
+            *(
+                element("div", each, class_="apart")
+                for each in (html_table(*rows, _COMPARED) for rows in drawn)
+                if each
+            ),
             folded_findings if changes else "",
         ]
     )
@@ -302,7 +340,9 @@ def _handoff_group(handoff: NodeGroupRollover) -> Html:
     update = handoffs.group_update(handoff)
     if update is not None:
         inside += [element("h3", "The methods compared"), html_table(*handoffs.comparison(handoff.instead))]
-        added = (f"Nodes added by {handoffs.METHOD_TITLES[step.way].lower()}: {step.surge_why}" for step in handoff.instead)
+        added = (
+            f"Nodes added by {handoffs.METHOD_TITLES[step.way].lower()}: {step.surge_why}" for step in handoff.instead
+        )
         inside += [element("p", text, class_="soft") for text in added]
         for text, pods in handoffs.pods_by_effect(update):
             names = element("ul", *(element("li", pod, class_="name") for pod in pods[:_MAX_PODS]))

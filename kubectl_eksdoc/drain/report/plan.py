@@ -18,13 +18,12 @@ from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Status, sort_findings, for_target
+from kubectl_eksdoc.model.findings import Code, Finding, Status, for_target, sort_findings
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import ControllerOwner, NodeOwner, Pod
 from kubectl_eksdoc.model.options import default_flag_values
 from kubectl_eksdoc.report.text import Tone
 
-from ..course import NodeSpan
 from ..nodes import natural_key
 from ..outcome import (
     HOLDING_VERDICTS,
@@ -40,6 +39,7 @@ from ..policy import DrainPolicy, Targeting
 from ..result import DrainPlan, Headroom
 from ..rollover_offers import NodeGroupRollover
 from ..run.stall_timeouts import Soak
+from ..timeline import NodeSpan
 
 SYNC_FAILED = "SyncFailed"
 _JOURNAL = "--journal-namespace"
@@ -149,7 +149,9 @@ class DrainView(CachedProperties):
             return tuple(sorted(pods))
         budget = self._budget_by_key.get((subject.namespace, subject.name))
         if subject.kind == "PodDisruptionBudget" and budget:
-            blocked_rows = (r for r in rows if budget.namespace == r.pod.namespace and budget.selector.matches(r.pod.labels))
+            blocked_rows = (
+                r for r in rows if budget.namespace == r.pod.namespace and budget.selector.matches(r.pod.labels)
+            )
             return tuple(sorted({r.node for r in blocked_rows}))
         name = f"{subject.kind}/{subject.name}"
         return tuple(sorted({r.node for r in rows if r.pod.namespace == subject.namespace and self.app(r.pod) == name}))
@@ -320,7 +322,9 @@ def _as_sequence(value: object) -> Sequence[object]:
 # The options that the user gave, by flag name: for a document's metadata and for command lines.
 
 
-def given_options(targeting: Targeting, policy: DrainPolicy, baseline: str = "", order_file: str = "") -> dict[str, object]:
+def given_options(
+    targeting: Targeting, policy: DrainPolicy, baseline: str = "", order_file: str = ""
+) -> dict[str, object]:
     """The options that the user gave, by flag name; files by their paths."""
     given: dict[str, object] = {
         "nodes": list(targeting.names),

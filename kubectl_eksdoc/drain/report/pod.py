@@ -9,7 +9,7 @@ from kubectl_eksdoc.kubernetes.redaction import redact_message
 from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import ContainerRunState
-from kubectl_eksdoc.report.text import Tone, format_age, time_between, pluralize
+from kubectl_eksdoc.report.text import Tone, format_age, pluralize, time_between
 
 Line = str | tuple[str, Tone]
 
@@ -61,7 +61,10 @@ def _events(report: PodReport, now: datetime) -> Iterator[Line]:
         yield "· none: Kubernetes keeps them for an hour", Tone.FAINT
     else:
         for event in report.events:
-            line = f"{format_age(time_between(event.at, now)):>4}  {event.reason}{f' x{event.count}' if event.count > 1 else ''}"
+            line = (
+                f"{format_age(time_between(event.at, now)):>4}  "
+                f"{event.reason}{f' x{event.count}' if event.count > 1 else ''}"
+            )
             text = f"{line}: {event.message}" if event.message else line
             yield (f"! {text}", Tone.WARN) if event.warning else f"  {text}"
 

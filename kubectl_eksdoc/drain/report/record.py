@@ -15,29 +15,29 @@ from kubectl_eksdoc.model.journal import DelayCause
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.command_result import metadata
 from kubectl_eksdoc.report.report import ReportFigure, Table
-from kubectl_eksdoc.report.result import Count, SecondsDifference, PositiveCount, Printed, Seconds, Text, Texts
+from kubectl_eksdoc.report.result import Count, PositiveCount, Printed, Seconds, SecondsDifference, Text, Texts
 from kubectl_eksdoc.report.text import (
     MARGIN,
-    Cell,
     Appearance,
+    Cell,
     Row,
     Title,
     as_columns,
-    pluralize,
     join_words,
     list_names,
     name_column,
     number_column,
+    pluralize,
     text_column,
 )
 
-from ..course import NodeSpan
 from ..outcome import DrainTarget
 from ..result import DrainPlan
-from ..run.events import REMOVAL_EVENTS, DrainEventKind, DrainEvent
+from ..run.events import REMOVAL_EVENTS, DrainEvent, DrainEventKind
 from ..run.history import RunHistory, planned_nodes
 from ..run.result import Record
 from ..run.stall_timeouts import Soak
+from ..timeline import NodeSpan
 from . import timeline
 from .plan import BAD, GOOD, DrainView
 from .result_parts import SoakResult
@@ -138,11 +138,23 @@ class DrainResultView(CachedProperties):
             name = target.node.name
             if target.order:
                 begun, empty, done = (
-                    self._first_time.get((kind, name)) for kind in (DrainEventKind.BEGUN, DrainEventKind.EMPTY, DrainEventKind.DONE)
+                    self._first_time.get((kind, name))
+                    for kind in (DrainEventKind.BEGUN, DrainEventKind.EMPTY, DrainEventKind.DONE)
                 )
                 counts = evictions[name], refusals[name]
                 left = tuple(sorted(pods_by_node.get(name, ())))
-                results.append(NodeResult(target, begun, empty, done, *counts, name not in pods_by_node, left, left_alone_reasons.get(name, "")))
+                results.append(
+                    NodeResult(
+                        target,
+                        begun,
+                        empty,
+                        done,
+                        *counts,
+                        name not in pods_by_node,
+                        left,
+                        left_alone_reasons.get(name, ""),
+                    )
+                )
         return tuple(results)
 
     @cached_property
@@ -271,7 +283,9 @@ def _not_evicted(node: NodeResult, limit: int | None) -> str:
 def placements(view: DrainResultView) -> Table:
     columns = as_columns(name_column("NODE"), number_column("PLANNED"), number_column("SCHEDULED"), "")
     placements = view.drain_result.placements if view.drain_result.placed is not None else ()
-    rows = [[each.node, each.planned, each.placed, Cell("✗ a target", BAD[1]) if each.target else ""] for each in placements]
+    rows = [
+        [each.node, each.planned, each.placed, Cell("✗ a target", BAD[1]) if each.target else ""] for each in placements
+    ]
     title = Title("Placements", " of the replacements, by node; planned and what happened")
     return Table(title, (columns, rows), "nodes")
 
@@ -354,14 +368,20 @@ def skipped_targets_text(view: DrainResultView) -> str:
         return ""
     verb_past, verb_present = ("was", "stays") if len(names) == 1 else ("were", "stay")
     listed = list_names(names, _MAX_NAMES, Appearance())
-    return f"{pluralize(len(names), 'skipped target')} {verb_past} cordoned and {verb_present} so until a rollback: {listed}."
+    return (
+        f"{pluralize(len(names), 'skipped target')} {verb_past} cordoned and {verb_present} so until a "
+        f"rollback: {listed}."
+    )
 
 
 def time_difference(p50_s: float, p95_s: float, took_s: float, causes: Mapping[DelayCause, float]) -> str:
     """``57s less than p50 (2m54s, -33%), within p95 (4m59s): stopping -40s, budgets -17s``."""
     late_s = took_s - p50_s
     share = f", {late_s / p50_s:+.0%}" if p50_s else ""
-    against_p50 = f"{format_duration(abs(late_s))} {'longer' if late_s > 0 else 'less'} than p50 ({format_duration(p50_s)}{share})"
+    against_p50 = (
+        f"{format_duration(abs(late_s))} {'longer' if late_s > 0 else 'less'} than p50 "
+        f"({format_duration(p50_s)}{share})"
+    )
     against_p95 = f"{'more than' if took_s > p95_s else 'within'} p95 ({format_duration(p95_s)})"
     return f"{against_p50}, {against_p95}{f': {main_causes(causes)}' if main_causes(causes) else ''}"
 
@@ -371,7 +391,9 @@ def main_causes(causes: Mapping[DelayCause, float]) -> str:
     largest_s = max(map(abs, causes.values()), default=0.0)
     relevant = [each for each in causes.items() if abs(each[1]) >= max(1.0, largest_s / 10)]
     relevant.sort(key=lambda each: -abs(each[1]))
-    return ", ".join(f"{cause.value} {'+' if late_s > 0 else '-'}{format_duration(abs(late_s))}" for cause, late_s in relevant)
+    return ", ".join(
+        f"{cause.value} {'+' if late_s > 0 else '-'}{format_duration(abs(late_s))}" for cause, late_s in relevant
+    )
 
 
 def budgets_held_by_name(view: DrainResultView) -> str:
@@ -379,7 +401,11 @@ def budgets_held_by_name(view: DrainResultView) -> str:
     budget_counts = Counter(moment.subject for moment in view.events_of(DrainEventKind.HELD_BY_NAME))
     if not budget_counts:
         return ""
-    names = list_names((f"{budget} ({times} times)" if times > 1 else budget for budget, times in budget_counts.items()), 4, Appearance())
+    names = list_names(
+        (f"{budget} ({times} times)" if times > 1 else budget for budget, times in budget_counts.items()),
+        4,
+        Appearance(),
+    )
     return f"Budgets counted pods as evicted that came back under their names, for up to 2 min each: {names}."
 
 

@@ -14,13 +14,13 @@ from kubectl_eksdoc.report.result import (
     FindingResult,
     Lines,
     Meta,
-    Timestamp,
     PositiveCount,
     Printed,
     RemedyResult,
     Seconds,
     Text,
     Texts,
+    Timestamp,
     UnsetType,
     field,
 )
@@ -39,7 +39,7 @@ from .result_parts import (
     estimate_of,
     lower_bound_of,
 )
-from .verdict import RE_EVICTIONS_POSSIBLE, NO_RE_EVICTIONS
+from .verdict import NO_RE_EVICTIONS, RE_EVICTIONS_POSSIBLE
 
 _Positive = Annotated[float, Meta(gt=0, extra={"digits": 3})]
 

@@ -11,12 +11,12 @@ from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.options import OptionKind, declared_options
 from kubectl_eksdoc.report.result import (
     Count,
-    SecondsDifference,
     Lines,
     Meta,
     PositiveCount,
     Printed,
     Seconds,
+    SecondsDifference,
     Text,
     Texts,
     define_result_type,
@@ -166,7 +166,8 @@ _JSON_TYPES: Mapping[OptionKind, Any] = {
     options.POD_NAMES: Annotated[Lines, Meta(extra_json_schema={"uniqueItems": True})],
     options.CODES: Texts,
     options.NAMES_IN_A_FILE: Texts,
-    NODES_AT_ONCE_KIND: Annotated[str, Meta(pattern="^((zone|nodegroup)=)?[0-9]+%?(, (zone|nodegroup)=[0-9]+%?)*$")] | None,
+    NODES_AT_ONCE_KIND: Annotated[str, Meta(pattern="^((zone|nodegroup)=)?[0-9]+%?(, (zone|nodegroup)=[0-9]+%?)*$")]
+    | None,
 }
 """The JSON type of each kind of option."""
 

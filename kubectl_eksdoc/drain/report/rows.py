@@ -13,12 +13,12 @@ from kubectl_eksdoc.report.text import (
     Cell,
     Column,
     TableData,
-    format_age,
-    time_between,
     as_columns,
+    format_age,
     name_column,
     number_column,
     text_column,
+    time_between,
 )
 
 from ..outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod

@@ -17,28 +17,28 @@ from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.markdown import MarkdownText, code_span, escape_markdown
 from kubectl_eksdoc.report.report import (
     DEFAULT_BACKENDS,
-    Heading,
-    TextBlock,
-    CustomBackend,
     BulletList,
+    CustomBackend,
+    Heading,
     Report,
     Section,
+    TextBlock,
     flush_left,
 )
 from kubectl_eksdoc.report.result import (
     Count,
-    SecondsDifference,
     FindingResult,
-    Timestamp,
     Printed,
     Seconds,
+    SecondsDifference,
     Text,
     Texts,
+    Timestamp,
 )
-from kubectl_eksdoc.report.text import Appearance, Title, pluralize, list_names, rfc3339, join_sentences
+from kubectl_eksdoc.report.text import Appearance, Title, join_sentences, list_names, pluralize, rfc3339
 
 from ..rollover_offers import NodeGroupRollover
-from ..run.events import DrainEventKind, DrainEvent
+from ..run.events import DrainEvent, DrainEventKind
 from ..run.history import hold_spans
 from ..run.result import MIN_WAIT_S
 from . import handoffs
@@ -47,20 +47,20 @@ from .events import json_line
 from .findings import steps_section
 from .plan import NextStep
 from .record import (
+    DrainResultView,
     RecordCause,
     RecordNode,
     RecordPending,
     RecordPlacement,
     RecordPlan,
     RecordRefusal,
-    DrainResultView,
-    time_difference,
-    eviction_counts,
     budgets_held_by_name,
+    eviction_counts,
     placements_text,
-    shared_fields,
     request_counts,
+    shared_fields,
     skipped_targets_text,
+    time_difference,
 )
 from .verdict import soak_note
 
@@ -85,7 +85,9 @@ class RunReport(Report):
         {
             "table": DEFAULT_BACKENDS["table"],
             "wide": DEFAULT_BACKENDS["wide"],
-            "json": CustomBackend(lambda report, look: json_line(report.result())),  # one line, like the events before it
+            "json": CustomBackend(
+                lambda report, look: json_line(report.result())
+            ),  # one line, like the events before it
             "markdown": DEFAULT_BACKENDS["markdown"],
         }
     )
@@ -135,7 +137,9 @@ class RunReport(Report):
         yield Heading(run_summary(self))
         yield rows.nodes(drain)
         yield rows.not_emptied(drain)
-        yield TextBlock(None, [flush_left(text, 0) for text in (placements_text(drain), skipped_targets_text(drain)) if text])
+        yield TextBlock(
+            None, [flush_left(text, 0) for text in (placements_text(drain), skipped_targets_text(drain)) if text]
+        )
         yield rows.placements(drain) if full else None
         yield rows.refusals(drain)
         yield rows.pending(drain)
@@ -187,10 +191,14 @@ def run_summary(report: RunReport) -> str:
     drain = report.drain
     total, not_emptied = len(drain.nodes), len(drain.not_emptied)
     by = "," if not_emptied else " by"  # evictions did not empty a node that is not empty
-    counts = f"{total - not_emptied} of {pluralize(total, 'node')} emptied{by} {eviction_counts(drain) or 'no eviction'}"
+    counts = (
+        f"{total - not_emptied} of {pluralize(total, 'node')} emptied{by} {eviction_counts(drain) or 'no eviction'}"
+    )
     paused_s = drain.drain_result.paused_s
     drain_s, ready_s = drain.drain_result.drain_s, drain.drain_result.ready_s
-    duration_text = f"in {format_duration(drain_s)}" + (f" ({format_duration(paused_s)} of it paused)" if paused_s else "")
+    duration_text = f"in {format_duration(drain_s)}" + (
+        f" ({format_duration(paused_s)} of it paused)" if paused_s else ""
+    )
     if ready_s >= MIN_WAIT_S and report.outcome is not Outcome.STOPPED and not drain.drain_result.unready:
         duration_text = f"{duration_text}, their replacements Ready {format_duration(ready_s)} later"
     if report.outcome is Outcome.STOPPED:
@@ -217,7 +225,8 @@ def _differences(report: RunReport) -> Iterator[str]:
         yield (
             f"Not compared with p50: the cluster plays {speed:g} times as fast."
             if speed != 1.0
-            else f"It took{pause_note} {time_difference(estimate.p50_s, estimate.p95_s, took_s, drain.drain_result.causes)}."
+            else f"It took{pause_note} "
+            f"{time_difference(estimate.p50_s, estimate.p95_s, took_s, drain.drain_result.causes)}."
         )
     if not_emptied := [node.name for node in drain.not_emptied if not node.seen_empty]:
         yield f"Not emptied: {list_names(not_emptied, _MAX_NAMES, Appearance())}."
@@ -232,7 +241,11 @@ def _differences(report: RunReport) -> Iterator[str]:
     if pending_pods := [each.pod for each in drain.pending if not each.before]:
         yield f"Without a node at the end: {list_names(pending_pods, _MAX_NAMES, Appearance())}."
     if not_ready := [each.pod for each in drain.drain_result.coming]:
-        time_text = f"{format_duration(drain.drain_result.ready_s)} after the last node was done" if drain.drain_result.unready else ""
+        time_text = (
+            f"{format_duration(drain.drain_result.ready_s)} after the last node was done"
+            if drain.drain_result.unready
+            else ""
+        )
         yield f"Not Ready {time_text or 'at the end, or not yet'}: {list_names(not_ready, _MAX_NAMES, Appearance())}."
     if (held_text := _held_text(drain.moments, drain.ended_s)) is not None:
         yield held_text
@@ -251,14 +264,19 @@ def _held_text(events: Sequence[DrainEvent], ended_s: float) -> str | None:
     until_end = ", to its end" if spans[-1][1] >= ended_s else ""
     count_text = f" {pluralize(len(spans), 'time')}," if len(spans) > 1 else ""
     total = format_duration(sum(end_s - start_s for start_s, end_s in spans))
-    return f"It was held back{count_text} for {total}{until_end} ({list_names(reasons, _MAX_NAMES, Appearance(), '; ')})."
+    return (
+        f"It was held back{count_text} for {total}{until_end} ({list_names(reasons, _MAX_NAMES, Appearance(), '; ')})."
+    )
 
 
 def _planned_text(report: RunReport) -> str:
     estimate = report.drain.plan.estimate
     if estimate is None:
         return "the plan did not tell how long it takes"
-    return f"planned: about {format_duration(estimate.p50_s)} (p95 {format_duration(estimate.p95_s)}){soak_note(report.drain.soak)}"
+    return (
+        f"planned: about {format_duration(estimate.p50_s)} (p95 "
+        f"{format_duration(estimate.p95_s)}){soak_note(report.drain.soak)}"
+    )
 
 
 # The result of a run: the last line of ``-o json``. The events are printed before, line by line. null: unknown or did

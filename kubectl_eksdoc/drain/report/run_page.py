@@ -13,32 +13,32 @@ from kubectl_eksdoc.report.pages import (
     STYLE,
     Html,
     PageSection,
-    element,
     collapsible,
-    render_page,
-    html_lines,
-    omitted_note,
     concat,
+    element,
+    html_lines,
     html_table,
+    omitted_note,
+    render_page,
 )
 from kubectl_eksdoc.report.text import (
-    Cell,
     Appearance,
+    Cell,
     Row,
     Tone,
     as_columns,
-    pluralize,
     list_names,
     number_column,
+    pluralize,
     rfc3339,
 )
 
-from ..course import NodeSpan
 from ..run.events import PROBLEM_EVENTS
 from ..run.history import NodeHistory, NodeState, RunHistory
 from ..run.progress import SEEN_FOR
 from ..run.replay import ReplaySource, RunReplay
 from ..run.result import MIN_WAIT_S
+from ..timeline import NodeSpan
 from .record import request_counts
 from .rows import NONE
 from .timeline import axis, color_key, grid, rect, ticks
@@ -81,7 +81,10 @@ def figures(replay: RunReplay) -> Iterator[str]:
     )
     longest = sorted(((_node_seconds(node), node.node) for node in nodes if node.ended_s is not None), reverse=True)
     if longest:
-        yield f"Longest: {list_names([f'{name} {format_duration(node_s)}' for node_s, name in longest], _MAX_NAMES, Appearance())}"
+        yield (
+            "Longest: "
+            f"{list_names([f'{name} {format_duration(node_s)}' for node_s, name in longest], _MAX_NAMES, Appearance())}"
+        )
     pods = (pod for node in nodes for pod in node.pods.values() if pod.refusals > 1)
     often_refused = [f"{pod.pod} {pod.refusals} times" for pod in sorted(pods, key=lambda pod: -pod.refusals)]
     if often_refused:
@@ -115,7 +118,9 @@ def page(replay: RunReplay, appearance: Appearance, planned: Mapping[str, NodeSp
     return render_page(name, STYLE, element("p", origin_line, class_="origin"), verdict, sections, foot, appearance)
 
 
-def _sections(replay: RunReplay, nodes: tuple[NodeHistory, ...], planned: Mapping[str, NodeSpan]) -> Iterator[PageSection]:
+def _sections(
+    replay: RunReplay, nodes: tuple[NodeHistory, ...], planned: Mapping[str, NodeSpan]
+) -> Iterator[PageSection]:
     yield PageSection("timeline", "Timeline", "Timeline", _gantt(replay, nodes, planned))
     yield PageSection("nodes", "Nodes", "Nodes", _nodes(nodes))
     yield PageSection("waits", "Waits", "What it waited for, the longest first", _waits(replay))
@@ -137,15 +142,27 @@ def _gantt(replay: RunReplay, nodes: tuple[NodeHistory, ...], planned: Mapping[s
         took = format_duration(stop_s - start_s) if is_drained else "not drained"
         planned_span = planned.get(node.node)
         planned_bar = rect("slow", planned_span.start_s, planned_span.done_s, end) if planned_span is not None else ""
-        planned_text = f", planned {format_duration(planned_span.start_s)} to {format_duration(planned_span.done_s)}" if planned_span is not None else ""
-        label = element("title", f"{node.node}: {format_duration(start_s)} to {format_duration(stop_s)}, {node.state.value}{planned_text}")
+        planned_text = (
+            f", planned {format_duration(planned_span.start_s)} to {format_duration(planned_span.done_s)}"
+            if planned_span is not None
+            else ""
+        )
+        label = element(
+            "title",
+            f"{node.node}: {format_duration(start_s)} to {format_duration(stop_s)}, {node.state.value}{planned_text}",
+        )
         actual_bar = rect("bar" if is_drained else "rest", start_s, stop_s, end)
-        rows += [element("span", node.node, class_="name"), element("svg", label, *grid(marks, end), planned_bar, actual_bar, role="img")]
+        rows += [
+            element("span", node.node, class_="name"),
+            element("svg", label, *grid(marks, end), planned_bar, actual_bar, role="img"),
+        ]
         rows.append(element("span", took, class_="t"))
     legend = [color_key("bar"), "drained", color_key("rest"), "not drained"]
     legend += [color_key("slow"), "as planned (p50)"] if planned else []
     chart = element("div", html_lines(rows), class_="gantt")
-    return element("div", chart, omitted_note(len(begun) - MAX_ROWS, "nodes"), element("p", *legend, class_="key"), class_="card")
+    return element(
+        "div", chart, omitted_note(len(begun) - MAX_ROWS, "nodes"), element("p", *legend, class_="key"), class_="card"
+    )
 
 
 _NODE_TONE = {NodeState.DONE: Tone.GOOD, NodeState.LEFT_ALONE: Tone.BAD, NodeState.GONE: Tone.WARN}
@@ -166,7 +183,11 @@ def _nodes(nodes: tuple[NodeHistory, ...]) -> Html:
         ]
         for node in nodes[:MAX_ROWS]
     ]
-    return concat(html_table(columns, rows, frozenset({"NODE"})), omitted_note(len(nodes) - MAX_ROWS, "nodes")) if rows else Html("")
+    return (
+        concat(html_table(columns, rows, frozenset({"NODE"})), omitted_note(len(nodes) - MAX_ROWS, "nodes"))
+        if rows
+        else Html("")
+    )
 
 
 def _waits(replay: RunReplay) -> Html:
@@ -196,7 +217,9 @@ def _refused(nodes: tuple[NodeHistory, ...]) -> Html:
     refused_pods.sort(key=lambda each: -each[0].refusals)
     columns = as_columns("POD", "NODE", number_column("TIMES"), "AT THE END", "WHY")
     rows = [[pod.pod, node, pod.refusals, pod.state.value, pod.reason or NONE] for pod, node in refused_pods[:MAX_ROWS]]
-    refused_table = concat(html_table(columns, rows, frozenset({"POD", "NODE"})), omitted_note(len(refused_pods) - MAX_ROWS, "pods"))
+    refused_table = concat(
+        html_table(columns, rows, frozenset({"POD", "NODE"})), omitted_note(len(refused_pods) - MAX_ROWS, "pods")
+    )
     return refused_table if rows else Html("")
 
 
@@ -216,4 +239,6 @@ def _log(replay: RunReplay) -> Html:
     if not rows:
         return Html("")
     earlier = omitted_note(len(replay.events) - len(rows), "earlier entries")
-    return collapsible(pluralize(len(replay.events), "entry", "entries"), earlier, html_table(columns, rows, {"OF", "NODE"}))
+    return collapsible(
+        pluralize(len(replay.events), "entry", "entries"), earlier, html_table(columns, rows, {"OF", "NODE"})
+    )

@@ -11,46 +11,54 @@ from typing import Annotated, Literal
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.group_updates import DRAIN_TIMEOUT
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, LockState, RunPhase, RunSummary, TimingEntry, effective_phase
+from kubectl_eksdoc.model.journal import (
+    DONE,
+    ROLLED_BACK,
+    LockState,
+    RunPhase,
+    RunSummary,
+    TimingEntry,
+    effective_phase,
+)
 from kubectl_eksdoc.model.nodes import RunNote
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.report import (
     DEFAULT_BACKENDS,
-    Heading,
-    TextBlock,
-    CustomBackend,
     BulletList,
+    CustomBackend,
+    Heading,
     Report,
     Section,
     Table,
-    verbatim_line,
+    TextBlock,
     flush_left,
+    verbatim_line,
 )
 from kubectl_eksdoc.report.result import (
     Count,
-    SecondsDifference,
     KindResult,
     Meta,
-    Timestamp,
     PositiveCount,
     Printed,
     Seconds,
+    SecondsDifference,
     Text,
     Texts,
+    Timestamp,
 )
 from kubectl_eksdoc.report.text import (
-    Column,
     Appearance,
+    Column,
     Title,
-    format_age,
-    time_between,
     as_columns,
-    pluralize,
+    format_age,
     list_names,
     name_column,
     number_column,
+    pluralize,
     rfc3339,
     text_column,
+    time_between,
 )
 
 from ..run.journal import JournalState
@@ -58,7 +66,7 @@ from ..run.other_drains import ForeignDrainedNode
 from ..run.result import node_summaries, phase_text
 from .events import json_line
 from .findings import steps_section
-from .record import RecordCause, time_difference, main_causes, request_counts
+from .record import RecordCause, main_causes, request_counts, time_difference
 from .rows import NONE
 
 # Predicted against actual: the plans of past runs, and what happened.
@@ -185,14 +193,23 @@ def _accuracy(history: Sequence[PastRun]) -> str:
         return "No run of these came to its end with a prediction."
     within_p95 = sum(each.took_s <= each.p95_s for each in timed)
     error = median(abs(each.error_s) / each.p50_s for each in timed)
-    return f"{pluralize(len(timed), 'run')} with a prediction: {within_p95} within p95, median error {error:.0%} of p50."
+    return (
+        f"{pluralize(len(timed), 'run')} with a prediction: {within_p95} within p95, median error {error:.0%} of p50."
+    )
 
 
 def _runs_table(view: StatusReport) -> Table:
     columns = as_columns("RUN", "PHASE", number_column("AGE"), number_column("UPDATED", 1))
     columns += [text_column("LEADER", 16, drop_order=2), text_column("SAID", 30, 2)]
     rows = [
-        [run.run, effective_phase(run, view.held), view.age(run.begun), view.age(run.updated), run.leader, run.said or NONE]
+        [
+            run.run,
+            effective_phase(run, view.held),
+            view.age(run.begun),
+            view.age(run.updated),
+            run.leader,
+            run.said or NONE,
+        ]
         for run in view.runs
     ]
     return Table("", (columns, rows))
@@ -234,7 +251,9 @@ def _next_commands(run: str, journaled: JournalState, is_led: bool) -> Iterator[
     if journaled.ended not in (DONE, ROLLED_BACK) and not journaled.rolled_back and begun is not None:
         yield f"kubectl eksdoc drain resume {run}: go on, on this machine"
     if count := len(journaled.cordoned):
-        script_flags = f" (in a script: --yes --expect-nodes {len(begun.aims)})" if begun is not None and begun.aims else ""
+        script_flags = (
+            f" (in a script: --yes --expect-nodes {len(begun.aims)})" if begun is not None and begun.aims else ""
+        )
         yield f"kubectl eksdoc drain rollback {run}: give {pluralize(count, 'cordoned node')} back{script_flags}"
 
 
@@ -426,7 +445,9 @@ class OtherDrainsReport(Report):
         yield Heading(f"{rfc3339(self.at)}: {len(nodes) - len(waiting)} of {pluralize(len(nodes), 'node')} empty")
         columns = [name_column("NODE"), text_column("DRAINED BY", 16)]
         columns += [number_column(each) for each in ("PODS LEFT", "LEAVING", "ABOUT")]
-        rows = [[n.node, n.who, str(len(n.pods)), str(sum(p.leaving for p in n.pods)), _remaining_time(n)] for n in nodes]
+        rows = [
+            [n.node, n.who, str(len(n.pods)), str(sum(p.leaving for p in n.pods)), _remaining_time(n)] for n in nodes
+        ]
         yield Table("Nodes", (columns, rows))
         columns = [name_column("POD"), name_column("NODE")]
         columns += [text_column("WHY IT IS STILL THERE", 30, 3)]

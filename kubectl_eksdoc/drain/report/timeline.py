@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from kubectl_eksdoc.model.quantities import format_duration
-from kubectl_eksdoc.report.pages import Html, element, collapsible, html_lines, omitted_note, concat
-from kubectl_eksdoc.report.text import Appearance, Title, Tone, pluralize, truncate, short_duration, printable, wrap
+from kubectl_eksdoc.report.pages import Html, collapsible, concat, element, html_lines, omitted_note
+from kubectl_eksdoc.report.text import Appearance, Title, Tone, pluralize, printable, short_duration, truncate, wrap
 
-from ..course import NodeSpan
 from ..outcome import DrainTarget
 from ..result import DrainPlan, Headroom
+from ..timeline import NodeSpan
 from .plan import DrainView
 from .verdict import estimate_lines
 
@@ -70,16 +70,25 @@ def timeline(
     the bars.
     """
     spans = sorted(view.spans.values(), key=lambda span: span.start_s)  # ties: by activation
-    shown_spans, end = spans[:MAX_NODES], max([span.done_s for span in spans] + list(p95_done_s.values()), default=0.0) or 1.0
+    shown_spans, end = (
+        spans[:MAX_NODES],
+        max([span.done_s for span in spans] + list(p95_done_s.values()), default=0.0) or 1.0,
+    )
     if not shown_spans:
         return []
     waves = [str(_wave(view, span)) for span in shown_spans] if _in_waves(view) else []
-    times = [printable(f"{format_duration(span.start_s)}–{format_duration(span.done_s)}", appearance) for span in shown_spans]
-    headings = ("NODE", "GEN" if view.plan.uses_generations else "WAVE", "START–DONE") if appearance.headers else ("", "", "")
+    times = [
+        printable(f"{format_duration(span.start_s)}–{format_duration(span.done_s)}", appearance) for span in shown_spans
+    ]
+    headings = (
+        ("NODE", "GEN" if view.plan.uses_generations else "WAVE", "START–DONE") if appearance.headers else ("", "", "")
+    )
     wave_width = max(map(len, (headings[1], *waves))) + _GAP if waves else 0
     time_width = max(map(len, (headings[2], *times)))
     available = appearance.columns - indent - wave_width - time_width - 2 * _GAP
-    names = _fit_names([printable(span.node, appearance) for span in shown_spans], available - _MIN_BAR_WIDTH, appearance)
+    names = _fit_names(
+        [printable(span.node, appearance) for span in shown_spans], available - _MIN_BAR_WIDTH, appearance
+    )
     name_width = max(map(len, (headings[0], *names)))
     bar_width = available - name_width
 
@@ -92,10 +101,14 @@ def timeline(
         head = row(headings[0], headings[1], text_axis(end, bar_width, "|"), printable(headings[2], appearance))
         lines.append(" " * indent + appearance.paint(head[indent:], Tone.FAINT))
     for index, span in enumerate(shown_spans):
-        bar = appearance.transliterate(text_bar(span, p95_done_s.get(span.node, 0.0), end, bar_width, _EVICTING[(_wave(view, span) - 1) % 2]))
+        bar = appearance.transliterate(
+            text_bar(span, p95_done_s.get(span.node, 0.0), end, bar_width, _EVICTING[(_wave(view, span) - 1) % 2])
+        )
         lines.append(row(names[index], waves[index] if waves else "", bar, times[index]))
     if len(shown_spans) < len(spans):
-        lines.append(f"{' ' * indent}{appearance.ellipsis} and {len(spans) - len(shown_spans)} more nodes ({all_nodes_option})")
+        lines.append(
+            f"{' ' * indent}{appearance.ellipsis} and {len(spans) - len(shown_spans)} more nodes ({all_nodes_option})"
+        )
     return lines + wrap(appearance.transliterate(_legend(view, bool(p95_done_s))), appearance.columns, " " * indent)
 
 
@@ -114,7 +127,12 @@ def text_bar(span: NodeSpan, p95_done_s: float, end: float, width: int, evicting
     begun = min(int(span.start_s / end * width), width - 1)
     empty_from = max(round(span.empty_s / end * width), begun + 1) if span.empty_s > span.start_s else begun
     done = max(round(span.done_s / end * width), empty_from, begun + 1)
-    return " " * begun + evicting * (empty_from - begun) + empty * (done - empty_from) + SLOW * (round(p95_done_s / end * width) - done)
+    return (
+        " " * begun
+        + evicting * (empty_from - begun)
+        + empty * (done - empty_from)
+        + SLOW * (round(p95_done_s / end * width) - done)
+    )
 
 
 def _legend(view: _TimedDrain, has_p95: bool) -> str:
@@ -151,11 +169,19 @@ def drain_timeline(view: DrainView) -> Html:
     """Empty where no node is drained."""
     # Bounds of the time and changes that would shorten it; the assumptions are folded.
     estimate_texts = estimate_lines(view)
-    assumptions = [line.removeprefix(_ASSUMPTION_PREFIX) for line in estimate_texts if line.startswith(_ASSUMPTION_PREFIX)]
+    assumptions = [
+        line.removeprefix(_ASSUMPTION_PREFIX) for line in estimate_texts if line.startswith(_ASSUMPTION_PREFIX)
+    ]
     other_texts = estimate_texts[: -len(assumptions) - 1] if assumptions else estimate_texts
     assumption_list = element("ul", *(element("li", each) for each in assumptions)) if assumptions else ""
     return html_lines(
-        [gantt(view), headroom_over_time(view), concat(*(element("p", line) for line in other_texts), collapsible("What the times assume", assumption_list))]
+        [
+            gantt(view),
+            headroom_over_time(view),
+            concat(
+                *(element("p", line) for line in other_texts), collapsible("What the times assume", assumption_list)
+            ),
+        ]
     )
 
 
@@ -164,7 +190,11 @@ def drain_timeline(view: DrainView) -> Html:
 
 def axis(marks: list[float], end: float) -> Html:
     """Labels of the marks, above the bars."""
-    labels = (element("text", short_duration(mark), x=percent_of(mark, end), y="85%", text_anchor="middle") for mark in marks if mark)
+    labels = (
+        element("text", short_duration(mark), x=percent_of(mark, end), y="85%", text_anchor="middle")
+        for mark in marks
+        if mark
+    )
     return element("svg", concat(*labels), role="img", aria_label=f"{format_duration(end)} in all")
 
 
@@ -218,7 +248,13 @@ def gantt(view: DrainView) -> Html:
         bars, shown = bars + len(wave_bars), shown + len(members)
     legend = element("p", color_key("bar"), "pods are evicted", color_key("rest"), "empty, until it is done",
              color_key("slow"), "until then in a slow run (p95)", class_="key")  # fmt: skip
-    return element("div", element("div", html_lines(rows), class_="gantt"), omitted_note(len(targets) - shown, "nodes"), legend, class_="card")
+    return element(
+        "div",
+        element("div", html_lines(rows), class_="gantt"),
+        omitted_note(len(targets) - shown, "nodes"),
+        legend,
+        class_="card",
+    )
 
 
 def _bars_by_group(bars: list[_Bar], members: Sequence[DrainTarget]) -> list[_Bar]:
@@ -235,16 +271,21 @@ def _bars_by_group(bars: list[_Bar], members: Sequence[DrainTarget]) -> list[_Ba
 
 
 def _bar_row(bar: _Bar, marks: list[float], end: float) -> list[Html]:
-    label = f"{bar.name}: {format_duration(bar.start_s)} to {format_duration(bar.empty_s)}, done after {format_duration(bar.done_s)}"
+    label = (
+        f"{bar.name}: {format_duration(bar.start_s)} to {format_duration(bar.empty_s)}, done after "
+        f"{format_duration(bar.done_s)}"
+    )
     label += f", at p95 after {format_duration(bar.p95_done_s)}" if bar.p95_done_s > bar.done_s else ""
     picture = element("svg", element("title", label), *grid(marks, end), rect("bar", bar.start_s, bar.empty_s, end),
-              rect("rest", bar.empty_s, bar.done_s, end), rect("slow", bar.done_s, max(bar.done_s, bar.p95_done_s), end),
-              role="img")  # fmt: skip
+              rect("rest", bar.empty_s, bar.done_s, end),
+              rect("slow", bar.done_s, max(bar.done_s, bar.p95_done_s), end), role="img")  # fmt: skip
     return [element("span", bar.name, class_="name"), picture, element("span", format_duration(bar.done_s), class_="t")]
 
 
 def rect(kind: str, start: float, stop: float, end: float) -> Html:
-    return element("rect", class_=kind, x=percent_of(start, end), width=percent_of(stop - start, end), y="15%", height="70%", rx=2)
+    return element(
+        "rect", class_=kind, x=percent_of(start, end), width=percent_of(stop - start, end), y="15%", height="70%", rx=2
+    )
 
 
 def color_key(kind: str) -> Html:
@@ -278,15 +319,28 @@ def headroom_over_time(view: DrainView) -> Html:
         plot = element("svg", line, viewBox=f"0 0 {_WIDE} 100", preserveAspectRatio="none", width="100%", height="100%")
         label = element("title", f"{headroom.budget.key}: {allowed_text}, at most {_max_allowed(headroom)}")
         picture = element("svg", label, *grid(marks, end), plot, role="img")
-        rows += [element("span", headroom.budget.key, class_="name"), picture, element("span", allowed_text, class_="t")]
-    return element("div", element("div", html_lines(rows), class_="gantt steps"), element("p", _HEADROOM_LEGEND, class_="key"), class_="card")
+        rows += [
+            element("span", headroom.budget.key, class_="name"),
+            picture,
+            element("span", allowed_text, class_="t"),
+        ]
+    return element(
+        "div",
+        element("div", html_lines(rows), class_="gantt steps"),
+        element("p", _HEADROOM_LEGEND, class_="key"),
+        class_="card",
+    )
 
 
 def _allowed_text(headroom: Headroom, end: float) -> str:
     """The line in words: ``none for 4m47s``, ``1 or more``."""
     line = [*headroom.allowed_over_time, (end, 0)]
     none_s = sum(end_of_step - start for (start, allowed), (end_of_step, _) in pairwise(line) if allowed <= 0)
-    return f"none for {format_duration(none_s)}" if none_s else f"{min(allowed for _, allowed in headroom.allowed_over_time)} or more"
+    return (
+        f"none for {format_duration(none_s)}"
+        if none_s
+        else f"{min(allowed for _, allowed in headroom.allowed_over_time)} or more"
+    )
 
 
 def _step_points(headroom: Headroom, end: float) -> str:

@@ -8,7 +8,17 @@ from collections.abc import Iterable, Sequence
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.quantities import format_duration
-from kubectl_eksdoc.report.text import Appearance, Tone, pluralize, truncate, join_words, list_names, short_duration, printable, wrap_printable
+from kubectl_eksdoc.report.text import (
+    Appearance,
+    Tone,
+    join_words,
+    list_names,
+    pluralize,
+    printable,
+    short_duration,
+    truncate,
+    wrap_printable,
+)
 
 from ..duration.estimate import Estimate
 from ..duration.generations import NEW_NODE_TIMES_S
@@ -94,7 +104,9 @@ def estimate_lines(view: DrainView) -> list[str]:
     lines = [f"At most {pluralize(estimate.peak_away, 'pod')} away at one moment."]
     if estimate.lower_bounds:
         bound = estimate.lower_bounds[0]
-        lines.append(f"No run takes less than {format_duration(bound.seconds)}, even if pods stop at once: {bound.about}.")
+        lines.append(
+            f"No run takes less than {format_duration(bound.seconds)}, even if pods stop at once: {bound.about}."
+        )
     if estimate.bounds:
         order = "" if (gap := estimate.gap) is None else "; no other order is faster"
         if gap is not None and gap >= 0.005:
@@ -148,7 +160,10 @@ def _time_text(view: DrainView) -> str:
     waits = needs_nodes and not all(eviction.lands_on for eviction in view.evictions)
     new_nodes = f", including {short_duration(NEW_NODE_TIMES_S[0])} for new nodes (assumed)" if waits else ""
     unmeasured_text = unmeasured_note(estimate)
-    return f", about {format_duration(estimate.p50_s)} (p95 {format_duration(estimate.p95_s)}{unmeasured_text}){new_nodes}{soak_note(view.soak)}"
+    return (
+        f", about {format_duration(estimate.p50_s)} (p95 "
+        f"{format_duration(estimate.p95_s)}{unmeasured_text}){new_nodes}{soak_note(view.soak)}"
+    )
 
 
 def unmeasured_note(estimate: Estimate) -> str:
@@ -292,7 +307,9 @@ def next_steps(view: DrainView) -> tuple[NextStep, ...]:
         steps.append(NextStep("The names of the nodes that can be drained, in order", plan_command(view, "-o", "name")))
     has_assumptions = view.plan.policy.assume_budgets or view.plan.policy.assume_fixed
     if view.cluster.source is Source.LIVE and not has_assumptions and view.drained:
-        steps.append(NextStep(f"{RUN_STEP}: shows this once more, and asks for a typed confirmation", run_command(view)))
+        steps.append(
+            NextStep(f"{RUN_STEP}: shows this once more, and asks for a typed confirmation", run_command(view))
+        )
     if view.blockers:
         steps.append(NextStep("Fix what blocks, then plan again", plan_command(view)))
     steps += _allowing_steps(view)
@@ -350,7 +367,9 @@ def _partial_steps(view: DrainView) -> Iterable[NextStep]:
 
 
 NO_RE_EVICTIONS = "all targets are cordoned before the first eviction"
-RE_EVICTIONS_POSSIBLE = "only where nothing is scheduled onto the skipped targets, which are not cordoned (--no-cordon-skipped)"
+RE_EVICTIONS_POSSIBLE = (
+    "only where nothing is scheduled onto the skipped targets, which are not cordoned (--no-cordon-skipped)"
+)
 
 LOAD_BALANCER_NOTE = "a cordon alone takes no node out of load balancers' targets: pods that stay there serve on"
 """Kubernetes 1.19 and later, and the AWS Load Balancer Controller v2: see docs/drain-run.md."""
@@ -413,7 +432,12 @@ def confirmation_text(view: DrainView, appearance: Appearance, guards: Sequence[
     rows = [
         ("nodes", f"{len(drained)} of {len(view.targets)}: {list_names(drained, _MAX_NODE_NAMES, appearance)}"),
         ("evictions", f"{len(view.evictions) - len(past_budget)} in {pluralize(view.plan.rounds, 'round')}"),
-        ("past budget", past_budget and f"{list_names(past_budget, _MAX_PAST_BUDGET, appearance)} {'is' if len(past_budget) == 1 else 'are'} deleted"),
+        (
+            "past budget",
+            past_budget
+            and f"{list_names(past_budget, _MAX_PAST_BUDGET, appearance)} "
+            f"{'is' if len(past_budget) == 1 else 'are'} deleted",
+        ),
         # The cordon text comes before names that may be cut.
         ("skipped", skipped and f"{len(view.undrained)}, {cordon_text}: {skipped}"),
         ("", _LOAD_BALANCER_NOTE if view.plan.cordoned_only else re_eviction_note),

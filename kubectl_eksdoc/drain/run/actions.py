@@ -9,7 +9,7 @@ from math import inf
 
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
-from kubectl_eksdoc.kubernetes.news import AllPods, AttachedVolumes, RunUpdate, PodChanged
+from kubectl_eksdoc.kubernetes.updates import AllPods, AttachedVolumes, PodChanged, RunUpdate
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Exclude, ListAttachments, ListPods, ReadPod
 from kubectl_eksdoc.model.cluster import Cluster
@@ -22,7 +22,15 @@ from .events import DrainEventKind
 from .eviction_requests import EvictionRequests
 from .guards import RunHolds
 from .pod_evictions import ObservedState, PodEviction, PodStep
-from .stall_timeouts import RETRY_S, MAX_ATTEMPTS, SameNameHolds, TerminationTimeout, AttemptResult, attempt_result, response_message
+from .stall_timeouts import (
+    MAX_ATTEMPTS,
+    RETRY_S,
+    AttemptResult,
+    SameNameHolds,
+    TerminationTimeout,
+    attempt_result,
+    response_message,
+)
 from .state import LISTING_INTERVAL_S, THE_RUN, DrainedNode, DrainRunState, NodePhase
 
 # Traffic of load balancers that target nodes: whether a node can be excluded without a pod losing its traffic.
@@ -77,7 +85,9 @@ class LoadBalancerTargets:
     def pods_losing_traffic(self, node: str, staying: Collection[str]) -> set[str]:
         """Return the UIDs of pods on the node that would lose their traffic although they are not evicted yet;
         `staying` are pods that the drain does not evict."""
-        return {pod.uid for key in self._service_keys for pod in self._ready_pods(key) if pod.node == node} - set(staying)
+        return {pod.uid for key in self._service_keys for pod in self._ready_pods(key) if pod.node == node} - set(
+            staying
+        )
 
     def exclusion_obstacle(self, node: str) -> str:
         """Return why the node must not be excluded now, as a clause; "" if it may be."""
@@ -126,7 +136,7 @@ def takes_traffic(node: Node) -> bool:
 class _NodeExclusion:
     """Mutable: the exclusion of one node. `pending`: a request is in flight; `finished`: no further request is sent."""
 
-    __slots__ = ("pending", "not_before_s", "finished", "attempts")
+    __slots__ = ("attempts", "finished", "not_before_s", "pending")
 
     def __init__(self) -> None:
         self.pending = self.finished = False
@@ -153,8 +163,12 @@ class BalancerExclusion:
     def warn_unreadable_kinds(self, now_s: float) -> None:
         """Warn once about resources that could not be read."""
         if self._unreadable:
-            reason = f"whether load balancers send to the nodes is not known ({self._unreadable}): where they do, they are"
-            self._run_state.record_event(now_s, DrainEventKind.WARNED, THE_RUN, reason=f"{reason} not taken from them before their pods go")
+            reason = (
+                f"whether load balancers send to the nodes is not known ({self._unreadable}): where they do, they are"
+            )
+            self._run_state.record_event(
+                now_s, DrainEventKind.WARNED, THE_RUN, reason=f"{reason} not taken from them before their pods go"
+            )
             self._unreadable = ""
 
     def actions_before_eviction(self, node: DrainedNode, eviction: PodEviction, now_s: float) -> list[Exclude] | None:
@@ -216,7 +230,9 @@ class BalancerExclusion:
         else:
             state.attempts, state.not_before_s = state.attempts + 1, now_s + RETRY_S
             if result is AttemptResult.REFUSED or state.attempts >= MAX_ATTEMPTS:
-                self._give_up_node(action.node, f"it is not taken from load balancers: {response_message(response)}", now_s)
+                self._give_up_node(
+                    action.node, f"it is not taken from load balancers: {response_message(response)}", now_s
+                )
 
     def _is_done(self, node: DrainedNode) -> bool:
         return self._disabled or self._nodes[node.name].finished or self._balancers.is_excluded(node.name)
@@ -237,7 +253,9 @@ class BalancerExclusion:
         self._run_state.mark_all_changed()
         if not self._disabled:
             self._disabled = True
-            self._run_state.record_event(now_s, DrainEventKind.WARNED, THE_RUN, reason=f"nodes are not taken from load balancers: {message}")
+            self._run_state.record_event(
+                now_s, DrainEventKind.WARNED, THE_RUN, reason=f"nodes are not taken from load balancers: {message}"
+            )
 
 
 # Volumes of evicted pods: a node is drained only when they are detached from it.
@@ -299,7 +317,11 @@ class VolumeDetachment:
 
     def is_due(self, node: DrainedNode, now_s: float) -> bool:
         """Whether it is time to list the attached volumes again."""
-        return node.phase is NodePhase.DETACHING and not node.request_pending and now_s >= node.volumes_listed_s + LISTING_INTERVAL_S
+        return (
+            node.phase is NodePhase.DETACHING
+            and not node.request_pending
+            and now_s >= node.volumes_listed_s + LISTING_INTERVAL_S
+        )
 
     def next_s(self, node: DrainedNode) -> float:
         if node.phase is not NodePhase.DETACHING:
@@ -359,7 +381,11 @@ class NodeActions:
                 if eviction.step is PodStep.IN_DOUBT and not eviction.read_pending and eviction.not_before_s <= now_s:
                     eviction.read_pending = True
                     yield ReadPod(eviction.pod)
-            if node.phase is NodePhase.EMPTY and not node.request_pending and now_s >= node.since_s + LISTING_INTERVAL_S:
+            if (
+                node.phase is NodePhase.EMPTY
+                and not node.request_pending
+                and now_s >= node.since_s + LISTING_INTERVAL_S
+            ):
                 node.request_pending = True
                 yield ListPods(node.name)
             if self._detachment.is_due(node, now_s):
@@ -408,11 +434,15 @@ class NodeActions:
         waiting = [eviction for eviction in due if not self._is_left_to_finish(eviction, now_s)]
         candidates = [eviction for eviction in waiting if not self._requests.stall_timeout.has_expired(eviction, now_s)]
         for eviction in self._requests.select(candidates, now_s):
-            preceding = self._exclusion.actions_before_eviction(self._run_state.nodes[eviction.planned.node], eviction, now_s)
+            preceding = self._exclusion.actions_before_eviction(
+                self._run_state.nodes[eviction.planned.node], eviction, now_s
+            )
             if preceding is None:
                 yield action_for(eviction.planned, self._grace_s)
             else:
-                self._requests.ledger.reserve(eviction.planned, inf)  # its slots are reserved until it is sent, however late
+                self._requests.ledger.reserve(
+                    eviction.planned, inf
+                )  # its slots are reserved until it is sent, however late
                 yield from preceding
         for eviction in waiting:
             if eviction.step is PodStep.WAITING:

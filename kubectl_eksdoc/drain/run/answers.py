@@ -80,12 +80,21 @@ def interpret_eviction(response: ApiStatus | LostResponse) -> ResponseMeaning:
     """Interpret a response to the eviction of one pod, by its UID."""
     if isinstance(response, LostResponse):
         return ResponseMeaning(FollowUp.CHECK, RunTrouble.SERVER, CONFLICT_RETRY_S, response.message)
-    by_code = {401: _unauthenticated, 403: _forbidden, 404: _not_found, 409: _conflict, 429: _too_many, 500: _server_error}
+    by_code = {
+        401: _unauthenticated,
+        403: _forbidden,
+        404: _not_found,
+        409: _conflict,
+        429: _too_many,
+        500: _server_error,
+    }
     if 200 <= response.code < 300:
         return ResponseMeaning(FollowUp.ACCEPTED)
     if is_admission_denial(response.message):  # with any code, including 404 and 409
         after_s = TERMINATING_RETRY_S if response.code == 429 else SLOW_RETRY_S
-        return ResponseMeaning(FollowUp.RETRY, RunTrouble.DENIED, max(_retry_after_s(response), after_s), response.message)
+        return ResponseMeaning(
+            FollowUp.RETRY, RunTrouble.DENIED, max(_retry_after_s(response), after_s), response.message
+        )
     if response.code in by_code:
         return by_code[response.code](response)
     if response.code >= 500:
@@ -145,7 +154,9 @@ def _server_error(response: ApiStatus) -> ResponseMeaning:
 
 
 def _uncertain(response: ApiStatus) -> ResponseMeaning:
-    return ResponseMeaning(FollowUp.CHECK, RunTrouble.SERVER, max(_retry_after_s(response), CONFLICT_RETRY_S), response.message)
+    return ResponseMeaning(
+        FollowUp.CHECK, RunTrouble.SERVER, max(_retry_after_s(response), CONFLICT_RETRY_S), response.message
+    )
 
 
 def is_admission_denial(message: str) -> bool:
@@ -191,7 +202,9 @@ class ErrorRate:
 
     def __init__(self) -> None:
         self._responses: deque[bool] = deque(maxlen=MAX_RESPONSES)  # whether each was an error
-        self._last_responses: dict[str, bool] = {}  # whether the last response for each was an error, the latest at the end
+        self._last_responses: dict[
+            str, bool
+        ] = {}  # whether the last response for each was an error, the latest at the end
         self._last_error_s = -inf
         self._failing_since_s: float | None = None
         self.message = ""
@@ -218,7 +231,9 @@ class ErrorRate:
 
     def is_failing_for(self, duration_s: float, now_s: float) -> bool:
         """Whether the server has been failing for this long, and every request since has failed."""
-        return self._failing_since_s is not None and self.is_failing(now_s) and now_s - self._failing_since_s >= duration_s
+        return (
+            self._failing_since_s is not None and self.is_failing(now_s) and now_s - self._failing_since_s >= duration_s
+        )
 
     def next_s(self, duration_s: float, now_s: float) -> Iterator[float]:
         """Yield when `is_failing` or `is_failing_for` may change without a response."""

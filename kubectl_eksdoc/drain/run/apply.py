@@ -16,7 +16,7 @@ from kubectl_eksdoc.wiring.runs import JOURNAL_RETRY_S, REFUSED_S, Hooks, Journa
 if TYPE_CHECKING:
     from kubectl_eksdoc.kube.lock import LeaseLock
     from kubectl_eksdoc.kube.requests import ApiWriter, Clock
-    from kubectl_eksdoc.kubernetes.news import RunUpdate
+    from kubectl_eksdoc.kubernetes.updates import RunUpdate
     from kubectl_eksdoc.model.actions import RunCommand
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.ports import DrainLock, RunBackend
@@ -78,7 +78,7 @@ def open_run(
     """
     from kubectl_eksdoc.host.processes import HookedBackend
     from kubectl_eksdoc.kube.config import pin_context
-    from kubectl_eksdoc.kube.live_field import LiveRunBackend, RestartableBackend
+    from kubectl_eksdoc.kube.live_backend import LiveRunBackend, RestartableBackend
     from kubectl_eksdoc.kube.lock import LockRenewer
     from kubectl_eksdoc.kube.requests import real_clock
     from kubectl_eksdoc.kube.runs import ConfigMaps, RunRequestListener
@@ -94,7 +94,9 @@ def open_run(
         backend = RestartableBackend(open_fenced)
         hooked = HookedBackend(backend, hooks.commands, location.run, hooks.timeout_s)
         run_backend = open_now.enter_context(closing(hooked))
-        request_listener = open_now.enter_context(RunRequestListener(ConfigMaps(sender, location.namespace, clock), location.run))
+        request_listener = open_now.enter_context(
+            RunRequestListener(ConfigMaps(sender, location.namespace, clock), location.run)
+        )
         yield RunEdges(run_backend, journal, lock, clock, lambda: request_listener.requested)
 
 

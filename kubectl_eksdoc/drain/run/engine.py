@@ -14,21 +14,21 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
 
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AllBudgets,
     AllNodes,
     AllPods,
     AttachedVolumes,
-    BudgetRemoved,
     BudgetChanged,
+    BudgetRemoved,
     HookEnded,
-    RunUpdate,
-    NodeRemoved,
     NodeChanged,
-    PodRemoved,
+    NodeRemoved,
     PodChanged,
+    PodRemoved,
     PodsFound,
     RequestAnswered,
+    RunUpdate,
 )
 from kubectl_eksdoc.model.actions import RunCommand
 from kubectl_eksdoc.model.nodes import Pod
@@ -36,10 +36,10 @@ from kubectl_eksdoc.model.nodes import Pod
 from ..outcome import DrainTarget, PodVerdict
 from ..result import DrainPlan
 from .actions import BalancerExclusion, NodeActions, VolumeDetachment
-from .events import DrainEventKind, DrainEvent
+from .events import DrainEvent, DrainEventKind
 from .eviction_requests import EvictionRequests
 from .guards import RunGuards, RunHolds, WaveGate
-from .limits import UNREADY_WAIT_S, SETTLE_TIMEOUT_S, RunLimits
+from .limits import SETTLE_TIMEOUT_S, UNREADY_WAIT_S, RunLimits
 from .observed import LatePods, Observations, ResponseHandler
 from .pod_evictions import ObservedState, PodEviction, PodStep
 from .replacements import AutoscalerProtection, ReplacementTimes
@@ -80,11 +80,15 @@ class Engine:
         self._protection = AutoscalerProtection(plan, run_state)
         detachment = VolumeDetachment(run_state)
         termination_timeout = TerminationTimeout(run_state, plan.policy, limits.blocked_s)
-        self._observations = Observations(run_state, requests, detachment, termination_timeout, plan.policy.partial, run)
+        self._observations = Observations(
+            run_state, requests, detachment, termination_timeout, plan.policy.partial, run
+        )
         times_s = limits.blocked_s, limits.failing_s
         self._response_handler = ResponseHandler(run_state, requests, exclusion, detachment, self._protection, *times_s)
         grace_s = plan.policy.grace_seconds
-        self._node_actions = NodeActions(run_state, requests, exclusion, detachment, termination_timeout, self._holds, grace_s)
+        self._node_actions = NodeActions(
+            run_state, requests, exclusion, detachment, termination_timeout, self._holds, grace_s
+        )
         self._late_pods = LatePods(run_state, requests, self._holds, plan.policy.partial)
         self._waves = WaveGate(run_state, self._holds, plan, hooks, limits.soak_s)
         self._ready_s = limits.ready_s
@@ -346,7 +350,9 @@ class Engine:
     @property
     def in_flight(self) -> tuple[str, ...]:
         """The pods (ns/name) that were requested to go and have not gone: they go whatever this run does."""
-        return tuple(p.pod.key for p in self._run_state.evictions.values() if p.step in (*UNCERTAIN_STEPS, *GOING_STEPS))
+        return tuple(
+            p.pod.key for p in self._run_state.evictions.values() if p.step in (*UNCERTAIN_STEPS, *GOING_STEPS)
+        )
 
     def is_settled(self, now_s: float) -> bool:
         """Whether the run was stopped, its requests have settled (or took longer than the limit), and no node is

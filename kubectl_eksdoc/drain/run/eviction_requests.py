@@ -126,7 +126,7 @@ MAX_OUTSTANDING_S = 60.0
 class _OutstandingEviction:
     """One outstanding eviction."""
 
-    __slots__ = ("requested_s", "counted", "eviction")
+    __slots__ = ("counted", "eviction", "requested_s")
 
     def __init__(self, eviction: Eviction, requested_s: float) -> None:
         self.eviction = eviction
@@ -141,7 +141,9 @@ class EvictionLedger:
     def __init__(self, slots: Mapping[str, int], observed: ObservedState) -> None:
         self._slots = dict(slots)
         self._observed = observed
-        self._outstanding: dict[str, dict[str, _OutstandingEviction]] = defaultdict(dict)  # by limit and UID, oldest first
+        self._outstanding: dict[str, dict[str, _OutstandingEviction]] = defaultdict(
+            dict
+        )  # by limit and UID, oldest first
         self._limits_of: dict[str, tuple[str, ...]] = {}  # by the UID of the owner whose pods use them
         self._were_ready: set[str] = {pod.uid for pod in observed.pods() if pod.ready}
 
@@ -205,7 +207,9 @@ class EvictionLedger:
         self._were_ready.add(pod.uid)
         for limit in limits:
             outstanding = self._outstanding[limit]
-            replaced_uid = next((uid for uid, each in outstanding.items() if each.eviction.pod.owner == pod.owner), None)
+            replaced_uid = next(
+                (uid for uid, each in outstanding.items() if each.eviction.pod.owner == pod.owner), None
+            )
             if replaced_uid is not None:
                 del outstanding[replaced_uid]
         return limits

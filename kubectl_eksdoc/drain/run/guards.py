@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from enum import Enum
 from math import inf
 
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AllNodes,
     AllPods,
     HookEnded,
-    RunUpdate,
-    NodeRemoved,
     NodeChanged,
-    PodRemoved,
+    NodeRemoved,
     PodChanged,
+    PodRemoved,
     RequestAnswered,
+    RunUpdate,
     WatchInterrupted,
     WatchRestored,
 )
@@ -60,7 +60,9 @@ class RunGuards:
             case PodRemoved(uid, _):
                 self._pending.pop(uid, None)
             case AllPods(pods, _):
-                self._pending = {uid: entry for uid, entry in self._pending.items() if self._observed.pod(uid) is not None}
+                self._pending = {
+                    uid: entry for uid, entry in self._pending.items() if self._observed.pod(uid) is not None
+                }
                 for pod, _ in pods:
                     self._track(pod, now_s)
             case NodeChanged() | NodeRemoved() | AllNodes():
@@ -106,9 +108,15 @@ class RunGuards:
                 return f"the server answers with errors for {format_duration(limits.failing_s)}: {errors.message}"
         overdue = [pod for pod, since_s in self._pending.values() if now_s - since_s >= limits.pending_s]
         if overdue:
-            return f"{_pods_have_text(overdue)} no node for {format_duration(limits.pending_s)}: {overdue[0].not_ready_because}"
+            return (
+                f"{_pods_have_text(overdue)} no node for {format_duration(limits.pending_s)}: "
+                f"{overdue[0].not_ready_because}"
+            )
         if len(self._not_ready_nodes) > limits.not_ready:
-            return f"{len(self._not_ready_nodes)} nodes became NotReady meanwhile: {', '.join(sorted(self._not_ready_nodes))}"
+            return (
+                f"{len(self._not_ready_nodes)} nodes became NotReady meanwhile: "
+                f"{', '.join(sorted(self._not_ready_nodes))}"
+            )
         return ""
 
     def next_s(self, now_s: float) -> Iterator[float]:
@@ -129,7 +137,9 @@ class RunGuards:
     @property
     def unready(self) -> tuple[Pod, ...]:
         """The replacements that are not Ready now, with a node or without."""
-        pods = (pod for pod in self._observed.pods() if pod.uid in self._earlier_replacements or pod in self.replacements)
+        pods = (
+            pod for pod in self._observed.pods() if pod.uid in self._earlier_replacements or pod in self.replacements
+        )
         return tuple(pod for pod in pods if not (pod.ready or pod.deleting or pod.finished))
 
     @property
@@ -266,7 +276,9 @@ class Wave:
 class WaveGate:
     """Mutable. Where the user limits concurrent nodes, or pins nodes to waves, a wave waits for the one before."""
 
-    def __init__(self, run_state: DrainRunState, holds: RunHolds, plan: DrainPlan, hooks: Set[str], soak_s: float) -> None:
+    def __init__(
+        self, run_state: DrainRunState, holds: RunHolds, plan: DrainPlan, hooks: Set[str], soak_s: float
+    ) -> None:
         self._run_state = run_state
         self._holds = holds
         self._soak_s = soak_s
@@ -283,7 +295,9 @@ class WaveGate:
     @property
     def is_finished(self) -> bool:
         """Whether no more nodes are started, and no hook is pending."""
-        return all(wave.is_finished and (not wave.started or wave.gates[AFTER_WAVE] is _GateState.OPEN) for wave in self._waves)
+        return all(
+            wave.is_finished and (not wave.started or wave.gates[AFTER_WAVE] is _GateState.OPEN) for wave in self._waves
+        )
 
     def remaining_soak_s(self, now_s: float) -> float:
         """Return the remaining soak time between waves, as far as is known."""
@@ -328,7 +342,9 @@ class WaveGate:
         """Handle the result of a hook; a failed hook stops the drain."""
         hook = update.hook
         hook_text = f"the hook {hook.when.replace('-', ' ')} {hook.wave}"
-        message = f"{hook_text} {'said yes' if update.ok else 'failed'}{f': {update.message}' if update.message else ''}"
+        message = (
+            f"{hook_text} {'said yes' if update.ok else 'failed'}{f': {update.message}' if update.message else ''}"
+        )
         self._run_state.record_event(now_s, DrainEventKind.HOOKED, reason=message)
         if not update.ok:
             self._holds.stop(message, now_s)
@@ -342,7 +358,11 @@ class WaveGate:
         self._run_state.may_start_nodes = False
         if self._holds.is_active or any(node.phase is NodePhase.OPEN for node in self._run_state.nodes.values()):
             return
-        if self._finish_reason and not self.is_finished and all(wave.is_finished for wave in self._waves if wave.started):
+        if (
+            self._finish_reason
+            and not self.is_finished
+            and all(wave.is_finished for wave in self._waves if wave.started)
+        ):
             self._holds.stop(self._finish_reason, now_s)
             return
         for wave in self._waves:
@@ -377,7 +397,10 @@ class WaveGate:
         if self._soak_s and next_wave is not None:
             wave.next_wave_from_s = self._next_wave_s = now_s + self._soak_s
             until = f"until {format_duration(self._next_wave_s)} from the start of the run"
-            reason = f"wave {wave.number} is over: wave {next_wave.number} is not begun for {format_duration(self._soak_s)}, {until}"
+            reason = (
+                f"wave {wave.number} is over: wave {next_wave.number} is not begun for "
+                f"{format_duration(self._soak_s)}, {until}"
+            )
             self._run_state.record_event(now_s, DrainEventKind.SOAKING, reason=reason)
         return wave.next_wave_from_s
 

@@ -15,7 +15,7 @@ from ..duration.timing import pod_template
 from ..policy import EvictionMethod
 from ..result import DrainPlan
 from .engine import Engine
-from .events import REMOVAL_EVENTS, THE_DRAIN, DrainEventKind, DrainEvent
+from .events import REMOVAL_EVENTS, THE_DRAIN, DrainEvent, DrainEventKind
 from .journal import drained_nodes
 
 _NOT_A_NODE_NAME = re.compile(r"[^-a-z0-9.]")
@@ -52,7 +52,7 @@ class PodHistory:
     """Mutable. `pod` is ns/name; `since_s`: when it entered its state; `reason`: of a refusal, or of a pod that is
     kept; `refusals`: number of refusals."""
 
-    __slots__ = ("pod", "refusals", "since_s", "state", "reason")
+    __slots__ = ("pod", "reason", "refusals", "since_s", "state")
 
     def __init__(self, pod: str) -> None:
         self.pod = pod
@@ -91,7 +91,10 @@ def planned_nodes(plan: DrainPlan) -> tuple[PlannedNode, ...]:
     pods: dict[str, list[str]] = {}
     for eviction in plan.evictions:
         pods.setdefault(eviction.node, []).append(eviction.pod.key)
-    return tuple(PlannedNode(planned_node.node, planned_node.wave, tuple(pods.get(planned_node.node, ()))) for planned_node in drained_nodes(plan))
+    return tuple(
+        PlannedNode(planned_node.node, planned_node.wave, tuple(pods.get(planned_node.node, ())))
+        for planned_node in drained_nodes(plan)
+    )
 
 
 _NODE_STATES: Mapping[DrainEventKind, NodeState] = {

@@ -18,30 +18,30 @@ from kubectl_eksdoc.model.actions import (
     ClusterChange,
     Cordon,
     Delete,
-    RunCommand,
     Evict,
     Exclude,
     Hook,
     ListAttachments,
     ListPods,
-    ReadPod,
     NodeChange,
     Protect,
+    ReadPod,
     Release,
     Restart,
     Restore,
+    RunCommand,
 )
 from kubectl_eksdoc.model.journal import (
     ROLLED_BACK,
     UNCORDONED,
     DelayCause,
-    JournalEntries,
-    JournalEntry,
+    IntentEntry,
     IntentOutcome,
     JournaledNode,
-    IntentEntry,
-    NoteKind,
+    JournalEntries,
+    JournalEntry,
     NoteEntry,
+    NoteKind,
     ResultEntry,
     RunPhase,
     RunStarted,
@@ -165,7 +165,9 @@ class JournalState:
         progress = self._unreverted((Verb.PROTECT,), Verb.RELEASE)
         return tuple(ProtectedNode(first.name, first.uid, confirmed) for first, confirmed in progress.values())
 
-    def _unreverted(self, verbs: tuple[Verb, ...], reverting_verb: Verb) -> dict[tuple[str, str], tuple[IntentEntry, bool]]:
+    def _unreverted(
+        self, verbs: tuple[Verb, ...], reverting_verb: Verb
+    ) -> dict[tuple[str, str], tuple[IntentEntry, bool]]:
         """For each node to which one of `verbs` may have been applied, and `reverting_verb` has not certainly been
         applied since: the first intent, and whether the server confirmed any of them."""
         unreverted: dict[tuple[str, str], tuple[IntentEntry, bool]] = {}
@@ -220,7 +222,9 @@ def _unique_entries(entries: Iterable[JournalEntry], dropped: list[str]) -> list
     numbers = sorted(by_number)
     for previous, number in zip([-1, *numbers], numbers, strict=False):
         if number > previous + 1:
-            gap_text = f"entry {number - 1} is" if number == previous + 2 else f"entries {previous + 1} to {number - 1} are"
+            gap_text = (
+                f"entry {number - 1} is" if number == previous + 2 else f"entries {previous + 1} to {number - 1} are"
+            )
             dropped.append(f"{gap_text} missing")
         if len(by_number[number]) > 1:
             dropped.append(f"entry {number} is there twice with different contents: two wrote at once")
@@ -264,7 +268,10 @@ class _JournalReplay:
         changes: list[JournaledIntent] = []
         for number, intents in self._intents.items():
             known_result = self._results.get(number) if len(intents) == 1 else None
-            changes += [JournaledIntent(intent, known_result.outcome if known_result else None, known_result) for intent in intents]
+            changes += [
+                JournaledIntent(intent, known_result.outcome if known_result else None, known_result)
+                for intent in intents
+            ]
         return JournalState(
             self._started,
             tuple(changes),
@@ -336,7 +343,11 @@ _VERBS: Mapping[type[NodeChange], Verb] = {
     Release: Verb.RELEASE,
 }
 
-_OUTCOMES = {FollowUp.ACCEPTED: IntentOutcome.DONE, FollowUp.GONE: IntentOutcome.GONE, FollowUp.CHECK: IntentOutcome.UNKNOWN}
+_OUTCOMES = {
+    FollowUp.ACCEPTED: IntentOutcome.DONE,
+    FollowUp.GONE: IntentOutcome.GONE,
+    FollowUp.CHECK: IntentOutcome.UNKNOWN,
+}
 
 
 class JournalWriter:
@@ -363,36 +374,60 @@ class JournalWriter:
     ) -> RunStarted:
         p50_s, p95_s, bound_s = _predicted(estimate) if estimate is not None else (None, None, None)
         number, prediction = self._next_number(), (p50_s, p95_s, bound_s)
-        return RunStarted(number, timestamp, run, plan, tool, user, host, leader, planned_nodes, arguments, skipped, *prediction, cluster)
+        return RunStarted(
+            number,
+            timestamp,
+            run,
+            plan,
+            tool,
+            user,
+            host,
+            leader,
+            planned_nodes,
+            arguments,
+            skipped,
+            *prediction,
+            cluster,
+        )
 
     def intent(self, action: ClusterChange, timestamp: datetime, previous_state: str = "") -> IntentEntry:
         """`previous_state`: the state of a node before its cordon."""
         number = self._next_number()
         match action:
             case Evict(pod, grace_s):
-                return IntentEntry(number, timestamp, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s)
+                return IntentEntry(
+                    number, timestamp, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s
+                )
             case Restart(namespace, name, uid, kind, pod):
                 return IntentEntry(number, timestamp, Verb.RESTART, kind, name, uid, namespace, pod.node)
             case Delete(pod):
                 return IntentEntry(number, timestamp, Verb.DELETE, "Pod", pod.name, pod.uid, pod.namespace, pod.node)
             case _:
-                return IntentEntry(number, timestamp, _VERBS[type(action)], "Node", action.node, action.uid, before=previous_state)
+                return IntentEntry(
+                    number, timestamp, _VERBS[type(action)], "Node", action.node, action.uid, before=previous_state
+                )
 
     def result(self, intent: IntentEntry, response: ApiStatus | LostResponse, timestamp: datetime) -> ResultEntry:
         outcome, trouble = _outcome(intent.verb, response)
         code = response.code if isinstance(response, ApiStatus) else 0
-        message = response.message if isinstance(response, ApiStatus) else response.message
+        message = response.message
         trouble_text = "" if trouble is RunTrouble.NONE else trouble.value
-        return ResultEntry(self._next_number(), timestamp, intent.number, outcome, code, trouble_text, message[:MAX_MESSAGE_LENGTH])
+        return ResultEntry(
+            self._next_number(), timestamp, intent.number, outcome, code, trouble_text, message[:MAX_MESSAGE_LENGTH]
+        )
 
-    def observed_result(self, intent: IntentEntry, outcome: IntentOutcome, timestamp: datetime, message: str = "") -> ResultEntry:
+    def observed_result(
+        self, intent: IntentEntry, outcome: IntentOutcome, timestamp: datetime, message: str = ""
+    ) -> ResultEntry:
         """Return the result of an intent that was in doubt, by observation."""
         return ResultEntry(self._next_number(), timestamp, intent.number, outcome, said=message[:MAX_MESSAGE_LENGTH])
 
     def note(self, kind: NoteKind, timestamp: datetime, subject: str = "", reason: str = "") -> NoteEntry:
         return NoteEntry(self._next_number(), timestamp, kind, subject, reason[:MAX_MESSAGE_LENGTH])
 
-    def duration_entry(self, timestamp: datetime, duration_s: float, estimate: Estimate, causes: Mapping[DelayCause, float]) -> TimingEntry:
+    def duration_entry(
+        self, timestamp: datetime, duration_s: float, estimate: Estimate, causes: Mapping[DelayCause, float]
+    ) -> TimingEntry:
         p50_s, p95_s, bound_s = _predicted(estimate)
         rounded = tuple((cause, round(seconds, 3)) for cause, seconds in causes.items())
         return TimingEntry(self._next_number(), timestamp, round(duration_s, 3), p50_s, p95_s, bound_s, rounded)

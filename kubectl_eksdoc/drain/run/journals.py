@@ -10,7 +10,15 @@ from enum import Enum
 from kubectl_eksdoc.errors import Forbidden, JournalError, LockLost
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import JournalEntries, JournalEntry, LockState, NoteKind, RunPhase, RunStarted, RunSummary
+from kubectl_eksdoc.model.journal import (
+    JournalEntries,
+    JournalEntry,
+    LockState,
+    NoteKind,
+    RunPhase,
+    RunStarted,
+    RunSummary,
+)
 from kubectl_eksdoc.ports import DrainLock, LocalJournal, RemoteJournal, RunStore
 
 from ..result import DrainPlan
@@ -84,7 +92,9 @@ class RunJournal:
     def _take_over(self, run: str, local: LocalJournal, timestamp: datetime) -> JournalState:
         self._lock.must_be_held()
         remote_entries, local_entries = self._remote.open(run), local.entries()
-        note = JournalWriter(replay_journals(remote_entries, local_entries).next_number).note(NoteKind.ADOPTED, timestamp, self._lock.holder)
+        note = JournalWriter(replay_journals(remote_entries, local_entries).next_number).note(
+            NoteKind.ADOPTED, timestamp, self._lock.holder
+        )
         state = replay_journals(remote_entries, local_entries, JournalEntries((note,)))
         self._remote.adopt(self._lock.holder, [*missing_entries(local_entries, remote_entries), note], state.phase)
         local.append([*missing_entries(remote_entries, local_entries), note])
@@ -140,7 +150,9 @@ class FoundRun:
         return self.listed_run is None and not self.read_error
 
 
-def found_runs(runs_to_find: Iterable[NotedRun], default_namespace: str, runs_in: OpenNamespaceRuns) -> tuple[FoundRun, ...]:
+def found_runs(
+    runs_to_find: Iterable[NotedRun], default_namespace: str, runs_in: OpenNamespaceRuns
+) -> tuple[FoundRun, ...]:
     """Look up noted runs. `default_namespace`: the namespace to use where a note names none.
 
     Raises:
@@ -159,7 +171,9 @@ def found_runs(runs_to_find: Iterable[NotedRun], default_namespace: str, runs_in
     return tuple(runs)
 
 
-def blocking_runs(cluster: Cluster, plan: DrainPlan, own_run: str, default_namespace: str, runs_in: OpenNamespaceRuns) -> Iterator[FoundRun]:
+def blocking_runs(
+    cluster: Cluster, plan: DrainPlan, own_run: str, default_namespace: str, runs_in: OpenNamespaceRuns
+) -> Iterator[FoundRun]:
     """Yield the runs that forbid a drain by this plan, except the run `own_run`: runs that have not certainly ended and
     changed a node that the plan drains; and runs with a leader that holds the lock of another namespace, whatever nodes
     they drain.
@@ -224,7 +238,9 @@ def request_from_leader(
         listed_run = next((each for each in runs.all() if each.run == run.run), None)
         has_leader, phase = listed_run is not None and is_led_by_holder(lock, listed_run), _phase(listed_run)
         # A phase that was reached before the request proves nothing: the leader may be gone.
-        if phase in _REACHED_PHASES[requested_phase] and (phase.value != run.phase or (has_leader and lock.renewed != previous_lock.renewed)):
+        if phase in _REACHED_PHASES[requested_phase] and (
+            phase.value != run.phase or (has_leader and lock.renewed != previous_lock.renewed)
+        ):
             return LeaderResponse.REACHED
         if not has_leader:
             return LeaderResponse.NO_LEADER

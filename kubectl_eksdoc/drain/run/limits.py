@@ -18,7 +18,9 @@ GUARDS = "Guards"
 THE_END = "The end"
 BETWEEN_WAVES = "Between waves (waves: --max-unavailable, --pin)"
 
-_NO_WAIT = OptionKind(switch=True, from_parsed=lambda given: 0.0 if given else READY_TIMEOUT_S, to_flag=lambda value: not value)
+_NO_WAIT = OptionKind(
+    switch=True, from_parsed=lambda given: 0.0 if given else READY_TIMEOUT_S, to_flag=lambda value: not value
+)
 
 
 @frozen

@@ -21,19 +21,19 @@ from typing import NamedTuple, Protocol
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import LostResponse
-from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, RunUpdate, RequestAnswered
-from kubectl_eksdoc.model.actions import ClusterAction, Delete, RunCommand, Evict, Hook, Restart
-from kubectl_eksdoc.model.journal import DONE, JournalEntry, IntentEntry, NoteKind, RunPhase
+from kubectl_eksdoc.kubernetes.updates import AllBudgets, AllNodes, AllPods, RequestAnswered, RunUpdate
+from kubectl_eksdoc.model.actions import ClusterAction, Delete, Evict, Hook, Restart, RunCommand
+from kubectl_eksdoc.model.journal import DONE, IntentEntry, JournalEntry, NoteKind, RunPhase
 from kubectl_eksdoc.model.quantities import format_duration
-from kubectl_eksdoc.ports import DrainLock, RunBackend, Journal
+from kubectl_eksdoc.ports import DrainLock, Journal, RunBackend
 
 from .engine import Engine
-from .events import DrainEventKind, DrainEvent
+from .events import DrainEvent, DrainEventKind
 from .history import total_hold_s
 from .journal import JournalWriter, is_change
 from .limits import RunLimits
 from .other_drains import Replanner
-from .progress import Reason, RunProgress, starting_pods, reasons, run_progress
+from .progress import Reason, RunProgress, reasons, run_progress, starting_pods
 from .remaining import RemainingTime
 from .result import PendingPod, Record
 
@@ -58,7 +58,10 @@ class ApiOutage:
         """Return why nothing is changed now, for users."""
         duration_text = format_duration(round(self._lock.in_doubt_s))
         if not doubt.renewal_error:
-            return f"this machine stood still for {duration_text}: it continues if no other client has drained here meanwhile"
+            return (
+                f"this machine stood still for {duration_text}: it continues if no other client has drained "
+                "here meanwhile"
+            )
         reason = f"{doubt.renewal_error}, so the lock could not be renewed for {duration_text}"
         return f"{reason}; nothing is changed meanwhile; it continues automatically or can be stopped"
 
@@ -144,7 +147,11 @@ class RunRequestState(NamedTuple):
     @property
     def stop_reason(self) -> str:
         """Why the run is to end; "" if it is not."""
-        return (self.reason or f"{self.requester_text} stopped it") if self.request in (RunRequest.STOP, RunRequest.LEAVE) else ""
+        return (
+            (self.reason or f"{self.requester_text} stopped it")
+            if self.request in (RunRequest.STOP, RunRequest.LEAVE)
+            else ""
+        )
 
 
 class DrainClock(Protocol):
@@ -317,7 +324,9 @@ class DrainRunLoop:
         for node in sorted(state.nodes_left_alone - self._nodes_left_alone):
             self.engine.leave_alone(node, f"{state.requester_text} wanted it left alone", self._now_s)
         self._nodes_left_alone |= state.nodes_left_alone
-        self.engine.finish_wave(f"{state.requester_text} stopped it after a wave" if request is RunRequest.FINISH_WAVE else "")
+        self.engine.finish_wave(
+            f"{state.requester_text} stopped it after a wave" if request is RunRequest.FINISH_WAVE else ""
+        )
         if request is RunRequest.STOP and self.engine.is_drained:
             self.engine.stop_waiting()  # nothing else can be stopped
         elif state.stop_reason and not self.engine.stop_reason:
@@ -330,7 +339,9 @@ class DrainRunLoop:
             self._paused = request is RunRequest.PAUSE
             self._phase = RunPhase.PAUSED if self._paused else RunPhase.RUNNING
             note = NoteKind.PAUSED if self._paused else NoteKind.RESUMED
-            paused = f"{state.requester_text} paused it" if self._paused else ""  # readers of the journal need the reason
+            paused = (
+                f"{state.requester_text} paused it" if self._paused else ""
+            )  # readers of the journal need the reason
             self._entries.append(self.writer.note(note, self.clock.now(), requester, paused))
             self._reported_s = -PROGRESS_REPORT_S
         self.engine.pause(f"{state.requester_text} paused it" if self._paused else "")
@@ -373,7 +384,9 @@ class DrainRunLoop:
         measured.add_events(self.engine.events)
         if not self.records_times:
             return
-        self._entries += [self.writer.stop_times_note(template, stop_times, now) for template, stop_times in measured.unwritten()]
+        self._entries += [
+            self.writer.stop_times_note(template, stop_times, now) for template, stop_times in measured.unwritten()
+        ]
 
     def _notify_listener(self) -> None:
         events, self._unreported_events = self._unreported_events, []
@@ -406,7 +419,9 @@ class DrainRunLoop:
             estimate = self._end_result.record.plan.estimate
             if self._end_result.record.causes and estimate is not None and self.records_times:
                 duration_s = estimate.p50_s + sum(self._end_result.record.causes.values())
-                self._entries.append(self.writer.duration_entry(self.clock.now(), duration_s, estimate, self._end_result.record.causes))
+                self._entries.append(
+                    self.writer.duration_entry(self.clock.now(), duration_s, estimate, self._end_result.record.causes)
+                )
             self._entries.append(self.writer.note(NoteKind.ENDED, self.clock.now(), reason=self._end_result.message))
         self._write_entries()
         self.journal.report_progress(RunPhase.ENDED, self._end_result.message)
@@ -442,4 +457,7 @@ class DrainRunLoop:
 
 
 def _action_key(action: ClusterAction) -> tuple[type, str]:
-    return (type(action), action.pod.uid if isinstance(action, (Evict, Restart, Delete)) else str(getattr(action, "uid", "")))
+    return (
+        type(action),
+        action.pod.uid if isinstance(action, (Evict, Restart, Delete)) else str(getattr(action, "uid", "")),
+    )

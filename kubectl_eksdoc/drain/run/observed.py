@@ -8,16 +8,24 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.kubernetes.drain_filters import foreign_drain
-from kubectl_eksdoc.kubernetes.news import AllPods, AttachedVolumes, RunUpdate, PodRemoved, PodChanged, PodsFound, RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import (
+    AllPods,
+    AttachedVolumes,
+    PodChanged,
+    PodRemoved,
+    PodsFound,
+    RequestAnswered,
+    RunUpdate,
+)
 from kubectl_eksdoc.model.actions import (
     Cordon,
     Delete,
     Evict,
     Exclude,
     ListPods,
-    ReadPod,
     PodChange,
     Protect,
+    ReadPod,
     Release,
     Restart,
 )
@@ -28,7 +36,7 @@ from kubectl_eksdoc.model.quantities import format_duration
 from ..outcome import Eviction, NotEvictedPod, PodVerdict
 from ..result import DrainPlan
 from .actions import BalancerExclusion, VolumeDetachment
-from .answers import ACCEPTED, server_error, deployment_name, interpret_response
+from .answers import ACCEPTED, deployment_name, interpret_response, server_error
 from .events import DrainEventKind
 from .eviction_requests import EvictionRequests
 from .guards import RunHolds
@@ -102,19 +110,28 @@ class Observations:
         elif node.phase is NodePhase.OPEN and observed_node.unschedulable and self._has_own_note(observed_node):
             node.set_phase(NodePhase.CORDONED, now_s)
             run_state.may_start_nodes = True
-            run_state.record_event(now_s, DrainEventKind.CORDONED_ONLY if node.cordon_only else DrainEventKind.CORDONED, node.name)
+            run_state.record_event(
+                now_s, DrainEventKind.CORDONED_ONLY if node.cordon_only else DrainEventKind.CORDONED, node.name
+            )
         elif node.phase is not NodePhase.OPEN and not observed_node.unschedulable:
             run_state.leave_alone(node, now_s, f"{UNCORDONED}: it is not cordoned again without being asked")
 
     def _has_own_note(self, observed_node: Node) -> bool:
         """Whether the note of this run is on the node. A node that another client cordoned before is noted as well."""
-        return not self._run or (observed_node.note is not None and observed_node.note.run == self._run and observed_node.note.drains)
+        return not self._run or (
+            observed_node.note is not None and observed_node.note.run == self._run and observed_node.note.drains
+        )
 
     def _other_run_reason(self, node: DrainedNode, observed_node: Node) -> str:
         """Return why the node belongs to another run of this tool; "" if it does not. A note that existed when the plan
         was made no longer counts."""
         note, earlier_note = observed_node.note, node.target.node.note
-        if not self._run or note is None or note.run == self._run or (earlier_note is not None and note.run == earlier_note.run):
+        if (
+            not self._run
+            or note is None
+            or note.run == self._run
+            or (earlier_note is not None and note.run == earlier_note.run)
+        ):
             return ""
         journal_text = f" (its journal is in namespace {note.journal})" if note.journal else ""
         return f"another run of this tool has it, {note.run}{journal_text}"
@@ -211,7 +228,11 @@ class LatePods:
         self._returns.update(key for key in owners if key not in repeated)
         # Namespace and name of the workloads that this run has restarted.
         requested = (p for p in self._run_state.evictions.values() if p.step is not PodStep.WAITING)
-        restarted_workloads = {(p.pod.namespace, p.planned.eviction_mode.restarts.name) for p in requested if p.planned.eviction_mode.restarts}
+        restarted_workloads = {
+            (p.pod.namespace, p.planned.eviction_mode.restarts.name)
+            for p in requested
+            if p.planned.eviction_mode.restarts
+        }
         not_evicted = []
         for pod in (each.pod for each in evictions):
             if pod.owner is not None and (pod.namespace, deployment_name(pod.owner)) in restarted_workloads:
@@ -248,7 +269,9 @@ class LatePods:
             node.set_phase(NodePhase.ACTIVE, now_s)
             node.empty_listings = 0
         pods = ", ".join(eviction.pod.key for eviction in evictions)
-        self._run_state.record_event(now_s, DrainEventKind.REPLANNED, node.name, reason=f"came to it after the plan was made: {pods}")
+        self._run_state.record_event(
+            now_s, DrainEventKind.REPLANNED, node.name, reason=f"came to it after the plan was made: {pods}"
+        )
         self._run_state.mark_changed((node.name,))
 
 
@@ -343,9 +366,13 @@ class ResponseHandler:
         node.cordon_failing_since_s = None
         if isinstance(response, ApiStatus) and response.code not in (409, 429):
             node.cordon_refusals += 1
-        return node.cordon_refusals >= MAX_CORDON_REFUSALS or (node.cordon_unseen_since_s is not None and now_s - node.cordon_unseen_since_s >= self._blocked_s)
+        return node.cordon_refusals >= MAX_CORDON_REFUSALS or (
+            node.cordon_unseen_since_s is not None and now_s - node.cordon_unseen_since_s >= self._blocked_s
+        )
 
-    def _handle_pod(self, pod_eviction: PodEviction, action: PodChange, response: ApiStatus | LostResponse, now_s: float) -> None:
+    def _handle_pod(
+        self, pod_eviction: PodEviction, action: PodChange, response: ApiStatus | LostResponse, now_s: float
+    ) -> None:
         planned, previous_step = pod_eviction.planned, pod_eviction.step
         response_meaning = interpret_response(action, response)
         pod_eviction.handle_response(response_meaning, now_s)
@@ -353,11 +380,21 @@ class ResponseHandler:
         if pod_eviction.step in (PodStep.WAITING, PodStep.KEPT):
             self._run_state.mark_changed(self._requests.release(pod_eviction))
             self._requests.stall_timeout.start_waiting(pod_eviction, now_s)
-            self._run_state.record_event(now_s, DrainEventKind.REFUSED, pod_eviction.pod.key, planned.node, pod_eviction.message or response_meaning.message)
+            self._run_state.record_event(
+                now_s,
+                DrainEventKind.REFUSED,
+                pod_eviction.pod.key,
+                planned.node,
+                pod_eviction.message or response_meaning.message,
+            )
         elif isinstance(response, ApiStatus) and response.ok:
             self._requests.stall_timeout.stop_waiting(pod_eviction, now_s)
-            self._run_state.record_event(now_s, ACCEPTED[planned.eviction_mode.means], pod_eviction.pod.key, planned.node)
-        if not (pod_eviction.has_ended or pod_eviction.alarm_reported) and (reason := eviction_alarm(pod_eviction, now_s, self._blocked_s)):
+            self._run_state.record_event(
+                now_s, ACCEPTED[planned.eviction_mode.means], pod_eviction.pod.key, planned.node
+            )
+        if not (pod_eviction.has_ended or pod_eviction.alarm_reported) and (
+            reason := eviction_alarm(pod_eviction, now_s, self._blocked_s)
+        ):
             pod_eviction.alarm_reported = True
             self._run_state.record_event(now_s, DrainEventKind.WARNED, pod_eviction.pod.key, planned.node, reason)
         self._run_state.record_pod_end(pod_eviction, previous_step, now_s)

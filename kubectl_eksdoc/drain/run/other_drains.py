@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import inf
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.drain_filters import ForeignDrain, without_foreign_marks, drains_by_lock, foreign_drain
+from kubectl_eksdoc.kubernetes.drain_filters import ForeignDrain, drains_by_lock, foreign_drain, without_foreign_marks
 from kubectl_eksdoc.kubernetes.guards import index_budgets
 from kubectl_eksdoc.kubernetes.replacement import returns_as_daemon_set_pod
 from kubectl_eksdoc.model.budgets import Budget
@@ -92,7 +92,12 @@ def replan(
 
 
 _MOST_PERMISSIVE = DrainPolicy(
-    force=True, delete_emptydir_data=True, evict_protected=True, partial=True, assume_fixed=TEMPORARY_BLOCKERS, order="soonest"
+    force=True,
+    delete_emptydir_data=True,
+    evict_protected=True,
+    partial=True,
+    assume_fixed=TEMPORARY_BLOCKERS,
+    order="soonest",
 )
 """The actions of other clients are unknown, so the most permissive policy is assumed."""
 
@@ -140,7 +145,9 @@ def drained_by_others(cluster: Cluster, names: frozenset[str] = frozenset()) -> 
     remaining_s = _remaining_s(cluster, nodes)
     drains = []
     for node in sorted(nodes, key=lambda each: each.name):
-        pods = tuple(_remaining_pod(pod, guards.for_pod(pod)) for pod in sorted(pods_by_node[node.name], key=lambda pod: pod.key))
+        pods = tuple(
+            _remaining_pod(pod, guards.for_pod(pod)) for pod in sorted(pods_by_node[node.name], key=lambda pod: pod.key)
+        )
         drains.append(
             ForeignDrainedNode(
                 node.name,
@@ -188,7 +195,9 @@ def _remaining_pod(pod: Pod, budgets: tuple[Budget, ...]) -> RemainingPod:
             healthy = f"{status.current} of {status.expected} healthy, {status.desired} must stay"
             return RemainingPod(pod.key, False, budget.key, f"budget {budget.key} lets none go ({healthy})")
     key = budgets[0].key if budgets else ""
-    return RemainingPod(pod.key, False, key, f"budget {key} would allow its eviction now" if key else "nothing keeps it")
+    return RemainingPod(
+        pod.key, False, key, f"budget {key} would allow its eviction now" if key else "nothing keeps it"
+    )
 
 
 def _remaining_s(cluster: Cluster, nodes: list[Node]) -> dict[str, float]:

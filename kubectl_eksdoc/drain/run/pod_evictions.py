@@ -11,18 +11,18 @@ from math import inf
 from typing import NamedTuple
 
 from kubectl_eksdoc.kubernetes.budgets import SameNameHold, same_name_holds
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AllBudgets,
     AllNodes,
     AllPods,
-    BudgetRemoved,
     BudgetChanged,
-    RunUpdate,
-    NodeRemoved,
+    BudgetRemoved,
     NodeChanged,
-    PodRemoved,
+    NodeRemoved,
     PodChanged,
+    PodRemoved,
     PodsFound,
+    RunUpdate,
 )
 from kubectl_eksdoc.model.actions import ListPods
 from kubectl_eksdoc.model.budgets import Budget
@@ -32,7 +32,15 @@ from kubectl_eksdoc.model.quantities import format_duration
 
 from ..outcome import Eviction
 from ..policy import EvictionMethod
-from .answers import FORBIDDEN_RETRY_S, SLOW_RETRY_S, CONFLICT_RETRY_S, FollowUp, ResponseMeaning, RunTrouble, required_permission
+from .answers import (
+    CONFLICT_RETRY_S,
+    FORBIDDEN_RETRY_S,
+    SLOW_RETRY_S,
+    FollowUp,
+    ResponseMeaning,
+    RunTrouble,
+    required_permission,
+)
 
 # Observed state of pods, budgets and nodes, as of the latest update of each.
 
@@ -224,7 +232,9 @@ class PodEviction:
         """Start: its node was started, or it was scheduled onto a started node. From now on it has the time to finish
         by itself."""
         self.evictable_from_s = now_s + self.planned.eviction_mode.waits_s
-        self.not_before_s = max(self.not_before_s, self.evictable_from_s) if self.step is PodStep.WAITING else self.not_before_s
+        self.not_before_s = (
+            max(self.not_before_s, self.evictable_from_s) if self.step is PodStep.WAITING else self.not_before_s
+        )
 
     def may_finish(self, now_s: float) -> bool:
         """Whether it still has time to finish by itself."""
@@ -247,7 +257,9 @@ class PodEviction:
         self.alarm_reported = self.alarm_reported and self.responses.times > 1
         match meaning.follow_up:
             case FollowUp.ACCEPTED:
-                self.set_step(PodStep.ACCEPTED if self.planned.eviction_mode.restarts is None else PodStep.REPLACED, now_s)
+                self.set_step(
+                    PodStep.ACCEPTED if self.planned.eviction_mode.restarts is None else PodStep.REPLACED, now_s
+                )
             case FollowUp.GONE:
                 self.set_step(PodStep.GONE, now_s)
             case FollowUp.CHECK:
@@ -273,7 +285,9 @@ class PodEviction:
             self.set_step(PodStep.GONE, now_s)  # a finished pod does not occupy a node
             self.finished, self.message = True, f"it has ended by itself ({pod.phase})"
         elif self.step is PodStep.REPLACED and now_s - self.since_s >= self.replaced_s:
-            self.keep(f"its workload was restarted, and no new pod is Ready after {format_duration(self.replaced_s)}", now_s)
+            self.keep(
+                f"its workload was restarted, and no new pod is Ready after {format_duration(self.replaced_s)}", now_s
+            )
         elif self.step is PodStep.ACCEPTED and now_s - self.since_s >= STOP_VISIBLE_S:
             self._handle_ineffective(now_s)
 
@@ -330,12 +344,16 @@ class PodEviction:
             retry = f"it is asked for again in {FORBIDDEN_RETRY_S:g} s, {MAX_FORBIDDEN} times in all"
             self.message = f"{missing}: {self.message}; {retry}"
             return
-        self.message = f"{missing}, {MAX_FORBIDDEN} times within {format_duration(now_s - self.responses.since_s)}: {self.message}"
+        self.message = (
+            f"{missing}, {MAX_FORBIDDEN} times within {format_duration(now_s - self.responses.since_s)}: {self.message}"
+        )
         self.set_step(PodStep.KEPT, now_s)
 
     def _handle_ineffective(self, now_s: float) -> None:
         self.ineffective += 1
         self.trouble = RunTrouble.SWALLOWED
-        self.message = f"its eviction was accepted {self.ineffective} times, and nothing happened: a webhook may be in between"
+        self.message = (
+            f"its eviction was accepted {self.ineffective} times, and nothing happened: a webhook may be in between"
+        )
         self.not_before_s = now_s + INEFFECTIVE_PAUSE_S
         self.set_step(PodStep.KEPT if self.ineffective >= MAX_INEFFECTIVE else PodStep.WAITING, now_s)

@@ -16,7 +16,7 @@ from .engine import Engine
 from .pod_evictions import PodEviction, PodStep
 from .remaining import RemainingTime
 from .result import PendingPod
-from .stall_timeouts import same_name_hold_reason, overdue_reason
+from .stall_timeouts import overdue_reason, same_name_hold_reason
 from .state import LISTING_INTERVAL_S, DrainedNode, NodePhase
 
 
@@ -126,7 +126,11 @@ def run_progress(engine: Engine, remaining: RemainingTime, now_s: float) -> RunP
         in_flight=engine.in_flight,
         nodes=len(nodes),
         done=_names_in(nodes, NodePhase.DONE, NodePhase.LOST),
-        half_drained=tuple((n.name, len(n.remaining_pods)) for n in nodes if n.remaining_pods and n.phase in (NodePhase.ACTIVE, NodePhase.GOING)),
+        half_drained=tuple(
+            (n.name, len(n.remaining_pods))
+            for n in nodes
+            if n.remaining_pods and n.phase in (NodePhase.ACTIVE, NodePhase.GOING)
+        ),
         cordoned=_names_in(nodes, NodePhase.CORDONED),
         left_alone=_names_in(nodes, NodePhase.LEFT_ALONE),
         waiting_pods=tuple(waiting_pods(engine, nodes, now_s)),
@@ -173,7 +177,9 @@ def _names_in(nodes: list[DrainedNode], *phases: NodePhase) -> tuple[str, ...]:
 def waiting_pods(engine: Engine, nodes: list[DrainedNode], now_s: float) -> list[WaitingPod]:
     """Return the waiting pods of started nodes; of any node, overdue pods."""
     started_nodes = [node for node in nodes if node.phase is NodePhase.ACTIVE]
-    due = [(node, eviction) for node in started_nodes for eviction in (*node.due_evictions(), *_replaced_evictions(node))]
+    due = [
+        (node, eviction) for node in started_nodes for eviction in (*node.due_evictions(), *_replaced_evictions(node))
+    ]
     due += [(node, eviction) for node in nodes if not node.has_ended for eviction in _overdue_evictions(node)]
     return [
         WaitingPod(each.pod.key, node.name, _wait_reason(engine, each, now_s), _blocking_budget(engine, each, now_s))
@@ -208,7 +214,10 @@ def _wait_reason(engine: Engine, eviction: PodEviction, now_s: float) -> str:
         return "its workload was restarted: it goes when the new pod is Ready"
     if eviction.may_finish(now_s):
         consequence = "and is never evicted" if eviction.is_never_evicted else "and goes then"
-        return f"it may finish by itself for {format_duration(round(eviction.evictable_from_s - now_s))} more (--wait-jobs), {consequence}"
+        return (
+            f"it may finish by itself for {format_duration(round(eviction.evictable_from_s - now_s))} more "
+            f"(--wait-jobs), {consequence}"
+        )
     if eviction.planned.budget and (reason := same_name_hold_reason(engine.observed, eviction.planned.budget, now_s)):
         return reason
     if eviction.message:
@@ -276,15 +285,21 @@ def _pod_reasons(engine: Engine, typical_s: Mapping[str, float], now_s: float) -
             max_s = max((each for each in (earlier.for_s, duration_s) if each is not None), default=None)
             by_budget[waiting_pod.budget] = earlier._replace(others=earlier.others + 1, for_s=max_s)
         elif waiting_pod.budget:
-            by_budget[waiting_pod.budget] = _budget_reason(engine, subject, waiting_pod.budget, duration_s, typical_s, now_s)
+            by_budget[waiting_pod.budget] = _budget_reason(
+                engine, subject, waiting_pod.budget, duration_s, typical_s, now_s
+            )
         elif eviction.step is PodStep.STOPPING or engine.hold_reason or waiting_pod.reason.endswith("others go first"):
             continue  # reported below, or for the whole run, or no reason
         else:
-            other_reasons.append(Reason(subject, waiting_pod.reason, duration_s, remedy=_describe_command(eviction.pod)))
+            other_reasons.append(
+                Reason(subject, waiting_pod.reason, duration_s, remedy=_describe_command(eviction.pod))
+            )
     yield from by_budget.values()
     yield from other_reasons
     for node in engine.nodes:
-        yield from (_stopping_reason(node, each, now_s) for each in node.evictions.values() if each.step is PodStep.STOPPING)
+        yield from (
+            _stopping_reason(node, each, now_s) for each in node.evictions.values() if each.step is PodStep.STOPPING
+        )
 
 
 def _stopping_reason(node: DrainedNode, eviction: PodEviction, now_s: float) -> Reason:
@@ -317,7 +332,9 @@ def _budget_reason(
         reason = f"{reason}; {_replacement_text(engine, pod, now_s)}{others_text}"
         return Reason(subject, reason, duration_s, _typical_text(pod, typical_s), _describe_command(pod))
     if unready:
-        return Reason(subject, f"{reason}; {unready[0].key} is stopping", duration_s, remedy=_describe_command(unready[0]))
+        return Reason(
+            subject, f"{reason}; {unready[0].key} is stopping", duration_s, remedy=_describe_command(unready[0])
+        )
     return Reason(subject, reason, duration_s, "", kubectl("describe", "pdb", name, namespace))
 
 
@@ -332,12 +349,19 @@ def _node_reasons(engine: Engine, now_s: float) -> Iterator[Reason]:
             yield Reason(
                 node.name, texts[node.phase], now_s - node.since_s, remedy=kubectl("describe", "node", node.name)
             )
-        elif node.phase is NodePhase.EMPTY and not node.empty_listings and now_s - node.empty_since_s > 2 * LISTING_INTERVAL_S:
+        elif (
+            node.phase is NodePhase.EMPTY
+            and not node.empty_listings
+            and now_s - node.empty_since_s > 2 * LISTING_INTERVAL_S
+        ):
             unexpected = (pod for pod in engine.observed.pods() if pod.node == node.name and node.is_unexpected(pod))
             for pod in sorted(unexpected, key=lambda each: each.key)[:1]:
                 state_text = "is stopping" if pod.deleting else "came to it"
                 yield Reason(
-                    node.name, f"it is empty, but {pod.key} {state_text}", now_s - node.empty_since_s, remedy=_describe_command(pod)
+                    node.name,
+                    f"it is empty, but {pod.key} {state_text}",
+                    now_s - node.empty_since_s,
+                    remedy=_describe_command(pod),
                 )
         elif node.phase is NodePhase.CORDONED and (needs := engine.required_nodes(node.name)):
             yield Reason(node.name, f"it waits for new nodes that replace {', '.join(needs)}")
@@ -348,14 +372,20 @@ def _replacement_reasons(engine: Engine, typical_s: Mapping[str, float], now_s: 
     case."""
     pods = engine.unready if engine.is_drained else engine.pending
     for pod in sorted(pods, key=lambda each: each.key):
-        yield Reason("", _replacement_text(engine, pod, now_s), None, _typical_text(pod, typical_s), _describe_command(pod))
+        yield Reason(
+            "", _replacement_text(engine, pod, now_s), None, _typical_text(pod, typical_s), _describe_command(pod)
+        )
 
 
 def _replacement_text(engine: Engine, pod: Pod, now_s: float) -> str:
     """``replacement shop/web-x on green-1 is not Ready (ContainersNotReady), seen for 1 min 40 s``."""
     node_text = f" on {pod.node}" if pod.node else ""
     not_ready_reason = pod.not_ready_because
-    gates = f"waits for {', '.join(pod.readiness_gates)}" if pod.readiness_gates and not_ready_reason == GATES_NOT_READY else ""
+    gates = (
+        f"waits for {', '.join(pod.readiness_gates)}"
+        if pod.readiness_gates and not_ready_reason == GATES_NOT_READY
+        else ""
+    )
     state_text = "is not Ready" if pod.node else "has no node"
     message = f"replacement {pod.key}{node_text} {state_text} ({gates or not_ready_reason or pod.phase})"
     arrival = engine.arrivals.get(pod.uid)  # by this machine's clock: the cluster's may differ

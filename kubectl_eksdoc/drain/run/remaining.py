@@ -19,7 +19,6 @@ from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.journal import DelayCause
 from kubectl_eksdoc.model.nodes import Pod
 
-from ..course import PodMove, ReservedPlacement, Timeline
 from ..duration.estimate import MedianRun
 from ..duration.generations import BUDGET_LAG_S
 from ..duration.node_times import MovesByNode
@@ -27,6 +26,7 @@ from ..duration.timing import MIN_STOP_S, pod_template
 from ..policy import EvictionMethod
 from ..result import DrainPlan
 from ..simulation import simulate
+from ..timeline import PodMove, ReservedPlacement, Timeline
 from .engine import Engine
 from .history import MeasuredStopTimes
 from .pod_evictions import PodEviction, PodStep
@@ -76,7 +76,9 @@ class RemainingTime:
         """Learn from new events; at intervals estimate the remaining time again."""
         self.measured.add_events(engine.events)
         gone = len(self.measured.gone_s)
-        interval_s = len(engine.plan.evictions) / EVICTIONS_PER_SECOND + (ESTIMATE_INTERVAL_S if gone == self._gone else 0.0)
+        interval_s = len(engine.plan.evictions) / EVICTIONS_PER_SECOND + (
+            ESTIMATE_INTERVAL_S if gone == self._gone else 0.0
+        )
         if self._median_run is None or self.planned_s is None or now_s < self._at_s + interval_s:
             return
         if not gone and now_s < self.planned_s / 5:
@@ -106,8 +108,12 @@ class RemainingTime:
         self.measured.add_replacements(engine)
         measured, pods = self.measured, [each.pod for each in engine.plan.evictions]
         stop_times = {pod.uid: seconds for pod in pods if (seconds := measured.stop_s(pod)) is not None}
-        starts = {pod.uid: fmean(seconds_found) for pod in pods if (seconds_found := measured.starts.get(_owner_uid(pod)))}
-        with_pending = {uid: starts[uid] + fmean(measured.pending[_owner_uid(pod)]) for pod in pods if (uid := pod.uid) in starts}
+        starts = {
+            pod.uid: fmean(seconds_found) for pod in pods if (seconds_found := measured.starts.get(_owner_uid(pod)))
+        }
+        with_pending = {
+            uid: starts[uid] + fmean(measured.pending[_owner_uid(pod)]) for pod in pods if (uid := pod.uid) in starts
+        }
         totals = [self.planned_s]
         for start_times in (dict[str, float](), starts, with_pending):
             simulated_s = self._median_run.makespan_s(stop_times, start_times)
@@ -203,7 +209,9 @@ class _RunRest:
             stop_s = stop_times[uid]
             if eviction.step is PodStep.WAITING:
                 start_s = self._start_s(eviction.pod, move)
-                yield move._replace(stop_s=stop_s, start_s=start_s, waits_s=self._not_before_s(eviction, move, is_begun))
+                yield move._replace(
+                    stop_s=stop_s, start_s=start_s, waits_s=self._not_before_s(eviction, move, is_begun)
+                )
             else:
                 since_s = self._measured.requested_s.get(uid, eviction.since_s)
                 yield PodMove("", (), _remaining_of(stop_s, self._now_s - since_s), critical=move.critical)
@@ -223,12 +231,18 @@ class _RunRest:
 
     def _missing(self) -> tuple[Counter[str], Counter[str]]:
         """Return how many replacements are not Ready, by the UID of their owner, and how many of them exist already."""
-        missing = Counter(_owner_uid(requested_pod.eviction.pod) for requested_pod in self._requested if _is_replaced(requested_pod))
+        missing = Counter(
+            _owner_uid(requested_pod.eviction.pod) for requested_pod in self._requested if _is_replaced(requested_pod)
+        )
         missing.subtract(each.owner for each in self._engine.arrivals.values() if each.ready_s is not None)
         return missing, Counter(_owner_uid(pod) for pod in self._engine.unready)
 
     def _slot_taken_s(
-        self, requested_pod: _RequestedPod, stop_times: Mapping[str, float], missing: Counter[str], unready: Counter[str]
+        self,
+        requested_pod: _RequestedPod,
+        stop_times: Mapping[str, float],
+        missing: Counter[str],
+        unready: Counter[str],
     ) -> float | None:
         """Return how long the slot is taken; None if its replacement is Ready: the latest requests are counted as those
         without one."""
@@ -257,7 +271,9 @@ class _RunRest:
 
     def _not_before_s(self, eviction: PodEviction, move: PodMove, is_begun: bool) -> float:
         """Return how long the pod cannot be requested."""
-        held_s = self._engine.observed.hold_end_s(eviction.planned.budget, self._now_s) if eviction.planned.budget else 0.0
+        held_s = (
+            self._engine.observed.hold_end_s(eviction.planned.budget, self._now_s) if eviction.planned.budget else 0.0
+        )
         if not is_begun:
             return max(move.waits_s, held_s - self._now_s)
         return max(0.0, eviction.evictable_from_s - self._now_s, held_s - self._now_s)
@@ -279,12 +295,16 @@ class _RunRest:
         typical: list[float] = []
         for template, evictions in self._by_template().items():
             measured = self._measured.stops.get(template, [])
-            elapsed = {uid: self._now_s - self._measured.requested_s[uid] for uid, _ in evictions if self._is_leaving(uid)}
+            elapsed = {
+                uid: self._now_s - self._measured.requested_s[uid] for uid, _ in evictions if self._is_leaving(uid)
+            }
             measured_moves = [each for uid, _ in evictions if not (each := self._move_of(uid)).stop_group]
             grace_s = max(self._grace_s(eviction.pod) for _, eviction in evictions)
             if measured:
                 expected = fmean(measured)
-                overdue = sorted(uid for uid, elapsed_s in elapsed.items() if elapsed_s > UNUSUAL_FACTOR * max(measured))
+                overdue = sorted(
+                    uid for uid, elapsed_s in elapsed.items() if elapsed_s > UNUSUAL_FACTOR * max(measured)
+                )
                 spread = _spread(len(overdue), max((elapsed[uid] for uid in overdue), default=0.0), grace_s)
                 unusual = dict(zip(overdue, spread, strict=True))
                 expected = fmean([*measured, *unusual.values()])
@@ -298,7 +318,9 @@ class _RunRest:
                 continue
             typical.append(expected)
             for uid, eviction in evictions:
-                expected_s[uid] = unusual.get(uid, min(expected, max(self._grace_s(eviction.pod), elapsed.get(uid, 0.0))))
+                expected_s[uid] = unusual.get(
+                    uid, min(expected, max(self._grace_s(eviction.pod), elapsed.get(uid, 0.0)))
+                )
         for uid, eviction in unmeasured:
             planned_s = self._move_of(uid).stop_s
             expected_s[uid] = min(median(typical), self._grace_s(eviction.pod)) if typical else planned_s
@@ -318,7 +340,8 @@ class _RunRest:
         return {
             uid: self._move_of(uid).stop_s
             for uid, eviction in self._evictions.items()
-            if not eviction.has_ended and (eviction.planned.eviction_mode.means is not EvictionMethod.EVICT or eviction.pod.finished)
+            if not eviction.has_ended
+            and (eviction.planned.eviction_mode.means is not EvictionMethod.EVICT or eviction.pod.finished)
         }
 
     def _is_leaving(self, uid: str) -> bool:
@@ -334,7 +357,10 @@ class _RunRest:
 
 def _is_replaced(requested_pod: _RequestedPod) -> bool:
     """Whether its replacement has been created, or is the next thing to be created."""
-    return requested_pod.gone_since_s is not None or requested_pod.move.replacement not in (Replacement.AFTER_GONE, Replacement.SURGE)
+    return requested_pod.gone_since_s is not None or requested_pod.move.replacement not in (
+        Replacement.AFTER_GONE,
+        Replacement.SURGE,
+    )
 
 
 def _owner_uid(pod: Pod) -> str:

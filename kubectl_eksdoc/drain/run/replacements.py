@@ -21,8 +21,8 @@ from .answers import deployment_name
 from .events import DrainEventKind
 from .pod_evictions import ObservedState
 from .stall_timeouts import (
-    RETRY_S,
     MAX_ATTEMPTS,
+    RETRY_S,
     AttemptResult,
     attempt_result,
     is_uncertain,
@@ -49,7 +49,9 @@ class Replacements:
         self.nodes: dict[str, str] = {}
         self.arrivals: dict[str, ReplacementTimes] = {}
         self._owners: set[str] = set()  # UIDs of owners whose pods are replaced
-        self._restarted_workloads: set[tuple[str, str]] = set()  # namespace and name of workloads that create new ReplicaSets
+        self._restarted_workloads: set[tuple[str, str]] = (
+            set()
+        )  # namespace and name of workloads that create new ReplicaSets
         self.were_unready: Counter[str] = Counter()  # by owner: number of evicted pods that were not Ready
         self._known_uids = {pod.uid for pod in observed.pods()}
         self.add_evictions(evictions)
@@ -121,7 +123,7 @@ class _ProtectionStep(Enum):
 class _NodeProtection:
     """Mutable. `may_be_protected`: this run may have protected it; `pending`: a request is in flight."""
 
-    __slots__ = ("pending", "may_be_protected", "node", "not_before_s", "step", "attempts", "uid", "reason")
+    __slots__ = ("attempts", "may_be_protected", "node", "not_before_s", "pending", "reason", "step", "uid")
 
     def __init__(self, node: str, uid: str, reason: str) -> None:
         self.node = node
@@ -133,7 +135,9 @@ class _NodeProtection:
     @property
     def is_finished(self) -> bool:
         """Whether the node has no protection of this run, and will get none without a new request."""
-        return self.step is _ProtectionStep.OVER or (self.step is _ProtectionStep.WANTED and not self.pending and not self.may_be_protected)
+        return self.step is _ProtectionStep.OVER or (
+            self.step is _ProtectionStep.WANTED and not self.pending and not self.may_be_protected
+        )
 
     def set_step(self, step: _ProtectionStep) -> None:
         self.step = step
@@ -153,7 +157,9 @@ class AutoscalerProtection:
         self._targets = {target.node.uid for target in plan.targets}
         self._targets |= {node.target.node.uid for node in run_state.nodes.values()}
         used_nodes = {pod.node for pod in run_state.observed.pods() if _occupies_node(pod)}
-        self._was_empty = {node.uid: node.name not in used_nodes for node in run_state.observed.nodes.values()}  # by UID, of all nodes
+        self._was_empty = {
+            node.uid: node.name not in used_nodes for node in run_state.observed.nodes.values()
+        }  # by UID, of all nodes
         self._nodes: dict[str, _NodeProtection] = {}  # by UID
         self._is_forbidden = False
         self.protect_nodes(run_state.observed.nodes.values())
@@ -180,7 +186,11 @@ class AutoscalerProtection:
     def actions(self, now_s: float, run_ended: bool) -> Iterator[Protect | Release]:
         """Yield the due requests. `run_ended`: the run has ended except for the releases."""
         for protection in self._nodes.values():
-            if run_ended and protection.step in (_ProtectionStep.WANTED, _ProtectionStep.HELD) and not protection.pending:
+            if (
+                run_ended
+                and protection.step in (_ProtectionStep.WANTED, _ProtectionStep.HELD)
+                and not protection.pending
+            ):
                 protection.set_step(_ProtectionStep.RELEASING if protection.may_be_protected else _ProtectionStep.OVER)
             if protection.pending or now_s < protection.not_before_s:
                 continue
@@ -193,7 +203,9 @@ class AutoscalerProtection:
 
     def next_s(self) -> float:
         """When a request is repeated; infinity if none is."""
-        steps = (_ProtectionStep.RELEASING,) if self._is_forbidden else (_ProtectionStep.WANTED, _ProtectionStep.RELEASING)
+        steps = (
+            (_ProtectionStep.RELEASING,) if self._is_forbidden else (_ProtectionStep.WANTED, _ProtectionStep.RELEASING)
+        )
         waiting = (each for each in self._nodes.values() if each.step in steps and not each.pending)
         return min((each.not_before_s for each in waiting), default=inf)
 
@@ -202,7 +214,9 @@ class AutoscalerProtection:
         protection.pending = False
         if isinstance(action, Protect):
             result = attempt_result(response)
-            protection.may_be_protected = protection.may_be_protected or result is AttemptResult.DONE or is_uncertain(response)
+            protection.may_be_protected = (
+                protection.may_be_protected or result is AttemptResult.DONE or is_uncertain(response)
+            )
             if result is AttemptResult.DONE:
                 protection.set_step(_ProtectionStep.HELD)
                 self._run_state.record_event(now_s, DrainEventKind.PROTECTED, protection.node, reason=protection.reason)
@@ -217,10 +231,17 @@ class AutoscalerProtection:
     def _warn_unprotected(self, protection: _NodeProtection, result: AttemptResult, message: str, now_s: float) -> None:
         """Warn that a node is not protected; about missing permissions once for all nodes."""
         if result is not AttemptResult.FORBIDDEN:
-            self._run_state.record_event(now_s, DrainEventKind.WARNED, protection.node, reason=f"an autoscaler may remove it meanwhile: {message}")
+            self._run_state.record_event(
+                now_s,
+                DrainEventKind.WARNED,
+                protection.node,
+                reason=f"an autoscaler may remove it meanwhile: {message}",
+            )
         elif not self._is_forbidden:
             self._is_forbidden = True
-            self._run_state.record_event(now_s, DrainEventKind.WARNED, reason=f"new nodes are not protected from autoscalers: {message}")
+            self._run_state.record_event(
+                now_s, DrainEventKind.WARNED, reason=f"new nodes are not protected from autoscalers: {message}"
+            )
 
     def _handle_release(self, protection: _NodeProtection, response: ApiStatus | LostResponse, now_s: float) -> None:
         result = attempt_result(response)

@@ -17,10 +17,10 @@ from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.journal import (
     DONE,
     ROLLED_BACK,
+    IntentEntry,
+    IntentOutcome,
     JournalEntries,
     JournalEntry,
-    IntentOutcome,
-    IntentEntry,
     ResultEntry,
     RunEnd,
     RunEvent,
@@ -30,10 +30,10 @@ from kubectl_eksdoc.model.journal import (
 )
 from kubectl_eksdoc.model.selectors import Selector
 
-from .events import THE_DRAIN, PROBLEM_EVENTS, DrainEventKind, DrainEvent
+from .events import PROBLEM_EVENTS, THE_DRAIN, DrainEvent, DrainEventKind
 from .history import PlannedNode
 from .journal import JournalState, replay_journals
-from .progress import WaitingPod, Reason, RunProgress
+from .progress import Reason, RunProgress, WaitingPod
 from .result import PendingPod, journal_events
 
 
@@ -220,7 +220,9 @@ def from_events(events: RunEvents) -> RunReplay | None:
         started_by=ends[0].by if ends and not ends[0].resumed else "",
         outcome=_outcome_text(end) if end is not None else "",
         is_complete=end is not None and end.outcome == DONE,
-        details_text=tuple(end_texts) if len(parts) < 2 else tuple(f"Its last part: {each}" for each in end_texts),  # with its own counts
+        details_text=tuple(end_texts)
+        if len(parts) < 2
+        else tuple(f"Its last part: {each}" for each in end_texts),  # with its own counts
         plan_figures=_plan_figures(ends),
         dropped=(*events.dropped, *problems),
         progress_records=tuple(_progress_records(events, first.run, started_at)),
@@ -237,8 +239,13 @@ def progress_record(progress: RunProgress, run: str, timestamp: datetime) -> Run
         progress.half_drained,
         progress.cordoned,
         tuple((each.pod, each.node, each.reason, each.budget) for each in progress.waiting_pods),
-        tuple((each.subject, each.reason, each.for_s, each.typical, each.remedy, each.others) for each in progress.reasons),
-        tuple((budget.namespace, budget.name, status.allowed, status.current, status.desired, status.expected) for budget, status in budgets),
+        tuple(
+            (each.subject, each.reason, each.for_s, each.typical, each.remedy, each.others) for each in progress.reasons
+        ),
+        tuple(
+            (budget.namespace, budget.name, status.allowed, status.current, status.desired, status.expected)
+            for budget, status in budgets
+        ),
         tuple((each.pod, each.why) for each in progress.pending),
         tuple((each.pod, each.why) for each in progress.starting),
         progress.stop_reason or progress.hold_reason,

@@ -14,12 +14,12 @@ from kubectl_eksdoc.model.journal import (
     INTERRUPTED,
     TERMINATED,
     DelayCause,
+    IntentEntry,
+    IntentOutcome,
     JournalEntries,
     JournalEntry,
-    IntentOutcome,
-    IntentEntry,
-    NoteKind,
     NoteEntry,
+    NoteKind,
     ResultEntry,
     RunPhase,
     RunSummary,
@@ -29,7 +29,7 @@ from kubectl_eksdoc.model.nodes import Node, RunNote
 
 from ..nodes import natural_key
 from ..result import DrainPlan
-from .events import REMOVAL_EVENTS, THE_DRAIN, DrainEventKind, DrainEvent
+from .events import REMOVAL_EVENTS, THE_DRAIN, DrainEvent, DrainEventKind
 from .journal import POD_VERBS, CordonedNode, JournalState, ProtectedNode
 
 
@@ -62,13 +62,19 @@ def node_summaries(journal_state: JournalState) -> tuple[NodeSummary, ...]:
     summaries = []
     for planned_node in planned_nodes:
         outcomes = counts.get(planned_node.node, Counter())
-        state = _ENDS.get(journal_state.nodes[planned_node.node], "") if planned_node.node in journal_state.nodes else ""
+        state = (
+            _ENDS.get(journal_state.nodes[planned_node.node], "") if planned_node.node in journal_state.nodes else ""
+        )
         state = state or ("draining" if outcomes else "cordoned" if planned_node.node in cordoned else "waiting")
         numbers = (
             outcomes[each.value]
             for each in (IntentOutcome.DONE, IntentOutcome.GONE, IntentOutcome.REFUSED, IntentOutcome.UNKNOWN)
         )
-        summaries.append(NodeSummary(planned_node.node, journal_state.waves.get(planned_node.node, planned_node.wave), state, *numbers))
+        summaries.append(
+            NodeSummary(
+                planned_node.node, journal_state.waves.get(planned_node.node, planned_node.wave), state, *numbers
+            )
+        )
     return tuple(summaries)
 
 
@@ -181,7 +187,9 @@ def noted_run(nodes: Iterable[Node], run: str) -> NotedRun:
     return next((each for each in noted_runs(nodes) if each.run == run), NotedRun(run))
 
 
-def nodes_to_restore(journal_state: JournalState, noted: NotedRun) -> tuple[tuple[CordonedNode, ...], tuple[ProtectedNode, ...]]:
+def nodes_to_restore(
+    journal_state: JournalState, noted: NotedRun
+) -> tuple[tuple[CordonedNode, ...], tuple[ProtectedNode, ...]]:
     """Return the nodes to restore, and those to release: by the journal, then nodes that only have notes. Either source
     is sufficient, because either may have been removed in part."""
     cordoned = {each.uid: each for each in (*noted.cordoned, *journal_state.cordoned)}
@@ -234,7 +242,11 @@ def restart_decision(run: RunSummary, entries: JournalEntries, state: JournalSta
     if state.aborted:
         last = _last_note(entries, NoteKind.ABORTED)
         by_signal = last is not None and last.why == TERMINATED
-        return ContinueRun() if by_signal else ContinueRun(RunPhase.ABORTED.value, last.subject if last is not None else "")
+        return (
+            ContinueRun()
+            if by_signal
+            else ContinueRun(RunPhase.ABORTED.value, last.subject if last is not None else "")
+        )
     if state.paused:
         last = _last_note(entries, NoteKind.PAUSED)
         return ContinueRun(RunPhase.PAUSED.value, last.subject if last is not None else "")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.errors import ClusterError, Drifted, Stopped
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.kubernetes.news import RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Cordon, PodChange, Release, Restore
 from kubectl_eksdoc.model.baseline import AcceptedPlan
@@ -37,13 +37,13 @@ from .events import DrainEvent
 from .journal import (
     JournalState,
     JournalWriter,
+    cordon_only_nodes,
     drained_nodes,
     is_other_node,
-    cordon_only_nodes,
 )
 from .journals import RunJournal
 from .limits import RunLimits
-from .loop import DrainClock, DrainRunLoop, DrainRunEnd, RunRequestState
+from .loop import DrainClock, DrainRunEnd, DrainRunLoop, RunRequestState
 from .other_drains import (
     TEMPORARY_BLOCKERS,
     ForeignDrainedNode,
@@ -52,7 +52,7 @@ from .other_drains import (
 )
 from .pod_evictions import ObservedState
 from .progress import Reason, RunProgress
-from .result import noted_run, nodes_to_restore
+from .result import nodes_to_restore, noted_run
 from .stall_timeouts import waits_between_waves
 
 # Resume a run that another process started: from its journal and the current cluster, on any machine.
@@ -77,7 +77,9 @@ def resumed_engine(
     """
     plan = remaining_plan(cluster, journal_state, policy)
     planned_uids = {target.node.uid for target in plan.targets}
-    skipped = tuple(_skipped_target(node) for node in _skipped_nodes(cluster, journal_state) if node.uid not in planned_uids)
+    skipped = tuple(
+        _skipped_target(node) for node in _skipped_nodes(cluster, journal_state) if node.uid not in planned_uids
+    )
     engine = Engine(plan, ObservedState(cluster), limits, hooks, run, skipped)
     for target in plan.targets:
         if not target.order:
@@ -96,7 +98,11 @@ def _replacements(cluster: Cluster, journal_state: JournalState) -> Iterator[Pod
     intents = (change.intent for change in journal_state.changes if change.outcome is not IntentOutcome.REFUSED)
     removed = {each.uid: each for each in intents if each.kind == "Pod" and each.uid not in existing_uids}
     evicted = Counter((each.namespace, each.name.rpartition("-")[0]) for each in removed.values())
-    targets = {planned_node.node for planned_node in journal_state.started.aims} if journal_state.started is not None else set()
+    targets = (
+        {planned_node.node for planned_node in journal_state.started.aims}
+        if journal_state.started is not None
+        else set()
+    )
     created = (pod for pod in cluster.pods if pod.owner is not None and pod.node not in targets)
     for pod in sorted(created, key=lambda pod: pod.created_at or cluster.observed_at, reverse=True):
         key = pod.namespace, pod.owner.name if pod.owner is not None else ""
@@ -114,8 +120,12 @@ def remaining_plan(cluster: Cluster, journal_state: JournalState, policy: DrainP
     skipped = {node.uid for node in _skipped_nodes(cluster, journal_state)}  # no pod is scheduled onto them
     cluster = replace(cluster, stops=(*cluster.stops, *journal_state.stops))
     cluster = replace(cluster, nodes=tuple(cordoned_copy(n) if n.uid in skipped else n for n in cluster.nodes))
-    remaining_policy = replace(policy, delete_past_budget=policy.delete_past_budget - _deleted_names(cluster, journal_state))
-    waiting = replace(remaining_policy, assume_fixed=policy.assume_fixed | TEMPORARY_BLOCKERS, order=AUTO_ORDER, order_nodes=order)
+    remaining_policy = replace(
+        policy, delete_past_budget=policy.delete_past_budget - _deleted_names(cluster, journal_state)
+    )
+    waiting = replace(
+        remaining_policy, assume_fixed=policy.assume_fixed | TEMPORARY_BLOCKERS, order=AUTO_ORDER, order_nodes=order
+    )
     plan = build_plan(cluster, [node for node in cluster.nodes if node.uid in remaining_uids], waiting)
     return replace(plan, policy=remaining_policy, targets=_renumbered_waves(plan, journal_state.last_wave))
 
@@ -123,7 +133,11 @@ def remaining_plan(cluster: Cluster, journal_state: JournalState, policy: DrainP
 def _skipped_nodes(cluster: Cluster, journal_state: JournalState) -> tuple[Node, ...]:
     """Return the targets that the run cordons and does not drain, except those that another client has uncordoned."""
     start = journal_state.started
-    uids = {planned_node.uid for planned_node in start.skipped if planned_node.node not in journal_state.uncordoned} if start is not None else set()
+    uids = (
+        {planned_node.uid for planned_node in start.skipped if planned_node.node not in journal_state.uncordoned}
+        if start is not None
+        else set()
+    )
     return tuple(node for node in cluster.nodes if node.uid in uids)
 
 
@@ -158,7 +172,12 @@ Show = Callable[[Cluster, Sequence[ForeignDrainedNode]], object]
 
 
 def attach(
-    reader: ClusterReader, backend: RunBackend, clock: DrainClock, names: frozenset[str], show: Show, leave: Callable[[], bool]
+    reader: ClusterReader,
+    backend: RunBackend,
+    clock: DrainClock,
+    names: frozenset[str],
+    show: Show,
+    leave: Callable[[], bool],
 ) -> tuple[ForeignDrainedNode, ...]:
     """Watch until every node is empty, or `leave` returns True; without `names` all nodes that other clients drain.
     Returns the last state.
@@ -242,7 +261,10 @@ def run_plan(cluster: Cluster, plan: DrainPlan, header: RunHeader, environment: 
     )
     environment.journal.start(start_entry)
     return _drain(
-        Engine(plan, ObservedState(cluster), environment.limits, environment.hooks, header.run), cluster, writer, environment
+        Engine(plan, ObservedState(cluster), environment.limits, environment.hooks, header.run),
+        cluster,
+        writer,
+        environment,
     )
 
 
@@ -274,19 +296,32 @@ def resume(
         environment.journal.write([writer.note(NoteKind.ENDED, environment.clock.now(), reason=ROLLED_BACK)])
         environment.journal.report_progress(RunPhase.ENDED, ROLLED_BACK)
         raise Drifted(f"run {run} was rolled back meanwhile", "Nothing was done. Begin a new run.")
-    if intent.shown_entry is not None and journal_state.next_number > intent.shown_entry + 1:  # one entry is the adoption
+    if (
+        intent.shown_entry is not None and journal_state.next_number > intent.shown_entry + 1
+    ):  # one entry is the adoption
         raise Drifted(f"another process handled run {run} since it was shown", f"Nothing was done. {_RESUME_AGAIN}")
     cluster = reader.read(kinds.ALL)
-    engine = resumed_engine(cluster, journal_state, _confirmed_policy(intent, cluster), environment.limits, environment.hooks, run)
+    engine = resumed_engine(
+        cluster, journal_state, _confirmed_policy(intent, cluster), environment.limits, environment.hooks, run
+    )
     environment.check(cluster, engine.plan)
     if intent.shown_plan is not None:
         check_drift(intent.shown_plan, engine.plan, f"the rest of run {run} was shown", _RESUME_AGAIN)
     if journal_state.paused or journal_state.aborted:
         environment.journal.write([writer.note(NoteKind.RESUMED, environment.clock.now())])
     now = environment.clock.now()
-    planned_nodes = [planned_node for planned_node in drained_nodes(engine.plan) if planned_node.wave != journal_state.waves.get(planned_node.node)]
+    planned_nodes = [
+        planned_node
+        for planned_node in drained_nodes(engine.plan)
+        if planned_node.wave != journal_state.waves.get(planned_node.node)
+    ]
     if planned_nodes:
-        environment.journal.write([writer.note(NoteKind.WAVE, now, planned_node.node, str(planned_node.wave)) for planned_node in planned_nodes])
+        environment.journal.write(
+            [
+                writer.note(NoteKind.WAVE, now, planned_node.node, str(planned_node.wave))
+                for planned_node in planned_nodes
+            ]
+        )
     return cluster, _drain(engine, cluster, writer, environment)
 
 
@@ -371,7 +406,11 @@ def _refusal(action: Cordon | PodChange, response: ApiStatus | LostResponse) -> 
         return response.message
     if not isinstance(action, Cordon):
         response_meaning = interpret_response(action, response)
-        return "" if response_meaning.follow_up in (FollowUp.ACCEPTED, FollowUp.GONE) else response_meaning.message or response.message
+        return (
+            ""
+            if response_meaning.follow_up in (FollowUp.ACCEPTED, FollowUp.GONE)
+            else response_meaning.message or response.message
+        )
     return "" if 200 <= response.code < 300 else response.message
 
 
@@ -410,19 +449,28 @@ def roll_back(run: str, environment: RunEnvironment, reader: ClusterReader, *, r
     writer = JournalWriter(journal_state.next_number)
     not_restored: dict[str, str] = {}
     cordoned, protected = nodes_to_restore(journal_state, noted_run(reader.read((kinds.NODES,)).nodes, run))
-    restored = _restore_all((Restore(each.node, each.uid, not each.uncordoned_by_others) for each in cordoned), not_restored, writer, environment)
+    restored = _restore_all(
+        (Restore(each.node, each.uid, not each.uncordoned_by_others) for each in cordoned),
+        not_restored,
+        writer,
+        environment,
+    )
     released = _restore_all((Release(each.node, each.uid) for each in protected), not_restored, writer, environment)
     environment.journal.write([writer.note(NoteKind.ENDED, environment.clock.now(), reason=ROLLED_BACK)])
     environment.journal.report_progress(RunPhase.ENDED, ROLLED_BACK)
     return RollbackResult(restored, released, not_restored)
 
 
-def _restore_all(actions: Iterable[RollbackAction], not_restored: dict[str, str], writer: JournalWriter, environment: RunEnvironment) -> tuple[str, ...]:
+def _restore_all(
+    actions: Iterable[RollbackAction], not_restored: dict[str, str], writer: JournalWriter, environment: RunEnvironment
+) -> tuple[str, ...]:
     """Return the nodes that were restored or released; add the others to `not_restored`, with reasons."""
     restored = []
     for action in actions:
         if reason := _restore_node(action, writer, environment):
-            not_restored[action.node] = f"{not_restored[action.node]}; {reason}" if action.node in not_restored else reason
+            not_restored[action.node] = (
+                f"{not_restored[action.node]}; {reason}" if action.node in not_restored else reason
+            )
         else:
             restored.append(action.node)
     return tuple(restored)
@@ -440,7 +488,7 @@ def _restore_node(action: RollbackAction, writer: JournalWriter, environment: Ru
             return ""
         if isinstance(response, ApiStatus) and response.code < 500 and response.code not in (409, 429):
             break
-    return response.message if isinstance(response, LostResponse) else response.message
+    return response.message
 
 
 def _response_to(action: RollbackAction, environment: RunEnvironment) -> ApiStatus | LostResponse:

@@ -113,7 +113,9 @@ class StallTimeout:
     def has_expired(self, eviction: PodEviction, now_s: float) -> bool:
         """Whether its last refusal came after the timeout: after a hold it is requested once more."""
         refused = eviction.step is PodStep.WAITING and eviction.trouble is not RunTrouble.NONE
-        return refused and eviction.pod.uid in self._waiting_since_s and eviction.since_s >= self.ends_s(eviction, now_s)
+        return (
+            refused and eviction.pod.uid in self._waiting_since_s and eviction.since_s >= self.ends_s(eviction, now_s)
+        )
 
     def reason(self, eviction: PodEviction) -> str:
         planned, limits = eviction.planned, eviction.planned.limits
@@ -150,7 +152,10 @@ def eviction_alarm(eviction: PodEviction, now_s: float, blocked_s: float) -> str
     trouble, times, since_s = eviction.responses
     if trouble is RunTrouble.BUDGET_BEHIND and now_s - since_s >= BUDGET_BEHIND_S:
         budget_text = f"budget {eviction.planned.budget}" if eviction.planned.budget else "its budget"
-        return f"the controller of {budget_text} has been behind for {format_duration(now_s - since_s)}: {eviction.message}"
+        return (
+            f"the controller of {budget_text} has been behind for {format_duration(now_s - since_s)}: "
+            f"{eviction.message}"
+        )
     if trouble is RunTrouble.SERVER and times >= MAX_UNCERTAIN:
         consequence = f"its eviction is retried more and more slowly, and given up after {format_duration(blocked_s)}"
         return f"{times} answers in a row tell nothing of whether it goes: {eviction.message}; {consequence}"
@@ -189,7 +194,9 @@ class TerminationTimeout:
                     if not eviction.overdue:
                         eviction.overdue = True
                         reason = overdue_reason(eviction, now_s)
-                        self._run_state.record_event(now_s, DrainEventKind.WARNED, pod.key, eviction.planned.node, reason)
+                        self._run_state.record_event(
+                            now_s, DrainEventKind.WARNED, pod.key, eviction.planned.node, reason
+                        )
                 if now_s >= eviction.grace_ends_s + OVERDUE_S + self._blocked_s:
                     eviction.message = overdue_reason(eviction, now_s)
                     eviction.keep(eviction.message, now_s)
@@ -235,7 +242,10 @@ class TerminationTimeout:
 def overdue_reason(eviction: PodEviction, now_s: float) -> str:
     """Describe an overdue pod, as a clause."""
     duration_text = f"has been stopping for {format_duration(now_s - eviction.since_s)}"
-    return f"{duration_text}, {format_duration(now_s - eviction.grace_ends_s)} longer than its grace period: {eviction.message}"
+    return (
+        f"{duration_text}, {format_duration(now_s - eviction.grace_ends_s)} longer than its grace period: "
+        f"{eviction.message}"
+    )
 
 
 def is_stuck(node: DrainedNode) -> bool:

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.nodes import Pod
 
 from ..outcome import DrainTarget
 from ..result import DrainPlan
-from .events import DrainEventKind, DrainEvent
+from .events import DrainEvent, DrainEventKind
 from .pod_evictions import STOP_VISIBLE_S, ObservedState, PodEviction, PodStep
 
 # State of one node that is drained, or only cordoned, and of its pods to evict.
@@ -181,8 +181,13 @@ class DrainRunState:
         for not_evicted in plan.left:
             staying[not_evicted.node].add(not_evicted.pod.uid)
         targets = (*(target for target in plan.targets if target.order), *plan.cordoned_only, *skipped)
-        self.nodes = {t.node.name: DrainedNode(t, evictions_by_node[t.node.name], frozenset(staying[t.node.name])) for t in targets}
-        self.evictions = {uid: pod_eviction for node in self.nodes.values() for uid, pod_eviction in node.evictions.items()}
+        self.nodes = {
+            t.node.name: DrainedNode(t, evictions_by_node[t.node.name], frozenset(staying[t.node.name]))
+            for t in targets
+        }
+        self.evictions = {
+            uid: pod_eviction for node in self.nodes.values() for uid, pod_eviction in node.evictions.items()
+        }
         self.timers = Timers()
         self.may_start_nodes = False
         self.events: list[DrainEvent] = []
@@ -219,7 +224,9 @@ class DrainRunState:
 
     # Events
 
-    def record_event(self, at_s: float, kind: DrainEventKind, subject: str = THE_RUN, node: str = "", reason: str = "") -> None:
+    def record_event(
+        self, at_s: float, kind: DrainEventKind, subject: str = THE_RUN, node: str = "", reason: str = ""
+    ) -> None:
         self.events.append(DrainEvent(at_s, kind, subject, node, reason))
 
     def record_pod_end(self, eviction: PodEviction, previous_step: PodStep, now_s: float) -> None:

@@ -9,7 +9,15 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
-from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName, nested_field, object_name
+from kubectl_eksdoc.model.api_objects import (
+    AppliedObjects,
+    Doc,
+    HelmRelease,
+    KindUsage,
+    ObjectName,
+    nested_field,
+    object_name,
+)
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.interruption import ReportedChanges
 from kubectl_eksdoc.model.kinds import PODS, Absent, ReadState, Resource, Unknown
@@ -17,9 +25,9 @@ from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.nodes import Container, LogKey
 from kubectl_eksdoc.objects.collector import FactCollector
 from kubectl_eksdoc.objects.containers import decode_containers
-from kubectl_eksdoc.objects.held import DumpChangeReader
-from kubectl_eksdoc.objects.held_answers import DumpApiUsage
+from kubectl_eksdoc.objects.dump_readers import DumpChangeReader
 from kubectl_eksdoc.objects.single import RawObjects, decode_json, decode_raws
+from kubectl_eksdoc.objects.snapshot_answers import DumpApiUsage
 
 from ..probed import MetadataServices
 
@@ -79,7 +87,9 @@ class DemoReader:
         collector = FactCollector(Source.DEMO, self._raw)
         objects = scene_responses("objects", self._scene)
         for resource in resources:
-            collector.add_page(resource, list_document(resource, objects.get(snapshot_kind(resource), {}).values()), "the demo")
+            collector.add_page(
+                resource, list_document(resource, objects.get(snapshot_kind(resource), {}).values()), "the demo"
+            )
             collector.set_state(resource, ReadState.READ)
         if self._raw is not None:
             add_other_objects(self._raw, self._scene, frozenset(map(snapshot_kind, resources)))
@@ -234,7 +244,10 @@ def aws_response(scene: str, service: str, operation: str, params: Params) -> Js
         raise AwsErrorResponse("InvalidAction", f"The action {operation} is not valid for this web service.")
     answers = scene_responses("aws", scene).get(question, {})
     if "list" in question_type:
-        return {**question_type.get("beside", {}), question_type["list"]: _list_items(question_type["by"], answers, params)}
+        return {
+            **question_type.get("beside", {}),
+            question_type["list"]: _list_items(question_type["by"], answers, params),
+        }
     key = response_key(question_type["by"], params)
     if key in answers:
         return _decode(answers[key])

@@ -18,7 +18,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, StatusDetails, expired
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange
 
 from .. import catalogue
@@ -37,12 +37,12 @@ from .requests import (
     ServedTarget,
     ServedUser,
     TokenUsers,
-    requested_action,
     check_permission,
     has_required_name,
-    status_reply,
-    resolve_target,
     rbac_verb,
+    requested_action,
+    resolve_target,
+    status_reply,
 )
 from .watching import ServedWatch, Streaming, watch_options
 
@@ -179,11 +179,15 @@ class Api:
             doc = self._objects.review_object(request, target)
             return Reply(201, encode(access.REVIEWS[target.resource](doc, user)))
         if verb == "create" and target.resource in access.ROLES:
-            access.check_escalation(user, target.served.plural, target.key[0], self._objects.review_object(request, target))
+            access.check_escalation(
+                user, target.served.plural, target.key[0], self._objects.review_object(request, target)
+            )
         if verb == "watch":
             options = watch_options(request, target)
             watch = ServedWatch(self._plane.store, options)
-            return Reply(200, stream=self._streaming.lines(watch, options, self._objects.event_encoder(request, target)))
+            return Reply(
+                200, stream=self._streaming.lines(watch, options, self._objects.event_encoder(request, target))
+            )
         return self._objects.answer(verb, request, target)
 
     def _discovery_document(self, path: str, served: Catalogue) -> Doc | None:

@@ -15,14 +15,14 @@ from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch, apply_merge,
 from kubectl_eksdoc.kubernetes.api.resources import (
     ApiRefusal,
     ApiStatus,
-    StatusDetails,
     ServedResource,
     StatusCause,
+    StatusDetails,
     bad_request,
     invalid,
 )
 from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, find_mismatches
-from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of, schema_from_openapi
+from kubectl_eksdoc.kubernetes.api.types import Schema, schema_from_openapi, schema_of
 from kubectl_eksdoc.kubernetes.api.workload_validation import (
     FORBIDDEN,
     NOT_SUPPORTED,
@@ -32,11 +32,11 @@ from kubectl_eksdoc.kubernetes.api.workload_validation import (
 )
 from kubectl_eksdoc.kubernetes.document_diff import NO_FIELDS, FieldSet
 from kubectl_eksdoc.kubernetes.managed_fields import keep_times_if_unchanged, with_update
-from kubectl_eksdoc.kubernetes.server_side_apply import ApplyRefused, ApplyConflictSet, apply
+from kubectl_eksdoc.kubernetes.server_side_apply import ApplyConflictSet, ApplyRefused, apply
 from kubectl_eksdoc.model.api_objects import Doc, without_path
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import InvalidJson, decode_json
-from kubectl_eksdoc.simulator.registry import DeleteResult, DeleteOptions
+from kubectl_eksdoc.simulator.registry import DeleteOptions, DeleteResult
 from kubectl_eksdoc.simulator.store import Store
 
 from ..catalogue import DEFINITIONS, version_schema
@@ -70,7 +70,9 @@ def field_manager(request: ServedRequest) -> str:
 
 def with_managed_fields(live: Doc | None, document: Doc, writer: FieldWriter, schema: Schema) -> Doc:
     """Return `document` with its managedFields, written over `live`."""
-    managed = with_update(live, document, writer.manager, writer.now, schema, writer.subresource, _ignored_fields(writer))
+    managed = with_update(
+        live, document, writer.manager, writer.now, schema, writer.subresource, _ignored_fields(writer)
+    )
     return managed if live is None else keep_times_if_unchanged(live, managed)
 
 
@@ -92,7 +94,9 @@ def apply_patch(request: ServedRequest, target: ServedTarget, live: Doc, schema:
     raise ApiRefusal(ApiStatus(415, "UnsupportedMediaType", text))
 
 
-def apply_configuration(request: ServedRequest, live: Doc | None, config: Doc, writer: FieldWriter, schema: Schema) -> Doc:
+def apply_configuration(
+    request: ServedRequest, live: Doc | None, config: Doc, writer: FieldWriter, schema: Schema
+) -> Doc:
     """Return `live` (None: the object does not exist) after a server-side apply of `config`.
 
     Raises:
@@ -100,7 +104,9 @@ def apply_configuration(request: ServedRequest, live: Doc | None, config: Doc, w
     """
     if not request.parameter("fieldManager"):
         options_resource = Resource("PatchOptions", "", "meta.k8s.io")
-        raise validation_refusal(options_resource, "", [FieldProblem("fieldManager", None, "is required for apply patch", REQUIRED)])
+        raise validation_refusal(
+            options_resource, "", [FieldProblem("fieldManager", None, "is required for apply patch", REQUIRED)]
+        )
     force = request.flag("force")
     result = apply(live, config, writer.manager, force, writer.now, schema, writer.subresource, _ignored_fields(writer))
     if isinstance(result, ApplyConflictSet):
@@ -202,7 +208,9 @@ def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool
         conflict_text = "orphanDependents and deletionPropagation cannot be both set"
         problems.append(FieldProblem("propagationPolicy", propagation, conflict_text))
     if propagation not in (None, "Foreground", "Background", "Orphan"):
-        problems.append(_unsupported_value("propagationPolicy", propagation, ("Foreground", "Background", "Orphan", "nil")))
+        problems.append(
+            _unsupported_value("propagationPolicy", propagation, ("Foreground", "Background", "Orphan", "nil"))
+        )
     _refuse_problems("DeleteOptions", problems)
 
 
@@ -211,7 +219,10 @@ def validation_refusal(resource: Resource, name: str, problems: Iterable[FieldPr
     return invalid(
         resource,
         name,
-        [StatusCause(e.reason, e.text_with_value(json.dumps(e.value, separators=(",", ":"))), e.field) for e in problems],
+        [
+            StatusCause(e.reason, e.text_with_value(json.dumps(e.value, separators=(",", ":"))), e.field)
+            for e in problems
+        ],
     )
 
 

@@ -14,7 +14,7 @@ from enum import Enum
 from threading import Lock
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, StatusCause, expired, modified
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusCause, StatusDetails, expired, modified
 from kubectl_eksdoc.kubernetes.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import encode
@@ -30,9 +30,9 @@ from .requests import (
     RequestHandler,
     ServedRequest,
     forbidden_status,
-    status_reply,
-    rbac_verb,
     parse_path,
+    rbac_verb,
+    status_reply,
 )
 
 # Faults of watches: streams of events that are cut, delayed, duplicated, expired or silent.
@@ -353,7 +353,11 @@ def conflict(name: str = "pod", plural: str = "pods", group: str = "") -> Faulty
 def conflict_for(request: ServedRequest) -> FaultyAnswer | None:
     """409 for the requested object."""
     parsed_path = parse_path(request.path)
-    return conflict(parsed_path.name, parsed_path.plural, parsed_path.group) if parsed_path is not None and parsed_path.name else None
+    return (
+        conflict(parsed_path.name, parsed_path.plural, parsed_path.group)
+        if parsed_path is not None and parsed_path.name
+        else None
+    )
 
 
 def forbidden_for(resource: str = "") -> Callable[[ServedRequest], FaultyAnswer | None]:
@@ -367,7 +371,14 @@ def forbidden_for(resource: str = "") -> Callable[[ServedRequest], FaultyAnswer 
         if resource and resource not in (parsed_path.plural, f"{parsed_path.plural}.{parsed_path.group}"):
             return None
         verb = rbac_verb(request, parsed_path.name)
-        action = Action(verb, parsed_path.group, parsed_path.plural, parsed_path.subresource, parsed_path.namespace, parsed_path.name)
+        action = Action(
+            verb,
+            parsed_path.group,
+            parsed_path.plural,
+            parsed_path.subresource,
+            parsed_path.namespace,
+            parsed_path.name,
+        )
         return FaultyAnswer(forbidden_status(REFUSED_USER, action))
 
     return forbid

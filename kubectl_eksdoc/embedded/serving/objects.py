@@ -8,24 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_eksdoc.kubernetes.api.defaults import prepare_for_create, prepare_for_update, with_defaults, without_empty_metadata
+from kubectl_eksdoc.kubernetes.api.defaults import (
+    prepare_for_create,
+    prepare_for_update,
+    with_defaults,
+    without_empty_metadata,
+)
 from kubectl_eksdoc.kubernetes.api.resources import (
     ApiRefusal,
     ApiStatus,
-    StatusDetails,
     StatusCause,
+    StatusDetails,
     bad_request,
     modified,
     not_found,
 )
 from kubectl_eksdoc.kubernetes.api.shapes import EVICTION, SCALE
 from kubectl_eksdoc.kubernetes.api.workload_validation import negative_numbers
-from kubectl_eksdoc.kubernetes.evictions import EvictionResponse, EvictionCause, EvictionRequest
+from kubectl_eksdoc.kubernetes.evictions import EvictionCause, EvictionRequest, EvictionResponse
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.model.kinds import NAMESPACES, Resource
 from kubectl_eksdoc.objects.single import encode
-from kubectl_eksdoc.simulator.disruptions import with_admission_defaults, initial_status
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
+from kubectl_eksdoc.simulator.disruptions import initial_status, with_admission_defaults
 from kubectl_eksdoc.simulator.store import PODS, StoredItem
 
 from ..catalogue import PLAIN
@@ -34,18 +39,18 @@ from .bodies import (
     MAX_GRACE_S,
     FieldWriter,
     Schemas,
-    decoded_body,
     check_shape,
+    decoded_body,
+    decoded_object,
     delete_options,
     deletion_status,
-    decoded_object,
     validation_refusal,
 )
 from .pod_logs import PodLogs
 from .reading import requested_page
 from .requests import Reply, ServedRequest, ServedTarget, ServedUser
 from .validation import check_unconditional, validated
-from .watching import WatchEventEncoder, EncodedObjects, WatchEvent, requested_form, convert
+from .watching import EncodedObjects, WatchEvent, WatchEventEncoder, convert, requested_form
 
 
 def eviction_status(answer: EvictionResponse, pod: str) -> ApiStatus:
@@ -126,7 +131,9 @@ class ObjectEndpoints:
         return WatchEventEncoder(request, target.served, self._encoded, self._plane.virtual_time)
 
     def writer(self, request: ServedRequest, target: ServedTarget) -> FieldWriter:
-        return FieldWriter(bodies.field_manager(request), self._registry.timestamp, target.subresource, target.served.has_status)
+        return FieldWriter(
+            bodies.field_manager(request), self._registry.timestamp, target.subresource, target.served.has_status
+        )
 
     def review_object(self, request: ServedRequest, target: ServedTarget) -> Doc:
         """Return the object in the body of a review."""
@@ -190,7 +197,9 @@ class ObjectEndpoints:
         live = self._plane.store.get(target.resource, target.key)
         config = bodies.with_target_name(target, config)
         writer = self.writer(request, target)
-        doc = bodies.apply_configuration(request, live.doc if live else None, config, writer, self._schemas.of(target.served))
+        doc = bodies.apply_configuration(
+            request, live.doc if live else None, config, writer, self._schemas.of(target.served)
+        )
         doc = validated(target, live.doc if live else None, with_defaults(doc))
         if live is None:
             return self._add(request, target, target.name, doc)

@@ -66,7 +66,9 @@ def _message(value: Wire, struct: str, depth: int) -> Doc:
         if member.type.endswith("{}"):
             document.setdefault(member.name, {}).update(_entry(wire_value, type_, depth + 1))
         elif member.type.endswith("[]"):
-            document.setdefault(member.name, []).append(_text(wire_value) if type_ == "string" else _decode_value(wire_value, type_, depth + 1))
+            document.setdefault(member.name, []).append(
+                _text(wire_value) if type_ == "string" else _decode_value(wire_value, type_, depth + 1)
+            )
         elif (decoded := _decode_value(wire_value, type_, depth + 1)) is not None:
             document[member.name] = decoded
     return document

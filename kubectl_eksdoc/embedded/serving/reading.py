@@ -13,7 +13,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, StatusDetails, StatusCause, bad_request, expired
+from kubectl_eksdoc.kubernetes.api.resources import (
+    ApiRefusal,
+    ApiStatus,
+    StatusCause,
+    StatusDetails,
+    bad_request,
+    expired,
+)
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.selectors import InvalidSelector, Selector, parse
 from kubectl_eksdoc.simulator.store import ResourceVersionExpired, Store, StoredItem, key_path
@@ -129,7 +136,9 @@ class FieldSelection:
         )
 
 
-def parse_selection(resource: str, labels: str, fields: str, is_known_field: Callable[[str], bool] | None = None) -> FieldSelection:
+def parse_selection(
+    resource: str, labels: str, fields: str, is_known_field: Callable[[str], bool] | None = None
+) -> FieldSelection:
     """Parse the two query parameters for a resource; `is_known_field` says which other fields are selectable.
 
     Raises:
@@ -146,7 +155,11 @@ def parse_selection(resource: str, labels: str, fields: str, is_known_field: Cal
         if match is None:
             raise bad_request(f"invalid selector: '{fields}'; can't understand '{term}'")
         field, operator, value = match.groups()
-        if field not in _NAMES and field not in _FIELDS.get(resource, ()) and not (is_known_field and is_known_field(field)):
+        if (
+            field not in _NAMES
+            and field not in _FIELDS.get(resource, ())
+            and not (is_known_field and is_known_field(field))
+        ):
             raise bad_request(f"field label not supported: {field}")
         (other if operator == "!=" else equal).append((tuple(field.split(".")), value))
     return FieldSelection(selector, tuple(equal), tuple(other))
@@ -241,7 +254,9 @@ def _select_page(items: Iterable[StoredItem], choice: FieldSelection, limit: int
     for index, item in enumerate(items):
         if len(selected) == limit:
             remaining = items[index:]
-            return selected, len(remaining) if choice.is_unrestricted or any(choice.matches(each.doc) for each in remaining) else 0
+            return selected, len(remaining) if choice.is_unrestricted or any(
+                choice.matches(each.doc) for each in remaining
+            ) else 0
         if choice.matches(item.doc):
             selected.append(item)
     return selected, 0

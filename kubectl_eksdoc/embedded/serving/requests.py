@@ -11,7 +11,14 @@ from dataclasses import field
 from typing import Protocol
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.resources import ApiRefusal, ApiStatus, StatusDetails, ServedResource, StatusCause, invalid
+from kubectl_eksdoc.kubernetes.api.resources import (
+    ApiRefusal,
+    ApiStatus,
+    ServedResource,
+    StatusCause,
+    StatusDetails,
+    invalid,
+)
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import encode
@@ -114,7 +121,9 @@ class TokenUsers:
     def _user_of_token(self, token: str) -> ServedUser | None:
         """Compare in constant time, which reveals nothing about existing tokens."""
         token_bytes = token.encode()
-        return next((user for each, user in self.users.items() if hmac.compare_digest(each.encode(), token_bytes)), None)
+        return next(
+            (user for each, user in self.users.items() if hmac.compare_digest(each.encode(), token_bytes)), None
+        )
 
 
 def check_permission(user: ServedUser, action: Action) -> None:
@@ -406,7 +415,9 @@ def parse_path(path: str) -> ParsedPath | None:
 def resolve_target(path: str, catalogue: Catalogue) -> ServedTarget | None:
     """Return the target of a path; None if it is not a resource path, or the resource is not served."""
     parsed_path = parse_path(path)
-    served = catalogue.find(parsed_path.group, parsed_path.version, parsed_path.plural) if parsed_path is not None else None
+    served = (
+        catalogue.find(parsed_path.group, parsed_path.version, parsed_path.plural) if parsed_path is not None else None
+    )
     if parsed_path is None or served is None or parsed_path.has_extra_parts:
         return None
     if parsed_path.subresource and served.subresource(parsed_path.subresource) is None:

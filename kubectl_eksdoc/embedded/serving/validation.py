@@ -61,7 +61,9 @@ def check_unconditional(target: ServedTarget) -> None:
     if target.resource in _CONDITIONAL or target.served.custom:
         # The storage layer uses the resource in place of the kind (store.go, Update).
         named = replace(target.served, kind=target.served.plural)
-        raise validation_refusal(named, target.name, [FieldProblem("metadata.resourceVersion", 0, "must be specified for an update")])
+        raise validation_refusal(
+            named, target.name, [FieldProblem("metadata.resourceVersion", 0, "must be specified for an update")]
+        )
 
 
 def validation_problems(resource: str, live: Doc | None, doc: Doc) -> tuple[FieldProblem, ...]:

@@ -28,7 +28,7 @@ from ..catalogue import (
 )
 from ..tables import IncludeObject, partial, partial_list, table
 from .handler import TimeDriver
-from .reading import FieldSelection, requested_selection, number_parameter
+from .reading import FieldSelection, number_parameter, requested_selection
 from .requests import ServedRequest, ServedTarget
 
 BOOKMARK_S = 60.0
@@ -216,7 +216,9 @@ class Streaming:
         and the lock is held only meanwhile."""
         return self._following(watch, options, encode_event, _lines(watch, encode_event))
 
-    def _following(self, watch: ServedWatch, options: _WatchOptions, encode_event: EncodeEvent, first: bytes) -> Iterator[bytes]:
+    def _following(
+        self, watch: ServedWatch, options: _WatchOptions, encode_event: EncodeEvent, first: bytes
+    ) -> Iterator[bytes]:
         yield first
         now_s = self.monotonic()
         bookmarks, end_s = BookmarkSchedule(now_s, options), now_s + options.timeout_s
@@ -295,7 +297,9 @@ class WatchEventEncoder:
     Source: apiserver pkg/endpoints/handlers/response.go (watchEmbeddedEncoder, doTransformObject).
     """
 
-    def __init__(self, request: ServedRequest, served: ServedResource, encoded: EncodedObjects, agenda: VirtualTime) -> None:
+    def __init__(
+        self, request: ServedRequest, served: ServedResource, encoded: EncodedObjects, agenda: VirtualTime
+    ) -> None:
         self._form = requested_form(request)
         self._include = request.parameter("includeObject")
         self._served = served

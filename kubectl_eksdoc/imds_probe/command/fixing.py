@@ -13,34 +13,34 @@ from functools import partial
 
 from kubectl_eksdoc.aws.machines import MetadataChanges
 from kubectl_eksdoc.changes import applying
-from kubectl_eksdoc.changes.applying import SavedChangeRequest, Proposal
-from kubectl_eksdoc.changes.engine import ChangeKind, ChangeEnvironment
-from kubectl_eksdoc.cli import opening, streams
+from kubectl_eksdoc.changes.applying import Proposal, SavedChangeRequest
+from kubectl_eksdoc.changes.engine import ChangeEnvironment, ChangeKind
+from kubectl_eksdoc.cli import answers, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import ConfirmationFlags, check_writable, confirm, given_flags
 from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.change_journal import METADATA_FIX, PartOutcome, ChangePart, ChangeProgress, SavedChange
+from kubectl_eksdoc.model.change_journal import METADATA_FIX, ChangePart, ChangeProgress, PartOutcome, SavedChange
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Instance
-from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix
+from kubectl_eksdoc.model.metadata import InstancesFix, LaunchTemplateFix, MetadataFix, NodeClassFix
 from kubectl_eksdoc.probes.command import ContextClock
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.wiring.runs import node_class_writer
 
-from ..apply import FixPorts, build_fix, test_from_pods, dry_run
-from ..fix_choice import select_fix, reason_forbidden, offered_fixes
+from ..apply import FixPorts, build_fix, dry_run, test_from_pods
+from ..fix_choice import offered_fixes, reason_forbidden, select_fix
 from ..read import NEEDS, plan_imds_access, vpc_id
-from ..report.fix import FixReport, action_verb, action_text
+from ..report.fix import FixReport, action_text, action_verb
 from ..run import (
     FixDone,
-    revert_class,
     from_document,
-    revert_template,
-    node_group_part,
     instance_part,
+    node_group_part,
+    revert_class,
     revert_instances,
+    revert_template,
     to_document,
 )
 from ..sources import instance_id, nodes_of_class
@@ -69,7 +69,9 @@ class _FixCommand:
     context: CommandContext
 
 
-def apply_fix(request: ImdsProbeRequest, fix: FixRequest, active: ActiveProbeRequest | None, context: CommandContext) -> CommandAnswer:
+def apply_fix(
+    request: ImdsProbeRequest, fix: FixRequest, active: ActiveProbeRequest | None, context: CommandContext
+) -> CommandAnswer:
     """Apply a fix, or resume or undo one.
 
     Raises:
@@ -80,11 +82,11 @@ def apply_fix(request: ImdsProbeRequest, fix: FixRequest, active: ActiveProbeReq
     if not fix.dry_run:
         check_writable(context.environ, COMMAND, "imds-probe without --apply reads only")
     command = _FixCommand(request, fix, active, context)
-    with opening.explain_forbidden(COMMAND):
-        session = opening.open_session(context, NEEDS)
+    with answers.explain_forbidden(COMMAND):
+        session = answers.open_session(context, NEEDS)
         if session.login is not None:
             raise session.login
-        opening.note_session(session, context)
+        answers.note_session(session, context)
         if fix.resume:
             return _resume(command, session)
         if fix.undo:
@@ -125,8 +127,10 @@ def _preview(command: _FixCommand, session: ClusterSession) -> FixReport:
     cluster, intent = reading.scope_of(request, context).restrict(session.cluster), request.intent
     plan = plan_imds_access(session, request.hops, cluster, intent=intent)
     are_named = bool(request.groups or request.nodes)
-    kubectl = opening.kubectl_flags(context, session)
-    selected = select_fix(offered_fixes(plan, session.cluster, vpc_id(session), session.profile, are_named, kubectl), command.fix.name)
+    kubectl = answers.kubectl_flags(context, session)
+    selected = select_fix(
+        offered_fixes(plan, session.cluster, vpc_id(session), session.profile, are_named, kubectl), command.fix.name
+    )
     flags = {"apply": True, "fix": command.fix.name, "dry-run": command.fix.dry_run}
     return FixReport(
         command.fix.name,
@@ -142,7 +146,13 @@ def _preview(command: _FixCommand, session: ClusterSession) -> FixReport:
 
 def _confirm(command: _FixCommand, session: ClusterSession, fix_action: MetadataFix, suffix: str = "") -> None:
     command.context.note(f"{action_text(fix_action)}{suffix}:")
-    confirm(session.cluster.identity, len(fix_action.nodes), action_verb(fix_action), command.fix.confirmation, command.context.prompt)
+    confirm(
+        session.cluster.identity,
+        len(fix_action.nodes),
+        action_verb(fix_action),
+        command.fix.confirmation,
+        command.context.prompt,
+    )
 
 
 def _dry_run(command: _FixCommand, report: FixReport, session: ClusterSession) -> CommandAnswer:
@@ -153,7 +163,7 @@ def _dry_run(command: _FixCommand, report: FixReport, session: ClusterSession) -
             is_accepted, lines = dry_run(report.act, "eksdoc-dry-run", MetadataChanges(session.verified_aws), classes)
     command.context.note(_CLIENT_DRY_RUN_NOTE if is_client_only else _SERVER_DRY_RUN_NOTE)
     code = streams.FAILS if report.forbidden or not is_accepted else streams.CLEAN
-    return opening.report_answer(replace(report, tried=lines), command.context, code)
+    return answers.report_answer(replace(report, tried=lines), command.context, code)
 
 
 # The fix is applied.
@@ -201,12 +211,22 @@ def _open_change(
         yield build_fix(fix_action, token, ports, world), world
 
 
-def _test_from_pods(command: _FixCommand, names: Sequence[str], active: ActiveProbeRequest, world: ChangeEnvironment) -> tuple[ChangePart, ...]:
+def _test_from_pods(
+    command: _FixCommand, names: Sequence[str], active: ActiveProbeRequest, world: ChangeEnvironment
+) -> tuple[ChangePart, ...]:
     context, settings = command.context, probe_settings(command.request, active, command.context)
     probe_namespace = context.edges.open_probe_namespace(context.connection, settings.namespace)
     cluster = context.reader().read((kinds.NODES,))
     nodes = [node for node in cluster.nodes if node.name in names]
-    return test_from_pods(nodes, probe_namespace, context.edges.new_probe_id(), settings, active.is_every_node, ContextClock(context), world)
+    return test_from_pods(
+        nodes,
+        probe_namespace,
+        context.edges.new_probe_id(),
+        settings,
+        active.is_every_node,
+        ContextClock(context),
+        world,
+    )
 
 
 def _read_members(
@@ -236,15 +256,24 @@ def _build_answer(command: _FixCommand, session: ClusterSession, report: FixRepo
     report = replace(report, back=rollback)
     if not result.proofs:
         nodes = [f"node/{name}" for name in result.action.nodes[:1]] if not result.nodes else []
-        probe_words = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *opening.session_flags(command.context, session)]
+        probe_words = [
+            "kubectl",
+            "eksdoc",
+            "imds-probe",
+            *nodes,
+            "--active",
+            *answers.session_flags(command.context, session),
+        ]
         report = replace(report, from_pod=shlex.join(probe_words))
-    return opening.report_answer(report, command.context, applying.exit_code(result))
+    return answers.report_answer(report, command.context, applying.exit_code(result))
 
 
 def _note_resume_command(command: _FixCommand, session: ClusterSession, run_id: str) -> None:
     command.context.note("continue it:")
-    target_flags = opening.session_flags(command.context, session)
-    command.context.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run_id, *target_flags])}")
+    target_flags = answers.session_flags(command.context, session)
+    command.context.note(
+        f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run_id, *target_flags])}"
+    )
 
 
 # A fix that was started before is continued or reverted.
@@ -270,8 +299,16 @@ def _resume(command: _FixCommand, session: ClusterSession) -> CommandAnswer:
     saved_change, fix_action, token = _read_saved_fix(command, run_id, session)
     rollback = tuple(map(str, saved_change.first_entry.get("wayBack", ())))
     options = command.request.options | {"apply": True, "resume": run_id}
-    context.note(f"{action_text(fix_action)}, begun at {saved_change.text('at') or 'a time that was not written down'}:")
-    confirm(session.cluster.identity, len(fix_action.nodes), f"go on to {action_verb(fix_action)}", command.fix.confirmation, context.prompt)
+    context.note(
+        f"{action_text(fix_action)}, begun at {saved_change.text('at') or 'a time that was not written down'}:"
+    )
+    confirm(
+        session.cluster.identity,
+        len(fix_action.nodes),
+        f"go on to {action_verb(fix_action)}",
+        command.fix.confirmation,
+        context.prompt,
+    )
     with _open_change(command, session, fix_action, token, run_id) as (kind, world):
         result = applying.resume_change(kind, saved_change, world, context)
     report = FixReport(
@@ -298,11 +335,16 @@ def _undo(command: _FixCommand, session: ClusterSession) -> CommandAnswer:
         return CommandAnswer("", streams.FAILS)
     options = command.request.options | {"apply": True, "undo": run_id}
     report = FixReport(
-        saved_change.text("fix"), fix_action, session.cluster, options=options, undoes=run_id, recognised=session.recognised
+        saved_change.text("fix"),
+        fix_action,
+        session.cluster,
+        options=options,
+        undoes=run_id,
+        recognised=session.recognised,
     )
     if command.fix.dry_run:
         return _dry_run(command, report, session)
-    opening.show_report(report, context)
+    answers.show_report(report, context)
     if isinstance(fix_action, NodeClassFix):
         context.note(f"every node of EC2NodeClass {fix_action.name} drifts with it, and Karpenter replaces it")
     if isinstance(fix_action, LaunchTemplateFix):
@@ -311,7 +353,9 @@ def _undo(command: _FixCommand, session: ClusterSession) -> CommandAnswer:
     return _carry_out(replace(command, active=None), session, report)
 
 
-def _revert_action(original: MetadataFix, progress: ChangeProgress, session: ClusterSession, context: CommandContext) -> MetadataFix:
+def _revert_action(
+    original: MetadataFix, progress: ChangeProgress, session: ClusterSession, context: CommandContext
+) -> MetadataFix:
     if isinstance(original, LaunchTemplateFix):
         number = int(str(progress.answer("version", "number") or 0))
         part = node_group_part(original, number, MetadataChanges(session.verified_aws).group(original.group))
@@ -322,7 +366,11 @@ def _revert_action(original: MetadataFix, progress: ChangeProgress, session: Clu
         nodes = tuple(node.name for node in session.cluster.nodes if node.group == original.group)
         return revert_template(original, number, nodes)
     if isinstance(original, NodeClassFix):
-        class_nodes = nodes_of_class(original.name, session.cluster) if f"EC2NodeClass {original.name}" in progress.attempted else ()
+        class_nodes = (
+            nodes_of_class(original.name, session.cluster)
+            if f"EC2NodeClass {original.name}" in progress.attempted
+            else ()
+        )
         return revert_class(original, tuple(node.name for node in class_nodes))
     instances = MetadataChanges(session.verified_aws).instances([change.instance for change in original.each])
     fix_action = revert_instances(original, progress.attempted, instances)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import HOST_HOPS, POD_HOPS
-from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli import answers, options, values
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, add_flag
@@ -43,7 +43,7 @@ def check_access(request: ImdsProbeRequest, context: CommandContext) -> CommandA
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
 
     from ..fix_choice import offered_fixes
-    from ..plan import compare_with_earlier, as_saved_result, pod_access
+    from ..plan import as_saved_result, compare_with_earlier, pod_access
     from ..read import vpc_id
     from ..report.access import ImdsReport
 
@@ -55,18 +55,18 @@ def check_access(request: ImdsProbeRequest, context: CommandContext) -> CommandA
         return as_saved_result(SnapshotOrigin(request.earlier, __version__, request.options), session.cluster, plan)
 
     earlier = options.earlier_result(request.earlier, IMDS_PROBE, reading.NAME, read_earlier, context)
-    with opening.explain_forbidden(reading.NAME):
+    with answers.explain_forbidden(reading.NAME):
         session, plan = read_plan(request, scope, context)
-    opening.note_session(session, context)
+    answers.note_session(session, context)
     options.note_comparison(earlier, context)
     reading.note_unfinished_fixes(session, context)
     pod = pod_access(plan, plan.facts.cluster.pods[0]) if request.pod else None
     comparison = compare_with_earlier(earlier, session.cluster, plan, request.options) if earlier is not None else None
     are_named = bool(request.groups or request.nodes)
-    kubectl = opening.kubectl_flags(context, session)
+    kubectl = answers.kubectl_flags(context, session)
     fixes = offered_fixes(plan, session.cluster, vpc_id(session), session.profile, are_named, kubectl)
     report = ImdsReport(plan, pod, fixes, options=request.options, recognised=session.recognised, since=comparison)
-    return opening.report_answer(report, context, opening.exit_code_of_findings(plan.findings, request.accepted))
+    return answers.report_answer(report, context, answers.exit_code_of_findings(plan.findings, request.accepted))
 
 
 def read_plan(
@@ -79,8 +79,8 @@ def read_plan(
     """
     from ..read import NEEDS, plan_imds_access
 
-    session = opening.open_session(context, NEEDS)
-    target = opening.command_target(context, session)
+    session = answers.open_session(context, NEEDS)
+    target = answers.command_target(context, session)
     cluster = scope.restrict(session.cluster)
     is_host_network = request.workload is not None and all(pod.calls.host_network for pod in cluster.pods)
     hops = HOST_HOPS if is_host_network else request.hops
@@ -223,7 +223,9 @@ def _parse_evidence(text: str) -> tuple[EvidenceSource, ...]:
     sources = {each.value: each for each in EvidenceSource}
     names = text.split(",")
     if unknown_names := [each for each in names if each not in sources]:
-        raise argparse.ArgumentTypeError(f"{unknown_names[0]!r} is no source of evidence; write one of {','.join(sources)}")
+        raise argparse.ArgumentTypeError(
+            f"{unknown_names[0]!r} is no source of evidence; write one of {','.join(sources)}"
+        )
     return tuple(dict.fromkeys(sources[each] for each in names))
 
 

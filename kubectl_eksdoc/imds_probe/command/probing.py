@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.cli import opening, rights, streams
+from kubectl_eksdoc.cli import answers, rights, streams
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import NODES, check_writable, confirm
 from kubectl_eksdoc.errors import UsageError
@@ -19,12 +19,12 @@ from kubectl_eksdoc.probes.command import (
     ContextClock,
     check_allowed,
     check_unchanged,
-    run_as_change,
     note_missing_rights,
+    run_as_change,
 )
 from kubectl_eksdoc.session.session import AwsRequirement
 
-from ..probe import prepare_probe, run_probe, dry_run
+from ..probe import dry_run, prepare_probe, run_probe
 from ..probe_result import (
     IMAGE,
     NAMESPACE,
@@ -75,9 +75,9 @@ def run_active_probe(request: ImdsProbeRequest, active: ActiveProbeRequest, cont
     if not active.dry_run:
         check_writable(context.environ, COMMAND, "imds-probe without --active reads only")
     command = _ProbeCommand(request, active, context)
-    with opening.explain_forbidden(COMMAND):
-        session = opening.open_session(context, replace(NEEDS, kinds=_kinds(request), aws=AwsRequirement.LEFT_OUT))
-        opening.note_session(session, context)
+    with answers.explain_forbidden(COMMAND):
+        session = answers.open_session(context, replace(NEEDS, kinds=_kinds(request), aws=AwsRequirement.LEFT_OUT))
+        answers.note_session(session, context)
         cluster = reading.scope_of(request, context).restrict(session.cluster)
         if active.dry_run == "client":
             return _client_dry_run(command, cluster)
@@ -111,29 +111,36 @@ def _client_dry_run(command: _ProbeCommand, cluster: Cluster) -> CommandAnswer:
     """The objects to create, as manifests for kubectl; no request is made."""
     context, not_read = command.context, Unknown("the cluster was not asked")
     plan = plan_probe(
-        cluster.nodes, not_read, not_read, context.edges.new_probe_id(), _settings(command), is_every_node=_is_every_node(command)
+        cluster.nodes,
+        not_read,
+        not_read,
+        context.edges.new_probe_id(),
+        _settings(command),
+        is_every_node=_is_every_node(command),
     )
-    opening.show_report(ActiveReport(cluster, plan, options=command.options), context)
+    answers.show_report(ActiveReport(cluster, plan, options=command.options), context)
     context.note(_CLIENT_DRY_RUN_NOTE)
     documents = tuple(manifests(plan.probe, plan.pods, plan.settings))
-    return opening.report_answer(ManifestReport((), (), documents), context)
+    return answers.report_answer(ManifestReport((), (), documents), context)
 
 
 def _run(command: _ProbeCommand, cluster: Cluster, probe_namespace: ProbeNamespace) -> CommandAnswer:
 
     context = command.context
     probe_id = context.edges.new_probe_id()
-    plan = prepare_probe(cluster.nodes, probe_namespace, probe_id, _settings(command), is_every_node=_is_every_node(command))
+    plan = prepare_probe(
+        cluster.nodes, probe_namespace, probe_id, _settings(command), is_every_node=_is_every_node(command)
+    )
     note_missing_rights(plan.missing_rights, COMMAND, context)
     if command.active.dry_run:
         report = ActiveReport(cluster, plan, options=command.options, refused=dry_run(plan, probe_namespace))
         context.note(_SERVER_DRY_RUN_NOTE)
-        return opening.report_answer(report, context, streams.FAILS if report.refused else streams.CLEAN)
+        return answers.report_answer(report, context, streams.FAILS if report.refused else streams.CLEAN)
     if plan.pods:
         required_rights = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
         namespace = plan.settings.namespace
         check_allowed([(right, namespace) for right in required_rights], context)
-        opening.show_report(ActiveReport(cluster, plan, options=command.options), context)
+        answers.show_report(ActiveReport(cluster, plan, options=command.options), context)
         confirm(cluster.identity, len(plan.nodes), "probe", command.active.confirmation, context.prompt)
         current = context.reader().read(_kinds(command.request))
         nodes = reading.scope_of(command.request, context).restrict(current).nodes
@@ -151,5 +158,9 @@ def _run(command: _ProbeCommand, cluster: Cluster, probe_namespace: ProbeNamespa
     else:
         probe_run = ProbeRun((), "")
     report = ActiveReport(cluster, plan, probe_run, options=command.options)
-    code = streams.INTERRUPTED if probe_run.interrupted else opening.exit_code_of_findings(report.findings, command.request.accepted)
-    return opening.report_answer(report, context, code)
+    code = (
+        streams.INTERRUPTED
+        if probe_run.interrupted
+        else answers.exit_code_of_findings(report.findings, command.request.accepted)
+    )
+    return answers.report_answer(report, context, code)

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.metadata_service import POD_HOPS
-from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli import answers, options, values
 from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.options import NODES, ConfirmationFlags, given_flags, since_from_args
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
@@ -142,7 +142,7 @@ def note_unfinished_fixes(session: ClusterSession, context: CommandContext) -> N
     for change in unfinished_changes(latest, session.aws.cluster.arn, METADATA_FIX)[::-1]:
         context.note(f"fix {change.id} ({change.text('fix') or 'unknown'}, {change.text('at')}) was not finished")
         for verb, flag in (("continue", "--resume"), ("revert", "--undo")):
-            words = ("kubectl", "eksdoc", NAME, "--apply", flag, change.id, *opening.session_flags(context, session))
+            words = ("kubectl", "eksdoc", NAME, "--apply", flag, change.id, *answers.session_flags(context, session))
             context.note(f"  {verb} it: {shlex.join(words)}")
 
 
@@ -207,7 +207,12 @@ def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest 
         UsageError: the flags exclude each other.
     """
     fix = FixRequest(
-        args.fix, options.dry_run_from_args(args), options.confirmation_from_args(args, NODES), args.watch_for, args.resume, args.undo
+        args.fix,
+        options.dry_run_from_args(args),
+        options.confirmation_from_args(args, NODES),
+        args.watch_for,
+        args.resume,
+        args.undo,
     )
     if not args.apply:
         if (fix.name, fix.watch_s, fix.resume, fix.undo) != ("", WATCH_FOR_S, "", ""):
@@ -220,7 +225,9 @@ def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest 
         hint = "imds-probe without --apply tells which there are."
         raise UsageError("--apply wants one fix: --fix NAME", hint)
     if len(named_flags) > 1:
-        raise UsageError(f"--apply does one thing: {' and '.join(named_flags)} do not go together", "Leave one of them away.")
+        raise UsageError(
+            f"--apply does one thing: {' and '.join(named_flags)} do not go together", "Leave one of them away."
+        )
     if fix.undo and (args.active or request.nodes or request.groups):
         raise UsageError("--undo reverts a fix as it was carried out: no other nodes, and no --active")
     if args.active and fix.name == "node-class":

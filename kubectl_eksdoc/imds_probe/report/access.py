@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, ImdsReach
+from kubectl_eksdoc.amazon.metadata_service import ImdsReach, ImdsVerdict
 from kubectl_eksdoc.baseline import report as screen
 from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.baseline.report import SinceResult
@@ -24,9 +24,9 @@ from kubectl_eksdoc.report.report import (
     FindingList,
     Footer,
     Heading,
-    TextBlock,
     Section,
     Table,
+    TextBlock,
     flush_left,
 )
 from kubectl_eksdoc.report.result import (
@@ -51,9 +51,9 @@ from .fix import FixChoice
 from .nodes import (
     causes_table,
     causes_title,
+    fix_sections,
     is_shown,
     nodes_table,
-    fix_sections,
 )
 
 # The metadata service in sentences.
@@ -83,10 +83,15 @@ def summary(plan: MetadataPlan) -> str:
     nodes = sum(len(group.node_set.nodes) for group in plan.groups)
     unreachable_nodes = _count_nodes(plan, ImdsReach.UNREACHABLE)
     parts = [f"Pods on {unreachable_nodes} of {pluralize(nodes, 'node')} cannot reach the instance metadata service"]
-    for reach, text in ((ImdsReach.V1_ONLY, "they are answered without a token only"), (ImdsReach.UNKNOWN, "it is not known")):
+    for reach, text in (
+        (ImdsReach.V1_ONLY, "they are answered without a token only"),
+        (ImdsReach.UNKNOWN, "it is not known"),
+    ):
         if count := _count_nodes(plan, reach):
             parts.append(f"on {count} {text}")
-    nodes_without_service = sum(len(group.node_set.nodes) for group in plan.groups if group.node_set.now.options is None)
+    nodes_without_service = sum(
+        len(group.node_set.nodes) for group in plan.groups if group.node_set.now.options is None
+    )
     if nodes_without_service:
         parts.append(f"{nodes_without_service} {'has' if nodes_without_service == 1 else 'have'} none")
     return f"{', '.join(parts)}; {affected_text(plan)}."
@@ -106,7 +111,9 @@ def affected_text(plan: MetadataPlan) -> str:
         (breaking, "will break"),
         (possible, "may need it"),
     )
-    return ", ".join(f"{pluralize(count, 'pod')} {effect_text}" for count, effect_text in texts if count) or _unaffected_text(plan)
+    return ", ".join(
+        f"{pluralize(count, 'pod')} {effect_text}" for count, effect_text in texts if count
+    ) or _unaffected_text(plan)
 
 
 def _unaffected_text(plan: MetadataPlan) -> str:
@@ -116,7 +123,9 @@ def _unaffected_text(plan: MetadataPlan) -> str:
         intent_text = "not all nodes have" if violations else "no node is known to have other options than"
         return f"no pod is known to be affected, and {intent_text} what is meant ({plan.facts.intent})"
     recommended = " (a hop limit of 1 is what AWS recommends for pods with roles of their own)"
-    restricted_options = [group.node_set.now.options for group in plan.groups if group.node_set.verdict_now.reach is ImdsReach.UNREACHABLE]
+    restricted_options = [
+        group.node_set.now.options for group in plan.groups if group.node_set.verdict_now.reach is ImdsReach.UNREACHABLE
+    ]
     is_by_hop_limit = any(isinstance(options, MetadataOptions) and options.endpoint for options in restricted_options)
     return f"no pod is known to be affected{recommended if is_by_hop_limit else ''}"
 
@@ -152,7 +161,10 @@ def _next_node_text(node_set: NodeSet) -> str:
     if not node_set.has_other_options and not isinstance(node_set.now.options, Unknown):
         return "The next node will be the same."
     still = "still " if node_set.verdict_next.reach is node_set.verdict_now.reach else ""
-    return f"On the next node they {still}{_REACH_TEXTS[node_set.verdict_next.reach]}, as {node_set.verdict_next.why} ({_by_text(node_set)})."
+    return (
+        f"On the next node they {still}{_REACH_TEXTS[node_set.verdict_next.reach]}, as "
+        f"{node_set.verdict_next.why} ({_by_text(node_set)})."
+    )
 
 
 @frozen
@@ -188,11 +200,15 @@ class ImdsReport(CommandReport):
             yield Table("Nodes", nodes_table(plan))
         # Short form: the message, the nodes with the source of their options, and the first remedy.
         short_findings = (
-            replace(each, evidence=tuple(e for e in each.evidence if e.startswith(NODES_PREFIX)), remedy=each.remedy[:1])
+            replace(
+                each, evidence=tuple(e for e in each.evidence if e.startswith(NODES_PREFIX)), remedy=each.remedy[:1]
+            )
             for each in findings
         )
         yield FindingList(findings if full else tuple(short_findings), suffix=screen.change_marks(self.since))
-        yield from fix_sections(self.offered, full, self.cluster.source is not Source.SNAPSHOT, facts.intent is not None)
+        yield from fix_sections(
+            self.offered, full, self.cluster.source is not Source.SNAPSHOT, facts.intent is not None
+        )
         info_messages = (each.message for each in findings if each.severity is Severity.INFO)
         info_text = "".join(f"{each[:1].upper()}{each[1:]}. " for each in info_messages)
         yield Footer(f"{info_text}Every node, and all evidence: -o wide; for a program: -o json")

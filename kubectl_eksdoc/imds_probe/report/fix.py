@@ -7,21 +7,21 @@ from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon.group_updates import UpdateStage
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.change_journal import PartOutcome, ChangePart
+from kubectl_eksdoc.model.change_journal import ChangePart, PartOutcome
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
-from kubectl_eksdoc.model.metadata import MetadataFix, NodeClassFix, InstancesFix, LaunchTemplateFix
+from kubectl_eksdoc.model.metadata import InstancesFix, LaunchTemplateFix, MetadataFix, NodeClassFix
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.command_result import CommandResult
 from kubectl_eksdoc.report.report import (
     CommandReport,
     Heading,
     Line,
-    TextBlock,
     Section,
     Table,
-    verbatim_line,
+    TextBlock,
     flush_left,
+    verbatim_line,
 )
 from kubectl_eksdoc.report.result import Count, Meta, PositiveCount, Printed, Text, Texts, WholeSeconds
 from kubectl_eksdoc.report.text import (
@@ -29,9 +29,9 @@ from kubectl_eksdoc.report.text import (
     TableData,
     Tone,
     as_columns,
-    pluralize,
     join_words,
     name_column,
+    pluralize,
     text_column,
 )
 
@@ -102,7 +102,9 @@ def action_text(action: MetadataFix) -> str:
         case LaunchTemplateFix() if action.to:
             return f"version {action.to} of launch template {action.id}, as before the fix, for {action.group}"
         case LaunchTemplateFix():
-            return f"a hop limit of {action.hop_limit} in a new version of launch template {action.id} for {action.group}"
+            return (
+                f"a hop limit of {action.hop_limit} in a new version of launch template {action.id} for {action.group}"
+            )
         case NodeClassFix():
             limit = "no hop limit" if action.hop_limit is None else f"a hop limit of {action.hop_limit}"
             return f"{limit} in EC2NodeClass {action.name}"
@@ -125,7 +127,8 @@ def verdict(report: FixReport) -> str:
 def _result_text(done: FixDone) -> str:
     if done.stage in (UpdateStage.FAILED, UpdateStage.CANCELLED):
         return (
-            f"EKS has {'not brought the update to its end' if done.stage is UpdateStage.FAILED else 'cancelled the update'}"
+            "EKS has "
+            f"{'not brought the update to its end' if done.stage is UpdateStage.FAILED else 'cancelled the update'}"
         )
     counts = [f"{len(done.parts_with(each))} {each.value}" for each in PartOutcome if done.parts_with(each)]
     if len(counts) == 1 and done.whole:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, ImdsReach
+from kubectl_eksdoc.amazon.metadata_service import ImdsReach, ImdsVerdict
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.report.report import Footer, Line, TextBlock, Section, Table, verbatim_line
+from kubectl_eksdoc.report.report import Footer, Line, Section, Table, TextBlock, verbatim_line
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    TableData,
     Row,
+    TableData,
     Title,
     Tone,
     as_columns,
-    pluralize,
     name_column,
     number_column,
+    pluralize,
 )
 
 from ..affected import Effect, IntendedOptions
 from ..fix import Fix, FixOptions
 from ..plan import GroupPlan, MetadataPlan
-from ..sources import MetadataFacts, MetadataService, NodeSet, instance_id, current_service
+from ..sources import MetadataFacts, MetadataService, NodeSet, current_service, instance_id
 from .fix import blast_text as moved
 
 _TONES = {
@@ -89,8 +89,15 @@ def _option_cells(node_set: NodeSet) -> list[str]:
     """Current tokens and hops, and the next ones if they differ: ``1 → 2``."""
     current, next_options = node_set.now.options, node_set.next.options
     current_texts = _tokens_and_hops(current)
-    next_texts = _tokens_and_hops(next_options) if current is not None and isinstance(next_options, MetadataOptions) else current_texts
-    return [before if before == after else f"{before} → {after}" for before, after in zip(current_texts, next_texts, strict=True)]
+    next_texts = (
+        _tokens_and_hops(next_options)
+        if current is not None and isinstance(next_options, MetadataOptions)
+        else current_texts
+    )
+    return [
+        before if before == after else f"{before} → {after}"
+        for before, after in zip(current_texts, next_texts, strict=True)
+    ]
 
 
 def _tokens_and_hops(options: MetadataOptions | Unknown | None) -> tuple[str, str]:
@@ -110,7 +117,9 @@ def is_shown(group: GroupPlan, facts: MetadataFacts) -> bool:
         return True
     node_set, intent = group.node_set, facts.intent
     reach_values = {node_set.verdict_now.reach, node_set.verdict_next.reach}
-    is_intended = intent is not None and intent.is_met_by(node_set.now.options) and intent.is_met_by(node_set.next.options)
+    is_intended = (
+        intent is not None and intent.is_met_by(node_set.now.options) and intent.is_met_by(node_set.next.options)
+    )
     if is_intended or (facts.assumed is not None and reach_values == {ImdsReach.UNREACHABLE}):
         return False  # no fix is needed, and the assumption changes nothing
     return node_set.now.options is not None and reach_values != {ImdsReach.REACHABLE}
@@ -152,7 +161,9 @@ _TITLE = "What can be done"
 
 def fix_sections(offered: OfferedFixes, full: bool, is_live: bool, are_pods_first: bool) -> Iterator[Section]:
     """`is_live`: a cluster that can be changed. `are_pods_first`: fixes of pods come before those of nodes."""
-    shown_fixes = [(node_set, fix) for node_set, options in offered for fix in (options.fixes if full else options.fixes[:1])]
+    shown_fixes = [
+        (node_set, fix) for node_set, options in offered for fix in (options.fixes if full else options.fixes[:1])
+    ]
     # Nodes that never had the service are reported above.
     with_fixes = [fix for fix in offered if fix[0].now.options is not None or fix[1].fixes]
     cannot = [f"{node_set.label}: {reason}" for node_set, options in with_fixes for reason in options.cannot]

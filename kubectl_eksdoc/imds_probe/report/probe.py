@@ -14,11 +14,11 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import AddressFamily, ImdsRequest, FamilyAnswer, ProbeStep
+from kubectl_eksdoc.model.metadata import AddressFamily, FamilyAnswer, ImdsRequest, ProbeStep
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.placing import ProbeFailure
+from kubectl_eksdoc.model.placement import ProbeFailure
 from kubectl_eksdoc.report.command_result import CommandResult
-from kubectl_eksdoc.report.report import CommandReport, FindingList, Heading, BulletList, Section, Table
+from kubectl_eksdoc.report.report import BulletList, CommandReport, FindingList, Heading, Section, Table
 from kubectl_eksdoc.report.result import (
     FindingResult,
     Meta,
@@ -31,18 +31,18 @@ from kubectl_eksdoc.report.result import (
 from kubectl_eksdoc.report.text import (
     Cell,
     Column,
-    TableData,
     Row,
+    TableData,
     Title,
     Tone,
     as_columns,
-    pluralize,
     name_column,
     number_column,
+    pluralize,
 )
 
-from ..probe_diagnosis import ProbeAnswers, ImdsCause, diagnose
-from ..probe_result import ProbeRun, ProbedNode, ProbePlan, probe_findings
+from ..probe_diagnosis import ImdsCause, ProbeAnswers, diagnose
+from ..probe_result import ProbedNode, ProbePlan, ProbeRun, probe_findings
 from .nodes import reach_cell
 
 # The active probe in sentences.
@@ -70,12 +70,17 @@ def summary(report: ActiveReport) -> str:
     counts = ((text, sum(node.v4.reach is reach for node in run.nodes)) for reach, text in _REACH_TEXTS)
     results = ", ".join(f"{text} on {count}" for text, count in counts if count) or "no node could be asked"
     interrupted_text = " It was interrupted." if run.interrupted else ""
-    return f"Measured from pods on {pluralize(len(run.nodes), 'node')}: the metadata service is {results}.{interrupted_text}"
+    return (
+        f"Measured from pods on {pluralize(len(run.nodes), 'node')}: the metadata service is "
+        f"{results}.{interrupted_text}"
+    )
 
 
 def plan_lines(plan: ProbePlan) -> list[str]:
     """Facts to know before the objects are created."""
-    stale_owners, other_owners = (", ".join(owner.name for owner in owners) for owners in (plan.stale, plan.other_owners))
+    stale_owners, other_owners = (
+        ", ".join(owner.name for owner in owners) for owners in (plan.stale, plan.other_owners)
+    )
     lines = (
         f"image: {plan.settings.image}; it needs a shell and curl",
         "each pod asks for a token and the id of the instance, on IPv4 and IPv6; no credentials are read",
@@ -169,7 +174,12 @@ def _nodes_table(plan: ProbePlan, run: ProbeRun) -> TableData:
     return columns, rows
 
 
-_CAUSE_TEXTS = {ImdsCause.NONE: "-", ImdsCause.UNKNOWN: "?", ImdsCause.HOP_LIMIT: "hop limit?", ImdsCause.DISABLED: "disabled?"}
+_CAUSE_TEXTS = {
+    ImdsCause.NONE: "-",
+    ImdsCause.UNKNOWN: "?",
+    ImdsCause.HOP_LIMIT: "hop limit?",
+    ImdsCause.DISABLED: "disabled?",
+}
 """Causes that only EC2's options can confirm have a question mark."""
 
 
@@ -198,7 +208,10 @@ def _requests_table(run: ProbeRun) -> TableData:
                 continue
             for family in AddressFamily:
                 family_answer = answers.answer(family)
-                rows += [[node.node, network, family.value, *_step_cells(step, family_answer)] for step in family_answer.steps]
+                rows += [
+                    [node.node, network, family.value, *_step_cells(step, family_answer)]
+                    for step in family_answer.steps
+                ]
     return columns, rows
 
 

@@ -105,7 +105,9 @@ def _with_template_defaults(spec: Doc) -> Doc:
     return {**spec, "template": {**template, "spec": _template_spec_defaults(template["spec"])}}
 
 
-def _workload_defaults(other_defaults: Doc, strategy_field: str, amounts: Doc, kind: str = "RollingUpdate") -> Callable[[Doc], Doc]:
+def _workload_defaults(
+    other_defaults: Doc, strategy_field: str, amounts: Doc, kind: str = "RollingUpdate"
+) -> Callable[[Doc], Doc]:
     """Defaults of a workload: of its template, of its update strategy (field `strategy_field`), and
     `other_defaults`."""
 
@@ -129,7 +131,9 @@ def _job_defaults(spec: Doc) -> Doc:
     limit = 2**31 - 1 if spec.get("backoffLimitPerIndex") is not None else 6
     replacement_policy = "Failed" if spec.get("podFailurePolicy") is not None else "TerminatingOrFailed"
     fixed_defaults = {"completionMode": "NonIndexed", "suspend": False, "podReplacementPolicy": replacement_policy}
-    return _fill(_with_template_defaults(spec), {**counts, "backoffLimit": limit, **fixed_defaults, "manualSelector": False})
+    return _fill(
+        _with_template_defaults(spec), {**counts, "backoffLimit": limit, **fixed_defaults, "manualSelector": False}
+    )
 
 
 def _cron_job_defaults(spec: Doc) -> Doc:

@@ -58,7 +58,9 @@ def is_too_deep(value: Any) -> bool:
     """Checked without recursion."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        level = [each for container in level for each in (container.values() if isinstance(container, dict) else container)]
+        level = [
+            each for container in level for each in (container.values() if isinstance(container, dict) else container)
+        ]
         level = [each for each in level if isinstance(each, (dict, list))]
         if not level:
             return False
@@ -113,7 +115,11 @@ def _apply_operation(root: Any, operation: Doc) -> Any:
         case "remove":
             return _change_at(root, _pointer_steps(path), _removed)
         case "replace":
-            return _change_at(root, _pointer_steps(path), lambda held, step: _replaced(held, step, value)) if path else value
+            return (
+                _change_at(root, _pointer_steps(path), lambda held, step: _replaced(held, step, value))
+                if path
+                else value
+            )
         case "move":
             moved = {"op": "add", "path": path, "value": _value_at(root, operation["from"])}
             return _apply_operation(_change_at(root, _pointer_steps(operation["from"]), _removed), moved)
@@ -255,7 +261,9 @@ def _merge_object(old: Doc, patch: Doc, place: SchemaPlace) -> Doc:
                 result.pop(field, None)
             elif field in result and type(result[field]) is type(value):
                 result[field] = (
-                    _without_scalars(result[field], value) if removes else _merge_value(result[field], value, place.under(field))
+                    _without_scalars(result[field], value)
+                    if removes
+                    else _merge_value(result[field], value, place.under(field))
                 )
             elif not removes:
                 result.pop(field, None)
@@ -294,7 +302,9 @@ def _stored_value(value: Any) -> Any:
     member, and no type has a field with the name of a directive.
     """
     if isinstance(value, dict):
-        return {name: _stored_value(inner) for name, inner in value.items() if inner is not None and not _is_directive(name)}
+        return {
+            name: _stored_value(inner) for name, inner in value.items() if inner is not None and not _is_directive(name)
+        }
     return [_stored_value(inner) for inner in value] if isinstance(value, list) else value
 
 

@@ -331,14 +331,18 @@ def already_exists(resource: Resource, name: str) -> ApiRefusal:
 def modified(resource: Resource, name: str) -> ApiRefusal:
     """Another client has written in between (the optimistic lock failed)."""
     text = "the object has been modified; please apply your changes to the latest version and try again"
-    return _refusal(409, "Conflict", f'Operation cannot be fulfilled on {resource.full_name} "{name}": {text}', resource, name)
+    return _refusal(
+        409, "Conflict", f'Operation cannot be fulfilled on {resource.full_name} "{name}": {text}', resource, name
+    )
 
 
 def precondition_failed(resource: Resource, name: str, precondition: str, requested: str, stored: str) -> ApiRefusal:
     """`precondition`: ``UID`` or ``ResourceVersion``. The message names the kind, not the resource, which the storage
     layer does not know."""
     change = "deleted and then recreated" if precondition == "UID" else "modified"
-    mismatch = f"the {precondition} in the precondition ({requested}) does not match the {precondition} in record ({stored})"
+    mismatch = (
+        f"the {precondition} in the precondition ({requested}) does not match the {precondition} in record ({stored})"
+    )
     text = f'Operation cannot be fulfilled on {resource.kind} "{name}": {mismatch}. The object might have been {change}'
     return ApiRefusal(ApiStatus(409, "Conflict", text, StatusDetails(name, "", resource.kind)))
 

@@ -297,7 +297,10 @@ def _parse_merge_table() -> dict[tuple[str, str], SchemaPlace]:
     for line in filter(None, _MERGE_TABLE.replace("\n    ", " ").splitlines()):
         head, _, rest = line.partition(" ")
         kinds, _, fields = rest.partition(": ") if head == "v1" or "/" in head else ("", "", rest)
-        named = {name.strip(): _parse_place(*description.split()) for name, _, description in (e.partition(":") for e in fields.split(";"))}
+        named = {
+            name.strip(): _parse_place(*description.split())
+            for name, _, description in (e.partition(":") for e in fields.split(";"))
+        }
         if kinds:
             place = SchemaPlace(named={"metadata": STRUCTS["Metadata"], **named})
             places |= {(head, kind): place for kind in kinds.split(",")}
@@ -381,7 +384,9 @@ def _fill_blank(doc: Doc, blank: Doc) -> Doc:
     result = dict(doc)
     for name, blank_value in blank.items():
         value = result.get(name, blank_value)
-        result[name] = _fill_blank(value, blank_value) if isinstance(value, dict) and isinstance(blank_value, dict) else value
+        result[name] = (
+            _fill_blank(value, blank_value) if isinstance(value, dict) and isinstance(blank_value, dict) else value
+        )
     return result
 
 

@@ -57,7 +57,11 @@ class FieldProblem:
         return ": ".join(filter(None, (_REASON_TEXTS[self.reason], shown_value, self.message)))
 
 
-_ROLLOUT_COUNTS: tuple[Path, ...] = (("spec", "replicas"), ("spec", "minReadySeconds"), ("spec", "revisionHistoryLimit"))
+_ROLLOUT_COUNTS: tuple[Path, ...] = (
+    ("spec", "replicas"),
+    ("spec", "minReadySeconds"),
+    ("spec", "revisionHistoryLimit"),
+)
 _NON_NEGATIVE: Mapping[str, tuple[Path, ...]] = {
     "deployments.apps": (*_ROLLOUT_COUNTS, ("spec", "progressDeadlineSeconds")),
     "replicasets.apps": _ROLLOUT_COUNTS[:2],
@@ -120,11 +124,17 @@ def _selector_problems(resource: str, doc: Doc) -> Iterator[FieldProblem]:
     selector_document = nested_field(doc, "spec", "selector")
     if not selector_document:
         return
-    selector = from_document({"matchLabels": selector_document} if resource == "replicationcontrollers" else selector_document)
+    selector = from_document(
+        {"matchLabels": selector_document} if resource == "replicationcontrollers" else selector_document
+    )
     if not selector.valid:
         yield FieldProblem("spec.selector", selector_document, "invalid label selector")
     elif not selector.requirements:
-        yield FieldProblem("spec.selector", selector_document, f"empty selector is invalid for {_KIND_IN_MESSAGE.get(resource, 'deployment')}")
+        yield FieldProblem(
+            "spec.selector",
+            selector_document,
+            f"empty selector is invalid for {_KIND_IN_MESSAGE.get(resource, 'deployment')}",
+        )
     elif not selector.matches(labels := nested_field(doc, "spec", "template", "metadata", "labels") or {}):
         yield FieldProblem("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
 
@@ -295,7 +305,9 @@ def _pod_spec_problems(pod: Doc) -> Iterator[FieldProblem]:
     for index, volume in enumerate(pod.get("volumes") or ()):
         kinds = sorted(key for key, value in volume.items() if key != "name" and value is not None)
         for extra_kind in kinds[1:]:
-            yield FieldProblem(f"{root}.volumes[{index}].{extra_kind}", None, "may not specify more than 1 volume type", FORBIDDEN)
+            yield FieldProblem(
+                f"{root}.volumes[{index}].{extra_kind}", None, "may not specify more than 1 volume type", FORBIDDEN
+            )
     names: list[Any] = []
     for listed in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(listed) or ()):
@@ -323,4 +335,6 @@ def _container_problems(path: str, container: Doc, volumes: list[Any]) -> Iterat
     for probe in _PROBES:
         handlers = [each for each in _HANDLERS if (container.get(probe) or {}).get(each) is not None]
         for extra_handler in handlers[1:]:
-            yield FieldProblem(f"{path}.{probe}.{extra_handler}", None, "may not specify more than 1 handler type", FORBIDDEN)
+            yield FieldProblem(
+                f"{path}.{probe}.{extra_handler}", None, "may not specify more than 1 handler type", FORBIDDEN
+            )

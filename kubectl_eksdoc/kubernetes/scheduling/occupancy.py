@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from kubectl_eksdoc.model.nodes import FINISHED_PHASES, Node, Pod, VolumeKind
-from kubectl_eksdoc.model.placing import PodAffinityTerm
+from kubectl_eksdoc.model.placement import PodAffinityTerm
 from kubectl_eksdoc.model.selectors import Labels
 
 from . import pod_affinity, refusals, spread, volumes
@@ -19,12 +19,12 @@ from .pod_affinity import (
 from .refusals import NodeFilter, NodeRoom, SchedulingRefusal, UsedPorts
 from .spread import (
     DomainCounts,
-    TopologyDomains,
-    SpreadLimit,
+    LabelIndex,
     PodCounter,
     PodGroup,
+    SpreadLimit,
     SpreadScope,
-    LabelIndex,
+    TopologyDomains,
     Watchers,
 )
 from .volumes import NO_STORAGE, NO_VOLUMES, NodeVolumes, Storage
@@ -33,7 +33,7 @@ from .volumes import NO_STORAGE, NO_VOLUMES, NodeVolumes, Storage
 class NodeOccupancy:
     """One node with its free room; `pod_counts` is the number of pods of each class on it."""
 
-    __slots__ = ("attached", "pod_counts", "node", "ports", "room")
+    __slots__ = ("attached", "node", "pod_counts", "ports", "room")
 
     def __init__(self, node: Node, attached: NodeVolumes) -> None:
         self.node = node
@@ -141,12 +141,22 @@ class Occupancy:
         allowed_nodes = self._candidates.get(kind.node_filter)
         if allowed_nodes is None:
             node_names = refusals.named_nodes(kind.node_filter.demand)
-            searched = self.by_node if node_names is None else {n: s for n, s in self.by_node.items() if n in node_names}
-            allowed_nodes = {name: node_occupancy for name, node_occupancy in searched.items() if kind.node_filter.refusal(node_occupancy.node) is None}
+            searched = (
+                self.by_node if node_names is None else {n: s for n, s in self.by_node.items() if n in node_names}
+            )
+            allowed_nodes = {
+                name: node_occupancy
+                for name, node_occupancy in searched.items()
+                if kind.node_filter.refusal(node_occupancy.node) is None
+            }
             self._candidates[kind.node_filter] = allowed_nodes
         if kind.volumes is NO_VOLUMES:
             return allowed_nodes
-        return {name: node_occupancy for name, node_occupancy in allowed_nodes.items() if volumes.volume_refusal(kind.volumes, node_occupancy.node) is None}
+        return {
+            name: node_occupancy
+            for name, node_occupancy in allowed_nodes.items()
+            if volumes.volume_refusal(kind.volumes, node_occupancy.node) is None
+        }
 
     def fits_now(self, kind: PodClass, node_occupancy: NodeOccupancy) -> bool:
         """Whether one of `candidates` can take another pod, given the pods that are on it now."""
@@ -191,7 +201,9 @@ class Occupancy:
         """Add a new node without pods; it has the attach limits of the node called `limits_of` (default: its own)."""
         if node.name in self.by_node:
             raise ValueError(f"node {node.name} is there already")
-        node_occupancy = self.by_node[node.name] = NodeOccupancy(node, volumes.node_volumes(node.name, self._storage, limits_of))
+        node_occupancy = self.by_node[node.name] = NodeOccupancy(
+            node, volumes.node_volumes(node.name, self._storage, limits_of)
+        )
         self._admit(node_occupancy)
 
     def remove_node(self, name: str) -> None:
@@ -245,15 +257,23 @@ class Occupancy:
         labels, placement, namespace = dict(traits.labels), traits.placement, traits.namespace
         affinity = self._affinity(placement.affinity, namespace, labels)
         volumes_unknown = ("its volumes are not known: claims or volumes were not read",)
-        attaches = volumes.attach_demand(traits.namespace, traits.claims, traits.disks, traits.new_drivers, self._storage)
-        doubts = volumes_unknown if traits.claims and not self._storage.known else volumes.attach_uncertainties(attaches, self._storage)
+        attaches = volumes.attach_demand(
+            traits.namespace, traits.claims, traits.disks, traits.new_drivers, self._storage
+        )
+        doubts = (
+            volumes_unknown
+            if traits.claims and not self._storage.known
+            else volumes.attach_uncertainties(attaches, self._storage)
+        )
         kind = PodClass(
             namespace=namespace,
             labels=labels,
             placement=placement,
             deleting=traits.deleting,
             node_filter=self._node_filter(traits),
-            volumes=volumes.volume_demand(namespace, traits.claims, self._storage) if self._storage.known else NO_VOLUMES,
+            volumes=volumes.volume_demand(namespace, traits.claims, self._storage)
+            if self._storage.known
+            else NO_VOLUMES,
             attaches=attaches,
             uses_ports_or_volumes=bool(placement.ports or attaches),
             uncertainties=placement.unmodeled_constraints + doubts,
@@ -299,7 +319,9 @@ class Occupancy:
         if not traits.placement.spread:
             return ()
         limits = []
-        for each, scope in zip(traits.placement.spread, spread.scopes(traits.placement, traits.tolerations), strict=True):
+        for each, scope in zip(
+            traits.placement.spread, spread.scopes(traits.placement, traits.tolerations), strict=True
+        ):
             selector = spread.counted_selector(each, labels)
             key = (traits.namespace, selector, scope)
             if key not in self._domain_counts:
@@ -340,7 +362,9 @@ def _register_watcher(kind: PodClass, watcher: PodCounter) -> bool:
 def _other_pods_refusal(kind: PodClass, labels: Labels) -> SchedulingRefusal | None:
     """PodTopologySpread and InterPodAffinity, in this order."""
     refusal = spread.spread_refusal(kind.limits, labels) if kind.limits else None
-    return refusal or pod_affinity.pod_affinity_refusal(labels, kind.affinity, kind.counts_itself, kind.anti_affinity, kind.matching_terms)
+    return refusal or pod_affinity.pod_affinity_refusal(
+        labels, kind.affinity, kind.counts_itself, kind.anti_affinity, kind.matching_terms
+    )
 
 
 def _add_count(counts: dict, key: object, count: int) -> None:  # type: ignore[type-arg]

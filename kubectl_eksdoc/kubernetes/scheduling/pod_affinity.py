@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.nodes import Node, Pod, Toleration, VolumeKind
-from kubectl_eksdoc.model.placing import Placement, PodAffinityTerm
+from kubectl_eksdoc.model.placement import Placement, PodAffinityTerm
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
 
 from .refusals import NodeFilter, SchedulerFilter, SchedulingRefusal
-from .spread import SpreadLimit, PodCounter, PodGroup
+from .spread import PodCounter, PodGroup, SpreadLimit
 from .volumes import AttachDemand, VolumeDemand
 
 _AFFINITY = SchedulingRefusal(SchedulerFilter.INTER_POD_AFFINITY, ("node(s) didn't match pod affinity rules",))
@@ -31,8 +31,14 @@ def resolve_term(term: PodAffinityTerm, namespace: str, labels: Labels) -> Resol
     """Resolve `term` for a pod with that namespace and those labels."""
     own = frozenset((namespace,)) if not term.namespaces and term.namespace_selector is None else frozenset()
     match_requirements = tuple(Requirement(key, "In", (labels[key],)) for key in term.match_keys if key in labels)
-    mismatch_requirements = tuple(Requirement(key, "NotIn", (labels[key],)) for key in term.mismatch_keys if key in labels)
-    selector = Selector(term.selector.requirements + match_requirements + mismatch_requirements, term.selector.valid) if match_requirements or mismatch_requirements else term.selector
+    mismatch_requirements = tuple(
+        Requirement(key, "NotIn", (labels[key],)) for key in term.mismatch_keys if key in labels
+    )
+    selector = (
+        Selector(term.selector.requirements + match_requirements + mismatch_requirements, term.selector.valid)
+        if match_requirements or mismatch_requirements
+        else term.selector
+    )
     return term.topology_key, own | frozenset(term.namespaces), term.namespace_selector, selector
 
 
@@ -160,7 +166,9 @@ class SchedulingTraits(NamedTuple):
         return cls._build(pod, claims, False, new_drivers)
 
     @classmethod
-    def _build(cls, pod: Pod, claims: tuple[str, ...], deleting: bool, new_drivers: tuple[str, ...] = ()) -> SchedulingTraits:
+    def _build(
+        cls, pod: Pod, claims: tuple[str, ...], deleting: bool, new_drivers: tuple[str, ...] = ()
+    ) -> SchedulingTraits:
         labels = tuple(sorted(pod.labels.items()))
         disks = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.AWS_EBS) if pod.volumes else ()
         return cls(pod.namespace, labels, pod.placement, pod.tolerations, claims, deleting, disks, new_drivers)
@@ -205,4 +213,6 @@ class PodClass:
     @property
     def needs_only_room(self) -> bool:
         """Whether only room decides, on a node that passes the node filters."""
-        return not (self.matching_terms or self.anti_affinity or self.limits or self.uses_ports_or_volumes or self.affinity)
+        return not (
+            self.matching_terms or self.anti_affinity or self.limits or self.uses_ports_or_volumes or self.affinity
+        )

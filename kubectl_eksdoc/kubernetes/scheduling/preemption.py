@@ -80,7 +80,9 @@ def victims_on(
         return None
     violating = _budget_violations([each.pod for each in lower_priority], budgets_of)
     victims = []
-    for each in sorted(lower_priority, key=lambda o: o.pod.uid not in violating):  # within each group the most important first
+    for each in sorted(
+        lower_priority, key=lambda o: o.pod.uid not in violating
+    ):  # within each group the most important first
         occupancy.put(each.kind, node)
         if occupancy.refusal(kind, node) is not None:
             occupancy.take(each.kind, node)

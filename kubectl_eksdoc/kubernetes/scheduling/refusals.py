@@ -7,7 +7,7 @@ from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Node, Toleration
-from kubectl_eksdoc.model.placing import (
+from kubectl_eksdoc.model.placement import (
     CPU,
     EPHEMERAL_STORAGE,
     MEMORY,
@@ -58,11 +58,17 @@ class SchedulingRefusal:
 CONFLICTING_TERMS = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("pod affinity terms conflict",))
 """The scheduler's refusal before it filters any node, if the required terms name no possible node."""
 
-_AFFINITY_REFUSED = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match Pod's node affinity/selector",))
-_ENFORCED_AFFINITY_REFUSED = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match scheduler-enforced node affinity",))
+_AFFINITY_REFUSED = SchedulingRefusal(
+    SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match Pod's node affinity/selector",)
+)
+_ENFORCED_AFFINITY_REFUSED = SchedulingRefusal(
+    SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match scheduler-enforced node affinity",)
+)
 
 
-def node_affinity_refusal(demand: NodeRequirements, node: Node, enforced: tuple[NodeTerm, ...] | None = None) -> SchedulingRefusal | None:
+def node_affinity_refusal(
+    demand: NodeRequirements, node: Node, enforced: tuple[NodeTerm, ...] | None = None
+) -> SchedulingRefusal | None:
     """The refusal by node affinity. `enforced` is the scheduler's own addedAffinity, None (as in EKS) if it has
     none."""
     if enforced is not None and not any_term_matches(enforced, node.name, node.labels):
@@ -183,7 +189,9 @@ class NodeRoom:
         )
 
 
-def shortages(requests: ResourceRequests, room: NodeRoom, ignored: frozenset[str] = frozenset()) -> tuple[Shortage, ...]:
+def shortages(
+    requests: ResourceRequests, room: NodeRoom, ignored: frozenset[str] = frozenset()
+) -> tuple[Shortage, ...]:
     """Every resource that is not sufficient, except the number of pods.
 
     `ignored` are the scheduler's ignoredResources and ignoredResourceGroups (the part before the slash).

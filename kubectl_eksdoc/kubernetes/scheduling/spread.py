@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.nodes import Node, Toleration
-from kubectl_eksdoc.model.placing import NodeRequirements, Placement, TopologySpread
+from kubectl_eksdoc.model.placement import NodeRequirements, Placement, TopologySpread
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
 
 from .refusals import SchedulerFilter, SchedulingRefusal, tolerates_taints
@@ -22,7 +22,9 @@ class PlaceCounts:
 
     def __init__(self) -> None:
         self.by_place: dict[str, int] = {}
-        self._places_by_count: dict[int, int] = {}  # number of places with that many pods; there are few different numbers
+        self._places_by_count: dict[
+            int, int
+        ] = {}  # number of places with that many pods; there are few different numbers
 
     def add(self, place: str, count: int) -> None:
         """Add `count` pods to the place; a negative number removes them."""
@@ -47,10 +49,14 @@ class PodGroup:
     """Pods that a selector matches in some namespaces: those of `namespaces`, and those that the namespace selector
     matches."""
 
-    __slots__ = ("_namespace_selector", "_labels", "_names", "_resolved", "namespaces", "selector")
+    __slots__ = ("_labels", "_names", "_namespace_selector", "_resolved", "namespaces", "selector")
 
     def __init__(
-        self, namespaces: frozenset[str], namespace_selector: Selector | None, selector: Selector, namespace_labels: Mapping[str, Labels]
+        self,
+        namespaces: frozenset[str],
+        namespace_selector: Selector | None,
+        selector: Selector,
+        namespace_labels: Mapping[str, Labels],
     ) -> None:
         """`namespace_labels` are the labels of every namespace."""
         self.namespaces = namespaces
@@ -290,7 +296,9 @@ class Watchers:
 
     def add(self, watcher: PodCounter) -> None:
         group = watcher.group
-        namespaces: frozenset[str | None] = frozenset((None,)) if group.spans_namespaces else frozenset(group.namespaces)
+        namespaces: frozenset[str | None] = (
+            frozenset((None,)) if group.spans_namespaces else frozenset(group.namespaces)
+        )
         pairs = group.label_pairs()
         for namespace in namespaces:
             if pairs is None:

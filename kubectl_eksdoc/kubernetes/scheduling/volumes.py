@@ -16,11 +16,11 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, VolumeKind
-from kubectl_eksdoc.model.placing import (
-    PersistentVolumeClaim,
+from kubectl_eksdoc.model.placement import (
     CSINode,
     NodeTerm,
     PersistentVolume,
+    PersistentVolumeClaim,
     StorageClass,
     VolumeAttachment,
     any_term_matches,
@@ -325,7 +325,11 @@ def _claim_volume(claim: PersistentVolumeClaim, storage: Storage) -> AttachableV
 def _provisioner(claim: PersistentVolumeClaim, storage: Storage) -> str:
     """The driver that provisions its volume, "" if it is not known: such a claim must be bound already."""
     storage_class = storage.classes.get(claim.storage_class)
-    return _CSI_DRIVER_BY_PLUGIN.get(storage_class.provisioner, storage_class.provisioner) if storage_class is not None else ""
+    return (
+        _CSI_DRIVER_BY_PLUGIN.get(storage_class.provisioner, storage_class.provisioner)
+        if storage_class is not None
+        else ""
+    )
 
 
 def ebs_volume_id(text: str) -> str:

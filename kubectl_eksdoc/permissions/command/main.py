@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import ClusterArnParts
-from kubectl_eksdoc.cli import opening, options, streams, values
+from kubectl_eksdoc.cli import answers, options, streams, values
 from kubectl_eksdoc.cli.commands import command_parser
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.options import add_command, add_source_early, given_flags, opt_ins_from_args
@@ -27,8 +27,8 @@ from kubectl_eksdoc.model.permissions import OptInRight
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 from ..grants import (
-    SUBJECT_KINDS,
     MAX_POLICY_SIZE,
+    SUBJECT_KINDS,
     RbacSubject,
     RequiredPermissions,
     check_held,
@@ -36,8 +36,8 @@ from ..grants import (
 )
 from . import rights
 from .rights import (
-    ParserFor,
     Invocation,
+    ParserFor,
     cautions,
     iam_notes,
     read_only_commands,
@@ -147,7 +147,9 @@ def subject(text: str) -> RbacSubject:
     kind_text, _, name = text.partition(":")
     kind = next((each for each in SUBJECT_KINDS if each.lower() == kind_text.lower()), "")
     if not kind or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is no subject: {', '.join(f'{each}:NAME' for each in SUBJECT_KINDS)}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no subject: {', '.join(f'{each}:NAME' for each in SUBJECT_KINDS)}"
+        )
     if kind != "ServiceAccount":
         return RbacSubject(kind, name)
     namespace, _, name = name.partition("/")
@@ -233,7 +235,7 @@ def run(parser_for: ParserFor, args: argparse.Namespace, context: CommandContext
     request = PermissionsRequest.from_args(args, parser_for, context)
     commands = request.commands or read_only_commands()
     required = required_permissions(commands, request.places, request.opt_ins)
-    appearance = opening.appearance_for(context)
+    appearance = answers.appearance_for(context)
     iam_texts = iam_notes(commands)
     if request.iam:
         for line in iam_texts:
@@ -244,7 +246,9 @@ def run(parser_for: ParserFor, args: argparse.Namespace, context: CommandContext
     PermissionsReport.check_format(context.options.output)
     caution_texts = cautions(required)
     available_opt_ins = tuple(
-        each for each in required_permissions(commands, request.places, permissions.OPT_IN_NAMES).opt_ins if each not in required.opt_ins
+        each
+        for each in required_permissions(commands, request.places, permissions.OPT_IN_NAMES).opt_ins
+        if each not in required.opt_ins
     )
     command_names = () if request.commands else map(rights.without_flags, rights.registered_commands())
     each = tuple(required_permissions([text], request.places, request.opt_ins) for text in command_names)
@@ -264,7 +268,7 @@ def run(parser_for: ParserFor, args: argparse.Namespace, context: CommandContext
     if context.options.output not in ("table", "wide"):
         for text in (*(f"opt-in {each.description}" for each in required.opt_ins), *caution_texts):
             context.note(text)
-    return opening.report_answer(report, context)
+    return answers.report_answer(report, context)
 
 
 _MAX_NAME = 150
@@ -282,7 +286,9 @@ def role_name(commands: Sequence[Invocation], opt_ins: Sequence[OptInRight] = ()
     return f"{name[:_MAX_NAME]}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _policy(request: PermissionsRequest, required: RequiredPermissions, appearance: Appearance, context: CommandContext) -> str:
+def _policy(
+    request: PermissionsRequest, required: RequiredPermissions, appearance: Appearance, context: CommandContext
+) -> str:
     """The IAM policy, or one part of it, as JSON.
 
     Raises:
@@ -317,7 +323,9 @@ def _policy(request: PermissionsRequest, required: RequiredPermissions, appearan
 # ``permissions --check``: which of the rights the user has, as the cluster reports it.
 
 
-def check_permissions(request: PermissionsRequest, required: RequiredPermissions, context: CommandContext) -> CommandAnswer:
+def check_permissions(
+    request: PermissionsRequest, required: RequiredPermissions, context: CommandContext
+) -> CommandAnswer:
     """Check which of the permissions the user has.
 
     Raises:
@@ -334,11 +342,11 @@ def check_permissions(request: PermissionsRequest, required: RequiredPermissions
     identity = edges.identity_of(context.connection, context.aws)
     results = check_held(required, edges.review_permissions(context.connection, required.permissions))
     cluster = Cluster(identity=identity, source=Source.LIVE, observed_at=context.now())
-    context.note(identity_line(cluster, context.now(), opening.appearance_for(context, context.stderr)))
+    context.note(identity_line(cluster, context.now(), answers.appearance_for(context, context.stderr)))
     if required.iam_actions:
         context.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
     report = PermissionCheckReport(results, cluster, options=request.given_options, tool_version=__version__)
     states = [each.held for each in results]
-    return opening.report_answer(
+    return answers.report_answer(
         report, context, streams.FAILS if False in states else streams.UNKNOWN if None in states else 0
     )

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.parser import Parser, expand_bare_flags, positional_words, unknown_flag_error
-from kubectl_eksdoc.cli.rights import RightNamespaces, Right, asked
+from kubectl_eksdoc.cli.rights import Right, RightNamespaces, definitions
 from kubectl_eksdoc.cli.rights import commands as registered
 from kubectl_eksdoc.errors import UsageError, did_you_mean
 from kubectl_eksdoc.frozen import frozen
@@ -171,8 +171,15 @@ class _InvocationParser:
         name = _ALIASES.get(self._base, self._base)
         variants = [each for each in registered_commands() if each.startswith(f"{name} --")]
         names = tuple(each for each in variants if self._has_flag(args, each.rpartition(" ")[2])) or (name,)
-        flags = (flag for each in names for flag in rights.flags_with_rights(each) if flag in kinds or self._has_flag(args, flag))
-        narrowed = [f"{each[2:]} {self._flag_value(args, each)}" for each in _NARROWING_FLAGS if self._has_flag(args, each)]
+        flags = (
+            flag
+            for each in names
+            for flag in rights.flags_with_rights(each)
+            if flag in kinds or self._has_flag(args, flag)
+        )
+        narrowed = [
+            f"{each[2:]} {self._flag_value(args, each)}" for each in _NARROWING_FLAGS if self._has_flag(args, each)
+        ]
         invocation = Invocation((*name.split(), *words[len(path) :]), names, frozenset(flags), args, tuple(narrowed))
         return replace(invocation, narrowed=(*narrowed, "dry-run")) if invocation.is_client_dry_run else invocation
 
@@ -191,7 +198,11 @@ class _InvocationParser:
         if action is None:
             return False
         given_value = getattr(args, action.dest, action.default)
-        return str(given_value) == value if value else name in self._flags_without_value or given_value not in (None, action.default)
+        return (
+            str(given_value) == value
+            if value
+            else name in self._flags_without_value or given_value not in (None, action.default)
+        )
 
 
 def _command_name(words: Sequence[str]) -> str:
@@ -207,14 +218,22 @@ def _command_name(words: Sequence[str]) -> str:
     subcommands = [each for each in _base_commands() if each.startswith(f"{words[0]} ")]
     if subcommands:
         requested = " ".join(words[:2])
-        raise UsageError(f"{requested!r} is no command with rights of its own{did_you_mean(requested, subcommands)}", _commands_hint(subcommands))
+        raise UsageError(
+            f"{requested!r} is no command with rights of its own{did_you_mean(requested, subcommands)}",
+            _commands_hint(subcommands),
+        )
     if words[0] == _CHANGES:
-        apply_commands = (f"kubectl eksdoc permissions {each}" for each in registered_commands() if each.endswith(" --apply"))
+        apply_commands = (
+            f"kubectl eksdoc permissions {each}" for each in registered_commands() if each.endswith(" --apply")
+        )
         raise UsageError(
             "'changes' has no rights of its own: a change is resumed or undone with those of the command that began it",
             f"As in: {', '.join(apply_commands)}",
         )
-    raise UsageError(f"{words[0]!r} is no command with rights of its own{did_you_mean(words[0], _base_commands())}", _commands_hint(_base_commands()))
+    raise UsageError(
+        f"{words[0]!r} is no command with rights of its own{did_you_mean(words[0], _base_commands())}",
+        _commands_hint(_base_commands()),
+    )
 
 
 def _starts_command(words: Sequence[str]) -> bool:
@@ -247,18 +266,27 @@ def read_only_commands() -> tuple[Invocation, ...]:
     """The commands that change nothing in the cluster and in AWS, sorted, without ``completion``, which only lists what
     these may list."""
     commands = map(without_flags, registered_commands())
-    return tuple(each for each in commands if each.names != (_COMPLETION,) and not required_permissions([each], RightNamespaces()).changes)
+    return tuple(
+        each
+        for each in commands
+        if each.names != (_COMPLETION,) and not required_permissions([each], RightNamespaces()).changes
+    )
 
 
 def iam_notes(commands: Sequence[Invocation]) -> tuple[str, ...]:
     """What the IAM actions of `commands` may need in addition, in sentences."""
     operations = (question for each in commands for name in each.names for question in _aws_operations(each, name))
-    return tuple(asked.POSSIBLE_REQUIREMENTS[question] for question in dict.fromkeys(operations) if question in asked.POSSIBLE_REQUIREMENTS)
+    return tuple(
+        definitions.POSSIBLE_REQUIREMENTS[question]
+        for question in dict.fromkeys(operations)
+        if question in definitions.POSSIBLE_REQUIREMENTS
+    )
 
 
 _PATCH_KUBE_SYSTEM_CONFIG_MAPS = Permission("patch", kinds.CONFIG_MAPS, "", SYSTEM_NAMESPACE)
 _AWS_AUTH_CAUTION = (
-    f"{_PATCH_KUBE_SYSTEM_CONFIG_MAPS.scoped_right} also changes aws-auth, by which many clusters map IAM roles to groups: a user with this "
+    f"{_PATCH_KUBE_SYSTEM_CONFIG_MAPS.scoped_right} also changes aws-auth, by which many clusters map IAM roles "
+    "to groups: a user with this "
     "permission can become administrator."
 )
 _OTHER_NAMESPACE_HINT = " Journals of runs need not be there: --journal-namespace NAME, here and with drain run."
@@ -269,14 +297,21 @@ def cautions(required: RequiredPermissions) -> tuple[str, ...]:
     right = next((each for each in required.rights if each.permission == _PATCH_KUBE_SYSTEM_CONFIG_MAPS), None)
     if right is None:
         return ()
-    return (_AWS_AUTH_CAUTION + (_OTHER_NAMESPACE_HINT if any(each.startswith("drain ") for each in right.commands) else ""),)
+    return (
+        _AWS_AUTH_CAUTION
+        + (_OTHER_NAMESPACE_HINT if any(each.startswith("drain ") for each in right.commands) else ""),
+    )
 
 
-def required_permissions(commands: Sequence[Invocation], places: RightNamespaces, opt_ins: Collection[str] = ()) -> RequiredPermissions:
+def required_permissions(
+    commands: Sequence[Invocation], places: RightNamespaces, opt_ins: Collection[str] = ()
+) -> RequiredPermissions:
     return merge_permissions([_permissions_of(each, name, places, opt_ins) for each in commands for name in each.names])
 
 
-def _permissions_of(command: Invocation, name: str, places: RightNamespaces, opt_ins: Collection[str]) -> RequiredPermissions:
+def _permissions_of(
+    command: Invocation, name: str, places: RightNamespaces, opt_ins: Collection[str]
+) -> RequiredPermissions:
     command_text = shell(*command.words)
     rights = tuple(
         NeededRight(places.permission(right), right.required, (_effect_without(right),), (command_text,))
@@ -306,7 +341,9 @@ def _cluster_rights(command: Invocation, name: str, opt_ins: Collection[str]) ->
         target = command.args.target or registered.NEWEST_TARGET
         selected = (*registered.rights_of_checks(kinds_for(checks), needs_of(checks), target), *change_rights)
     if name.endswith(IN_CLUSTER):
-        return rights.needed_rights(registered.in_cluster_check_rights(rights.needed_rights(selected, (), opt_ins)), command.flags, opt_ins)
+        return rights.needed_rights(
+            registered.in_cluster_check_rights(rights.needed_rights(selected, (), opt_ins)), command.flags, opt_ins
+        )
     return rights.needed_rights(selected, command.flags, opt_ins)
 
 
@@ -319,8 +356,14 @@ def _aws_operations(command: Invocation, name: str) -> tuple[AwsOperation, ...]:
         other_operations = rights.AWS_OPERATIONS.get(name, ()) if name in rights.ADDITIVE else ()
         return (*registered.operations_of_checks(needs_of(checks_from_args(command.args))), *other_operations)
     fix, sources = getattr(command.args, "fix", ""), getattr(command.args, "evidence", ())
-    choices = [(asked.BY_FIX, (fix,))] if fix else [(asked.BY_EVIDENCE, sources)] if sources else []
-    excluded = {each for by_name, chosen_names in choices for name, named_operations in by_name.items() if name not in chosen_names for each in named_operations}
+    choices = [(definitions.BY_FIX, (fix,))] if fix else [(definitions.BY_EVIDENCE, sources)] if sources else []
+    excluded = {
+        each
+        for by_name, chosen_names in choices
+        for name, named_operations in by_name.items()
+        if name not in chosen_names
+        for each in named_operations
+    }
     return tuple(each for each in operations if each not in excluded)
 
 

@@ -13,7 +13,9 @@ from typing import Any
 
 _SCHEMA_FILES = resources.files(__name__)
 _COMMON = "common"
-KINDS = frozenset(path.name[: -len(".json")] for path in _SCHEMA_FILES.iterdir() if path.name.endswith(".json")) - {_COMMON}
+KINDS = frozenset(path.name[: -len(".json")] for path in _SCHEMA_FILES.iterdir() if path.name.endswith(".json")) - {
+    _COMMON
+}
 
 
 def load_schema(kind: str) -> dict[str, Any]:

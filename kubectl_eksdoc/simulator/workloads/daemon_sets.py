@@ -14,16 +14,23 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.model.placing import NODE_AFFINITY, NODE_NAME_FIELD, NODE_TERMS, REQUIRED, NodeRequirements, required_node_terms
+from kubectl_eksdoc.model.placement import (
+    NODE_AFFINITY,
+    NODE_NAME_FIELD,
+    NODE_TERMS,
+    REQUIRED,
+    NodeRequirements,
+    required_node_terms,
+)
 
 from ..disruptions import NOT_READY, UNREACHABLE
 from ..registry import Registry
 from ..store import NODES, PODS, ObjectKey, StoreChange, StoreChangeKind, StoredItem
-from .owning import (
+from .ownership import (
     HASH_LABEL,
-    ObjectIndex,
-    ObjectController,
     DocumentCache,
+    ObjectController,
+    ObjectIndex,
     OwnerClaims,
     PodTemplates,
     Revisions,
@@ -211,7 +218,9 @@ class DaemonSets(ObjectController):
             if _update_strategy(item) == "RollingUpdate":
                 self._update(item, rollout)
         live_hashes = {pod.labels.get(HASH_LABEL) for pod in owned}
-        self._revisions.truncate(item, revisions, {each.key[1] for each in revisions if revision_hash(each) in live_hashes or each is latest})
+        self._revisions.truncate(
+            item, revisions, {each.key[1] for each in revisions if revision_hash(each) in live_hashes or each is latest}
+        )
         return self._report_counts(item, by_node, nodes, rollout)
 
     def _decision(self, item: StoredItem, node: StoredItem) -> _NodeDecision:
@@ -250,9 +259,13 @@ class DaemonSets(ObjectController):
     def _update(self, item: StoredItem, rollout: _Rollout) -> None:
         """One step of a rolling update, from the current pods."""
         by_node = _pods_by_node(self._index.controlled(item.uid, PODS))
-        wanting_nodes = [node.key[1] for node in self._registry.store.list(NODES) if self._decision(item, node).is_wanted]
+        wanting_nodes = [
+            node.key[1] for node in self._registry.store.list(NODES) if self._decision(item, node).is_wanted
+        ]
         if any(not rollout.is_new(pod) for node_pods in by_node.values() for pod in node_pods):
-            self._sync(item, rollout.pods_to_delete({name: by_node.get(name, []) for name in wanting_nodes}), [], rollout)
+            self._sync(
+                item, rollout.pods_to_delete({name: by_node.get(name, []) for name in wanting_nodes}), [], rollout
+            )
 
     def _sync(self, item: StoredItem, deletable: list[StoredItem], missing: list[str], rollout: _Rollout) -> None:
         namespace = item.key[0]
@@ -271,7 +284,9 @@ class DaemonSets(ObjectController):
         pod_doc = with_value(pod, ("metadata", "labels"), labels)
         return {**pod_doc, "spec": with_node_affinity(pod["spec"], node)}
 
-    def _report_counts(self, item: StoredItem, by_node: _ByNode, nodes: list[StoredItem], rollout: _Rollout) -> float | None:
+    def _report_counts(
+        self, item: StoredItem, by_node: _ByNode, nodes: list[StoredItem], rollout: _Rollout
+    ) -> float | None:
         """Write the status from these pods; returns the seconds until it changes by itself."""
         desired = scheduled = misplaced = ready = available = updated = 0
         available_soon: list[float] = []

@@ -15,14 +15,14 @@ from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 
 from ..registry import Registry
 from ..store import PODS, ObjectKey, StoreChange, StoredItem, parse_api_time
-from .owning import (
-    ObjectIndex,
-    ObjectController,
+from .ownership import (
     DocumentCache,
+    ObjectController,
+    ObjectIndex,
     OwnerClaims,
-    short_hash,
     keys_of_owner,
     reference_to,
+    short_hash,
     template_text,
 )
 from .replica_sets import REPLICA_SETS, scaled_value
@@ -88,7 +88,9 @@ def rolling_steps(limits: RolloutLimits, new: StoredItem, old: Sequence[StoredIt
     return _shrink_steps(limits, new, active, spare_count) if active and spare_count > 0 else []
 
 
-def _shrink_steps(limits: RolloutLimits, new: StoredItem, active: Sequence[StoredItem], spare_count: int) -> ReplicaSetSizes:
+def _shrink_steps(
+    limits: RolloutLimits, new: StoredItem, active: Sequence[StoredItem], spare_count: int
+) -> ReplicaSetSizes:
     """Old ReplicaSets lose unavailable pods, the oldest first, then pods that need not be available."""
     by_age = sorted(active, key=_age_key)
     sizes = {item: item.replicas for item in by_age}
@@ -174,7 +176,10 @@ class ReplicaSetHistory:
         }
         spec: Doc = {
             "replicas": new_set_size(limits, 0, sum(item.replicas for item in old)),
-            "selector": {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), TEMPLATE_HASH_LABEL: template_hash}},
+            "selector": {
+                **selector,
+                "matchLabels": {**(selector.get("matchLabels") or {}), TEMPLATE_HASH_LABEL: template_hash},
+            },
             "template": with_value(template, ("metadata", "labels"), labels),
         }
         if deployment.spec.get("minReadySeconds"):
@@ -258,10 +263,21 @@ def with_condition(conditions: Iterable[Doc], new_condition: Doc, now: str) -> l
     status."""
     old_conditions = list(conditions)
     old_condition = next((each for each in old_conditions if each["type"] == new_condition["type"]), None)
-    if old_condition is not None and (old_condition["status"], old_condition.get("reason")) == (new_condition["status"], new_condition.get("reason")):
+    if old_condition is not None and (old_condition["status"], old_condition.get("reason")) == (
+        new_condition["status"],
+        new_condition.get("reason"),
+    ):
         return old_conditions
-    transition_time = old_condition["lastTransitionTime"] if old_condition is not None and old_condition["status"] == new_condition["status"] else now
-    merged = {"lastUpdateTime": now, **new_condition, "lastTransitionTime": new_condition.get("lastTransitionTime", transition_time)}
+    transition_time = (
+        old_condition["lastTransitionTime"]
+        if old_condition is not None and old_condition["status"] == new_condition["status"]
+        else now
+    )
+    merged = {
+        "lastUpdateTime": now,
+        **new_condition,
+        "lastTransitionTime": new_condition.get("lastTransitionTime", transition_time),
+    }
     return [*(each for each in old_conditions if each["type"] != new_condition["type"]), merged]
 
 
@@ -333,9 +349,13 @@ def _has_progressed(before: Doc, status: Doc) -> bool:
     def count_in(doc: Doc, count_field: str) -> int:
         return int(doc.get(count_field) or 0)
 
-    outdated, outdated_before = (count_in(each, "replicas") - count_in(each, "updatedReplicas") for each in (status, before))
+    outdated, outdated_before = (
+        count_in(each, "replicas") - count_in(each, "updatedReplicas") for each in (status, before)
+    )
     grown = ("updatedReplicas", "readyReplicas", "availableReplicas")
-    return outdated < outdated_before or any(count_in(status, grown_field) > count_in(before, grown_field) for grown_field in grown)
+    return outdated < outdated_before or any(
+        count_in(status, grown_field) > count_in(before, grown_field) for grown_field in grown
+    )
 
 
 def _has_timed_out(progress: Doc | None, now: datetime, deadline_s: int) -> bool:
@@ -394,7 +414,9 @@ class Deployments(ObjectController):
                 if deployment is not None and not rollout_limits(deployment).is_rolling:
                     yield deployment.key
 
-    def _scale_paused(self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits) -> None:
+    def _scale_paused(
+        self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits
+    ) -> None:
         """While it is paused, the size of its only ReplicaSet with pods may change, and no new one is created."""
         all_sets = [*old, *((new,) if new is not None else ())]
         active = [each for each in all_sets if each.replicas] or all_sets[-1:]

@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 
 from ..registry import Registry
 from ..store import NODES, PODS, ObjectKey, StoreChange, StoreChangeKind, StoredItem
-from .owning import ObjectIndex, ObjectController, keys_of_owner, reference_to
+from .ownership import ObjectController, ObjectIndex, keys_of_owner, reference_to
 
 # Endpoints of a Service: their fields from the pod, and their ports.
 #
@@ -85,10 +85,18 @@ def _port_number(port: Doc, protocol: str, pod: StoredItem) -> int | None:
 def _named_ports(pod: StoredItem) -> Iterable[tuple[str, str, int]]:
     """Named ports of the containers, then of the sidecars."""
     spec = pod.spec
-    sidecars = [container_port for container_port in spec.get("initContainers") or () if container_port.get("restartPolicy") == "Always"]
+    sidecars = [
+        container_port
+        for container_port in spec.get("initContainers") or ()
+        if container_port.get("restartPolicy") == "Always"
+    ]
     for container in (*(spec.get("containers") or ()), *sidecars):
         for container_port in container.get("ports") or ():
-            yield container_port.get("name", ""), container_port.get("protocol") or "TCP", int(container_port["containerPort"])
+            yield (
+                container_port.get("name", ""),
+                container_port.get("protocol") or "TCP",
+                int(container_port["containerPort"]),
+            )
 
 
 # Distribution of endpoints over slices: each stays in its slice.
@@ -100,7 +108,9 @@ MAX_ENDPOINTS = 100
 """Endpoints in one slice (--max-endpoints-per-slice)."""
 
 
-def spread_endpoints(slices: Sequence[StoredItem], desired: Mapping[str, Doc]) -> tuple[dict[StoredItem, list[Doc]], list[Doc]]:
+def spread_endpoints(
+    slices: Sequence[StoredItem], desired: Mapping[str, Doc]
+) -> tuple[dict[StoredItem, list[Doc]], list[Doc]]:
     """The desired endpoints of each slice, and those without room; `desired` by the pod's UID, `slices` are those with
     the same ports."""
     unassigned = dict(desired)
@@ -220,13 +230,17 @@ class EndpointSlices(ObjectController):
         selector = spec.get("selector")
         if service.deleting or not selector or spec.get("type") == "ExternalName":
             return
-        slices = [item for item in self._index.controlled(service.uid, SLICES) if not item.deleting and _is_managed(item)]
+        slices = [
+            item for item in self._index.controlled(service.uid, SLICES) if not item.deleting and _is_managed(item)
+        ]
         families = spec.get("ipFamilies") or ["IPv4"]
         pods = list(self._index.labelled(service.key[0], selector))
         self._is_writing = True  # it need not reconcile after its own writes
         try:
             for family in families:
-                self._reconcile_family(service, family, pods, [item for item in slices if _address_family(item) == family])
+                self._reconcile_family(
+                    service, family, pods, [item for item in slices if _address_family(item) == family]
+                )
             for item in slices:
                 if _address_family(item) not in families:
                     self._registry.delete(item)
@@ -240,7 +254,9 @@ class EndpointSlices(ObjectController):
         desired: dict[_Ports, dict[str, Doc]] = {}
         for pod in pods:
             node = self._registry.find(NODES, ("", pod.node))
-            ports, listed, pod_endpoint = self._cached_endpoint(pod, service, family, _zone_of(node) if node is not None else None)
+            ports, listed, pod_endpoint = self._cached_endpoint(
+                pod, service, family, _zone_of(node) if node is not None else None
+            )
             if pod_endpoint is None or (node is None and self._index.has_seen(NODES)):
                 continue  # without an address, or its node is gone and the pod soon will be
             listed_ports.setdefault(ports, listed)
@@ -259,7 +275,10 @@ class EndpointSlices(ObjectController):
                     self._write(item, service, endpoints, item.doc.get("ports") or [])
                 else:
                     unused.append(item)
-            new_slices += [(remaining[start : start + MAX_ENDPOINTS], listed_ports[ports]) for start in range(0, len(remaining), MAX_ENDPOINTS)]
+            new_slices += [
+                (remaining[start : start + MAX_ENDPOINTS], listed_ports[ports])
+                for start in range(0, len(remaining), MAX_ENDPOINTS)
+            ]
         for endpoints, listed in new_slices if has_slice or new_slices else [([], [])]:
             if unused:  # reuse a slice that would be deleted
                 self._write(unused.pop(0), service, endpoints, listed)
@@ -322,4 +341,6 @@ def _zone_of(node: StoredItem) -> str | None:
 def _hashable_ports(ports: Iterable[Doc] | None) -> _Ports:
     """Only known fields of ports: others may have any value."""
     port_docs = (each or {} for each in ports or ())
-    return tuple(sorted(tuple((name, each[name]) for name in _PORT_FIELDS if each.get(name) is not None) for each in port_docs))
+    return tuple(
+        sorted(tuple((name, each[name]) for name in _PORT_FIELDS if each.get(name) is not None) for each in port_docs)
+    )

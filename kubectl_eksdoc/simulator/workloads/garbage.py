@@ -24,7 +24,7 @@ from ..store import (
     StoreChangeKind,
     StoredItem,
 )
-from .owning import ObjectIndex, ObjectController, is_missing
+from .ownership import ObjectController, ObjectIndex, is_missing
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 

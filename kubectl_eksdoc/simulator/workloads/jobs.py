@@ -17,9 +17,9 @@ from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 
 from ..registry import Registry, put_condition
 from ..store import PODS, ObjectKey, StoreChange, StoredItem
-from .owning import (
-    ObjectIndex,
+from .ownership import (
     ObjectController,
+    ObjectIndex,
     OwnerClaims,
     PodTemplates,
     keys_of_owner,
@@ -58,7 +58,10 @@ def has_failed(job: StoredItem, pod: StoredItem) -> bool:
 def is_counted_failure(job: StoredItem, pod: StoredItem) -> bool:
     """Whether the job counts the pod's failure: not if its podFailurePolicy ignores it."""
     for rule in nested_field(job.spec, "podFailurePolicy", "rules") or ():
-        if any(pod.condition_status(each["type"]) == each.get("status", "True") for each in rule.get("onPodConditions") or ()):
+        if any(
+            pod.condition_status(each["type"]) == each.get("status", "True")
+            for each in rule.get("onPodConditions") or ()
+        ):
             return bool(rule["action"] != "Ignore")
     return True
 
@@ -116,7 +119,12 @@ def outcome(outcome_fields: tuple[str, str, str], now: str) -> Doc:
 
 def with_final_condition(status: Doc, outcome_condition: Doc, now: str) -> Doc:
     """`status` with the final condition, which `outcome_condition` announced."""
-    final_condition = {**outcome_condition, "type": _FINAL_CONDITION[outcome_condition["type"]], "lastProbeTime": now, "lastTransitionTime": now}
+    final_condition = {
+        **outcome_condition,
+        "type": _FINAL_CONDITION[outcome_condition["type"]],
+        "lastProbeTime": now,
+        "lastTransitionTime": now,
+    }
     new_status = {**status, "conditions": put_condition(status.get("conditions") or (), final_condition)}
     return {**new_status, "completionTime": now} if final_condition["type"] == "Complete" else new_status
 
@@ -253,7 +261,9 @@ class Jobs(ObjectController):
         completions = job.spec.get("completions")
         return succeeded > 0 if completions is None else succeeded >= int(completions)
 
-    def _new_status(self, item: StoredItem, status: Doc, owned: list[StoredItem], active: int, job_outcome: Doc | None) -> Doc:
+    def _new_status(
+        self, item: StoredItem, status: Doc, owned: list[StoredItem], active: int, job_outcome: Doc | None
+    ) -> Doc:
         """`status` with the pods as they are after this step."""
         present_uids = {pod.uid for pod in self._index.controlled(item.uid, PODS)}
         remaining = [current for pod in owned if pod.uid in present_uids and (current := self._index.by_uid(pod.uid))]
@@ -266,7 +276,11 @@ class Jobs(ObjectController):
         if job_outcome is None:
             return new_status
         new_status["conditions"] = put_condition(new_status.get("conditions") or (), job_outcome)
-        return new_status if active or terminating else with_final_condition(new_status, job_outcome, self._registry.timestamp)
+        return (
+            new_status
+            if active or terminating
+            else with_final_condition(new_status, job_outcome, self._registry.timestamp)
+        )
 
     def _remove_tracking(self, pod: StoredItem) -> StoredItem:
         """Remove the tracking finalizer."""

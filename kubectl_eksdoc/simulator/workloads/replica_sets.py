@@ -23,9 +23,9 @@ from kubectl_eksdoc.model.nodes import FINISHED_PHASES, ControllerOwner
 from ..disruptions import initial_status
 from ..registry import Registry
 from ..store import PODS, ObjectKey, StoreChange, StoredItem, parse_api_time
-from .owning import (
-    ObjectIndex,
+from .ownership import (
     ObjectController,
+    ObjectIndex,
     OwnerClaims,
     PodTemplates,
     api_group,
@@ -43,7 +43,9 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
-def surplus_pods(active: Sequence[StoredItem], count: int, related: Iterable[StoredItem], now: datetime) -> list[StoredItem]:
+def surplus_pods(
+    active: Sequence[StoredItem], count: int, related: Iterable[StoredItem], now: datetime
+) -> list[StoredItem]:
     """`count` of the pods `active`; `related` are those of all replica sets of the same owner."""
     if count >= len(active):
         return list(active)
@@ -117,7 +119,9 @@ class ReplicaSets(ObjectController):
         labels = nested_field(item.template, "metadata", "labels") or {}
         # An edited dump may contain a set that no API server stores: it would create pods without end.
         refusal = (
-            self._adjust_replicas(item, active) if not item.deleting and self._owners.matcher(item).matches(labels) else None
+            self._adjust_replicas(item, active)
+            if not item.deleting and self._owners.matcher(item).matches(labels)
+            else None
         )
         terminating = sum(pod.terminating for pod in owned)
         status, requeue_s = self._new_status(item, active, terminating)

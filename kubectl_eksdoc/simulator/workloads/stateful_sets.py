@@ -15,10 +15,10 @@ from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from ..registry import Registry
 from ..store import CLAIMS, PODS, ObjectKey, StoreChange, StoredItem
 from .garbage import CLAIM_PROTECTION_FINALIZER
-from .owning import (
+from .ownership import (
     HASH_LABEL,
-    ObjectIndex,
     ObjectController,
+    ObjectIndex,
     OwnerClaims,
     PodTemplates,
     Revisions,
@@ -43,7 +43,12 @@ def is_running_available(item: StoredItem, pod: StoredItem, now: datetime) -> bo
 
 
 def stateful_set_status(
-    item: StoredItem, owned: Iterable[StoredItem], current: StoredItem, update: StoredItem, deleted_count: int, now: datetime
+    item: StoredItem,
+    owned: Iterable[StoredItem],
+    current: StoredItem,
+    update: StoredItem,
+    deleted_count: int,
+    now: datetime,
 ) -> tuple[Doc, float | None]:
     """The status from these pods, and the seconds until it changes by itself.
 
@@ -200,13 +205,17 @@ class StatefulSets(ObjectController):
         owned = self._owners.claim(item, PODS)
         pods_by_ordinal = {number: pod for pod in owned if (number := ordinal_of(item, pod)) is not None}
         deleted_count = 0 if item.deleting else self._sync(item, pods_by_ordinal, current, update)
-        status, requeue_s = stateful_set_status(item, pods_by_ordinal.values(), current, update, deleted_count, self._registry.current_time)
+        status, requeue_s = stateful_set_status(
+            item, pods_by_ordinal.values(), current, update, deleted_count, self._registry.current_time
+        )
         self._write_status(item, status)
         live_names = {current.key[1], update.key[1], *(pod_revision(pod) for pod in owned)}
         self._revisions.truncate(item, revisions, live_names)
         return requeue_s
 
-    def _sync(self, item: StoredItem, pods_by_ordinal: dict[int, StoredItem], current: StoredItem, update: StoredItem) -> int:
+    def _sync(
+        self, item: StoredItem, pods_by_ordinal: dict[int, StoredItem], current: StoredItem, update: StoredItem
+    ) -> int:
         """Create, delete and update pods as far as the set's podManagementPolicy allows now.
 
         Returns how many pods of the current revision were deleted for the update.
@@ -216,10 +225,14 @@ class StatefulSets(ObjectController):
         for number in desired_ordinals:
             if self._prepare_pod(item, pods_by_ordinal.get(number), number, current, update) and in_order:
                 return 0
-        surplus_ordinals = sorted((number for number in pods_by_ordinal if number not in desired_ordinals), reverse=True)
+        surplus_ordinals = sorted(
+            (number for number in pods_by_ordinal if number not in desired_ordinals), reverse=True
+        )
         if not self._delete_surplus(item, pods_by_ordinal, surplus_ordinals, in_order) and in_order:
             return 0
-        outdated = pods_to_update(item, [pods_by_ordinal.get(number) for number in desired_ordinals], update, self._registry.current_time)
+        outdated = pods_to_update(
+            item, [pods_by_ordinal.get(number) for number in desired_ordinals], update, self._registry.current_time
+        )
         for pod in outdated:
             self._registry.delete(pod)
         return len(outdated)
@@ -259,7 +272,9 @@ class StatefulSets(ObjectController):
             if self._registry.find(CLAIMS, (item.key[0], name)) is None:
                 self._registry.create(CLAIMS, _claim_doc(template, name, item), item.key[0])
 
-    def _delete_surplus(self, item: StoredItem, pods_by_ordinal: dict[int, StoredItem], surplus_ordinals: list[int], in_order: bool) -> bool:
+    def _delete_surplus(
+        self, item: StoredItem, pods_by_ordinal: dict[int, StoredItem], surplus_ordinals: list[int], in_order: bool
+    ) -> bool:
         """Delete the pods beyond the desired ordinals, the last first; True if there was none."""
         for number in surplus_ordinals:
             pod = pods_by_ordinal[number]

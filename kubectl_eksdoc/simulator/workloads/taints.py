@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Toleration
 from ..disruptions import NOT_READY, UNREACHABLE, with_disruption_target
 from ..registry import Registry
 from ..store import NODES, PODS, ObjectKey, StoreChange, StoredItem
-from .owning import ObjectIndex, ObjectController
+from .ownership import ObjectController, ObjectIndex
 
 # Taints and tolerations of documents.
 #
@@ -71,7 +71,11 @@ class NodeTaints(ObjectController):
         kept_taints = [each for each in taints if not _is_managed(each) or (each["key"], each["effect"]) in desired]
         present = {(each["key"], each.get("effect")) for each in kept_taints}
         now = self._registry.timestamp
-        new_taints = [{"key": taint_key, "effect": effect, "timeAdded": now} for taint_key, effect in sorted(desired) if (taint_key, effect) not in present]
+        new_taints = [
+            {"key": taint_key, "effect": effect, "timeAdded": now}
+            for taint_key, effect in sorted(desired)
+            if (taint_key, effect) not in present
+        ]
         if new_taints or len(kept_taints) != len(taints):
             self._registry.set_value(item, ("spec", "taints"), [*kept_taints, *new_taints])
 

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli import answers as looks
 from kubectl_eksdoc.cli import bare, streams
-from kubectl_eksdoc.cli import opening as looks
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext, non_terminal_stream
 from kubectl_eksdoc.cli.options import context_from_args
 from kubectl_eksdoc.cli.parser import Parser
@@ -132,7 +132,9 @@ def screen_opening(context: CommandContext, runs: ScreenRuns, kube_context: str 
     def read(progress: Progress) -> Cluster:
         if not source.live:
             replayed_source = runs.source
-            cluster = context.open_reader(replayed_source.source, replayed_source.options.connection, progress).read(kinds.ALL)
+            cluster = context.open_reader(replayed_source.source, replayed_source.options.connection, progress).read(
+                kinds.ALL
+            )
             return replayed_source.with_name(cluster)
         with looks.explain_forbidden(EXPLAINED_COMMAND):
             cluster = context.open_reader(source, connection(), progress).read(kinds.ALL)
@@ -156,7 +158,9 @@ def screen_opening(context: CommandContext, runs: ScreenRuns, kube_context: str 
         live = live_access(connection, context, lambda there, name: screen_opening(there, runs, name))
     keys, key_problems = read_keymap(context.environ)
     theme = context.environ.get(THEME_VARIABLE, "").lower()
-    theme_problems = () if theme in THEMES else (f"{THEME_VARIABLE} is {theme!r}, and neither dark nor light: it is dark",)
+    theme_problems = (
+        () if theme in THEMES else (f"{THEME_VARIABLE} is {theme!r}, and neither dark nor light: it is dark",)
+    )
     production, pattern_problems = _production_pattern(context)
     return Opening(
         read,
@@ -184,7 +188,9 @@ def _production_pattern(context: CommandContext) -> tuple[str, tuple[str, ...]]:
     try:
         re.compile(pattern)
     except re.error as error:
-        return ".", (f"{PRODUCTION_VARIABLE} is no regular expression ({error}): every cluster is marked as production",)
+        return ".", (
+            f"{PRODUCTION_VARIABLE} is no regular expression ({error}): every cluster is marked as production",
+        )
     return pattern, ()
 
 

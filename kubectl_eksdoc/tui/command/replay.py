@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening, streams
+from kubectl_eksdoc.cli import answers, streams
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import SUPPORTED_FLAGS, GlobalOptions
@@ -34,19 +34,26 @@ def show_again(path: str, missing_terminal: str, light: bool, context: CommandCo
     """
     source = context.source
     unusable_flags = [] if source.live else ["--demo" if source.demo else "--snapshot"]
-    given_options, default_options = ({**asdict(options), **asdict(options.connection)} for options in (context.options, GlobalOptions()))
-    unusable_flags += [flag.long for flag in SUPPORTED_FLAGS if flag.dest not in _ALLOWED_FLAGS and given_options[flag.dest] != default_options[flag.dest]]
+    given_options, default_options = (
+        {**asdict(options), **asdict(options.connection)} for options in (context.options, GlobalOptions())
+    )
+    unusable_flags += [
+        flag.long
+        for flag in SUPPORTED_FLAGS
+        if flag.dest not in _ALLOWED_FLAGS and given_options[flag.dest] != default_options[flag.dest]
+    ]
     if unusable_flags:
         raise UsageError(f"{REPLAY} shows what is in a file: {', '.join(unusable_flags)} cannot be used with it")
     path, recording = _prefer_events(path, _read_recording(path), context)
     if missing_terminal:
         streams.write_note(
-            context.stderr, NO_TERMINAL.format(missing_terminal, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
+            context.stderr,
+            NO_TERMINAL.format(missing_terminal, f"kubectl eksdoc drain status --replay {shlex.quote(path)}"),
         )
         return CommandAnswer("", streams.USAGE)
     from ..replay import ReplayOptions
 
-    appearance = opening.appearance_for(context, context.stderr)
+    appearance = answers.appearance_for(context, context.stderr)
     replay_options = ReplayOptions(recording, path, ascii=appearance.ascii, plain=not appearance.colour, light=light)
     return CommandAnswer("", context.show_again(replay_options))
 

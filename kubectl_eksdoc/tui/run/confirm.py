@@ -20,12 +20,12 @@ from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.runner import DryRunResult
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.quantities import format_duration
-from kubectl_eksdoc.report.text import Appearance, Tone, pluralize, list_names, printable
+from kubectl_eksdoc.report.text import Appearance, Tone, list_names, pluralize, printable
 
 from ..base_app import is_too_small
 from ..details import placement_summary
 from ..keymap import appearance_of
-from ..panel import Answered, Prose, run_in_thread, error_lines
+from ..panel import Answered, Prose, error_lines, run_in_thread
 from ..tables.pods import Line
 from ..words import PRODUCTION_BADGE
 from . import tables as sheets
@@ -135,7 +135,9 @@ def confirm_lines(prepared: PreparedRun, production: bool = False) -> list[Line]
     name = prepared.cluster_name or "this cluster"
     cluster_lines: list[Line] = [(f"{name}  {PRODUCTION_BADGE.text}", Tone.BAD) if production else (name, Tone.TITLE)]
     note_lines: list[Line] = [(f"! {note}", Tone.WARN) for note in prepared.notes]
-    return cluster_lines + (_drain_lines(prepared, note_lines) if prepared.view is not None else [*_rollback_lines(prepared), *note_lines])
+    return cluster_lines + (
+        _drain_lines(prepared, note_lines) if prepared.view is not None else [*_rollback_lines(prepared), *note_lines]
+    )
 
 
 def _drain_lines(prepared: PreparedRun, note_lines: list[Line]) -> list[Line]:
@@ -146,17 +148,23 @@ def _drain_lines(prepared: PreparedRun, note_lines: list[Line]) -> list[Line]:
     estimate = plan.estimate
     duration_text = "how long is not known"
     if estimate is not None:
-        duration_text = f"about {format_duration(estimate.p50_s)}, p95 {format_duration(estimate.p95_s)} (simulated with its budgets)"
+        duration_text = (
+            f"about {format_duration(estimate.p50_s)}, p95 {format_duration(estimate.p95_s)} "
+            "(simulated with its budgets)"
+        )
     is_new_run = prepared.kind is RunKind.DRAIN
     action_word = "cordon" if is_new_run else "resume"
-    recheck_text = "read again: the plan is unchanged" if is_new_run else f"what is left of run {prepared.run} is planned"
+    recheck_text = (
+        "read again: the plan is unchanged" if is_new_run else f"what is left of run {prepared.run} is planned"
+    )
     past_budgets = plan.past_budgets
     without_budget = [eviction.pod.key for eviction in plan.evictions if not eviction.budget]
     lines: list[Line] = [
         f"Will      {action_word} {pluralize(len(prepared.nodes), 'node')} ({nodes}) and evict "
         f"{pluralize(len(plan.evictions) - len(past_budgets), 'pod')}",
         *_skipped_lines(view),
-        f"Will not  {'go past any budget' if not past_budgets else 'go past budgets but for the pods below'}, delete nodes",
+        f"Will not  {'go past any budget' if not past_budgets else 'go past budgets but for the pods below'}, "
+        "delete nodes",
         f"Lasts     {duration_text}",
         "Undo      R gives nodes back as they were. Evicted pods do not move back.",
         "",
@@ -185,7 +193,10 @@ def _allowed_lines(view: DrainView) -> list[Line]:
     for code, flag, effect in given_flags(view.plan.policy):
         groups = grouped((each for each in view.warnings if each.code.name == code), view)
         if groups:
-            allowed_lines += [(f"! {effect} (--{flag}):", Tone.BAD), f"  {list_names([e.about for e in groups], _MAX_NAMES, Appearance())}"]
+            allowed_lines += [
+                (f"! {effect} (--{flag}):", Tone.BAD),
+                f"  {list_names([e.about for e in groups], _MAX_NAMES, Appearance())}",
+            ]
     return allowed_lines
 
 
@@ -194,13 +205,21 @@ def _skipped_lines(view: DrainView) -> list[Line]:
     undrained = view.undrained
     if not undrained:
         return []
-    consequence = "evicted pods can be scheduled onto them" if view.plan.open_targets else "load balancers still send to them"
+    consequence = (
+        "evicted pods can be scheduled onto them" if view.plan.open_targets else "load balancers still send to them"
+    )
     reasons = [
         f"          {each.node.name}: {', '.join(map(short_code, view.codes_on(each))) or each.verdict.value}"
         for each in undrained[:_MAX_NAMES]
     ]
-    more_lines = [f"          and {len(undrained) - len(reasons)} more: [4] lists them"] if len(undrained) > len(reasons) else []
-    return [f"Skipped   {pluralize(len(undrained), 'node')}: {cordon_summary(view)}; {consequence}", *reasons, *more_lines]
+    more_lines = (
+        [f"          and {len(undrained) - len(reasons)} more: [4] lists them"] if len(undrained) > len(reasons) else []
+    )
+    return [
+        f"Skipped   {pluralize(len(undrained), 'node')}: {cordon_summary(view)}; {consequence}",
+        *reasons,
+        *more_lines,
+    ]
 
 
 def _guard_lines(limits: RunLimits | None) -> list[Line]:
@@ -208,7 +227,8 @@ def _guard_lines(limits: RunLimits | None) -> list[Line]:
         return []
     return [
         f"          by a guard: a replacement is Pending for {format_duration(limits.pending_s)}, more than "
-        f"{pluralize(limits.not_ready, 'other node')} NotReady, the API server is away for {format_duration(limits.away_s)}, "
+        f"{pluralize(limits.not_ready, 'other node')} NotReady, the API server is away for "
+        f"{format_duration(limits.away_s)}, "
         f"or most of its answers are errors for {format_duration(limits.failing_s)}"
     ]
 
@@ -261,7 +281,10 @@ class TrialScreen(ModalScreen[None]):
 def dry_run_lines(result: DryRunResult) -> list[Line]:
     accepted = result.requests - len(result.refused)
     symbol, tone = ("✗", Tone.BAD) if result.refused else ("✓", Tone.GOOD)
-    result_lines: list[Line] = [(f"{symbol} the server would do {accepted} of {result.requests} cordons and first evictions", tone), ""]
+    result_lines: list[Line] = [
+        (f"{symbol} the server would do {accepted} of {result.requests} cordons and first evictions", tone),
+        "",
+    ]
     result_lines += [(f"✗ {each.subject}: {each.reason}", Tone.BAD) for each in result.refused[:_MAX_REFUSALS]]
     if len(result.refused) > _MAX_REFUSALS:
         result_lines.append((f"… and {len(result.refused) - _MAX_REFUSALS} more", Tone.FAINT))
@@ -303,8 +326,12 @@ def entry_lines(state: RunState, index: int) -> list[Line]:
         ("on node", event.node),
         ("why", event.why),
     ]
-    failure_lines: list[Line] = [("! this is something that went wrong", Tone.WARN)] if event.what in PROBLEM_EVENTS else []
+    failure_lines: list[Line] = (
+        [("! this is something that went wrong", Tone.WARN)] if event.what in PROBLEM_EVENTS else []
+    )
     field_lines: list[Line] = [f"{name:<10} {value}" for name, value in fields if value]
     for name, value in state.details(index):
-        field_lines += ["", (f"{name:<10} {value}", Tone.TITLE)] if name.startswith("entry") else [f"{name:<10} {value}"]
+        field_lines += (
+            ["", (f"{name:<10} {value}", Tone.TITLE)] if name.startswith("entry") else [f"{name:<10} {value}"]
+        )
     return [*failure_lines, *field_lines, "", ("esc closes this", Tone.FAINT)]

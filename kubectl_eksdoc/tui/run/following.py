@@ -168,7 +168,9 @@ class FollowedRun:
     def show(self) -> None:
         """Show the screen of the run, unless it is visible already."""
         if self.state is not None and not isinstance(self._app.screen, RunScreen):
-            self._app.push_screen(RunScreen(self.state, self._cluster_name, self, self._keys, self._plan_pages().is_production))
+            self._app.push_screen(
+                RunScreen(self.state, self._cluster_name, self, self._keys, self._plan_pages().is_production)
+            )
 
     def summary_lines(self) -> list[str]:
         """Short progress, what waits, and the essential keys, for a terminal that is too small."""
@@ -215,7 +217,9 @@ class FollowedRun:
                 self._timer.stop()
             self._on_cluster_changed()
             if not isinstance(self._app.screen, RunScreen) and state.outcome is not None:
-                self._app.notify(f"{state.outcome.symbol[0]} 5: run {state.live.run}: {state.outcome.summary}", markup=False)
+                self._app.notify(
+                    f"{state.outcome.symbol[0]} 5: run {state.live.run}: {state.outcome.summary}", markup=False
+                )
             if self._rolls_back_when_over and state.is_drain:
                 self._rolls_back_when_over = False
                 self.roll_back(state.live.run)

@@ -20,7 +20,16 @@ from kubectl_eksdoc.drain.report import events
 from kubectl_eksdoc.drain.report.record import placements_text, skipped_targets_text
 from kubectl_eksdoc.drain.run.history import NodeState
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.report.text import Cell, Column, Tone, format_age, time_between, pluralize, join_sentences, printable
+from kubectl_eksdoc.report.text import (
+    Cell,
+    Column,
+    Tone,
+    format_age,
+    join_sentences,
+    pluralize,
+    printable,
+    time_between,
+)
 
 from ..keymap import appearance_of
 from ..line_table import LineTable
@@ -64,7 +73,9 @@ class RunsScreen(ModalScreen[RunChoice | None]):
         ("escape,q", "dismiss"),
     ]
 
-    def __init__(self, run_controller: ScreenRunController, now: Callable[[], datetime], connection_args: Sequence[str]) -> None:
+    def __init__(
+        self, run_controller: ScreenRunController, now: Callable[[], datetime], connection_args: Sequence[str]
+    ) -> None:
         """`connection_args`: the flags for the same cluster on a command line."""
         super().__init__()
         self._run_controller = run_controller
@@ -146,7 +157,9 @@ _POLL_S = 0.5
 KEY_ISOLATION_S = 0.4
 """A key of this menu must be isolated by this time before and after it, and after the first paint of the menu: text
 typed for another window is faster."""
-_KEY_NOT_ISOLATED = "nothing was done: other keys were pressed with this one, or the menu was not shown yet; press it again"
+_KEY_NOT_ISOLATED = (
+    "nothing was done: other keys were pressed with this one, or the menu was not shown yet; press it again"
+)
 
 _RUNNING_TITLE = "The run continues. What next?"
 _TITLES = {
@@ -229,7 +242,9 @@ def stop_lines(state: RunState) -> list[Line]:
     """What is unfinished now, and the effect of each key."""
     if state.is_over:
         return ["The run is over meanwhile.", "", "esc closes this."]
-    stop_effect = events.unfinished_with_names(state.progress) if state.progress is not None else "Nothing was done yet."
+    stop_effect = (
+        events.unfinished_with_names(state.progress) if state.progress is not None else "Nothing was done yet."
+    )
     cordoned_count = sum(node.state is not NodeState.QUEUED for node in state.history.nodes.values())
     cordoned_count += len(state.progress.cordoned_only) if state.progress is not None else 0
     pause_text = "go on" if state.is_paused else "pause: nothing more is asked for until space"
@@ -286,10 +301,16 @@ def summary_lines(state: RunState) -> list[Line]:
         lines += ["", f"{pluralize(len(drained), 'node')} cordoned and empty; eksdoc does not delete nodes"]
     cordoned_count = sum(node.state in (NodeState.CORDONED, NodeState.EVICTING, NodeState.LEFT_ALONE) for node in nodes)
     if cordoned_count and outcome.report is not None:
-        lines += ["", f"{pluralize(cordoned_count, 'node')} cordoned and not empty: {'it stays' if cordoned_count == 1 else 'they stay'} so"]
+        lines += [
+            "",
+            f"{pluralize(cordoned_count, 'node')} cordoned and not empty: "
+            f"{'it stays' if cordoned_count == 1 else 'they stay'} so",
+        ]
     if outcome.report is not None:
         record = outcome.report.drain
-        lines += [line for text in (placements_text(record), skipped_targets_text(record)) if text for line in ("", text)]
+        lines += [
+            line for text in (placements_text(record), skipped_targets_text(record)) if text for line in ("", text)
+        ]
         for step in outcome.report.next_steps:
             lines += ["", f"{step.text}:", (f"    {step.command}", Tone.GOOD)]
     return lines
@@ -376,7 +397,9 @@ class LivePage(RunPage):
         log_table = self.query_one("#run-tail", LineTable)
         # Only the visible number of entries: the table never scrolls, and only differences between moving lines are
         # drawn.
-        log_table.show(sheets.log_sheet(state.history.events, state.live.started_at, max_entries=log_table.visible_rows))
+        log_table.show(
+            sheets.log_sheet(state.history.events, state.live.started_at, max_entries=log_table.visible_rows)
+        )
         if not log_table.has_focus:
             log_table.to_end()
 
@@ -424,8 +447,13 @@ class LogPage(RunPage):
     def show(self, state: RunState) -> None:
         table = self.table
         table.set_title(self.frame_text("[6] Log"))
-        filter_texts = [*(["only what went wrong"] if self.only_failures else []), *([f"/{self.search_text}"] if self.search_text else [])]
-        table.set_subtitle(self.frame_text(", ".join([*filter_texts, "following" if self.is_following else "f follows"])))
+        filter_texts = [
+            *(["only what went wrong"] if self.only_failures else []),
+            *([f"/{self.search_text}"] if self.search_text else []),
+        ]
+        table.set_subtitle(
+            self.frame_text(", ".join([*filter_texts, "following" if self.is_following else "f follows"]))
+        )
         table.show(sheets.log_sheet(state.history.events, state.live.started_at, self.only_failures, self.search_text))
         if self.is_following:
             table.to_end()

@@ -55,12 +55,18 @@ def unavailable_reason(key: KeyBinding, state: RunState, page: ScreenPage) -> st
     if key.action == "give_back" and not state.is_drain:
         return "this gives nodes back already"
     if key.action in ("next_group", "check"):
-        return "" if state.is_over and state.is_drain and not (state.outcome and state.outcome.has_failed) else _NOT_DRAINED
+        return (
+            ""
+            if state.is_over and state.is_drain and not (state.outcome and state.outcome.has_failed)
+            else _NOT_DRAINED
+        )
     if key.action == "go_on":
         if not state.is_over:
             return "it is not over"
         return (
-            "" if state.outcome is not None and state.outcome.has_failed and state.is_drain else "it has nothing left to resume"
+            ""
+            if state.outcome is not None and state.outcome.has_failed and state.is_drain
+            else "it has nothing left to resume"
         )
     if key.action == "others" and not state.is_over:
         return "this run is under way"
@@ -87,7 +93,9 @@ def run_hints(
     actions in this state."""
     all_labels = {"pause": "go on" if state.is_paused else "pause", **(labels or {})}
     other_keys = (key for key in keys if not (key.action == "page" and key.given == page.value))
-    shown_keys = sorted((key for key in other_keys if key.foot and not unavailable_reason(key, state, page)), key=lambda key: key.foot)
+    shown_keys = sorted(
+        (key for key in other_keys if key.foot and not unavailable_reason(key, state, page)), key=lambda key: key.foot
+    )
     by_id = {key.id: key for key in keys}
     back_hints = [keymap.key_hint([by_id["run-back"]], "back")] if state.is_over else []
     plan_hint = keymap.key_hint([by_id["run-plan"]], "plan the next nodes" if state.is_over else "the plan")
@@ -293,7 +301,9 @@ class RunScreen(PaintedScreen):
         elif choice is StopChoice.GIVE_BACK:
             self._request(RunRequest.STOP)
             self._next_step.roll_back_when_over()
-            self._notify_user("it stops; once that is so, what gives nodes back is shown, and asks for what must be typed", 8)
+            self._notify_user(
+                "it stops; once that is so, what gives nodes back is shown, and asks for what must be typed", 8
+            )
 
     def _request(self, request: RunRequest) -> None:
         if self.state.is_over:
@@ -378,7 +388,11 @@ class RunScreen(PaintedScreen):
 
     def do_command(self) -> None:
         outcome = self.state.outcome
-        replay = shlex.join(["kubectl", "eksdoc", "--replay", outcome.events_file]) if outcome and outcome.events_file else ""
+        replay = (
+            shlex.join(["kubectl", "eksdoc", "--replay", outcome.events_file])
+            if outcome and outcome.events_file
+            else ""
+        )
         command = replay or self._status_command()
         self.app.copy_to_clipboard(command)
         demo_note = "; the file goes when these screens are left" if replay and self.state.live.speed != 1 else ""

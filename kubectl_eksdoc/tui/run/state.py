@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.drain.command.screen_ports import ActiveRun, RunKind, RunSummaryView, RunUpdate
 from kubectl_eksdoc.drain.run.history import RunHistory
 from kubectl_eksdoc.drain.run.loop import RunRequest
-from kubectl_eksdoc.drain.run.progress import WaitingPod, RunProgress
+from kubectl_eksdoc.drain.run.progress import RunProgress, WaitingPod
 from kubectl_eksdoc.drain.run.replay import RECORD_INTERVAL_S, ReplaySource, RunReplay
 from kubectl_eksdoc.report.text import pluralize
 
@@ -62,12 +62,19 @@ class RunState:
         if update.restarted:
             self.history = RunHistory(self.live.planned_nodes)
         self.history.add(update.events)
-        has_resumed = old_progress is not None and old_progress.paused and update.progress is not None and not update.progress.paused
+        has_resumed = (
+            old_progress is not None
+            and old_progress.paused
+            and update.progress is not None
+            and not update.progress.paused
+        )
         if has_resumed and self.request is RunRequest.PAUSE:
             self.request = RunRequest.RESUME  # another client has resumed it
         self.progress, self.outcome = update.progress, update.outcome
         new_progress = update.progress
-        if new_progress is not None and (not self._progress_samples or new_progress.at_s - self._progress_samples[-1].at_s >= RECORD_INTERVAL_S):
+        if new_progress is not None and (
+            not self._progress_samples or new_progress.at_s - self._progress_samples[-1].at_s >= RECORD_INTERVAL_S
+        ):
             self._progress_samples.append(new_progress)
         return is_new
 
@@ -107,7 +114,9 @@ class RunState:
         if self.outcome is not None:
             if not self.outcome.has_failed:
                 return ScreenStage.DONE
-            return ScreenStage.STOPPED if self.history.stop_reason or self.outcome.report is None else ScreenStage.FAILED
+            return (
+                ScreenStage.STOPPED if self.history.stop_reason or self.outcome.report is None else ScreenStage.FAILED
+            )
         if self.request in (RunRequest.STOP, RunRequest.LEAVE) or self.history.stop_reason:
             return ScreenStage.STOPPING
         if self.progress is not None and self.progress.paused:

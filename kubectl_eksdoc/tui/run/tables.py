@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.command.screen_ports import RunKind
-from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.report import events
-from kubectl_eksdoc.drain.run.events import PROBLEM_EVENTS, DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import PROBLEM_EVENTS, DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.history import FINAL_STATES, NodeHistory, NodeState, PodHistory, PodState
 from kubectl_eksdoc.drain.run.progress import Reason, RunProgress
+from kubectl_eksdoc.drain.timeline import NodeSpan
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.quantities import format_duration
-from kubectl_eksdoc.report.text import Cell, Column, Appearance, Tone, pluralize, printable
+from kubectl_eksdoc.report.text import Appearance, Cell, Column, Tone, pluralize, printable
 
 from ..model import without_address
 from ..tables.budgets import budget_bar as headroom_bar
@@ -43,9 +43,15 @@ def identity_texts(state: RunState, cluster_name: str, production: bool = False)
     the rest, and labelled so."""
     view = state.live.view
     estimate = view.plan.estimate if view is not None else None
-    estimate_text = f"planned about {format_duration(estimate.p50_s)} (p95 {format_duration(estimate.p95_s)})" if estimate else ""
+    estimate_text = (
+        f"planned about {format_duration(estimate.p50_s)} (p95 {format_duration(estimate.p95_s)})" if estimate else ""
+    )
     planned_text = f", {estimate_text}" if estimate_text and not state.is_over else ""
-    planned_text = f" since resumed{planned_text.replace('planned', 'the rest planned')}" if state.live.kind is RunKind.RESUME else planned_text
+    planned_text = (
+        f" since resumed{planned_text.replace('planned', 'the rest planned')}"
+        if state.live.kind is RunKind.RESUME
+        else planned_text
+    )
     speed_factor = state.live.speed * (1.0 if view is None else view.cluster.identity.speed)
     speed_text = f"{speed_factor:g} s pass in one" if speed_factor != 1.0 else ""
     duration_text = f" {format_duration(state.duration_s)}" if state.is_drain else ""  # a rollback takes a moment
@@ -84,14 +90,22 @@ def progress_texts(state: RunState) -> tuple[FittingText, ...]:
         return (run_text, FittingText("nodes are given back…"))
     pod_count, gone_count = history.pods, history.gone
     progress = state.progress if not history.hold_reason else None
-    remaining_text = f"about {events.remaining_time(progress)} left" if progress is not None and progress.remaining_s is not None else ""
+    remaining_text = (
+        f"about {events.remaining_time(progress)} left"
+        if progress is not None and progress.remaining_s is not None
+        else ""
+    )
     percent = f"{gone_count / pod_count:.0%}" if pod_count else ""
     return (
         run_text,
         droppable(_wave_text(state), 1),
         FittingText(state.pods_gone_text),
         FittingText(remaining_text, tone=Tone.TITLE),
-        FittingText(f"{progress_bar(gone_count, pod_count, _BAR_WIDTH)} {percent}" if pod_count else "", ((3, percent),), Tone.GOOD),
+        FittingText(
+            f"{progress_bar(gone_count, pod_count, _BAR_WIDTH)} {percent}" if pod_count else "",
+            ((3, percent),),
+            Tone.GOOD,
+        ),
     )
 
 
@@ -116,14 +130,18 @@ def stop_effect_texts(state: RunState) -> tuple[FittingText, ...]:
         return ()
     when_text = "when it has stopped" if state.stage is ScreenStage.STOPPING else "stop now"
     short_text = events.unfinished(state.progress, brief=True)
-    effect_text = FittingText(f"{when_text}: {events.unfinished(state.progress)}", ((2, f"{when_text}: {short_text}"), (0, short_text)))
+    effect_text = FittingText(
+        f"{when_text}: {events.unfinished(state.progress)}", ((2, f"{when_text}: {short_text}"), (0, short_text))
+    )
     return (effect_text, *_replacement_texts(state.progress))
 
 
 def _replacement_texts(progress: RunProgress) -> Iterator[FittingText]:
     """``3 replacements not Ready: shop/web-x waits for target-health…``."""
     if count := len(progress.pending):
-        yield FittingText(f"{pluralize(count, 'replacement')} without a node", ((3, f"{count} without a node"), (1, "")))
+        yield FittingText(
+            f"{pluralize(count, 'replacement')} without a node", ((3, f"{count} without a node"), (1, ""))
+        )
     if progress.starting:
         first, count = progress.starting[0], len(progress.starting)
         not_ready_text = f"{pluralize(count, 'replacement')} not Ready"
@@ -144,7 +162,9 @@ def notice_text(state: RunState) -> FittingText:
     if not state.is_drain:
         return FittingText("")
     if state.is_silent:
-        return FittingText(f"! nothing heard for {format_duration(state.silent_s)}: all this is as it was then", tone=Tone.BAD)
+        return FittingText(
+            f"! nothing heard for {format_duration(state.silent_s)}: all this is as it was then", tone=Tone.BAD
+        )
     if stage in (ScreenStage.STOPPING, ScreenStage.PAUSING, ScreenStage.PAUSED, ScreenStage.HELD):
         stage_reason = {
             ScreenStage.STOPPING: f"stopping: {progress.stop_reason or 'nothing more is asked for'}",
@@ -171,7 +191,9 @@ def notice_text(state: RunState) -> FittingText:
 
 def hold_reason(state: RunState) -> str:
     """Why no requests are sent: the cause first, without the server's address, which the head shows."""
-    reason = without_address((state.progress.hold_reason if state.progress is not None else "") or state.history.hold_reason, "the server ")
+    reason = without_address(
+        (state.progress.hold_reason if state.progress is not None else "") or state.history.hold_reason, "the server "
+    )
     return reason if AUTO_RESUME in reason else f"{reason}; it {AUTO_RESUME}"
 
 
@@ -231,8 +253,12 @@ def nodes_sheet(state: RunState) -> Sheet:
     )
     courses = state.history.nodes
     progress = state.progress
-    remaining_s = dict(progress.remaining_by_node) if progress is not None and not (state.is_over or progress.hold_reason) else {}
-    rows = [(node.node, _node_cells(node, state, remaining_s.get(node.node))[: len(columns)]) for node in courses.values()]
+    remaining_s = (
+        dict(progress.remaining_by_node) if progress is not None and not (state.is_over or progress.hold_reason) else {}
+    )
+    rows = [
+        (node.node, _node_cells(node, state, remaining_s.get(node.node))[: len(columns)]) for node in courses.values()
+    ]
     row_sheet = sheet_of_rows(columns, rows, "No node is drained by this run.", fill_column=_PROGRESS_COLUMN)
 
     max_s = max([state.at_s + max(remaining_s.values(), default=0.0), *(span.done_s for span in spans.values())])
@@ -275,7 +301,9 @@ def _state_text(node: NodeHistory, state: RunState) -> tuple[str, Tone | None]:
         has_terminating = state.knows_terminating and any(pod.state is PodState.STOPPING for pod in node.pods.values())
         return ("» leaving", Tone.UNKNOWN) if has_terminating else (idle_state, Tone.WARN)
     if node.state is NodeState.EVICTING and state.waits_on_node(node.node):
-        return ("! waiting PDB" if any(each.budget for each in state.waits_on_node(node.node)) else "! waiting"), Tone.WARN
+        return (
+            "! waiting PDB" if any(each.budget for each in state.waits_on_node(node.node)) else "! waiting"
+        ), Tone.WARN
     if node.state is NodeState.EVICTING and state.is_over:
         return "! half empty", Tone.WARN
     symbol, tone = STATE_SYMBOLS[node.state]
@@ -289,7 +317,9 @@ def _node_cells(node: NodeHistory, state: RunState, remaining_s: float | None) -
         time_text = format_duration(end_s - node.started_s)
     wave = str(node.wave) if node.wave else ""
     pods = f"{node.gone}/{len(node.pods)}" if _knows_all_pods(node, state) else f"{node.gone}/{len(node.pods)}+"
-    remaining_text = f"~{format_duration(remaining_s)}" if remaining_s is not None and node.state not in FINAL_STATES else ""
+    remaining_text = (
+        f"~{format_duration(remaining_s)}" if remaining_s is not None and node.state not in FINAL_STATES else ""
+    )
     return [wave, node.node, Cell(*_state_text(node, state)), pods, "", time_text, remaining_text]
 
 
@@ -313,7 +343,11 @@ _POD_ORDER = (PodState.KEPT, PodState.REFUSED, PodState.STOPPING, PodState.WAITI
 
 def pods_sheet(state: RunState, node: str | None) -> Sheet:
     """Pods that need attention first."""
-    columns = (Column("POD", cut_middle=True, min_width=16), Column("STATE", min_width=9), Column("SINCE", align_right=True, drop_order=1))
+    columns = (
+        Column("POD", cut_middle=True, min_width=16),
+        Column("STATE", min_width=9),
+        Column("SINCE", align_right=True, drop_order=1),
+    )
     node_course = state.history.nodes.get(node or "")
     if node_course is None:
         return sheet_of_rows(columns, [], "")
@@ -325,7 +359,11 @@ def pods_sheet(state: RunState, node: str | None) -> Sheet:
         ),
     )
     rows = [(pod.pod, _pod_cells(pod, waiting, state)) for pod in ordered]
-    empty_text = "Nothing has to go from this node." if _knows_all_pods(node_course, state) else "No pod of it was asked to go yet."
+    empty_text = (
+        "Nothing has to go from this node."
+        if _knows_all_pods(node_course, state)
+        else "No pod of it was asked to go yet."
+    )
     return sheet_of_rows(columns, rows, empty_text, fill_column=0)
 
 
@@ -337,7 +375,9 @@ def _pod_cells(pod: PodHistory, waiting: set[str], state: RunState) -> Cells:
         state_text, tone = ("! waits", Tone.WARN) if pod.state is PodState.WAITING else (state_text, Tone.WARN)
     since_s = state.at_s - pod.since_s if pod.state in (PodState.STOPPING, PodState.REFUSED, PodState.KEPT) else None
     if pod.pod in waiting and since_s is None and state.progress is not None:
-        since_s = next((each.for_s for each in state.progress.reasons if each.subject.split(" on ")[0] == pod.pod), None)
+        since_s = next(
+            (each.for_s for each in state.progress.reasons if each.subject.split(" on ")[0] == pod.pod), None
+        )
     return [pod.pod, Cell(state_text, tone), format_duration(since_s) if since_s is not None else ""]
 
 
@@ -349,11 +389,17 @@ def wait_reasons(state: RunState, node: str, pod: str | None) -> list[Reason]:
     if state.progress is None or state.is_over:
         return []
     node_suffix = f" on {node}"
-    reasons = [each for each in state.progress.reasons if not each.subject or each.subject == node or each.subject.endswith(node_suffix)]
+    reasons = [
+        each
+        for each in state.progress.reasons
+        if not each.subject or each.subject == node or each.subject.endswith(node_suffix)
+    ]
     return sorted(reasons, key=lambda each: (each.subject != f"{pod}{node_suffix}", not each.subject))
 
 
-def _unmentioned_replacements(state: RunState, shown_lines: Sequence[str | tuple[str, Tone]]) -> list[str | tuple[str, Tone]]:
+def _unmentioned_replacements(
+    state: RunState, shown_lines: Sequence[str | tuple[str, Tone]]
+) -> list[str | tuple[str, Tone]]:
     """Replacements that are not Ready and that no shown line mentions."""
     if state.progress is None:
         return []
@@ -371,7 +417,9 @@ def _reason_lines(reason: Reason) -> list[str | tuple[str, Tone]]:
     subject = " ".join(filter(None, (reason.subject, f"(+{reason.others})" if reason.others else "")))
     since_text = f"for {format_duration(reason.for_s)}" if reason.for_s is not None else ""
     headline = ", ".join(filter(None, (subject, since_text)))
-    lines: list[str | tuple[str, Tone]] = [(f"! {headline}: {reason.reason}" if headline else f"! {reason.reason}", Tone.WARN)]
+    lines: list[str | tuple[str, Tone]] = [
+        (f"! {headline}: {reason.reason}" if headline else f"! {reason.reason}", Tone.WARN)
+    ]
     lines += [(f"  {reason.typical}", Tone.FAINT)] if reason.typical else []
     return [*lines, *([(f"  {reason.remedy}", Tone.GOOD)] if reason.remedy else [])]
 
@@ -389,8 +437,15 @@ def wait_lines(state: RunState, node: str | None, pod: str | None) -> list[str |
         lines += [(f"{each.pod} waits: {each.reason}", Tone.WARN) for each in waits[:_MAX_REASONS]]
     lines += _unmentioned_replacements(state, lines)
     pod_course = node_course.pods.get(pod or "")
-    if pod_course is not None and pod_course.reason and pod_course.state in (PodState.KEPT, PodState.REFUSED) and not waits:
-        lines.append((f"{pod_course.pod}: {pod_course.reason}", Tone.BAD if pod_course.state is PodState.KEPT else Tone.WARN))
+    if (
+        pod_course is not None
+        and pod_course.reason
+        and pod_course.state in (PodState.KEPT, PodState.REFUSED)
+        and not waits
+    ):
+        lines.append(
+            (f"{pod_course.pod}: {pod_course.reason}", Tone.BAD if pod_course.state is PodState.KEPT else Tone.WARN)
+        )
     if node_course.reason:
         lines.append((node_course.reason, Tone.BAD if node_course.state is NodeState.LEFT_ALONE else Tone.FAINT))
     if not lines and node_course.state not in FINAL_STATES and node_course.started_s is None:
@@ -416,8 +471,14 @@ def budgets_sheet(state: RunState) -> Sheet:
         if pod_wait.budget:
             waiting[pod_wait.budget] = waiting.get(pod_wait.budget, 0) + 1
     empty_text = NO_BUDGET_TEXT if state.progress is not None else BUDGETS_PENDING_TEXT
-    ordered = sorted(budgets_in_use, key=lambda budget: (-waiting.get(budget.key, 0), budget.status.allowed, budget.key))
-    return sheet_of_rows(columns, [(pod_wait.key, _budget_cells(pod_wait, waiting.get(pod_wait.key, 0))) for pod_wait in ordered], empty_text)
+    ordered = sorted(
+        budgets_in_use, key=lambda budget: (-waiting.get(budget.key, 0), budget.status.allowed, budget.key)
+    )
+    return sheet_of_rows(
+        columns,
+        [(pod_wait.key, _budget_cells(pod_wait, waiting.get(pod_wait.key, 0))) for pod_wait in ordered],
+        empty_text,
+    )
 
 
 def _budget_cells(budget: Budget, waiting: int) -> Cells:
@@ -438,7 +499,11 @@ _EVENT_TONES: dict[DrainEventKind, Tone] = {
 
 
 def log_sheet(
-    events: Sequence[DrainEvent], started_at: datetime, only_failures: bool = False, search_text: str = "", max_entries: int | None = None
+    events: Sequence[DrainEvent],
+    started_at: datetime,
+    only_failures: bool = False,
+    search_text: str = "",
+    max_entries: int | None = None,
 ) -> Sheet:
     """Events in order, at most the last `max_entries`; keys are indexes in `events`."""
     first_index = 0 if max_entries is None else max(0, len(events) - max_entries)

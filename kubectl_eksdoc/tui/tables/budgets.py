@@ -14,9 +14,9 @@ from kubectl_eksdoc.drain.report.findings import (
     FindingGroup,
     assumed_fixed,
     blocker_causes,
+    blocking_subjects,
     commands_of,
     grouped,
-    blocking_subjects,
 )
 from kubectl_eksdoc.drain.report.plan import (
     BAD,
@@ -25,9 +25,9 @@ from kubectl_eksdoc.drain.report.plan import (
     UNKNOWN_SYMBOL,
     WARN,
     DrainView,
+    current_status,
     short_budget_verdict,
     short_code,
-    current_status,
 )
 from kubectl_eksdoc.drain.report.rows import budget_order
 from kubectl_eksdoc.drain.result import Headroom
@@ -40,9 +40,9 @@ from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.permissions import NeededPermission, Permission, PlanPermissions
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.report.report import SYMBOLS
-from kubectl_eksdoc.report.text import Cell, Column, Tone, format_age, time_between, pluralize
+from kubectl_eksdoc.report.text import Cell, Column, Tone, format_age, pluralize, time_between
 
-from .pods import Cells, Line, Sheet, sheet_of_rows, cached_per_view, text_sheet
+from .pods import Cells, Line, Sheet, cached_per_view, sheet_of_rows, text_sheet
 
 MUST_STAY, MAY_GO, MISSING = "█", "▒", "░"
 LEGEND = f"{MUST_STAY} must stay  {MAY_GO} may go  {MISSING} missing"
@@ -64,7 +64,11 @@ def budgets_sheet(view: DrainView, full: bool) -> Sheet:
         Column("HEALTHY/NEEDED/EXPECTED", short_title="H/N/E", align_right=True, drop_order=2),
         Column("ALLOWED", align_right=True, short_title="ALLOW"),
         Column("PLAN", align_right=True),
-        *([Column("AT ONCE", align_right=True, drop_order=3), Column("ROUNDS", align_right=True, drop_order=4)] if full else []),
+        *(
+            [Column("AT ONCE", align_right=True, drop_order=3), Column("ROUNDS", align_right=True, drop_order=4)]
+            if full
+            else []
+        ),
         Column("VERDICT", min_width=14),
         *([Column("WHY", drop_order=5, min_width=34)] if full else []),
     ]
@@ -89,7 +93,9 @@ def budget_bar(budget: Budget) -> str:
     total = must_stay + may_go + missing_pods
     if total > _MAX_BAR_WIDTH:
         # Every non-empty share is visible: it has at least one symbol.
-        must_stay, may_go, missing_pods = (max(round(part / total * _MAX_BAR_WIDTH), 1) if part else 0 for part in (must_stay, may_go, missing_pods))
+        must_stay, may_go, missing_pods = (
+            max(round(part / total * _MAX_BAR_WIDTH), 1) if part else 0 for part in (must_stay, may_go, missing_pods)
+        )
     return MUST_STAY * must_stay + MAY_GO * may_go + MISSING * missing_pods
 
 
@@ -186,13 +192,17 @@ def unguarded_workloads(view: DrainView) -> tuple[UnguardedWorkload, ...]:
     for eviction in view.plan.evictions:
         if not eviction.budget and eviction.eviction_mode.means is not EvictionMethod.RESTART:
             rounds[eviction.pod.namespace, view.app(eviction.pod)][eviction.round] += 1
-    workloads = {(eviction.namespace, f"{eviction.kind}/{eviction.name}"): eviction for eviction in view.cluster.workloads}
+    workloads = {
+        (eviction.namespace, f"{eviction.kind}/{eviction.name}"): eviction for eviction in view.cluster.workloads
+    }
     result_rows = []
     for (namespace, app), by_round in rounds.items():
         kind, _, name = app.partition("/")
         if kind and kind != "Job":
             evicted, at_once = sum(by_round.values()), max(by_round.values())
-            result_rows.append(UnguardedWorkload(namespace, kind, name, evicted, at_once, workloads.get((namespace, app))))
+            result_rows.append(
+                UnguardedWorkload(namespace, kind, name, evicted, at_once, workloads.get((namespace, app)))
+            )
     return tuple(sorted(result_rows, key=lambda eviction: (-_severity_rank(eviction), -eviction.at_once, eviction.key)))
 
 
@@ -209,7 +219,14 @@ def unguarded_sheet(workloads: tuple[UnguardedWorkload, ...]) -> Sheet:
 
 def _unguarded_cells(unguarded: UnguardedWorkload) -> list[str | Cell]:
     replicas = str(unguarded.replicas) if unguarded.workload is not None else "?"
-    return [unguarded.key, unguarded.kind, str(unguarded.evicted), replicas, str(unguarded.at_once), _effect_cell(unguarded)]
+    return [
+        unguarded.key,
+        unguarded.kind,
+        str(unguarded.evicted),
+        replicas,
+        str(unguarded.at_once),
+        _effect_cell(unguarded),
+    ]
 
 
 def _effect_cell(unguarded: UnguardedWorkload) -> Cell:
@@ -304,7 +321,10 @@ class BlockerRow:
         """First the combined command of the cause, then the other commands."""
         combined_command = [self.cause.commands] if self.cause is not None and self.cause.commands else []
         shown_lines = {line for each in combined_command for line in each.splitlines()}
-        return (*combined_command, *(each for each in commands_of(self.groups) if not shown_lines.issuperset(each.splitlines())))
+        return (
+            *combined_command,
+            *(each for each in commands_of(self.groups) if not shown_lines.issuperset(each.splitlines())),
+        )
 
 
 @cached_per_view
@@ -318,7 +338,11 @@ def blocker_rows(view: DrainView, order: tuple[str, ...] = ()) -> tuple[BlockerR
     rows.sort(key=lambda row: place.get(row.key, len(place)))
     assumed_codes = {code for code, _ in fixed}
     other_groups = [group for group in finding_groups(view) if group.first.status is not Status.FAIL]
-    rows += [BlockerRow(f"{index}", (group,)) for index, group in enumerate(other_groups) if group.first.code.name not in assumed_codes]
+    rows += [
+        BlockerRow(f"{index}", (group,))
+        for index, group in enumerate(other_groups)
+        if group.first.code.name not in assumed_codes
+    ]
     return tuple(rows)
 
 
@@ -345,7 +369,10 @@ def _blocker_cells(row: BlockerRow, now: datetime) -> Cells:
         return [Cell(f"· {short_code(row.key)}", Tone.FAINT), "nothing here", "·", "·", "·", ""]
     first, cause = row.groups[0].first, row.cause
     symbol, tone = GOOD if row.fixed else SYMBOLS[first.status]
-    names = [group.short_name if group.short_name and (group.app or not group.listed_names) else group.about for group in row.groups]
+    names = [
+        group.short_name if group.short_name and (group.app or not group.listed_names) else group.about
+        for group in row.groups
+    ]
     subject = names[0] + (f" +{len(names) - 1}" if len(names) > 1 else "")
     nodes = {node for group in row.groups for node in group.nodes}
     frees = "assumed fixed" if row.fixed else cause.frees_short if cause is not None else "·"
@@ -383,9 +410,13 @@ def rights_sheet(cluster: Cluster, needs: PlanPermissions, denied: DeniedRights)
 def _plan_rights(cluster: Cluster, needs: Iterable[NeededPermission]) -> Iterator[tuple[int, list[str | Cell]]]:
     for need in needs:
         read = cluster.read_of(need.permission.resource)
-        rank, (symbol, tone) = (2, GOOD) if read.known else (0, BAD if read.state is ReadState.FORBIDDEN else UNKNOWN_SYMBOL)
+        rank, (symbol, tone) = (
+            (2, GOOD) if read.known else (0, BAD if read.state is ReadState.FORBIDDEN else UNKNOWN_SYMBOL)
+        )
         lost_features = f"unknown: {', '.join(map(short_code, need.unknown))}" if need.unknown else need.lost
-        effect = lost_features if read.state in (ReadState.READ, ReadState.FORBIDDEN) else f"{read.detail}: {lost_features}"
+        effect = (
+            lost_features if read.state in (ReadState.READ, ReadState.FORBIDDEN) else f"{read.detail}: {lost_features}"
+        )
         yield rank, _rights_cells(f"{symbol} {need.permission.verb}", tone, need.permission, effect)
 
 
@@ -428,7 +459,8 @@ def rights_lines(cluster: Cluster, needs: PlanPermissions, denied: DeniedRights,
     unknown_pods = sum(row.verdict is PodVerdict.UNKNOWN for row in view.left) if view is not None else 0
     if unknown_pods:
         lines.append(
-            f"In this plan {pluralize(unknown_pods, 'pod')} on marked nodes cannot be judged, and keep their nodes from it."
+            f"In this plan {pluralize(unknown_pods, 'pod')} on marked nodes cannot be judged, and keep their "
+            "nodes from it."
         )
     if denied:
         denied_text = "; ".join(each.scoped_right for each in denied)

@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.drain.nodes import IMAGE_LABEL, older_kubelets, natural_key, older_images
+from kubectl_eksdoc.drain.nodes import IMAGE_LABEL, natural_key, older_images, older_kubelets
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.drain.report.plan import (
     BAD,
     GOOD,
-    UNKNOWN_SYMBOL,
     TARGET_SYMBOLS,
+    UNKNOWN_SYMBOL,
     WARN,
     DrainView,
     short_code,
@@ -28,7 +28,7 @@ from kubectl_eksdoc.model.selectors import InvalidSelector, Selector, parse
 from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.report.text import Cell, Column, Tone, pluralize
 
-from .pods import Cells, Sheet, ColumnWidths, cached_per_view
+from .pods import Cells, ColumnWidths, Sheet, cached_per_view
 from .pods import cell_width as room_of
 
 NO_VALUE = "·"
@@ -189,7 +189,9 @@ LABELS_FLAG = "-l"
 MAX_SUGGESTED_NAMES = 500
 """With more nodes, names are not searched for a suggestion: that is slower than typing."""
 
-NO_FAULTS_TEXT = "Nothing is the matter with any node: all are Ready, none is cordoned or left out.\nesc shows them all."
+NO_FAULTS_TEXT = (
+    "Nothing is the matter with any node: all are Ready, none is cordoned or left out.\nesc shows them all."
+)
 
 
 @frozen
@@ -227,7 +229,9 @@ def matching_nodes(facts: NodeFacts, typed: str) -> tuple[str, ...]:
     if not node_filter.text:
         return tuple(facts.texts)
     return tuple(
-        name for name, cells in facts.texts.items() if (node_filter.text in " ".join(cells).lower()) is not node_filter.inverse
+        name
+        for name, cells in facts.texts.items()
+        if (node_filter.text in " ".join(cells).lower()) is not node_filter.inverse
     )
 
 
@@ -247,13 +251,19 @@ def empty_text(facts: NodeFacts, typed: str, faults: bool) -> str:
     """The text shown without rows."""
     total = len(facts.texts)
     if not typed.strip() or matching_nodes(facts, typed):
-        no_fault_text = f"Of those that match /{typed}, none is at fault.\nesc shows all." if typed.strip() else NO_FAULTS_TEXT
+        no_fault_text = (
+            f"Of those that match /{typed}, none is at fault.\nesc shows all." if typed.strip() else NO_FAULTS_TEXT
+        )
         return no_fault_text if faults else "The cluster has no node. Is it the right one? x shows other contexts."
     node_filter = parse_filter(typed)
     clear_hint = "esc takes the filter away."
     if node_filter.error:
         return f"/{typed}: {node_filter.error}\n{clear_hint}"
-    suggestion = _label_suggestion(facts, node_filter.selector) if node_filter.selector is not None else _word_suggestion(facts, node_filter)
+    suggestion = (
+        _label_suggestion(facts, node_filter.selector)
+        if node_filter.selector is not None
+        else _word_suggestion(facts, node_filter)
+    )
     return f"0 of {pluralize(total, 'node')} match /{typed}{suggestion}\n{clear_hint}"
 
 
@@ -262,7 +272,9 @@ def _word_suggestion(facts: NodeFacts, node_filter: _NodeFilter) -> str:
     if node_filter.inverse:
         return ""
     searches_names = len(facts.texts) <= MAX_SUGGESTED_NAMES
-    cell_texts = {cell for name, *cells in facts.texts.values() for cell in (*cells, *([name] if searches_names else []))}
+    cell_texts = {
+        cell for name, *cells in facts.texts.values() for cell in (*cells, *([name] if searches_names else []))
+    }
     words = {word.lower() for cell in cell_texts for word in (cell, *cell.split("-"))}
     return _suggestion(node_filter.text, (word for word in words if len(word) > 1 and not word.isdigit()))
 
@@ -320,7 +332,11 @@ def sort_symbol(order: SortOrder) -> str:
 def with_sort_symbol(columns: Iterable[Column], order: SortOrder) -> tuple[Column, ...]:
     """The sorted column has a symbol in its title."""
     return tuple(
-        replace(each, title=each.title + sort_symbol(order), short_title=(each.short_title or each.title) + sort_symbol(order))
+        replace(
+            each,
+            title=each.title + sort_symbol(order),
+            short_title=(each.short_title or each.title) + sort_symbol(order),
+        )
         if each.title == order.column
         else each
         for each in columns
@@ -334,7 +350,11 @@ def sort_nodes(names: Iterable[str], order: SortOrder, facts: NodeFacts, view: D
         return all_names
     sort_key = _sort_keys(facts, view)[order.column]
     sort_keys = {name: sort_key(name) for name in all_names}
-    sorted_names = sorted((name for name in all_names if sort_keys[name] is not None), key=sort_keys.__getitem__, reverse=order.is_descending)
+    sorted_names = sorted(
+        (name for name in all_names if sort_keys[name] is not None),
+        key=sort_keys.__getitem__,
+        reverse=order.is_descending,
+    )
     return (*sorted_names, *(name for name in all_names if sort_keys[name] is None))
 
 

@@ -11,13 +11,13 @@ from rich.cells import cell_len, chop_cells
 
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy, EvictionMethod
-from kubectl_eksdoc.drain.report.plan import BAD, GOOD, UNKNOWN_SYMBOL, POD_SYMBOLS, DrainView
+from kubectl_eksdoc.drain.report.plan import BAD, GOOD, POD_SYMBOLS, UNKNOWN_SYMBOL, DrainView
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
 from kubectl_eksdoc.model.quantities import format_duration
-from kubectl_eksdoc.report.text import Cell, Column, Appearance, Tone, format_age, time_between, pluralize
+from kubectl_eksdoc.report.text import Appearance, Cell, Column, Tone, format_age, pluralize, time_between
 
 from ..knobs import KNOBS
 
@@ -63,9 +63,10 @@ _ASCII = Appearance(ascii=True)
 
 @frozen
 class Sheet:
-    """`keys` name the rows in order; `cell_width` returns the cells of a row, one for each column. `widths`: the maximum
-    width of each column without titles; `ascii_widths`: the same in ASCII (empty: as `widths`). The column
-    `fill_column` gets the remaining width, and `fill_cell` returns its cell for that width (None: from `cell_width`)."""
+    """`keys` name the rows in order; `cell_width` returns the cells of a row, one for each column. `widths`: the
+    maximum width of each column without titles; `ascii_widths`: the same in ASCII (empty: as `widths`). The column
+    `fill_column` gets the remaining width, and `fill_cell` returns its cell for that width (None: from
+    `cell_width`)."""
 
     columns: Sequence[Column]
     widths: Sequence[int]
@@ -112,7 +113,9 @@ class ColumnWidths:
         for index, cell in enumerate(row):
             text = cell if isinstance(cell, str) else cell.text
             self.widest[index] = max(self.widest[index], cell_width(text))
-            self.widest_ascii[index] = max(self.widest_ascii[index], len(text if text.isascii() else _ASCII.transliterate(text)))
+            self.widest_ascii[index] = max(
+                self.widest_ascii[index], len(text if text.isascii() else _ASCII.transliterate(text))
+            )
 
 
 def sheet_of_rows(
@@ -124,7 +127,15 @@ def sheet_of_rows(
         widths.add_row(row)
     by_key = dict(rows)
     cells_of_row = by_key.__getitem__
-    return Sheet(columns, widths.widest, tuple(by_key), cells_of_row, fill_column, empty_text=empty_text, ascii_widths=widths.widest_ascii)
+    return Sheet(
+        columns,
+        widths.widest,
+        tuple(by_key),
+        cells_of_row,
+        fill_column,
+        empty_text=empty_text,
+        ascii_widths=widths.widest_ascii,
+    )
 
 
 # Values computed from a plan are cached: a pressed key must not traverse thousands of budgets again.
@@ -162,7 +173,12 @@ def cached_per_view(compute: Callable[Concatenate[V, P], T]) -> Callable[Concate
 
 
 _EFFECT_WIDTH = max(len(knob.effect) for knob in KNOBS)
-KNOB_COLUMNS = (Column("KNOB"), Column("VALUE"), Column("FLAG", drop_order=2), Column("WHAT IT DOES", drop_order=1, min_width=_EFFECT_WIDTH))
+KNOB_COLUMNS = (
+    Column("KNOB"),
+    Column("VALUE"),
+    Column("FLAG", drop_order=2),
+    Column("WHAT IT DOES", drop_order=1, min_width=_EFFECT_WIDTH),
+)
 """The effect is shown in full, or below the table."""
 
 
@@ -254,7 +270,13 @@ def pods_of_budget(key: str, cluster: Cluster, view: DrainView | None) -> PodLis
         return PodList(key, sheet_of_rows(BUDGET_COLUMNS, [], "It is not there any more."), {})
     pods = [pod for pod in cluster.pods if pod.namespace == budget.namespace and budget.selector.matches(pod.labels)]
     evictions, not_evicted = _planned_pods(view, pods)
-    pods.sort(key=lambda pod: (evictions[pod.uid].position if pod.uid in evictions else 1 << 30, pod.uid not in not_evicted, pod.key))
+    pods.sort(
+        key=lambda pod: (
+            evictions[pod.uid].position if pod.uid in evictions else 1 << 30,
+            pod.uid not in not_evicted,
+            pod.key,
+        )
+    )
     rows: list[tuple[str, Cells]] = []
     for pod in pods:
         eviction, not_evicted_pod = evictions.get(pod.uid), not_evicted.get(pod.uid)
@@ -262,7 +284,18 @@ def pods_of_budget(key: str, cluster: Cluster, view: DrainView | None) -> PodLis
         wave = view.wave_of.get(pod.node, 0) if view is not None else 0
         planned = verdict if eviction is None else f"wave {wave}, round {eviction.round}"
         rows.append(
-            (pod.uid, [pod.key, pod.node or NO_VALUE, _ready_cell(pod), facts.age(pod), _grace_text(pod, view), planned, reason])
+            (
+                pod.uid,
+                [
+                    pod.key,
+                    pod.node or NO_VALUE,
+                    _ready_cell(pod),
+                    facts.age(pod),
+                    _grace_text(pod, view),
+                    planned,
+                    reason,
+                ],
+            )
         )
     title = f"{key} · {budget.rule} · {pluralize(len(pods), 'pod')}, {len(evictions)} to evict"
     sheet = sheet_of_rows(BUDGET_COLUMNS, rows, facts.no_pods, fill_column=len(BUDGET_COLUMNS) - 1)
@@ -281,11 +314,17 @@ def _planned_pods(view: DrainView | None, pods: list[Pod]) -> tuple[dict[str, Ev
 def _verdict_cell(eviction: Eviction | None, not_evicted: NotEvictedPod | None, is_marked: bool) -> tuple[Cell, str]:
     if eviction is not None:
         destination = f"scheduled on {eviction.lands_on}: " if eviction.lands_on else ""
-        return Cell(f"{GOOD[0]} {_METHOD_WORDS.get(eviction.eviction_mode.means, 'evict')}", GOOD[1]), f"{destination}{eviction.reason}"
+        return Cell(
+            f"{GOOD[0]} {_METHOD_WORDS.get(eviction.eviction_mode.means, 'evict')}", GOOD[1]
+        ), f"{destination}{eviction.reason}"
     if not_evicted is not None:
         symbol, tone = POD_SYMBOLS[not_evicted.verdict]
         return Cell(f"{symbol} {not_evicted.verdict.value}", tone), not_evicted.reason
-    return (Cell(UNKNOWN_VALUE, UNKNOWN_SYMBOL[1]), "not planned yet") if is_marked else (Cell(NO_VALUE, Tone.FAINT), "its node is not marked")
+    return (
+        (Cell(UNKNOWN_VALUE, UNKNOWN_SYMBOL[1]), "not planned yet")
+        if is_marked
+        else (Cell(NO_VALUE, Tone.FAINT), "its node is not marked")
+    )
 
 
 def _ready_cell(pod: Pod) -> Cell:

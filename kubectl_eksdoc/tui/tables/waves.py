@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
-from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.drain.report.plan import TARGET_SYMBOLS, DrainView, short_code
 from kubectl_eksdoc.drain.report.rows import budget_order
 from kubectl_eksdoc.drain.report.timeline import SLOW, text_axis, text_bar
+from kubectl_eksdoc.drain.timeline import NodeSpan
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.text import Cell, Column, Tone
 
 from . import budgets
 from .nodes import targets_by_node, wave_tone
-from .pods import Cells, Sheet, sheet_of_rows, cached_per_view
+from .pods import Cells, Sheet, cached_per_view, sheet_of_rows
 
 EMPTY_TEXT = "No node of the plan is drained."
 
@@ -32,7 +32,11 @@ def waves_sheet(view: DrainView, full: bool = False) -> Sheet:
     columns = [
         Column("W" if not view.plan.uses_generations else "G", align_right=True),
         Column("NODE", cut_middle=True, min_width=14),
-        *([Column("EVICTIONS", align_right=True, short_title="EV", drop_order=1), Column("TAKES FROM", drop_order=2)] if full else []),
+        *(
+            [Column("EVICTIONS", align_right=True, short_title="EV", drop_order=1), Column("TAKES FROM", drop_order=2)]
+            if full
+            else []
+        ),
         Column("TIME", min_width=_MIN_BAR_WIDTH if full else 0),
     ]
     spans, slow_s = view.spans, view.p95_done_s
@@ -104,14 +108,22 @@ def _time_width(view: DrainView) -> int:
 def gantt_bar(span: NodeSpan, end_s: float, width: int, wave: int, slow_s: float = 0.0) -> str:
     """``   ▇▇▇▇─ 1m05s ···``, at least one symbol long; the time is the p50 end, the tail reaches to the p95 end."""
     bar_width = max(width - len(format_duration(end_s)) - 1, 1)
-    bar = f"{text_bar(span, 0.0, end_s, bar_width, EVICTION_SYMBOLS[(wave - 1) % 2], EMPTY_SYMBOL)} {format_duration(span.done_s)} "
+    bar = (
+        f"{text_bar(span, 0.0, end_s, bar_width, EVICTION_SYMBOLS[(wave - 1) % 2], EMPTY_SYMBOL)} "
+        f"{format_duration(span.done_s)} "
+    )
     return f"{bar}{SLOW * (round(slow_s / end_s * bar_width) - len(bar))}".rstrip()
 
 
 # Two plans compared: the pinned plan A and the current one.
 
 
-WHAT_IF_COLUMNS = (Column("WHAT"), Column("A", align_right=True), Column("NOW", align_right=True), Column("CHANGE", align_right=True))
+WHAT_IF_COLUMNS = (
+    Column("WHAT"),
+    Column("A", align_right=True),
+    Column("NOW", align_right=True),
+    Column("CHANGE", align_right=True),
+)
 
 _UNKNOWN_VALUE = "?"
 
@@ -142,7 +154,17 @@ def what_if_sheet(pinned_view: DrainView, current_view: DrainView) -> Sheet:
     rows: list[tuple[str, Cells]] = []
     for label, figure, more_is_better, is_time in FIGURES:
         pinned_value, current_value = figure(pinned_view), figure(current_view)
-        rows.append((label, [label, _figure_text(pinned_value, is_time), _figure_text(current_value, is_time), _change_cell(pinned_value, current_value, more_is_better, is_time)]))
+        rows.append(
+            (
+                label,
+                [
+                    label,
+                    _figure_text(pinned_value, is_time),
+                    _figure_text(current_value, is_time),
+                    _change_cell(pinned_value, current_value, more_is_better, is_time),
+                ],
+            )
+        )
     return sheet_of_rows(WHAT_IF_COLUMNS, rows)
 
 
@@ -155,10 +177,14 @@ def _figure_text(value: float | None, is_time: bool) -> str:
 def _change_cell(pinned_value: float | None, current_value: float | None, more_is_better: bool, is_time: bool) -> Cell:
     if pinned_value is None or current_value is None:
         return Cell(_UNKNOWN_VALUE, Tone.UNKNOWN)
-    difference = round(current_value) - round(pinned_value) if is_time else current_value - pinned_value  # as both are displayed
+    difference = (
+        round(current_value) - round(pinned_value) if is_time else current_value - pinned_value
+    )  # as both are displayed
     if not difference:
         return Cell("=", Tone.FAINT)
-    change_text = f"{'+' if difference > 0 else '-'}{format_duration(abs(difference)) if is_time else f'{abs(difference):g}'}"
+    change_text = (
+        f"{'+' if difference > 0 else '-'}{format_duration(abs(difference)) if is_time else f'{abs(difference):g}'}"
+    )
     better = (difference > 0) is more_is_better
     return Cell(change_text if better else f"! {change_text}", Tone.GOOD if better else Tone.WARN)
 

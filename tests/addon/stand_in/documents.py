@@ -15,7 +15,7 @@ from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.document_diff import NO_FIELDS, FieldSet
 from kubectl_eksdoc.kubernetes.managed_fields import keep_times_if_unchanged, with_update
-from kubectl_eksdoc.kubernetes.server_side_apply import ApplyRefused, ApplyConflictSet, apply
+from kubectl_eksdoc.kubernetes.server_side_apply import ApplyConflictSet, ApplyRefused, apply
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 
 Key = tuple[str, str]
@@ -90,7 +90,9 @@ class Documents:
         self._store(_key(live), live, made)
 
     def _store(self, key: Key, live: Doc | None, doc: Doc) -> None:
-        self._held[key] = prepare_for_create(doc) if live is None else keep_times_if_unchanged(live, prepare_for_update(live, doc))
+        self._held[key] = (
+            prepare_for_create(doc) if live is None else keep_times_if_unchanged(live, prepare_for_update(live, doc))
+        )
 
     def _now(self) -> str:
         self._writes += 1

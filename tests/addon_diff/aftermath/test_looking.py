@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.after import review_past_update
-from kubectl_eksdoc.addon_diff.after_facts import PastFacts, FieldState, UpdateReview
 from kubectl_eksdoc.addon_diff.fields import Usage
 from kubectl_eksdoc.addon_diff.outcome import find_requested_update
+from kubectl_eksdoc.addon_diff.past_update import review_past_update
+from kubectl_eksdoc.addon_diff.past_update_facts import FieldState, PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonVersionFacts
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, HealthIssue, UpdateHistory

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.after import rebase_list, build_restore_patch
 from kubectl_eksdoc.addon_diff.fields import MISSING, value_at
+from kubectl_eksdoc.addon_diff.past_update import build_restore_patch, rebase_list
 from kubectl_eksdoc.addon_diff.prediction import changed_paths
 from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
 from kubectl_eksdoc.kubernetes.api.types import schema_of
@@ -40,7 +40,9 @@ def test_what_is_there_already_needs_no_patch() -> None:
 def test_a_digest_is_never_sent() -> None:
     env = (*MAIN, "f:env")
     path, other = ((*env, f'k:{{"name":"{name}"}}', "f:value") for name in "XY")
-    found = build_restore_patch(daemon_set(template()), {path: Digester(b"a key").digest("hunter2"), other: "1"}, SCHEMA)
+    found = build_restore_patch(
+        daemon_set(template()), {path: Digester(b"a key").digest("hunter2"), other: "1"}, SCHEMA
+    )
     assert found.not_restorable == (path,)
     assert found.fields == (other,)
 
@@ -106,7 +108,9 @@ def test_it_gives_back_what_is_asked_for_and_changes_nothing_else(before: Doc, l
     found = build_restore_patch(new, wanted, SCHEMA)
     after = new if found.patch is None else apply_strategic(new, found.patch, SCHEMA.root)
     assert after == found.after
-    assert set(found.fields) | set(found.not_restorable) == set(lost) and not set(found.fields) & set(found.not_restorable)
+    assert set(found.fields) | set(found.not_restorable) == set(lost) and not set(found.fields) & set(
+        found.not_restorable
+    )
     for path in found.fields:
         assert value_at(after, path, SCHEMA.root) == wanted[path], path
     others = changed_paths(new, after, SCHEMA) - set(found.fields)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.addon_diff.revisions import (
     WRITE_WINDOW,
     TemplateUpdateStep,
-    UnknownRevision,
     UnchangedTemplate,
-    template_periods,
-    template_step,
+    UnknownRevision,
     live_template,
     read_revisions,
+    template_periods,
+    template_step,
 )
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Confidence

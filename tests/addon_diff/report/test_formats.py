@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.after_facts import UpdateReview
+from kubectl_eksdoc.addon_diff.past_update_facts import UpdateReview
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, ProposedValues
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import (
     HISTORIES,
     NEEDS,
     judge_terraform,
-    review_update,
-    read_past_update,
     plan_addon_update,
     read_addon,
+    read_past_update,
+    review_update,
 )
 from kubectl_eksdoc.addon_diff.report.after import AfterReport
 from kubectl_eksdoc.addon_diff.report.diff import AddonReport, TerraformReport
@@ -32,8 +32,8 @@ from kubectl_eksdoc.addon_diff.report.update import (
     as_json,
     eksctl_config,
     next_command,
-    terraform_blocks,
     proposed_command,
+    terraform_blocks,
 )
 from kubectl_eksdoc.host.terraform import read_terraform_plan
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName

@@ -81,7 +81,10 @@ def others() -> dict[str, UpdateReport]:
         left="it was stopped",
         errors=(HealthIssue("ConfigurationConflict", "one\ntwo", ("aws-node",)),),
         not_ready=("aws-node-x: CrashLoopBackOff",),
-        health=(ServiceHealth("shop/pay", 0, 0, 0, 0, unread="denied"), ServiceHealth("shop/web", 3, 1, 1, 3, ("10.0.0.1:80 ill",))),
+        health=(
+            ServiceHealth("shop/pay", 0, 0, 0, 0, unread="denied"),
+            ServiceHealth("shop/web", 3, 1, 1, 3, ("10.0.0.1:80 ill",)),
+        ),
         checks=doubtful,
         unread=((done.checks[0].field.of, "denied"),),
         unwatched="which target groups are affected is not known",
@@ -120,7 +123,9 @@ ANSWERS = AnswerFormats(
 
 
 def test_who_was_interrupted_is_told_how_to_look_again() -> None:
-    ours, theirs = follow_commands("vpc-cni", "run-1", "8d1a", "shop", "eu-west-1", CommandTarget(("--context", "shop")))
+    ours, theirs = follow_commands(
+        "vpc-cni", "run-1", "8d1a", "shop", "eu-west-1", CommandTarget(("--context", "shop"))
+    )
     assert ours == "kubectl eksdoc addon-diff vpc-cni --apply --resume run-1 --context shop"
     words = "aws eks describe-update --name shop --addon-name vpc-cni --update-id 8d1a --region eu-west-1"
     assert theirs == words

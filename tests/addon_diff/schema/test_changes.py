@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 
-from kubectl_eksdoc.addon_diff.schema import TRUNCATED, SchemaChanges, schema_changes, read_schema
+from kubectl_eksdoc.addon_diff.schema import TRUNCATED, SchemaChanges, read_schema, schema_changes
 from tests.addon_diff.schema.any_schemas import PAIRS, PUBLISHED, nonsense, schemas
 from tests.examples import examples
 

@@ -112,7 +112,9 @@ def test_what_an_old_provider_cannot_do_is_said(spelling: str) -> None:
     given = values(spelling, addon_version=TARGET)
     document = a_plan(a_change(None, given, "create"), configuration=configuration(SPELLINGS[spelling][0]))
     created = judged(document, World(managed={}, live=(a_persons(),)))
-    assert "or create it with the values proposed here by the AWS CLI, and import it" in remedies(list(created.all_findings))
+    assert "or create it with the values proposed here by the AWS CLI, and import it" in remedies(
+        list(created.all_findings)
+    )
 
 
 def test_the_values_that_are_proposed_end_it() -> None:
@@ -241,7 +243,9 @@ def test_a_self_managed_addon_that_is_taken_over_never_passes() -> None:
         (told,) = found(judgement, "addon-terraform-takes-over")
         assert told.status is Status.FAIL and "DaemonSet.apps aws-node" in told.evidence[0]
         assert ("EKS takes every field" in told.message) is (mode == "OVERWRITE")
-    assert judged(a_plan(a_change(None, given, "create")), World(managed={}, live=())).all_findings == (), "it is nowhere yet"
+    assert judged(a_plan(a_change(None, given, "create")), World(managed={}, live=())).all_findings == (), (
+        "it is nowhere yet"
+    )
 
 
 @pytest.mark.parametrize(

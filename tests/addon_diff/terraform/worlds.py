@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.api_objects import Doc, ObjectName, object_name
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.nodes import ProbeKind, BranchInterface, Probe
+from kubectl_eksdoc.model.nodes import BranchInterface, Probe, ProbeKind
 from tests.addon_diff.incident import beside, rich
 from tests.builders import a_cluster, a_pod
 from tests.host.terraform_plans import AWS, Json, a_change, a_plan, an_addon, written
@@ -81,7 +81,9 @@ class World:
         if name not in self.offers:
             raise AwsMissing(f"EKS offers no add-on {name} for Kubernetes 1.24")
         none = Unknown("it is no add-on of EKS yet")
-        return AddonUpdateFacts(Addon(name, "", ""), AddonVersionDetails("", none, none), _side(wish or NEW), {}, True, (wish or NEW,))
+        return AddonUpdateFacts(
+            Addon(name, "", ""), AddonVersionDetails("", none, none), _side(wish or NEW), {}, True, (wish or NEW,)
+        )
 
     def session(self) -> Answered:
         asked = {"addon_side": self.side, "creation_side": self.creation_side, "addon_names": lambda: ()}

@@ -8,7 +8,7 @@ from typing import Any
 from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.embedded.serving.requests import RbacRule, TokenUsers, restricted
-from kubectl_eksdoc.kube.api_signs import LiveChanges
+from kubectl_eksdoc.kube.api_usage import LiveChanges
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource, Unknown

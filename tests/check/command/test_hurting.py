@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.checking import Gate
-from kubectl_eksdoc.check.command.request import GATES, SEVERITIES, SYMPTOMS, ChangedSince, resolve_since, parse_since
+from kubectl_eksdoc.check.command.request import GATES, SEVERITIES, SYMPTOMS, ChangedSince, parse_since, resolve_since
 from kubectl_eksdoc.check.symptoms import Symptom
 from kubectl_eksdoc.model.findings import Severity
 from tests.check.command import asked

@@ -43,7 +43,15 @@ def user(name: str, held: tuple[Right, ...]) -> ServedUser:
     listed = [each for each in held if not each.permission_in("").is_url]
     rules = [RbacRule((each.verb,), (resource(each),), (each.resource.group,)) for each in listed]
     return restricted(
-        name, [*rules, *(RbacRule((each.verb,), (), paths=(each.resource_name,)) for each in held if each.permission_in("").is_url)]
+        name,
+        [
+            *rules,
+            *(
+                RbacRule((each.verb,), (), paths=(each.resource_name,))
+                for each in held
+                if each.permission_in("").is_url
+            ),
+        ],
     )
 
 
@@ -84,13 +92,18 @@ ONE_IN = 8
 
 
 @pytest.mark.parametrize(
-    "check", [pytest.param(each, marks=pytest.mark.long if n % ONE_IN else ()) for n, each in enumerate(ALL_CHECKS)], ids=token
+    "check",
+    [pytest.param(each, marks=pytest.mark.long if n % ONE_IN else ()) for n, each in enumerate(ALL_CHECKS)],
+    ids=token,
 )
 @pytest.mark.long
 def test_each_check_alone_needs_its_own_rights_only(
     cluster: SimulatedApiServer, prod: World, tmp_path: Path, check: UpgradeCheck
 ) -> None:
-    own = {*commands.IDENTITY_OPERATIONS, *(question for need in check.needs for question in commands.OPERATIONS_BY_NEED.get(need, ()))}
+    own = {
+        *commands.IDENTITY_OPERATIONS,
+        *(question for need in check.needs for question in commands.OPERATIONS_BY_NEED.get(need, ())),
+    }
     allowed = {action for question in own for action in question.actions}
     for question in questions.ALL:
         for action in question.actions:

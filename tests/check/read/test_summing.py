@@ -11,9 +11,16 @@ import pytest
 from kubectl_eksdoc.addon_diff.corefile import COREDNS_CONFIG_MAP
 from kubectl_eksdoc.amazon.versions import format_version
 from kubectl_eksdoc.check import read
-from kubectl_eksdoc.check.read import POLL_INTERVAL_S, MAX_WAIT_S, refresh_insights
+from kubectl_eksdoc.check.read import MAX_WAIT_S, POLL_INTERVAL_S, refresh_insights
 from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.model.addons import Addon, AddonUpdateFacts, AddonVersion, AddonVersions, CompatibleVersion, AddonVersionDetails
+from kubectl_eksdoc.model.addons import (
+    Addon,
+    AddonUpdateFacts,
+    AddonVersion,
+    AddonVersionDetails,
+    AddonVersions,
+    CompatibleVersion,
+)
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.eks import InsightsRefresh
 from kubectl_eksdoc.model.findings import Code, Finding
@@ -160,7 +167,10 @@ def test_it_is_waited_for() -> None:
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        (InsightsRefresh("FAILED", "no access"), "EKS could not refresh its insights: no access. What follows is older."),
+        (
+            InsightsRefresh("FAILED", "no access"),
+            "EKS could not refresh its insights: no access. What follows is older.",
+        ),
         (Unknown("IAM does not allow it"), "is unknown: IAM does not allow it. What follows may be older."),
         (GOES_ON, "has not refreshed its insights within 10 minutes"),
         (InsightsRefresh("A_NEW_WORD"), "has not refreshed its insights within 10 minutes"),

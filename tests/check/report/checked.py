@@ -77,4 +77,6 @@ def view(
 def stuck(*found: Finding) -> CheckReport:
     only = codes_of_symptom(Symptom.DRAIN_STUCK)
     facts = replace(healthy(), command_findings=dict.fromkeys(CheckNeed, ()) | {CheckNeed.PLAN_DRAIN: found})  # type: ignore[arg-type]
-    return view(list(choose_checks(["check-drain"])), CheckScope(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    return view(
+        list(choose_checks(["check-drain"])), CheckScope(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts
+    )

@@ -16,8 +16,8 @@ from kubectl_eksdoc.check.plan import CheckScope
 from kubectl_eksdoc.check.registry import choose_checks
 from kubectl_eksdoc.check.report.formats import CheckReport
 from kubectl_eksdoc.check.report.shown import MAX_SIMILAR_FINDINGS
-from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.timeline import NodeSpan
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import AwsUnavailable, Unknown
 from kubectl_eksdoc.report.text import Appearance
@@ -172,7 +172,9 @@ def test_no_text_of_a_cluster_becomes_markup(text: str, ascii_only: bool) -> Non
 def test_what_is_unknown_for_want_of_aws_is_said_once() -> None:
     why = AwsUnavailable("nobody is signed in to AWS")
     lost = tuple(
-        replace(UNFIT, subject=Subject("Addon", f"a-{i}"), message=f"whether it fits is not known: {why}", unknowns=(why,))
+        replace(
+            UNFIT, subject=Subject("Addon", f"a-{i}"), message=f"whether it fits is not known: {why}", unknowns=(why,)
+        )
         for i in range(40)
     )
     said = read(html(view([check(Area.ADDONS, Gate.BEFORE_NODES, *lost)], facts=replace(healthy(), eks=why)))).text

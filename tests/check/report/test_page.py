@@ -62,7 +62,9 @@ def test_a_symptom_has_five_lines_that_begin_with_what_is_likeliest() -> None:
 def test_what_is_not_known_of_a_symptom_is_said() -> None:
     only = codes_of_symptom(Symptom.DRAIN_STUCK)
     facts = replace(healthy(), command_findings={CheckNeed.PLAN_DRAIN: Unknown("it is forbidden", "list pods")})
-    of = view(list(choose_checks(["check-drain"])), CheckScope(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    of = view(
+        list(choose_checks(["check-drain"])), CheckScope(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts
+    )
     assert "NOT KNOWN: 1 ANSWER" in of.render("table", LOOK)
     assert "missing: list pods" in of.render("table", LOOK)
 

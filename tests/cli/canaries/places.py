@@ -22,7 +22,7 @@ from kubectl_eksdoc.embedded.loading import load_documents
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.requests import ADMIN
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from tests.cli.canaries.canaries import Canaries, canaries_below, canaries_in
 from tests.cli.running import Ran, called
 from tests.embedded.clients import worlds

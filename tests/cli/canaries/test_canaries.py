@@ -114,7 +114,9 @@ def lines(source: str = "", among: Sequence[str] = ()) -> Iterator[str]:
     """Each command in each format: live, in the wide table and JSON, and of a file, where it reads one, in the others.
     With more flags, and where `IN_JSON` says so, in JSON alone. A table is part of the wide one, and YAML is the same
     document as JSON."""
-    for command in among or [each for each in dict.fromkeys((*FORMATS_BY_COMMAND, *commands())) if each not in AS_ANOTHER]:
+    for command in among or [
+        each for each in dict.fromkeys((*FORMATS_BY_COMMAND, *commands())) if each not in AS_ANOTHER
+    ]:
         for number, words in enumerate(MORE.get(command, (command,))):
             of_a_file = not words.startswith(OF_AWS) and not any(each in words for each in LIVE)
             of_a_file = of_a_file and "--snapshot" in helped(command.partition(" --")[0])
@@ -193,7 +195,9 @@ def test_a_run_that_is_cut_off_writes_none(goes_on: str, tmp_path: Path, monkeyp
     """Connections break under its evictions, it is ended in the middle, and another machine goes on with it or takes
     it back."""
     api = Api(
-        places.running("small-traps"), ApiSetup(TokenUsers({places.TOKEN: ADMIN})), ScaledTime(time.monotonic, worlds.SPEED)
+        places.running("small-traps"),
+        ApiSetup(TokenUsers({places.TOKEN: ADMIN})),
+        ScaledTime(time.monotonic, worlds.SPEED),
     )
     with serving(FaultyHandler(api, LOST, time.sleep)) as server:
         place, configs = places.planted_cluster(server.url(places.TOKEN), tmp_path, monkeypatch)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from kubectl_eksdoc.cli import completion_sources as sources
-from kubectl_eksdoc.cli.commands import COMMANDS, Command, listed_commands, command_parser
-from kubectl_eksdoc.cli.completion_candidates import completion_source, long_flag_name, takes_value, allowed_words
+from kubectl_eksdoc.cli.commands import COMMANDS, Command, command_parser, listed_commands
+from kubectl_eksdoc.cli.completion_candidates import allowed_words, completion_source, long_flag_name, takes_value
 from kubectl_eksdoc.cli.flags import OUTPUTS
 from kubectl_eksdoc.cli.parser import Parser, RefusedFlag
 from tests.cli.completing.asked import at
@@ -51,7 +51,9 @@ def test_the_table_has_no_flag_that_is_gone() -> None:
 def test_files_are_those_whose_help_says_so() -> None:
     for path, flag in FLAGS:
         if flag.metavar in ("FILE", "MANIFESTS", "PATH") and takes_value(flag):
-            assert completion_source(path, flag) == sources.CompletedName(sources.OwnNames.FILES), f"{path} {long_flag_name(flag)}"
+            assert completion_source(path, flag) == sources.CompletedName(sources.OwnNames.FILES), (
+                f"{path} {long_flag_name(flag)}"
+            )
 
 
 def test_every_command_that_names_something_says_what() -> None:
@@ -59,7 +61,9 @@ def test_every_command_that_names_something_says_what() -> None:
         path: (parser.usage or "").split("[flags]")[0].replace("%(prog)s", "").strip()
         for path, parser in LEAVES.items()
     }
-    assert {path for path, names in usages.items() if names} == {path for path in sources.WORDS_BY_COMMAND if path in LEAVES}
+    assert {path for path, names in usages.items() if names} == {
+        path for path in sources.WORDS_BY_COMMAND if path in LEAVES
+    }
 
 
 @pytest.mark.parametrize("place", sorted(set(sources.FORMATS_BY_COMMAND.values())))

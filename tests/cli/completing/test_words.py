@@ -86,7 +86,9 @@ def test_values_of_given_words() -> None:
 
 def test_codes_behind_commas() -> None:
     found = at(*PLAN, "--accept-unknown", "")
-    assert set(found.values) == {code.name for code in Code.of_areas("drain")} and found.directive == NO_FILES | NO_SPACE
+    assert (
+        set(found.values) == {code.name for code in Code.of_areas("drain")} and found.directive == NO_FILES | NO_SPACE
+    )
     first, second = sorted(code.name for code in Code.of_areas("drain"))[:2]
     more = at(*PLAN, "--accept-unknown", f"{first},")
     assert f"{first},{second}" in more.offers and f"{first},{first}" not in more.offers
@@ -152,7 +154,13 @@ def test_words_of_commands_that_have_rights() -> None:
 
 
 def test_a_value_that_no_line_can_hold_is_left_out() -> None:
-    offers = (Completion("a\nb"), Completion("\x1b[31m"), Completion("\udcff"), Completion(""), Completion("fine", "two\nlines\tand more"))
+    offers = (
+        Completion("a\nb"),
+        Completion("\x1b[31m"),
+        Completion("\udcff"),
+        Completion(""),
+        Completion("fine", "two\nlines\tand more"),
+    )
     assert format_completions(Completions(offers)) == "fine\ttwo lines and more\n:4\n"
 
 

@@ -19,8 +19,8 @@ from kubectl_eksdoc.coredns_lameduck.lameduck import (
     AutoscalerRange,
     ChangeRefusal,
     DnsChangeRequest,
-    parse_lameduck,
     parse_autoscale,
+    parse_lameduck,
 )
 from kubectl_eksdoc.coredns_lameduck.placement_values import default_affinity, without_spot
 from kubectl_eksdoc.kubernetes.redaction import DIGEST_PREFIX
@@ -30,7 +30,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Taint, Toleration
-from kubectl_eksdoc.model.placing import NodeRequirements, required_node_terms
+from kubectl_eksdoc.model.placement import NodeRequirements, required_node_terms
 from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.addon.stand_in.coredns import AFFINITY
 from tests.builders import ROOM, a_cluster, a_node
@@ -139,7 +139,9 @@ def test_a_lameduck_that_does_not_fit_is_refused_with_the_arithmetic() -> None:
 
 
 def test_a_lameduck_that_is_too_short_is_refused_unless_it_is_better_than_today() -> None:
-    assert "may be too short" in why(change(DnsChangeRequest(4))) and ", with a margin 7 s" in why(change(DnsChangeRequest(4)))
+    assert "may be too short" in why(change(DnsChangeRequest(4))) and ", with a margin 7 s" in why(
+        change(DnsChangeRequest(4))
+    )
     better = change(DnsChangeRequest(5), text=made.lameduck("2s"))
     assert better.refusals == () and [each.code.name for each in better.findings] == ["dns-lameduck-short"]
     assert change(DnsChangeRequest(15)).findings == ()
@@ -179,7 +181,8 @@ def test_a_bad_corefile_is_never_made(text: str, said: str) -> None:
 def test_what_is_known_as_a_digest_is_never_made_a_corefile() -> None:
     found = change(
         DnsChangeRequest(20),
-        text=f"{SHORT}\nexample.org {{\n    route53 a.:Z {{\n        aws_access_key {DIGEST_PREFIX}1 {DIGEST_PREFIX}2\n    }}\n}}\n",
+        text=f"{SHORT}\nexample.org {{\n    route53 a.:Z {{\n        aws_access_key {DIGEST_PREFIX}1 "
+        f"{DIGEST_PREFIX}2\n    }}\n}}\n",
     )
     assert DIGEST_PREFIX not in str(found.values)
     assert "digests" in why(found)

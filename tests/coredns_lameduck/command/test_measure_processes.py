@@ -16,7 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.measurement_plan import STALE_AFTER_S
 from kubectl_eksdoc.embedded.probed import PROPAGATION_S
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.cli.processes import LONGEST_S, started
 from tests.cli.running import called
 from tests.coredns_lameduck.command.desks import document

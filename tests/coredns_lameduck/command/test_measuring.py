@@ -8,7 +8,7 @@ import json
 import pytest
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.placing import ProbeFailure
+from kubectl_eksdoc.model.placement import ProbeFailure
 from tests.cli.running import run_cli
 from tests.coredns_lameduck.command.desks import Desk, document
 from tests.coredns_lameduck.worlds import World, in_zone
@@ -99,7 +99,9 @@ def test_a_dry_run_prints_what_kubectl_takes() -> None:
 
 def test_a_dry_run_of_the_server_asks_it() -> None:
     assert Desk().run(EVICTION, "--dry-run=server").code == 0
-    found = document(Desk(World(refuses={"pod": ProbeFailure("no")})).run(EVICTION, "--dry-run=server", "-o", "json").out)
+    found = document(
+        Desk(World(refuses={"pod": ProbeFailure("no")})).run(EVICTION, "--dry-run=server", "-o", "json").out
+    )
     assert [each["name"] for each in found["refused"]] == ["eksdoc-dns-measure-cafe-0", "eksdoc-dns-measure-cafe-1"]
 
 

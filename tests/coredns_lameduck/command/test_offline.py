@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices
-from kubectl_eksdoc.coredns_lameduck.read import NEEDS, dns_facts, read_notices, complete_facts
+from kubectl_eksdoc.coredns_lameduck.read import NEEDS, complete_facts, dns_facts, read_notices
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.coredns import EndpointPropagation
@@ -55,7 +55,9 @@ def test_what_makes_the_queue_goes_to_the_account_that_was_asked() -> None:
     assert facts.remedy is not None
     ours, _, aws = facts.remedy.command.partition(" && ")
     assert "--profile ops" in ours and "aws cloudformation create-stack" in aws and "--profile ops" in aws
-    assert CommandTarget(words, words, words).add_to(facts.remedy.command) == facts.remedy.command, "no word is said twice"
+    assert CommandTarget(words, words, words).add_to(facts.remedy.command) == facts.remedy.command, (
+        "no word is said twice"
+    )
 
 
 def test_what_was_measured_from_this_machine_changes_nothing_in_the_demo() -> None:

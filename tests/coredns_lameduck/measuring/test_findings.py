@@ -12,21 +12,21 @@ from kubectl_eksdoc.coredns_lameduck.measurement_findings import (
     MeasuredZone,
     MeasurementEvent,
     What,
-    measurement_findings,
-    measurement_events,
-    propagation,
     budget_sentences,
     has_settled,
+    measurement_events,
+    measurement_findings,
+    propagation,
     truncate_report,
 )
 from kubectl_eksdoc.model.coredns import (
-    QueryCounts,
     CoreDnsPod,
     CoreDnsState,
+    EndpointPropagation,
     LoadReport,
     MeasuredSecond,
+    QueryCounts,
     QueryStream,
-    EndpointPropagation,
 )
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Unknown
@@ -92,7 +92,9 @@ def test_it_says_what_it_learned_about_the_budget() -> None:
     assert "the service lost answers until 8 s after a pod began to terminate" in lost.evidence
 
 
-@pytest.mark.parametrize("counts", [QueryCounts(10, 9, lost=1), QueryCounts(10, 9, refused=1), QueryCounts(10, 9, failed=1)])
+@pytest.mark.parametrize(
+    "counts", [QueryCounts(10, 9, lost=1), QueryCounts(10, 9, refused=1), QueryCounts(10, 9, failed=1)]
+)
 def test_one_answer_that_clients_did_not_get_fails(counts: QueryCounts) -> None:
     (found,) = judged(report(service={7: counts}), left(5))
     assert (found.code.name, found.status, found.severity) == ("dns-answers-lost", Status.FAIL, Severity.HIGH)
@@ -271,4 +273,6 @@ def test_what_had_happened_before_is_no_part_of_it() -> None:
 def test_it_is_over_once_those_have_gone_and_others_serve() -> None:
     assert not has_settled((ONE,), look(1, TOLD, TWO, NEW), 2)
     assert not has_settled((ONE,), look(1, TWO, replace(NEW, ready=False)), 2)
-    assert has_settled((ONE,), look(1, TWO, NEW), 2) and has_settled((ONE,), look(1, replace(TOLD, ended=True), TWO, NEW), 2)
+    assert has_settled((ONE,), look(1, TWO, NEW), 2) and has_settled(
+        (ONE,), look(1, replace(TOLD, ended=True), TWO, NEW), 2
+    )

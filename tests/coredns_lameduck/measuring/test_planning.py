@@ -12,15 +12,15 @@ from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
     LONGEST_FOR_S,
     LONGEST_TIMEOUT_S,
     LONGEST_WAIT_S,
-    MAX_QUERIES_PER_SECOND,
     MAX_ENDPOINTS,
-    STALE_AFTER_S,
+    MAX_QUERIES_PER_SECOND,
     OS,
+    STALE_AFTER_S,
     Happening,
     MeasurementFacts,
+    MeasurementPlan,
     MeasurementSettings,
     MeasurementZone,
-    MeasurementPlan,
     manifests,
     plan_measurement,
     zones,
@@ -28,7 +28,7 @@ from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
 from kubectl_eksdoc.dns_load import exchanges
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.guards import pod_security_violations
-from kubectl_eksdoc.model.coredns import CoreDnsPod, DnsService, CoreDnsState, CoreDnsDeployment
+from kubectl_eksdoc.model.coredns import CoreDnsDeployment, CoreDnsPod, CoreDnsState, DnsService
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from tests.builders import NOW
 from tests.coredns_lameduck.worlds import BOTH, NODES, PODS, START, V4, in_zone

@@ -91,6 +91,9 @@ def test_the_chart_calls_too_short_what_the_finding_does() -> None:
     eks = Shutdown(30, lameduck_s=5)
     assert "may be too short" in budget_legend(shutdown_budget(eks, 20)) and not shutdown_budget(eks, 20).is_too_short
     lost, enough = EndpointPropagation(8, 20, NOW, lost=True), EndpointPropagation(8, 20, NOW)
-    assert "too short as measured on 2026-11-20" in budget_legend(shutdown_budget(eks, 20, lost)) and shutdown_budget(eks, 20, lost).is_too_short
+    assert (
+        "too short as measured on 2026-11-20" in budget_legend(shutdown_budget(eks, 20, lost))
+        and shutdown_budget(eks, 20, lost).is_too_short
+    )
     assert "shorter than what was enough as measured" in budget_legend(shutdown_budget(eks, 20, enough))
     assert not shutdown_budget(eks, 20, enough).is_too_short

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.coredns_lameduck.measurement import MeasurementEdges, run_measurement, prepare_measurement
+from kubectl_eksdoc.coredns_lameduck.measurement import MeasurementEdges, prepare_measurement, run_measurement
 from kubectl_eksdoc.coredns_lameduck.measurement_plan import Happening, MeasurementSettings
 from kubectl_eksdoc.coredns_lameduck.report.measuring import MeasurementReport, dry_run
 from kubectl_eksdoc.model.coredns import DnsService
-from kubectl_eksdoc.model.placing import ProbeFailure, ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner
 from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_cluster
 from tests.coredns_lameduck.worlds import BOTH, LATER, NODES, Ground, World, in_zone

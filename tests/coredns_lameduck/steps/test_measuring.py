@@ -10,24 +10,24 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.measurement import (
     MeasurementEdges,
-    run_measurement,
-    prepare_measurement,
-    parse_report,
     dry_run_refusals,
+    parse_report,
+    prepare_measurement,
+    run_measurement,
 )
 from kubectl_eksdoc.coredns_lameduck.measurement_findings import DnsMeasurement, What, measurement_findings
 from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
     BEFORE_S,
     STALE_AFTER_S,
     Happening,
-    MeasurementSettings,
     MeasurementPlan,
+    MeasurementSettings,
 )
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
-from kubectl_eksdoc.model.coredns import QueryCounts, LoadReport, MeasuredSecond, QueryStream
+from kubectl_eksdoc.model.coredns import LoadReport, MeasuredSecond, QueryCounts, QueryStream
 from kubectl_eksdoc.model.findings import Code, Finding, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.placing import ProbeFailure, ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner
 from tests.coredns_lameduck.worlds import LATER, NODES, Ground, World
 
 WATCH = MeasurementSettings(for_s=20)
@@ -183,7 +183,9 @@ def test_a_dry_run_of_the_server_asks_for_everything_and_makes_nothing() -> None
     world = World(refuses={"pod": no, "restart": no, "evict": no})
     refused = dry_run_refusals(planned(world, ROLLOUT), b"", Ground(world), world)
     assert set(refused) == {"eksdoc-dns-measure-cafe-0", "eksdoc-dns-measure-cafe-1", "deployment/coredns"}
-    assert set(dry_run_refusals(planned(world, EVICTION), b"", Ground(world), world)) - set(refused) == {"pod/coredns-1"}
+    assert set(dry_run_refusals(planned(world, EVICTION), b"", Ground(world), world)) - set(refused) == {
+        "pod/coredns-1"
+    }
     assert world.made == {} and world.done == []
 
 

@@ -20,13 +20,13 @@ from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.kube.lease import micro_time
 from kubectl_eksdoc.kube.requests import real_clock
 from kubectl_eksdoc.kube.runs import ConfigMaps, RunRequestListener
-from kubectl_eksdoc.kubernetes.news import RunUpdate
 from kubectl_eksdoc.kubernetes.schedules import parse_time
+from kubectl_eksdoc.kubernetes.updates import RunUpdate
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.ports import RunBackend
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, api_writer
 from tests.cli.running import Fast, Ran, Typist
 from tests.embedded.clients import worlds
@@ -50,8 +50,13 @@ class Hasty:
 @contextmanager
 def opened_fast(connection: Connection, keeping: JournalLocation, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
     maps = ConfigMaps(api_writer(connection), keeping.namespace, real_clock())
-    with open_run(connection, keeping, wait_s, hooks) as world, RunRequestListener(maps, keeping.run, poll_interval_s=0.05) as asked:
-        yield replace(world, clock=Fast(worlds.SPEED), backend=Hasty(world.backend), requested_phase=lambda: asked.requested)
+    with (
+        open_run(connection, keeping, wait_s, hooks) as world,
+        RunRequestListener(maps, keeping.run, poll_interval_s=0.05) as asked,
+    ):
+        yield replace(
+            world, clock=Fast(worlds.SPEED), backend=Hasty(world.backend), requested_phase=lambda: asked.requested
+        )
 
 
 class Said(io.StringIO):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, FaultyHandler, FaultyAnswer, WatchCut, forbidden_for
+from kubectl_eksdoc.embedded.serving.faults import Fault, FaultyAnswer, FaultyHandler, WatchCut, forbidden_for
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.requests import ServedRequest
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus

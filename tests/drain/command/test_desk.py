@@ -140,7 +140,12 @@ def test_a_run_is_prepared_begun_told_and_given_back(
 ) -> None:
     before, desk = cordoned(api), desk_of(one)
     ready = prepared(one, desk)
-    assert (ready.kind, ready.cluster_name, ready.nodes, ready.confirmations) == (RunKind.DRAIN, "lab", ("old-1",), ("lab 1",))
+    assert (ready.kind, ready.cluster_name, ready.nodes, ready.confirmations) == (
+        RunKind.DRAIN,
+        "lab",
+        ("old-1",),
+        ("lab 1",),
+    )
     assert (cordoned(api), seen.of, desk.live) == (before, {}, None), "nothing was done yet"
     live = ready.start()
     assert desk.live is live and live.view is not None and [aim.node for aim in live.planned_nodes] == ["old-1"]

@@ -21,9 +21,18 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ScaledTime, serving
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import JournalEntry, IntentEntry, NoteKind, NoteEntry, ResultEntry, RunPhase, RunStarted, Verb
+from kubectl_eksdoc.model.journal import (
+    IntentEntry,
+    JournalEntry,
+    NoteEntry,
+    NoteKind,
+    ResultEntry,
+    RunPhase,
+    RunStarted,
+    Verb,
+)
 from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS
-from kubectl_eksdoc.simulator.plane import workload_controllers
+from kubectl_eksdoc.simulator.control_plane import workload_controllers
 from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation
 from tests.drain.command.served import Machine, machine, opened_fast
 from tests.drain.command.test_desk import desk_of
@@ -136,7 +145,9 @@ def killed(one: Machine, at: str, kept: bool) -> list[str]:
 
 @contextmanager
 def two(folder: Path) -> Iterator[tuple[Api, Machine, Machine]]:
-    plane = load_documents([*web(1, 1), a_node_doc("new-0"), *map(namespace, ("default", "kube-system"))], worlds.START, 7).plane
+    plane = load_documents(
+        [*web(1, 1), a_node_doc("new-0"), *map(namespace, ("default", "kube-system"))], worlds.START, 7
+    ).plane
     plane.start(worlds.QUICK, workload_controllers)
     api = Api(plane, worlds.SETUP, ScaledTime(time.monotonic, worlds.SPEED))
     with serving(api) as server:

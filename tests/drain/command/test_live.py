@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timezone
 
-from kubectl_eksdoc.drain.command.live_run import OpenDisplay, LiveRun, RunDisplay
+from kubectl_eksdoc.drain.command.live_run import LiveRun, OpenDisplay, RunDisplay
 from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunSummaryView
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.loop import RunRequest
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.model.journal import RunPhase
@@ -101,7 +101,9 @@ def test_paused_elsewhere_and_gone_on_with_here_others_are_told() -> None:
         run.live.submit(RunRequest.RESUME)
         assert run.wishes.current_request().request is RunRequest.RESUME, "at once, whatever others hear"
         until(lambda: run.others.overruled)
-        assert run.wishes.current_request().request is RunRequest.RESUME and run.others.asked[0] == RunPhase.RUNNING.value
+        assert (
+            run.wishes.current_request().request is RunRequest.RESUME and run.others.asked[0] == RunPhase.RUNNING.value
+        )
         run.others.ask(RunPhase.PAUSED)
         assert run.wishes.current_request().request is RunRequest.PAUSE, "once more from elsewhere"
 
@@ -170,7 +172,11 @@ def test_an_error_and_a_bug_become_what_came_of_it() -> None:
     with Carried() as run:
         run.end(wrong)
         outcome = run.live.take_update().outcome
-        assert outcome is not None and outcome.has_failed and "please report it: ZeroDivisionError('[red]')" in outcome.summary
+        assert (
+            outcome is not None
+            and outcome.has_failed
+            and "please report it: ZeroDivisionError('[red]')" in outcome.summary
+        )
 
 
 def test_its_thread_outlives_whoever_looks() -> None:

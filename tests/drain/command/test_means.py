@@ -14,7 +14,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer
 from kubectl_eksdoc.model.actions import RESTARTED_AT_ANNOTATION
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from tests.drain.command.served import Machine, docs, machine
 from tests.drain.command.test_runs import valid
 from tests.drain.singles import nodes, single
@@ -58,14 +58,18 @@ def api() -> Api:
 
 def pods(api: Api) -> dict[str, str]:
     """The node of each, by name."""
-    return api.run_locked(lambda plane: {i.key[1]: str(i.doc["spec"].get("nodeName", "")) for i in plane.store.list("pods")})
+    return api.run_locked(
+        lambda plane: {i.key[1]: str(i.doc["spec"].get("nodeName", "")) for i in plane.store.list("pods")}
+    )
 
 
 def restarted_by(api: Api) -> str:
     def noted(plane: ControlPlane) -> Any:
         item = plane.store.get("deployments.apps", ("default", "web"))
         assert item is not None
-        return (nested_field(item.doc, "spec", "template", "metadata", "annotations") or {}).get(RESTARTED_AT_ANNOTATION, "")
+        return (nested_field(item.doc, "spec", "template", "metadata", "annotations") or {}).get(
+            RESTARTED_AT_ANNOTATION, ""
+        )
 
     return str(api.run_locked(noted))
 

@@ -16,7 +16,7 @@ from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServ
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS, Node, RunNote
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.builders import a_node
 from tests.drain.command.served import EVICTED, Machine, cordoned, machine
 from tests.drain.command.test_runs import agreed, stopped_early, valid
@@ -169,7 +169,9 @@ def test_what_a_rollback_would_do_is_said_by_nodes_as_they_are_now() -> None:
 
     there = (noted("old-0"), noted("old-1"), noted("old-2", "r2"), a_node("old-3"))
     changed = [CordonedNode(node.name, node.uid, True, uncordoned_by_others=node.name == "old-1") for node in there]
-    which = RollbackPlan("r1", (*changed, CordonedNode("old-0", "of-before", True)), (ProtectedNode("old-3", "x", True),), 2)
+    which = RollbackPlan(
+        "r1", (*changed, CordonedNode("old-0", "of-before", True)), (ProtectedNode("old-3", "x", True),), 2
+    )
     assert preview_messages(which, there) == [
         "old-0 would be as it was before",
         "old-1 would be as it was before, but for its cordon: another client has uncordoned it since",

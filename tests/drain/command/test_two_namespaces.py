@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.drain.command.served import EVICTED, Machine, cordoned, docs
 from tests.drain.command.test_runs import agreed, rolled_back, stopped_early, valid
 from tests.kube.field.test_whole_drain import Evictions

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.drain.command.new_run import PlannedCluster, _check_typed, parse_recorded_options, digest
+from kubectl_eksdoc.drain.command.new_run import PlannedCluster, _check_typed, digest, parse_recorded_options
 from kubectl_eksdoc.drain.command.options import (
     add_between_waves,
     add_limits,
-    limits_given,
     limit_arguments,
+    limits_given,
 )
 from kubectl_eksdoc.drain.command.run_controller import RemainingPlan
 from kubectl_eksdoc.drain.policy import DrainPolicy
@@ -74,7 +74,9 @@ def test_a_reader_is_told_all_that_is_missing_and_nothing_is_done(tmp_path: Path
     )
     assert "Nothing was done." in ran.err and "It cannot do without these rights" in ran.err
     assert cordoned(api) == set()
-    assert api.run_locked(lambda plane: [*plane.store.list("configmaps"), *plane.store.list(kinds.LEASES.full_name)]) == []
+    assert (
+        api.run_locked(lambda plane: [*plane.store.list("configmaps"), *plane.store.list(kinds.LEASES.full_name)]) == []
+    )
 
 
 @pytest.mark.parametrize("words", [("run", "--nodegroup", "blue"), ("resume", "r1"), ("rollback", "r1")])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.comparison import compare_plans, compare_plan_findings, plan_outline, judgeable_scope
+from kubectl_eksdoc.drain.comparison import compare_plan_findings, compare_plans, judgeable_scope, plan_outline
 from kubectl_eksdoc.drain.plan import build_plan
-from kubectl_eksdoc.drain.plan_changes import PlanComparison, Measure, PlanFigure, drift, read_plan_of
+from kubectl_eksdoc.drain.plan_changes import Measure, PlanComparison, PlanFigure, drift, read_plan_of
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
@@ -159,7 +159,9 @@ def test_another_choice_of_nodes_has_not_judged_what_only_the_other_one_has() ->
     now = compare_plans(saved(a_plan(bare=True), nodes=["old-0", "old-1"]), HERE, a_plan("old-0"), {"nodes": ["old-0"]})
     assert told(now) == [("not-judged-this-time", "pod-unmanaged")]
     assert now.since.changes[0].why == "other objects were checked"
-    back = compare_plans(saved(a_plan("old-0"), nodes=["old-0"]), HERE, a_plan(bare=True), {"nodes": ["old-0", "old-1"]})
+    back = compare_plans(
+        saved(a_plan("old-0"), nodes=["old-0"]), HERE, a_plan(bare=True), {"nodes": ["old-0", "old-1"]}
+    )
     assert told(back) == [("new", "pod-unmanaged")] and back.since.changes[0].why
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.comparison import compare_plans
-from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.duration.bounds import Bound, BoundKind
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.report.formats import DrainReport
+from kubectl_eksdoc.drain.timeline import NodeSpan
 from kubectl_eksdoc.model.baseline import (
     Baseline,
     BudgetOutline,
+    DurationOutline,
     FindingOutline,
     PlanOutline,
     TargetOutline,
-    DurationOutline,
 )
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
@@ -37,7 +37,9 @@ OPTIONS = {"nodegroup": ["blue"], "max-unavailable": "1", "partial": True, "base
 
 CHAIN = Bound(BoundKind.BUDGET_CHAIN, 240.0, "shop/web lets 1 of its 2 pods be away at a time", "shop/web", "let 2 go")
 
-AT_BEST = Bound(BoundKind.BUDGET_CHAIN, 200.0, "shop/web lets 1 of its 2 pods be away at a time", "shop/web", "let 2 go")
+AT_BEST = Bound(
+    BoundKind.BUDGET_CHAIN, 200.0, "shop/web lets 1 of its 2 pods be away at a time", "shop/web", "let 2 go"
+)
 
 SPANS = (NodeSpan("old-1", 0.0, 140.0, 150.0), NodeSpan("old-0", 0.0, 277.0, 287.0))
 
@@ -59,7 +61,8 @@ NOW = an_empty_plan(
                   Severity.INFO),
         a_finding(Code.of("single-replica"), Status.PASS, Subject("Deployment", "mailer", "shop"), "one replica"),
     ),
-    estimate=Estimate(294.0, 430.5, SPANS, 4, ("a pod stops within 10 s",), (CHAIN,), 287 / 240 - 1, lower_bounds=(AT_BEST,)),
+    estimate=Estimate(294.0, 430.5, SPANS, 4, ("a pod stops within 10 s",), (CHAIN,), 287 / 240 - 1,
+                      lower_bounds=(AT_BEST,)),
 )  # fmt: skip
 
 

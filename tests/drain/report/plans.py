@@ -259,7 +259,9 @@ def commands(view: DrainReport) -> set[str]:
     found = {remedy.command for finding in view.plan.findings for remedy in finding.remedy}
     found |= {c for each in view.plan.handoffs for step in (*each.arrive, *each.leave) for c in step.commands}
     found |= {step.command for step in next_steps(view)}
-    return found | {c for group in grouped(view.unknowns, view) for _, each in merged_remedies(group, view) for c in each}
+    return found | {
+        c for group in grouped(view.unknowns, view) for _, each in merged_remedies(group, view) for c in each
+    }
 
 
 def with_long_names() -> DrainReport:

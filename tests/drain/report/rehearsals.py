@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.result import PendingPod, Record
+from kubectl_eksdoc.drain.timeline import NodeSpan
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.rehearse.report import RehearsalReport
 from tests.builders import a_pod
@@ -97,7 +97,13 @@ BADLY = a_rehearsal(
         *of_node(NodeSpan("old-0", 0.0, 190.5, 200.5)),
         *(at(when, DrainEventKind.REFUSED, WEB[0].key, "old-0", "DisruptionBudget") for when in (60.0, 65.0, 70.0)),
         *of_pod(WEB[0].key, "old-0", 75.0, 105.0),
-        at(106.0, DrainEventKind.REFUSED, WEB[0].key, "old-0", 'admission webhook "guard.example.com" denied the request'),
+        at(
+            106.0,
+            DrainEventKind.REFUSED,
+            WEB[0].key,
+            "old-0",
+            'admission webhook "guard.example.com" denied the request',
+        ),
         *of_pod(WEB[0].key, "old-0", 111.0, 190.5),
         at(120.0, DrainEventKind.BEFALLEN, "spot-0", why="is NotReady: its kubelet is not heard of"),
         at(130.0, DrainEventKind.MISSING, "old-0-new"),

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.choice import USER_ORDER, MAX_VARIATIONS, SOONEST_ORDER, TriedOrder
-from kubectl_eksdoc.drain.course import ReplacedPod, NodeSpan
+from kubectl_eksdoc.drain.choice import MAX_VARIATIONS, SOONEST_ORDER, USER_ORDER, TriedOrder
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.orders import STRATEGIES
 from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
@@ -19,6 +18,7 @@ from kubectl_eksdoc.drain.report.result import PlanResult
 from kubectl_eksdoc.drain.report.verdict import order_summary
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.rollover import node_group_rollovers
+from kubectl_eksdoc.drain.timeline import NodeSpan, ReplacedPod
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
@@ -149,7 +149,9 @@ def test_targets_stand_in_the_order_of_the_file_where_there_is_one() -> None:
 def test_one_generation_waits_for_nothing() -> None:
     view = surging(targets=tuple(replace(t, wave=1, needs=()) for t in TARGETS), tried=())
     assert order_summary(view) == f"1 new node joins first, and {REPLACED}: no drain has to wait for one of those."
-    assert "GENERATION" not in render(view, "wide", Appearance()) and "WAITS FOR" not in render(view, "wide", Appearance())
+    assert "GENERATION" not in render(view, "wide", Appearance()) and "WAITS FOR" not in render(
+        view, "wide", Appearance()
+    )
 
 
 def test_a_plan_that_drains_nothing_says_nothing_of_orders() -> None:

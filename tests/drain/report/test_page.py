@@ -14,12 +14,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.report.findings import grouped
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.drain.report.timeline import MAX_BARS, gantt, headroom_over_time
+from kubectl_eksdoc.drain.timeline import NodeSpan
 from kubectl_eksdoc.report.pages import Html, element, html_text
 from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_node

@@ -185,4 +185,6 @@ def test_the_order_in_which_facts_are_handed_over_changes_nothing(rehearsal: Rec
         pending=rehearsal.pending[::-1],
         undone=dict(reversed(list(rehearsal.undone.items()))),
     )
-    assert render(a_rehearsal_view(turned), "json", Appearance()) == render(a_rehearsal_view(rehearsal), "json", Appearance())
+    assert render(a_rehearsal_view(turned), "json", Appearance()) == render(
+        a_rehearsal_view(rehearsal), "json", Appearance()
+    )

@@ -16,10 +16,10 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.report import schemas
 from kubectl_eksdoc.report.result import (
     FindingResult,
-    Timestamp,
     Printed,
     Text,
     Texts,
+    Timestamp,
     UnsetType,
     to_json_types,
 )

@@ -10,7 +10,16 @@ import jsonschema
 import kubectl_eksdoc.report.schemas as schemas
 from kubectl_eksdoc.drain.report.status import PastRun, StatusReport, StatusResult
 from kubectl_eksdoc.drain.run.journal import replay_journals, stop_times_in
-from kubectl_eksdoc.model.journal import DONE, DelayCause, JournalEntries, NoteKind, NoteEntry, RunStarted, RunSummary, TimingEntry
+from kubectl_eksdoc.model.journal import (
+    DONE,
+    DelayCause,
+    JournalEntries,
+    NoteEntry,
+    NoteKind,
+    RunStarted,
+    RunSummary,
+    TimingEntry,
+)
 from kubectl_eksdoc.objects.journal_lines import entry_lines, read_journal
 from kubectl_eksdoc.report.text import Appearance
 from tests.reading import printed
@@ -21,7 +30,9 @@ BEGUN = RunStarted(
     0, AT, "r2", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r2", p50_s=78.0, p95_s=103.0, bound_s=30.0
 )
 STOPPED = NoteEntry(1, AT, NoteKind.STOPPED, "shop/ReplicaSet/web-5f7c9d", "2.0 2.1")
-TIMED = TimingEntry(2, AT, 38.0, 78.0, 103.0, 30.0, ((DelayCause.STOPPING, -32.0), (DelayCause.BUDGETS, -8.0), (DelayCause.HOLDS, 0.0)))
+TIMED = TimingEntry(
+    2, AT, 38.0, 78.0, 103.0, 30.0, ((DelayCause.STOPPING, -32.0), (DelayCause.BUDGETS, -8.0), (DelayCause.HOLDS, 0.0))
+)
 ENDED = NoteEntry(3, AT, NoteKind.ENDED, why=DONE)
 
 OLD = RunStarted(0, AT, "r1", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r1")
@@ -70,7 +81,9 @@ def test_without_it_the_document_has_none() -> None:
 
 def test_stop_times_are_read_again_and_a_resumed_part_is_told() -> None:
     assert list(stop_times_in(JournalEntries((BEGUN, STOPPED)))) == [(STOPPED.subject, 2.0), (STOPPED.subject, 2.1)]
-    resumed = past(BEGUN, STOPPED, NoteEntry(2, AT, NoteKind.ADOPTED, "eve@desk/1/r2"), TimingEntry(3, AT, 9.0, 10.0, 20.0))
+    resumed = past(
+        BEGUN, STOPPED, NoteEntry(2, AT, NoteKind.ADOPTED, "eve@desk/1/r2"), TimingEntry(3, AT, 9.0, 10.0, 20.0)
+    )
     assert resumed.journaled.stops == ((STOPPED.subject, 2.0), (STOPPED.subject, 2.1))
     view = StatusReport("kube-system", AT, (), None, history=(resumed,))
     assert "its last part alone: it was resumed" in view.render("table", Appearance(width=120))

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.report.run_page import page
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.progress import Reason, RunProgress
+from kubectl_eksdoc.drain.timeline import NodeSpan
 from kubectl_eksdoc.report.text import Appearance
 from tests.tui.replay.shown import EVENTS, JOURNAL, recording_of
 

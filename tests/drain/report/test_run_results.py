@@ -12,21 +12,21 @@ from kubectl_eksdoc.drain.report.events import event_result
 from kubectl_eksdoc.drain.report.status import (
     OtherDrainsReport,
     PastRun,
+    RunWithoutJournal,
     StatusReport,
     StatusResult,
-    RunWithoutJournal,
 )
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.journal import JournalState, replay_journals
 from kubectl_eksdoc.drain.run.other_drains import ForeignDrainedNode, RemainingPod
 from kubectl_eksdoc.model.journal import (
     DelayCause,
+    IntentEntry,
+    JournaledNode,
     JournalEntries,
     LockState,
-    JournaledNode,
-    IntentEntry,
-    NoteKind,
     NoteEntry,
+    NoteKind,
     RunStarted,
     RunSummary,
     TimingEntry,
@@ -62,7 +62,10 @@ STATUS = StatusReport(
     ("whether another process leads a run is not known",),
     (PastRun(RUN, JOURNALED), PastRun(UNREAD, JournalState())),
 )
-PODS = (RemainingPod("shop/web-1", True, "shop/web", "it is stopping"), RemainingPod("shop/web-2", False, "", "nothing keeps it"))
+PODS = (
+    RemainingPod("shop/web-1", True, "shop/web", "it is stopping"),
+    RemainingPod("shop/web-2", False, "", "nothing keeps it"),
+)
 NODES = (
     ForeignDrainedNode("old-0", "run r1 of eksdoc", PODS, 12.3456, RunNote("r1", "kube-system")),
     ForeignDrainedNode("old-1", "another client", (), None, RunNote("r0")),

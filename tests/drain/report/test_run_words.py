@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_eksdoc.drain.report.record import DrainResultView, placements_text, skipped_targets_text
 from kubectl_eksdoc.drain.report.run import RunReport, RunResult, plan_differences, run_summary
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.result import Record
 from kubectl_eksdoc.model.cluster import simulated_version
 from kubectl_eksdoc.model.journal import DelayCause
@@ -105,7 +105,10 @@ def test_where_replacements_were_scheduled_and_what_was_cordoned_besides() -> No
         "2 of 3 replacements were scheduled onto targets (blue-6 (2)), and have to be evicted again; the others onto "
         "green-1 (1)."
     )
-    assert skipped_targets_text(on_targets) == "" and placements_text(ended(replace(view.drain_result, placed=None)).drain) == ""
+    assert (
+        skipped_targets_text(on_targets) == ""
+        and placements_text(ended(replace(view.drain_result, placed=None)).drain) == ""
+    )
     said = "2 replacements were scheduled onto targets; the plan has all on other nodes."
     assert said in differences(on_targets) and said not in differences(view)
 

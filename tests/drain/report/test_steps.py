@@ -15,7 +15,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report.findings import evidence_lines, grouped
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.drain.report.handoffs import summary_lines
-from kubectl_eksdoc.drain.report.plan import plan_command, dump_folder
+from kubectl_eksdoc.drain.report.plan import dump_folder, plan_command
 from kubectl_eksdoc.drain.report.result import PlanResult
 from kubectl_eksdoc.drain.report.verdict import LOAD_BALANCER_NOTE, headline, next_steps
 from kubectl_eksdoc.drain.result import DrainPlan
@@ -63,7 +63,9 @@ def given_as(options: dict[str, object], **more: object) -> DrainReport:
     ],
 )  # fmt: skip
 def test_the_command_line_is_made_of_the_options_as_given(options: dict[str, object], words: str) -> None:
-    assert plan_command(given_as(options), "-o", "name") == f"kubectl eksdoc drain plan {words} --context prod-eu -o name"
+    assert (
+        plan_command(given_as(options), "-o", "name") == f"kubectl eksdoc drain plan {words} --context prod-eu -o name"
+    )
 
 
 def test_accepted_codes_are_added_to_those_given() -> None:
@@ -148,7 +150,9 @@ def test_a_flag_is_offered_for_what_it_decides_and_says_whether_it_is_enough() -
 def test_a_plan_of_a_live_cluster_says_how_it_is_done() -> None:
     asked = {"nodes": ["old-1"], "force": True, "baseline": "monday.json"}
     drained = an_empty_plan(targets=(a_target("old-1", order=1),))
-    (done,) = [step.command for step in next_steps(a_view(drained, LIVE, options=asked)) if step.text.startswith("Do it")]
+    (done,) = [
+        step.command for step in next_steps(a_view(drained, LIVE, options=asked)) if step.text.startswith("Do it")
+    ]
     assert done == "kubectl eksdoc drain run old-1 --force --context prod-eu"
     supposed = replace(drained, policy=replace(drained.policy, assume_fixed=frozenset(("pod-emptydir",))))
     nothing = an_empty_plan(targets=(a_target("old-1", TargetVerdict.SKIPPED),))
@@ -229,7 +233,9 @@ def test_skipped_targets_are_named_with_what_becomes_of_them(policy: DrainPolicy
     evictions = (Eviction(1, 1, WEB[0], "a", "", ""),)
     plan = an_empty_plan(targets=(a_target("old-0", order=1), skipped), evictions=evictions, policy=policy)
     view = a_view(plan, LIVE, options={}, reached_by=())
-    assert f"TARGETS that are not drained (1){said}\n  old-1  ✗ skipped: x\n" in render(view, "table", Appearance(width=80))
+    assert f"TARGETS that are not drained (1){said}\n  old-1  ✗ skipped: x\n" in render(
+        view, "table", Appearance(width=80)
+    )
     assert (LOAD_BALANCER_NOTE in " ".join(render(view, "wide", Appearance()).split())) is cordon_only
     document = printed(PlanResult.of(view))
     assert document["options"]["cordonSkipped"] is cordon_only and document["reEvictions"]["count"] == 0

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import NodeSpan
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.drain.report.timeline import MAX_NODES, timeline
+from kubectl_eksdoc.drain.timeline import NodeSpan
 from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_node
 from tests.drain.report.plans import a_target, a_view, an_empty_plan

@@ -11,7 +11,15 @@ from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
-from kubectl_eksdoc.kubernetes.news import AttachedVolumes, RunUpdate, NodeChanged, PodRemoved, PodChanged, PodsFound, RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import (
+    AttachedVolumes,
+    NodeChanged,
+    PodChanged,
+    PodRemoved,
+    PodsFound,
+    RequestAnswered,
+    RunUpdate,
+)
 from kubectl_eksdoc.model.actions import (
     ClusterAction,
     Cordon,
@@ -20,8 +28,8 @@ from kubectl_eksdoc.model.actions import (
     Hook,
     ListAttachments,
     ListPods,
-    ReadPod,
     Protect,
+    ReadPod,
     Release,
 )
 from kubectl_eksdoc.model.cluster import Cluster

@@ -7,8 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubectl_eksdoc.drain.run.answers import FORBIDDEN_RETRY_S, SLOW_RETRY_S, CONFLICT_RETRY_S, FollowUp, ResponseMeaning, RunTrouble, interpret_eviction
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, LostResponse, StatusCause
+from kubectl_eksdoc.drain.run.answers import (
+    CONFLICT_RETRY_S,
+    FORBIDDEN_RETRY_S,
+    SLOW_RETRY_S,
+    FollowUp,
+    ResponseMeaning,
+    RunTrouble,
+    interpret_eviction,
+)
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse, StatusCause, StatusDetails
 from kubectl_eksdoc.kubernetes.evictions import SEVERAL_BUDGETS
 from tests.raw_facts import Raw, lines
 
@@ -38,7 +46,10 @@ WEBHOOK = 'Internal error occurred: failed calling webhook "w": no endpoints'
 TABLE = [
     (status(201), ResponseMeaning(FollowUp.ACCEPTED)),
     (status(200), ResponseMeaning(FollowUp.ACCEPTED)),
-    (status(401, "Unauthorized"), ResponseMeaning(FollowUp.RETRY, RunTrouble.CREDENTIALS, FORBIDDEN_RETRY_S, NOT_ACCEPTED)),
+    (
+        status(401, "Unauthorized"),
+        ResponseMeaning(FollowUp.RETRY, RunTrouble.CREDENTIALS, FORBIDDEN_RETRY_S, NOT_ACCEPTED),
+    ),
     (status(400, "name in URL"), ResponseMeaning(FollowUp.NEVER, RunTrouble.REQUEST, 0.0, "name in URL")),
     (status(422, "grace"), ResponseMeaning(FollowUp.NEVER, RunTrouble.REQUEST, 0.0, "grace")),
     (
@@ -51,11 +62,18 @@ TABLE = [
     ),
     (
         status(403, 'admission webhook "no.example" denied the request: never'),
-        ResponseMeaning(FollowUp.RETRY, RunTrouble.DENIED, SLOW_RETRY_S, 'admission webhook "no.example" denied the request: never'),
+        ResponseMeaning(
+            FollowUp.RETRY, RunTrouble.DENIED, SLOW_RETRY_S, 'admission webhook "no.example" denied the request: never'
+        ),
     ),
     (
         status(403, 'pods "p" is forbidden: User "v" cannot create resource'),
-        ResponseMeaning(FollowUp.RETRY, RunTrouble.RIGHT, FORBIDDEN_RETRY_S, 'pods "p" is forbidden: User "v" cannot create resource'),
+        ResponseMeaning(
+            FollowUp.RETRY,
+            RunTrouble.RIGHT,
+            FORBIDDEN_RETRY_S,
+            'pods "p" is forbidden: User "v" cannot create resource',
+        ),
     ),
     (status(403, "a proxy's no"), ResponseMeaning(FollowUp.RETRY, RunTrouble.DENIED, SLOW_RETRY_S, "a proxy's no")),
     (status(404, "gone"), ResponseMeaning(FollowUp.GONE, message="gone")),
@@ -68,7 +86,10 @@ TABLE = [
         ResponseMeaning(FollowUp.GONE, message="Precondition failed: the UID in the precondition (a) does not match"),
     ),
     (status(409, "modified"), ResponseMeaning(FollowUp.RETRY, RunTrouble.CONTENTION, CONFLICT_RETRY_S, "modified")),
-    (status(429, "no", StatusCause(DISRUPTION, "needs 2")), ResponseMeaning(FollowUp.BUDGET, RunTrouble.BUDGET, 0.0, "needs 2")),
+    (
+        status(429, "no", StatusCause(DISRUPTION, "needs 2")),
+        ResponseMeaning(FollowUp.BUDGET, RunTrouble.BUDGET, 0.0, "needs 2"),
+    ),
     (
         status(429, "no", StatusCause(DISRUPTION, "processed"), retry_s=10),
         ResponseMeaning(FollowUp.BUDGET, RunTrouble.BUDGET_BEHIND, 10.0, "processed"),
@@ -77,11 +98,16 @@ TABLE = [
     (status(429, "too many"), ResponseMeaning(FollowUp.RETRY, RunTrouble.THROTTLED, CONFLICT_RETRY_S, "too many")),
     (
         status(429, 'admission webhook "virt" denied the request: migrating'),
-        ResponseMeaning(FollowUp.RETRY, RunTrouble.DENIED, 5.0, 'admission webhook "virt" denied the request: migrating'),
+        ResponseMeaning(
+            FollowUp.RETRY, RunTrouble.DENIED, 5.0, 'admission webhook "virt" denied the request: migrating'
+        ),
     ),
     (status(500, SEVERAL_BUDGETS), ResponseMeaning(FollowUp.NEVER, RunTrouble.SEVERAL_BUDGETS, 0.0, SEVERAL_BUDGETS)),
     (status(500, WEBHOOK), ResponseMeaning(FollowUp.RETRY, RunTrouble.WEBHOOK_DOWN, SLOW_RETRY_S, WEBHOOK)),
-    (status(500, "leader changed"), ResponseMeaning(FollowUp.CHECK, RunTrouble.SERVER, CONFLICT_RETRY_S, "leader changed")),
+    (
+        status(500, "leader changed"),
+        ResponseMeaning(FollowUp.CHECK, RunTrouble.SERVER, CONFLICT_RETRY_S, "leader changed"),
+    ),
     (status(503, "busy", retry_s=3), ResponseMeaning(FollowUp.CHECK, RunTrouble.SERVER, 3.0, "busy")),
     (status(504, "late"), ResponseMeaning(FollowUp.CHECK, RunTrouble.SERVER, CONFLICT_RETRY_S, "late")),
 ]
@@ -95,7 +121,9 @@ def test_every_answer_has_its_reading(answer: ApiStatus, reading: ResponseMeanin
 
 
 def test_without_an_answer_nobody_knows() -> None:
-    assert interpret_eviction(LostResponse("connection reset")) == ResponseMeaning(FollowUp.CHECK, RunTrouble.SERVER, CONFLICT_RETRY_S, "connection reset")
+    assert interpret_eviction(LostResponse("connection reset")) == ResponseMeaning(
+        FollowUp.CHECK, RunTrouble.SERVER, CONFLICT_RETRY_S, "connection reset"
+    )
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 422, 429, 500, 503])
@@ -124,7 +152,9 @@ def of_step(step: Raw) -> ApiStatus:
 
 
 def test_answers_of_a_real_server() -> None:
-    seen = Counter((answer.code, interpret_eviction(answer).follow_up, interpret_eviction(answer).trouble) for answer in recorded())
+    seen = Counter(
+        (answer.code, interpret_eviction(answer).follow_up, interpret_eviction(answer).trouble) for answer in recorded()
+    )
     assert seen == {
         (201, FollowUp.ACCEPTED, RunTrouble.NONE): 8,
         (400, FollowUp.NEVER, RunTrouble.REQUEST): 1,

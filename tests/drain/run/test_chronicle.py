@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.events import REMOVAL_EVENTS, DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import REMOVAL_EVENTS, DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.history import (
     FINAL_STATES,
     MeasuredStopTimes,
@@ -20,7 +20,15 @@ from kubectl_eksdoc.drain.run.history import (
     planned_nodes,
 )
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
-from kubectl_eksdoc.kubernetes.news import AllBudgets, AllPods, BudgetRemoved, BudgetChanged, PodRemoved, PodChanged, PodsFound
+from kubectl_eksdoc.kubernetes.updates import (
+    AllBudgets,
+    AllPods,
+    BudgetChanged,
+    BudgetRemoved,
+    PodChanged,
+    PodRemoved,
+    PodsFound,
+)
 from kubectl_eksdoc.model.actions import ListPods
 from tests.builders import a_budget, a_cluster, a_node, pods
 from tests.drain.planning import plan_of
@@ -42,8 +50,22 @@ OF_NODES = (
     DrainEventKind.PROTECTED,
     DrainEventKind.JOINED,
 )
-OF_PODS = (*REMOVAL_EVENTS, DrainEventKind.REFUSED, DrainEventKind.GONE, DrainEventKind.FINISHED, DrainEventKind.KEPT, DrainEventKind.REPLANNED)
-OF_RUNS = (DrainEventKind.HELD, DrainEventKind.RELEASED, DrainEventKind.STOPPED, DrainEventKind.WARNED, DrainEventKind.SOAKING, DrainEventKind.HOOKED)
+OF_PODS = (
+    *REMOVAL_EVENTS,
+    DrainEventKind.REFUSED,
+    DrainEventKind.GONE,
+    DrainEventKind.FINISHED,
+    DrainEventKind.KEPT,
+    DrainEventKind.REPLANNED,
+)
+OF_RUNS = (
+    DrainEventKind.HELD,
+    DrainEventKind.RELEASED,
+    DrainEventKind.STOPPED,
+    DrainEventKind.WARNED,
+    DrainEventKind.SOAKING,
+    DrainEventKind.HOOKED,
+)
 
 WHY = st.sampled_from(("", "a why"))
 MOMENTS = st.one_of(
@@ -58,7 +80,12 @@ STORIES = st.lists(MOMENTS, max_size=40).map(
 
 def test_stops_are_measured_from_the_first_eviction_to_the_first_time_it_is_gone() -> None:
     measured = MeasuredStopTimes(plan_of(pods=pods(2)))
-    story = [(2.0, DrainEventKind.EVICTED), (3.0, DrainEventKind.EVICTED), (7.0, DrainEventKind.GONE), (9.0, DrainEventKind.GONE)]
+    story = [
+        (2.0, DrainEventKind.EVICTED),
+        (3.0, DrainEventKind.EVICTED),
+        (7.0, DrainEventKind.GONE),
+        (9.0, DrainEventKind.GONE),
+    ]
     measured.add_events([DrainEvent(at_s, what, "default/web-0", "old-0", "") for at_s, what in story])
     assert list(measured.unwritten()) == [("default/ReplicaSet/web", [5.0])]
     assert not list(measured.unwritten())
@@ -128,7 +155,9 @@ def same_at_every_step(drain: Rehearsed) -> RunHistory:
         nodes = chronicle.nodes.values()
         done = {node.node for node in nodes if node.state in EMPTIED or is_gone_with_its_pods(node)}
         assert (chronicle.gone, done) == (step.standing.gone, set(step.standing.done)), step
-        assert {node.node for node in nodes if node.state is NodeState.LEFT_ALONE} == set(step.standing.left_alone), step
+        assert {node.node for node in nodes if node.state is NodeState.LEFT_ALONE} == set(step.standing.left_alone), (
+            step
+        )
         assert bool(chronicle.stop_reason) is bool(step.standing.stop_reason)
     return chronicle
 
@@ -154,7 +183,9 @@ def test_of_recorded_clusters_too(archive: str) -> None:
 
 def test_pods_of_a_node_that_goes_away_are_waited_for() -> None:
     chronicle = RunHistory(AIMS)
-    chronicle.add([DrainEvent(1.0, DrainEventKind.EVICTED, "shop/web-1", "a"), DrainEvent(2.0, DrainEventKind.LOST, "a")])
+    chronicle.add(
+        [DrainEvent(1.0, DrainEventKind.EVICTED, "shop/web-1", "a"), DrainEvent(2.0, DrainEventKind.LOST, "a")]
+    )
     assert (chronicle.nodes["a"].state, chronicle.gone) == (NodeState.GONE, 0)
     chronicle.add([DrainEvent(3.0, DrainEventKind.GONE, pod, "a") for pod in ("shop/web-1", "shop/web-2")])
     assert (chronicle.nodes["a"].ended_s, chronicle.gone) == (2.0, 2)
@@ -162,7 +193,9 @@ def test_pods_of_a_node_that_goes_away_are_waited_for() -> None:
 
 def test_a_node_that_somebody_else_drains_comes_to_its_end_though_nobody_says_so() -> None:
     chronicle = RunHistory(AIMS)
-    chronicle.add([DrainEvent(1.0, DrainEventKind.ADOPTED, "b", why="Karpenter"), DrainEvent(1.0, DrainEventKind.ADOPTED, "c")])
+    chronicle.add(
+        [DrainEvent(1.0, DrainEventKind.ADOPTED, "b", why="Karpenter"), DrainEvent(1.0, DrainEventKind.ADOPTED, "c")]
+    )
     assert [chronicle.nodes[name].state for name in "bc"] == [NodeState.DRAINED_BY_OTHERS, NodeState.EMPTIED_BY_OTHERS]
     chronicle.add([DrainEvent(9.0, DrainEventKind.GONE, "shop/web-3", "b")])
     assert (chronicle.nodes["b"].state, chronicle.nodes["b"].ended_s) == (NodeState.EMPTIED_BY_OTHERS, 9.0)
@@ -171,7 +204,12 @@ def test_a_node_that_somebody_else_drains_comes_to_its_end_though_nobody_says_so
 def test_what_stays_on_a_node_that_is_done_is_not_gone() -> None:
     """As with --partial."""
     chronicle = RunHistory(AIMS)
-    chronicle.add([DrainEvent(1.0, DrainEventKind.KEPT, "shop/web-1", "a", "forbidden"), DrainEvent(2.0, DrainEventKind.DONE, "a")])
+    chronicle.add(
+        [
+            DrainEvent(1.0, DrainEventKind.KEPT, "shop/web-1", "a", "forbidden"),
+            DrainEvent(2.0, DrainEventKind.DONE, "a"),
+        ]
+    )
     pods = chronicle.nodes["a"].pods
     assert [pod.state for pod in pods.values()] == [PodState.KEPT, PodState.GONE] and chronicle.gone == 1
 
@@ -207,7 +245,10 @@ def test_a_cordon_that_is_asked_for_again_does_not_put_a_node_back() -> None:
 def test_a_pod_that_came_after_the_plan_was_made_is_to_go_too() -> None:
     chronicle = RunHistory(AIMS)
     chronicle.add(
-        [DrainEvent(1.0, DrainEventKind.EVICTED, "shop/late", "c"), DrainEvent(3.0, DrainEventKind.GONE, "shop/late", "c")]
+        [
+            DrainEvent(1.0, DrainEventKind.EVICTED, "shop/late", "c"),
+            DrainEvent(3.0, DrainEventKind.GONE, "shop/late", "c"),
+        ]
     )
     assert (chronicle.pods, chronicle.gone, chronicle.nodes["c"].gone) == (4, 1, 1)
 

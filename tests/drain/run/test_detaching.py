@@ -7,12 +7,12 @@ from dataclasses import replace
 from kubectl_eksdoc.drain.run.actions import FORCE_DETACH_S
 from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.state import LISTING_INTERVAL_S, THE_RUN
-from kubectl_eksdoc.kubernetes.news import AttachedVolumes, RunUpdate, NodeChanged, PodsFound
+from kubectl_eksdoc.kubernetes.updates import AttachedVolumes, NodeChanged, PodsFound, RunUpdate
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import ClusterAction, ListAttachments, ListPods
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Taint, Volume, VolumeKind
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, PersistentVolume
+from kubectl_eksdoc.model.placement import PersistentVolume, PersistentVolumeClaim
 from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.drain.run.driving import Driven, drained
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.run.actions import node_target_services, takes_traffic
 from kubectl_eksdoc.drain.run.events import DrainEventKind
-from kubectl_eksdoc.drain.run.stall_timeouts import RETRY_S, MAX_ATTEMPTS
+from kubectl_eksdoc.drain.run.stall_timeouts import MAX_ATTEMPTS, RETRY_S
 from kubectl_eksdoc.drain.run.state import THE_RUN
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.kubernetes.news import RunUpdate, NodeChanged, RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import NodeChanged, RequestAnswered, RunUpdate
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import ClusterAction, Evict, Exclude, Release
 from kubectl_eksdoc.model.cluster import Cluster
@@ -246,7 +246,9 @@ def never_cut_off(old: int, answers: list[ApiStatus | LostResponse]) -> None:
     Traffic(a_world(LOCAL, old=old), answers).to_the_end()
 
 
-@given(st.integers(1, 5), st.lists(st.sampled_from([ApiStatus(200), LostResponse("reset"), ApiStatus(429)]), max_size=10))
+@given(
+    st.integers(1, 5), st.lists(st.sampled_from([ApiStatus(200), LostResponse("reset"), ApiStatus(429)]), max_size=10)
+)
 @example(4, [LostResponse("reset")] * 8)
 def test_traffic_is_never_cut_off(old: int, answers: list[ApiStatus | LostResponse]) -> None:
     never_cut_off(old, answers)

@@ -8,19 +8,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import burst_size
-from kubectl_eksdoc.drain.run.answers import MAX_RESPONSES, ERROR_PAUSE_S, FollowUp, ResponseMeaning, RunTrouble
+from kubectl_eksdoc.drain.run.answers import ERROR_PAUSE_S, MAX_RESPONSES, FollowUp, ResponseMeaning, RunTrouble
 from kubectl_eksdoc.drain.run.eviction_requests import MAX_UNLIMITED_RATE, EvictionRate
 from kubectl_eksdoc.drain.run.guards import RunGuards
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AllPods,
-    RunUpdate,
     NodeChanged,
-    PodRemoved,
     PodChanged,
+    PodRemoved,
     RequestAnswered,
+    RunUpdate,
     WatchInterrupted,
     WatchRestored,
 )

@@ -9,9 +9,15 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.drain.run.events import DrainEventKind
-from kubectl_eksdoc.drain.run.journal import MAX_MESSAGE_LENGTH, CordonedNode, JournalWriter, missing_entries, replay_journals
-from kubectl_eksdoc.drain.run.result import ContinueRun, RunEnded, restart_decision, node_summaries, journal_events
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, LostResponse, StatusCause
+from kubectl_eksdoc.drain.run.journal import (
+    MAX_MESSAGE_LENGTH,
+    CordonedNode,
+    JournalWriter,
+    missing_entries,
+    replay_journals,
+)
+from kubectl_eksdoc.drain.run.result import ContinueRun, RunEnded, journal_events, node_summaries, restart_decision
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse, StatusCause, StatusDetails
 from kubectl_eksdoc.model.actions import (
     ClusterChange,
     Cordon,
@@ -27,13 +33,13 @@ from kubectl_eksdoc.model.journal import (
     DONE,
     ROLLED_BACK,
     TERMINATED,
-    JournalEntries,
-    JournalEntry,
+    IntentEntry,
     IntentOutcome,
     JournaledNode,
-    IntentEntry,
-    NoteKind,
+    JournalEntries,
+    JournalEntry,
     NoteEntry,
+    NoteKind,
     RunPhase,
     RunStarted,
     RunSummary,
@@ -49,7 +55,15 @@ BUDGET = ApiStatus(429, details=StatusDetails(causes=(StatusCause("DisruptionBud
 def a_beginning(scribe: JournalWriter) -> RunStarted:
     aims = (JournaledNode("old-0", "uid-0", 1), JournaledNode("old-1", "uid-1", 2))
     return scribe.run_started(
-        "r1", NOW, plan="sha256:1", tool="1", user="ada", host="desk", leader="ada@desk", planned_nodes=aims, arguments=("old-0",)
+        "r1",
+        NOW,
+        plan="sha256:1",
+        tool="1",
+        user="ada",
+        host="desk",
+        leader="ada@desk",
+        planned_nodes=aims,
+        arguments=("old-0",),
     )
 
 
@@ -187,7 +201,10 @@ def test_every_beginning_of_a_journal_stands() -> None:
 def test_a_gap_is_said() -> None:
     entries = a_long_story().entries
     del entries[3], entries[6:8]
-    assert replay_journals(JournalEntries(tuple(entries))).dropped[:2] == ("entry 3 is missing", "entries 7 to 8 are missing")
+    assert replay_journals(JournalEntries(tuple(entries))).dropped[:2] == (
+        "entry 3 is missing",
+        "entries 7 to 8 are missing",
+    )
 
 
 def test_the_same_number_twice_leaves_both_in_doubt() -> None:
@@ -240,7 +257,9 @@ RESTART = Restart("shop", "web", "uid-web", "Deployment", POD)
 def journal(*done: tuple[ClusterChange, ApiStatus | LostResponse]) -> list[JournalEntry]:
     scribe = JournalWriter()
     aims = (JournaledNode("old-0", "uid-old-0"),)
-    begun = scribe.run_started("r1", NOW, plan="d", tool="0", user="me", host="here", leader="here", planned_nodes=aims, arguments=())
+    begun = scribe.run_started(
+        "r1", NOW, plan="d", tool="0", user="me", host="here", leader="here", planned_nodes=aims, arguments=()
+    )
     entries: list[JournalEntry] = [begun]
     for act, answer in done:
         intent = scribe.intent(act, NOW)

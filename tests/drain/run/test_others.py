@@ -10,11 +10,17 @@ from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.journal import CordonedNode, JournalState, ProtectedNode
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.other_drains import drained_by_others
-from kubectl_eksdoc.drain.run.result import NotedRun, noted_run, noted_runs, nodes_to_restore
+from kubectl_eksdoc.drain.run.result import NotedRun, nodes_to_restore, noted_run, noted_runs
 from kubectl_eksdoc.drain.run.state import NodePhase
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
-from kubectl_eksdoc.kubernetes.drain_filters import CORDON_MARKS, CordonMark, MarkKind, without_foreign_marks, foreign_drain
-from kubectl_eksdoc.kubernetes.news import RunUpdate, NodeChanged, PodRemoved, PodChanged, RequestAnswered
+from kubectl_eksdoc.kubernetes.drain_filters import (
+    CORDON_MARKS,
+    CordonMark,
+    MarkKind,
+    foreign_drain,
+    without_foreign_marks,
+)
+from kubectl_eksdoc.kubernetes.updates import NodeChanged, PodChanged, PodRemoved, RequestAnswered, RunUpdate
 from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, RunNote, Taint
@@ -185,7 +191,11 @@ def test_nodes_of_a_run_are_counted_as_its_plan_counts_them() -> None:
     """Without those that it cordons and does not drain, and those that it protects."""
     nodes = [noted("a", "r"), noted("b", "r", skipped=True), noted("c", "r", drains=False, protects=True)]
     found = noted_run(nodes, "r")
-    assert (found.drained_count, found.nodes, [each.node for each in found.cordoned]) == (1, ("a", "b", "c"), ["a", "b"])
+    assert (found.drained_count, found.nodes, [each.node for each in found.cordoned]) == (
+        1,
+        ("a", "b", "c"),
+        ["a", "b"],
+    )
     assert found.drained_count_of((*found.cordoned, CordonedNode("d", "uid-d", True))) == 2
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.replacements import EMPTY_REASON, JOINED_REASON, protection_reason
-from kubectl_eksdoc.drain.run.stall_timeouts import RETRY_S, MAX_ATTEMPTS
+from kubectl_eksdoc.drain.run.stall_timeouts import MAX_ATTEMPTS, RETRY_S
 from kubectl_eksdoc.drain.run.state import THE_RUN
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.kubernetes.news import AllNodes, RunUpdate, NodeChanged, RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import AllNodes, NodeChanged, RequestAnswered, RunUpdate
 from kubectl_eksdoc.model.actions import ClusterAction, Protect, Release
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, pods
@@ -90,7 +90,9 @@ def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
     driven.to_the_end()
     assert driven.engine.is_finished and not driven.engine.not_drained
     assert len(driven.of(Protect)) <= 3 * MAX_ATTEMPTS and not driven.of(Release)
-    assert driven.told(DrainEventKind.WARNED) == [(THE_RUN, "new nodes are not protected from autoscalers: cannot patch")]
+    assert driven.told(DrainEventKind.WARNED) == [
+        (THE_RUN, "new nodes are not protected from autoscalers: cannot patch")
+    ]
 
 
 @pytest.mark.parametrize("answer", [LostResponse("reset"), ApiStatus(500, message="leader changed")])
@@ -131,7 +133,11 @@ def test_a_run_waits_for_the_answer_of_what_it_protects() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "times"),
-    [(ApiStatus(403, message="no"), MAX_ATTEMPTS), (LostResponse("reset"), MAX_ATTEMPTS), (ApiStatus(422, message="no note"), 1)],
+    [
+        (ApiStatus(403, message="no"), MAX_ATTEMPTS),
+        (LostResponse("reset"), MAX_ATTEMPTS),
+        (ApiStatus(422, message="no note"), 1),
+    ],
 )
 def test_what_cannot_be_released_is_told_with_what_to_do(answer: ApiStatus | LostResponse, times: int) -> None:
     driven = drained(CLUSTER, Release=lambda act: RequestAnswered(act, answer))

@@ -8,7 +8,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.events import PROBLEM_EVENTS, DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import PROBLEM_EVENTS, DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.history import NodeState, PlannedNode, RunHistory
 from kubectl_eksdoc.drain.run.replay import (
     CONTINUED_BY_OTHER,
@@ -21,7 +21,16 @@ from kubectl_eksdoc.drain.run.replay import (
 )
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.model.actions import Cordon, Evict, Restore
-from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, JournalEntries, JournalEntry, NoteKind, RunEnd, RunEvent, RunEvents
+from kubectl_eksdoc.model.journal import (
+    DONE,
+    ROLLED_BACK,
+    JournalEntries,
+    JournalEntry,
+    NoteKind,
+    RunEnd,
+    RunEvent,
+    RunEvents,
+)
 from tests.builders import NOW, a_pod
 from tests.drain.run.test_journal import Story
 
@@ -60,7 +69,9 @@ def test_a_journal_is_told_with_its_times_and_how_it_ended() -> None:
         (6.0, DrainEventKind.REFUSED, a_pod("b").key),
         (7.0, DrainEventKind.DONE, "old-0"),
     ]
-    assert recording.planned_nodes == (PlannedNode("old-0", 1), PlannedNode("old-1", 2)), "with their waves, and no pods"
+    assert recording.planned_nodes == (PlannedNode("old-0", 1), PlannedNode("old-1", 2)), (
+        "with their waves, and no pods"
+    )
     assert (recording.outcome, recording.is_complete, recording.plan_figures) == (DONE, True, None)
     details = dict(recording.details(2))
     assert details["said"] == "no" and details["HTTP code"] == "403" and details["answer"] == "refused"
@@ -104,7 +115,11 @@ def test_events_know_more() -> None:
     assert (recording.run, recording.source, recording.started_at) == ("r1", ReplaySource.EVENTS, NOW)
     assert [moment.at_s for moment in recording.events] == [0.5, 2.5, 4.0] and recording.length_s == 9.5
     assert recording.planned_nodes == (PlannedNode("old-0", 1), PlannedNode("old-1", 2))
-    assert recording.plan_figures == PlannedFigures(7, 20.0, 40.0) and recording.is_complete and recording.details_text == ("Good.",)
+    assert (
+        recording.plan_figures == PlannedFigures(7, 20.0, 40.0)
+        and recording.is_complete
+        and recording.details_text == ("Good.",)
+    )
     assert known(recording).gone == 1
 
 
@@ -112,7 +127,9 @@ def test_events_without_an_end() -> None:
     told = (event(0, "cordoned", "old-1"), event(3, "evicted", "shop/a", "old-0"), event(4, "sung", "old-9"))
     recording = from_events(RunEvents((*told, event(5, "done", "x", run="r2")), ("line 9: strange",)))
     assert recording is not None
-    assert recording.planned_nodes == (PlannedNode("old-1", 0), PlannedNode("old-0", 0)) and recording.plan_figures is None
+    assert (
+        recording.planned_nodes == (PlannedNode("old-1", 0), PlannedNode("old-0", 0)) and recording.plan_figures is None
+    )
     assert not recording.outcome and not recording.is_complete and recording.length_s == 3
     assert recording.dropped == (
         "line 9: strange",
@@ -197,7 +214,9 @@ def test_jumps_to_what_went_wrong_leave_none_of_it_out(recording: RunReplay, at_
 
 
 def a_recording(length_s: float) -> RunReplay:
-    return RunReplay("r1", ReplaySource.JOURNAL, NOW, length_s, AIMS, (DrainEvent(length_s, DrainEventKind.DONE, "old-0"),))
+    return RunReplay(
+        "r1", ReplaySource.JOURNAL, NOW, length_s, AIMS, (DrainEvent(length_s, DrainEventKind.DONE, "old-0"),)
+    )
 
 
 def test_it_begins_at_a_speed_at_which_it_is_soon_over() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalState, JournaledIntent
+from kubectl_eksdoc.drain.run.journal import JournaledIntent, JournalState
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.runner import resumed_engine
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import IntentOutcome, JournaledNode, IntentEntry, RunStarted, Verb
+from kubectl_eksdoc.model.journal import IntentEntry, IntentOutcome, JournaledNode, RunStarted, Verb
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, uid_of
 

@@ -14,9 +14,9 @@ from kubectl_eksdoc.drain.run.progress import run_progress
 from kubectl_eksdoc.drain.run.remaining import RemainingTime
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
 from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, SameNameHold, same_name_holds
-from kubectl_eksdoc.kubernetes.news import BudgetChanged, RunUpdate, PodRemoved, PodChanged, RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import BudgetChanged, PodChanged, PodRemoved, RequestAnswered, RunUpdate
 from kubectl_eksdoc.model.actions import ClusterAction, Evict
-from kubectl_eksdoc.model.budgets import IntOrPercent, Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus, IntOrPercent
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status as Verdict
 from kubectl_eksdoc.model.options import ALL

@@ -13,12 +13,12 @@ from kubectl_eksdoc.drain.run.observed import MAX_CORDON_REFUSALS
 from kubectl_eksdoc.drain.run.progress import run_progress
 from kubectl_eksdoc.drain.run.remaining import RemainingTime
 from kubectl_eksdoc.drain.run.result import NodePlacements, Record
-from kubectl_eksdoc.drain.run.runner import resumed_engine, remaining_plan
+from kubectl_eksdoc.drain.run.runner import remaining_plan, resumed_engine
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
-from kubectl_eksdoc.kubernetes.news import RunUpdate, NodeChanged, PodChanged, RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import NodeChanged, PodChanged, RequestAnswered, RunUpdate
 from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import UNCORDONED, JournaledNode, NoteKind, NoteEntry, RunStarted
+from kubectl_eksdoc.model.journal import UNCORDONED, JournaledNode, NoteEntry, NoteKind, RunStarted
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Pod, Taint
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
 from tests.drain.planning import plan_of, target
@@ -40,7 +40,9 @@ def test_a_skipped_target_is_cordoned_before_the_first_eviction() -> None:
     driven = drained(a_world())
     kinds = [type(act) for _, act in driven.asked if isinstance(act, Cordon | Evict)]
     assert cordons(driven) == ["old-0", "old-1"] and kinds == [Cordon, Cordon, Evict, Evict]
-    assert driven.told(DrainEventKind.CORDONED) == [("old-0", "")] and driven.told(DrainEventKind.CORDONED_ONLY) == [("old-1", "")]
+    assert driven.told(DrainEventKind.CORDONED) == [("old-0", "")] and driven.told(DrainEventKind.CORDONED_ONLY) == [
+        ("old-1", "")
+    ]
     assert driven.engine.cordoned_only == ("old-1",) and driven.engine.not_drained == {}
     assert [node.name for node in driven.engine.nodes] == ["old-0"], "it is drained no more than before"
     stood = run_progress(driven.engine, RemainingTime(driven.engine.plan), driven.now_s)
@@ -72,7 +74,9 @@ def test_one_that_another_client_uncordons_is_left_to_that() -> None:
     driven.hear(NodeChanged(replace(driven.engine.observed.nodes["old-1"], unschedulable=False)))
     driven.to_the_end()
     assert cordons(driven) == ["old-0", "old-1"] and driven.engine.cordoned_only == ()
-    assert [(node, why.startswith(UNCORDONED)) for node, why in driven.told(DrainEventKind.LEFT_ALONE)] == [("old-1", True)]
+    assert [(node, why.startswith(UNCORDONED)) for node, why in driven.told(DrainEventKind.LEFT_ALONE)] == [
+        ("old-1", True)
+    ]
 
 
 def test_what_others_drain_and_fargate_nodes_are_not_cordoned() -> None:
@@ -94,7 +98,8 @@ def test_who_goes_on_cordons_them_too_and_gives_their_room_away_to_nobody() -> N
     small = a_cluster(
         nodes=[a_node("old-0"), a_roomy_node("old-1")], workloads=[a_workload("ReplicaSet/web")], pods=pods(2)
     )
-    open_plan = remaining_plan(small, JournalState(begun().started and replace(begun().started, skipped=())), DrainPolicy())  # type: ignore[type-var]
+    started = replace(begun().started, skipped=())  # type: ignore[type-var]
+    open_plan = remaining_plan(small, JournalState(started), DrainPolicy())
     assert {each.lands_on for each in open_plan.evictions} == {"old-1"}
     assert not remaining_plan(small, begun(), DrainPolicy()).evictions, "nothing is scheduled onto it"
     engine = resumed_engine(a_world(), begun(), DrainPolicy())

@@ -78,5 +78,8 @@ def test_what_is_left_counts_the_soaks_to_come() -> None:
     assert left[0] is not None and left[1] == left[0] + 200.0
     alone = replace(plan, targets=plan.targets[:1])
     assert (
-        run_progress(Engine(alone, ObservedState(cluster), RunLimits(soak_s=100.0)), RemainingTime(plan), 0.0).remaining_s == left[0]
+        run_progress(
+            Engine(alone, ObservedState(cluster), RunLimits(soak_s=100.0)), RemainingTime(plan), 0.0
+        ).remaining_s
+        == left[0]
     )

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.guards import rollout_state
 from kubectl_eksdoc.addon_diff.outcome import affected_target_groups
-from kubectl_eksdoc.amazon.group_updates import MAX_POLL_INTERVAL_S, UpdateStage, poll_interval_s, stage_of_addon, stage_of_update
+from kubectl_eksdoc.amazon.group_updates import (
+    MAX_POLL_INTERVAL_S,
+    UpdateStage,
+    poll_interval_s,
+    stage_of_addon,
+    stage_of_update,
+)
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.api_objects import Doc
@@ -22,7 +28,13 @@ from tests.builders import a_cluster, a_node, a_pod
 WORDS = ("InProgress", "Successful", "Failed", "Cancelled", "SomethingNew")
 
 
-STAGES = (UpdateStage.IN_PROGRESS, UpdateStage.SUCCESSFUL, UpdateStage.FAILED, UpdateStage.CANCELLED, UpdateStage.UNKNOWN)
+STAGES = (
+    UpdateStage.IN_PROGRESS,
+    UpdateStage.SUCCESSFUL,
+    UpdateStage.FAILED,
+    UpdateStage.CANCELLED,
+    UpdateStage.UNKNOWN,
+)
 
 
 @pytest.mark.parametrize(("word", "stage"), list(zip(WORDS, STAGES, strict=True)))
@@ -114,7 +126,10 @@ def test_targets_of_pods_with_security_groups_are_affected() -> None:
     services = [Service("default", name, selector={"app": name}) for name in ("pay", "web")]
     bindings = [TargetGroupBinding("default", f"tgb-{name}", name, "ip", f"arn:{name}") for name in ("pay", "web")]
     cluster = a_cluster(nodes=[a_node()], pods=pods, services=services, target_group_bindings=bindings)
-    assert affected_target_groups("vpc-cni", cluster) == (bindings[0],) and affected_target_groups("coredns", cluster) == ()
+    assert (
+        affected_target_groups("vpc-cni", cluster) == (bindings[0],)
+        and affected_target_groups("coredns", cluster) == ()
+    )
 
 
 def test_what_was_not_read_leaves_the_targets_unknown() -> None:

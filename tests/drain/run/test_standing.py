@@ -16,7 +16,7 @@ from kubectl_eksdoc.drain.run.progress import GATES_NOT_READY, RunProgress, reas
 from kubectl_eksdoc.drain.run.remaining import RemainingTime
 from kubectl_eksdoc.drain.run.result import PendingPod
 from kubectl_eksdoc.embedded.stage import SimulatedStage
-from kubectl_eksdoc.kubernetes.news import PodRemoved, PodChanged
+from kubectl_eksdoc.kubernetes.updates import PodChanged, PodRemoved
 from kubectl_eksdoc.model.actions import Cordon
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node
 from tests.drain.run.driving import Driven
@@ -59,16 +59,22 @@ def test_what_was_stopped_has_no_time_left_to_tell() -> None:
     _, engine = a_run()
     engine.stop("enough", 1.0)
     stands = run_progress(engine, RemainingTime(engine.plan), 2.0)
-    assert (stands.stop_reason, stands.remaining_s) == ("enough", None) and stands.summary.endswith("nodes done, enough")
+    assert (stands.stop_reason, stands.remaining_s) == ("enough", None) and stands.summary.endswith(
+        "nodes done, enough"
+    )
 
 
 def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:
     _, engine = a_run()
     gate = "target-health.elbv2.k8s.aws/k8s-default-web"
     old = engine.plan.evictions[0].pod
-    new = replace(old, uid="new", name="web-new", ready=False, not_ready_because=GATES_NOT_READY, readiness_gates=(gate,))
+    new = replace(
+        old, uid="new", name="web-new", ready=False, not_ready_because=GATES_NOT_READY, readiness_gates=(gate,)
+    )
     engine.observed.handle(PodChanged(new, 10**9))
-    assert run_progress(engine, RemainingTime(engine.plan), 1.0).starting == (PendingPod("default/web-new", f"waits for {gate}"),)
+    assert run_progress(engine, RemainingTime(engine.plan), 1.0).starting == (
+        PendingPod("default/web-new", f"waits for {gate}"),
+    )
 
 
 def test_a_pod_that_was_not_ready_before_the_run_replaces_nothing() -> None:
@@ -161,7 +167,9 @@ def test_a_node_that_is_left_alone_holds_nothing_up(node: str, at_s: float, wave
         assert not ended(engine, DrainEventKind.LEFT_ALONE)
     else:
         assert ended(engine, DrainEventKind.LEFT_ALONE) == [node]
-        assert asked >= sum(moment.node == node for moment in engine.events if moment.what is DrainEventKind.EVICTED) - 1
+        assert (
+            asked >= sum(moment.node == node for moment in engine.events if moment.what is DrainEventKind.EVICTED) - 1
+        )
     assert len(ended(engine, DrainEventKind.DONE)) + len(ended(engine, DrainEventKind.LEFT_ALONE)) == 3
 
 

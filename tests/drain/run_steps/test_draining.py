@@ -12,7 +12,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.journal import JournalWriter, replay_journals
 from kubectl_eksdoc.drain.run.loop import DrainRunEnd, RunRequest, RunRequestState
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
@@ -23,9 +23,9 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import IntentEntry, NoteKind, NoteEntry, ResultEntry, RunPhase, Verb
+from kubectl_eksdoc.model.journal import IntentEntry, NoteEntry, NoteKind, ResultEntry, RunPhase, Verb
 from kubectl_eksdoc.model.nodes import EXCLUDE_FROM_LOAD_BALANCERS, SCALE_DOWN_PROTECTIONS
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.drain.fields import KeptJournal, Killed, OwnLock, StageField, a_drain, begun_journal
 from tests.drain.stages import BLUE, made, web
 from tests.simulator.planes import a_budget_doc, a_node_doc
@@ -79,7 +79,7 @@ def run(stage: SimulatedStage, heard: Heard, journal: KeptJournal, dies_at: int 
     """A new run to its end."""
     _, plan, engine = begun(stage)
     field = StageField(stage, journal, dies_at)
-    return a_drain(engine, field, heard.listen, begun_journal(journal, plan), wish=heard.wish).run(), field
+    return a_drain(engine, field, heard.listen, begun_journal(journal, plan), read_request=heard.wish).run(), field
 
 
 def go_on(stage: SimulatedStage, heard: Heard, journal: KeptJournal) -> tuple[DrainRunEnd, StageField]:
@@ -88,7 +88,7 @@ def go_on(stage: SimulatedStage, heard: Heard, journal: KeptJournal) -> tuple[Dr
     engine = resumed_engine(stage.read(kinds.ALL), journaled, DrainPolicy())
     stage.updates()  # watches begin with what was read
     field, scribe = StageField(stage, journal), JournalWriter(journaled.next_number)
-    return a_drain(engine, field, heard.listen, scribe, wish=heard.wish).run(), field
+    return a_drain(engine, field, heard.listen, scribe, read_request=heard.wish).run(), field
 
 
 def evicted(acts: Sequence[ClusterAction]) -> list[str]:
@@ -233,5 +233,7 @@ def test_what_the_new_plan_does_not_drain_is_not_done() -> None:
         "old-2": ["default/web-2"],
     }
     assert replay_journals(journal.read()).ended == "not emptied: old-1, old-2"
-    noted = [each.subject for each in journal.entries if isinstance(each, NoteEntry) and each.what is NoteKind.LEFT_ALONE]
+    noted = [
+        each.subject for each in journal.entries if isinstance(each, NoteEntry) and each.what is NoteKind.LEFT_ALONE
+    ]
     assert heard.subjects(DrainEventKind.LEFT_ALONE) == noted == ["old-1", "old-2"]

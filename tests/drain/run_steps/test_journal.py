@@ -13,18 +13,26 @@ import pytest
 
 from kubectl_eksdoc.drain.run.apply import open_run_journal
 from kubectl_eksdoc.drain.run.journal import JournalWriter, replay_journals
-from kubectl_eksdoc.drain.run.journals import RunJournal, LeaderResponse, request_from_leader
+from kubectl_eksdoc.drain.run.journals import LeaderResponse, RunJournal, request_from_leader
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Delayed, Fault, FaultyHandler
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
 from kubectl_eksdoc.host.journals import JournalFile, read_run, runs_folder
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.runs import ConfigMaps, RunRequestListener, request_phase, list_runs
+from kubectl_eksdoc.kube.runs import ConfigMaps, RunRequestListener, list_runs, request_phase
 from kubectl_eksdoc.kube.runs import read_run as read_stored
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus
 from kubectl_eksdoc.model.actions import Cordon, Evict
-from kubectl_eksdoc.model.journal import JournalEntries, JournalEntry, LockState, IntentEntry, NoteKind, RunPhase, RunSummary
+from kubectl_eksdoc.model.journal import (
+    IntentEntry,
+    JournalEntries,
+    JournalEntry,
+    LockState,
+    NoteKind,
+    RunPhase,
+    RunSummary,
+)
 from kubectl_eksdoc.wiring.runs import JournalLocation
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds
@@ -54,7 +62,15 @@ class Machine:
         self.lock.take()
         self.journal.start(
             self.scribe.run_started(
-                self.run, NOW, plan="d", tool="1", user="ada", host=self.name, leader=self.lock.holder, planned_nodes=(), arguments=()
+                self.run,
+                NOW,
+                plan="d",
+                tool="1",
+                user="ada",
+                host=self.name,
+                leader=self.lock.holder,
+                planned_nodes=(),
+                arguments=(),
             )
         )
 
@@ -254,7 +270,9 @@ def test_an_act_of_theirs_that_is_still_under_way_is_waited_out(
 ) -> None:
     """It arrives between our look at the run and our word that we lead it."""
     scribe = JournalWriter()
-    begun = scribe.run_started("r1", NOW, plan="d", tool="1", user="a", host="b", leader="one", planned_nodes=(), arguments=())
+    begun = scribe.run_started(
+        "r1", NOW, plan="d", tool="1", user="a", host="b", leader="one", planned_nodes=(), arguments=()
+    )
     first, second = (
         ClusterJournal(ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock()), name, list)
         for name in ("one", "two")

@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.run.journal import replay_journals
 from kubectl_eksdoc.drain.run.loop import DrainRunEnd, RunRequest, RunRequestState
 from kubectl_eksdoc.embedded.stage import SimulatedStage
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
-from kubectl_eksdoc.model.journal import JournalEntry, IntentEntry, ResultEntry, RunPhase
+from kubectl_eksdoc.model.journal import IntentEntry, JournalEntry, ResultEntry, RunPhase
 from tests.drain.fields import KeptJournal, OwnLock, StageField, a_drain, begun_journal
 from tests.drain.run_steps.test_draining import (
     ACTS,
@@ -123,7 +123,9 @@ def drained(
 ) -> tuple[DrainRunEnd, DoubtingField, Heard]:
     _, plan, engine = begun(stage)
     heard, field = heard or Heard(), DoubtingField(stage, journal, lock, at)
-    made = a_drain(engine, field, heard.listen, begun_journal(journal, plan), lock, wish=heard.wish, away_s=600.0)
+    made = a_drain(
+        engine, field, heard.listen, begun_journal(journal, plan), lock, read_request=heard.wish, max_outage_s=600.0
+    )
     return made.run(), field, heard
 
 

@@ -10,7 +10,7 @@ import pytest
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.journal import replay_journals
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.loop import DrainRunEnd, RunRequest, RunRequestState
@@ -18,13 +18,13 @@ from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.drain.run.progress import Reason
 from kubectl_eksdoc.drain.run.result import Record
 from kubectl_eksdoc.embedded.stage import SimulatedStage
-from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusDetails, StatusCause
-from kubectl_eksdoc.kubernetes.news import RunUpdate, RequestAnswered
+from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, StatusCause, StatusDetails
+from kubectl_eksdoc.kubernetes.updates import RequestAnswered, RunUpdate
 from kubectl_eksdoc.model.actions import ClusterAction, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.drain.fields import KeptJournal, StageField, a_drain, begun_journal
 from tests.drain.run_steps.test_draining import Heard, having
 from tests.drain.stages import BLUE, ONE_BY_ONE, begun, made, steps, web
@@ -59,7 +59,7 @@ def ended(
 
     engine, scribe = Engine(plan, ObservedState(cluster), limits), begun_journal(journal, plan)
     wished = said.wish if wish is None else lambda: wish(said, stage.seconds)
-    made_of = a_drain(engine, StageField(stage, journal), said.listen, scribe, wish=wished, explain=explain)
+    made_of = a_drain(engine, StageField(stage, journal), said.listen, scribe, read_request=wished, explain=explain)
     return plane, made_of.run(), said, journal
 
 
@@ -95,7 +95,9 @@ def test_those_that_are_never_ready_are_named() -> None:
     record = run.record
     assert run.is_complete and 600 <= record.ready_s < 602
     assert len(record.unready) == 2 and all(name.startswith("default/web-") for name in record.unready)
-    assert having(plane, "annotations", *SCALE_DOWN_PROTECTIONS) == [] and replay_journals(journal.read()).ended == "done"
+    assert (
+        having(plane, "annotations", *SCALE_DOWN_PROTECTIONS) == [] and replay_journals(journal.read()).ended == "done"
+    )
     assert not at(said, DrainEventKind.STOPPED)
 
 

@@ -10,11 +10,11 @@ from kubectl_eksdoc.drain.run.journal import JournalState, JournalWriter, replay
 from kubectl_eksdoc.drain.run.runner import MAX_ATTEMPTS, RollbackResult, RunEnvironment, roll_back
 from kubectl_eksdoc.embedded.stage import SimulatedStage
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.kubernetes.news import RunUpdate, RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import RequestAnswered, RunUpdate
 from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Evict, NodeChange, Release, Restore
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.journal import IntentOutcome, NoteKind, ResultEntry, Verb
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.drain.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.drain.run_steps.test_draining import (
     ACTS,

@@ -21,13 +21,13 @@ from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.drain.run.result import Record
 from kubectl_eksdoc.embedded.stage import SimulatedStage
 from kubectl_eksdoc.kubernetes.api.resources import LostResponse
-from kubectl_eksdoc.kubernetes.news import RunUpdate, PodChanged
+from kubectl_eksdoc.kubernetes.updates import PodChanged, RunUpdate
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Cordon, Delete, Evict, Protect
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.journal import Verb
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.drain.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.drain.singles import a_job, nodes, single
@@ -93,7 +93,9 @@ def test_a_pod_past_the_scheduler_goes_too() -> None:
     comes(plane, "api-new", 3.0)
     rehearsal = tried(stage)
     assert not rehearsal.undone and not on_old(plane)
-    assert told(rehearsal, DrainEventKind.REPLANNED) == [("old-0", "came to it after the plan was made: default/api-new")]
+    assert told(rehearsal, DrainEventKind.REPLANNED) == [
+        ("old-0", "came to it after the plan was made: default/api-new")
+    ]
     assert set(stage.granted.values()) == {1} and stage.granted.total() == 4
     assert rehearsal.ended_s < 120, "nobody waits half an hour"
 

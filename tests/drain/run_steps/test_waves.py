@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.journal import replay_journals, stop_times_in
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.loop import DrainRunEnd, RunRequest, RunRequestState
@@ -29,13 +29,13 @@ from kubectl_eksdoc.drain.run.runner import (
     run_plan,
 )
 from kubectl_eksdoc.embedded.stage import SimulatedStage
-from kubectl_eksdoc.kubernetes.news import HookEnded, RunUpdate
-from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE, Cordon, RunCommand, Evict, Hook
+from kubectl_eksdoc.kubernetes.updates import HookEnded, RunUpdate
+from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE, Cordon, Evict, Hook, RunCommand
 from kubectl_eksdoc.model.cluster import simulated_version
-from kubectl_eksdoc.model.journal import NoteKind, NoteEntry, TimingEntry
+from kubectl_eksdoc.model.journal import NoteEntry, NoteKind, TimingEntry
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.drain.fields import KeptJournal, OwnLock, StageClock, StageField, a_drain
 from tests.drain.run_steps.test_rolling_back import AdoptedJournal
 from tests.drain.run_steps.test_strangers import a_cluster as with_strangers
@@ -100,7 +100,7 @@ def ran(
 ) -> tuple[DrainRunEnd, HookedStage, list[DrainEvent]]:
     engine, field = begun(stage, policy, limits, hooks), HookedStage(stage, says, takes_s)
     moments = list[DrainEvent]()
-    return a_drain(engine, field, moments.extend, wish=wish).run(), field, moments
+    return a_drain(engine, field, moments.extend, read_request=wish).run(), field, moments
 
 
 def at(moments: Sequence[DrainEvent], what: DrainEventKind) -> list[float]:
@@ -110,7 +110,11 @@ def at(moments: Sequence[DrainEvent], what: DrainEventKind) -> list[float]:
 def test_a_wave_begins_only_when_the_one_before_has_soaked() -> None:
     _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=RunLimits(soak_s=120))
     moments = rehearsal.moments
-    begun, done, soaking = at(moments, DrainEventKind.BEGUN), at(moments, DrainEventKind.DONE), at(moments, DrainEventKind.SOAKING)
+    begun, done, soaking = (
+        at(moments, DrainEventKind.BEGUN),
+        at(moments, DrainEventKind.DONE),
+        at(moments, DrainEventKind.SOAKING),
+    )
     assert soaking == done[:-1], "there is nothing to wait for after the last"
     assert begun[1:] == [over + 120 for over in done[:-1]] and not rehearsal.undone
     why = next(moment.why for moment in moments if moment.what is DrainEventKind.SOAKING)
@@ -295,7 +299,7 @@ def gated(
     stage.start(learned_kubelet_times(cluster))
     engine = Engine(plan, ObservedState(cluster), hooks=frozenset((BEFORE_WAVE,)))
     field, heard = Gated(stage, says), list[DrainEvent]()
-    made = a_drain(engine, field, heard.extend, wish=wish, replanning=Replanner(engine, cluster))
+    made = a_drain(engine, field, heard.extend, read_request=wish, replanning=Replanner(engine, cluster))
     return made.run(), field, heard
 
 
@@ -387,7 +391,9 @@ def test_whatever_happens_nothing_goes_without_a_yes(
 def test_nothing_goes_on_before_a_hook_has_answered() -> None:
     _, stage = a_cluster()
     ended, _, moments = ran(stage, takes_s=90)
-    begun, done, hooked = (at(moments, what) for what in (DrainEventKind.BEGUN, DrainEventKind.DONE, DrainEventKind.HOOKED))
+    begun, done, hooked = (
+        at(moments, what) for what in (DrainEventKind.BEGUN, DrainEventKind.DONE, DrainEventKind.HOOKED)
+    )
     assert ended.is_complete and len(hooked) == 6
     assert begun[0] >= 90 and all(later >= over + 180 for over, later in zip(done, begun[1:], strict=False))
 
@@ -400,5 +406,7 @@ def test_the_last_hook_counts_too() -> None:
 
 def test_while_it_is_paused_no_hook_is_asked_for() -> None:
     _, stage = a_cluster()
-    ended, _, moments = ran(stage, wish=lambda: RunRequestState(RunRequest.PAUSE) if stage.seconds < 50 else RunRequestState())
+    ended, _, moments = ran(
+        stage, wish=lambda: RunRequestState(RunRequest.PAUSE) if stage.seconds < 50 else RunRequestState()
+    )
     assert ended.is_complete and at(moments, DrainEventKind.HOOKED)[0] >= 50

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import (
-    WatchedBudget,
+from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.timeline import (
     DrainTerms,
     PodMove,
     ReplacedPod,
     StatusWrite,
+    WatchedBudget,
     headroom_over_time,
     status_writes,
 )
-from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, allowed_at_full_health, recompute
 from kubectl_eksdoc.kubernetes.replacement import ScaleIndex, replacement
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import THOROUGH_NODE_COUNT, MAX_REFUSED_NODES, DrainTerms, PodMove, ReservedPlacement, Timeline
 from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.timeline import (
+    MAX_REFUSED_NODES,
+    THOROUGH_NODE_COUNT,
+    DrainTerms,
+    PodMove,
+    ReservedPlacement,
+    Timeline,
+)
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
 
@@ -38,7 +45,10 @@ def test_a_pod_that_nothing_replaces_keeps_its_slot_for_good() -> None:
 
 
 def test_late_ones_go_last_of_those_that_wait() -> None:
-    nodes = [("n1", [PodMove("first", ("k",), start_s=9), PodMove("leader", ("k",), late=True)]), ("n2", [PodMove("b", ("k",))])]
+    nodes = [
+        ("n1", [PodMove("first", ("k",), start_s=9), PodMove("leader", ("k",), late=True)]),
+        ("n2", [PodMove("b", ("k",))]),
+    ]
     assert list(at(simulate(nodes, DrainTerms({"k": 1})))) == ["first", "b", "leader"]
 
 
@@ -269,7 +279,8 @@ def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
         active = [other for other in timeline.nodes if other.start_s <= span.start_s < other.done_s]
         assert len(active) <= terms.nodes_at_once[""] or terms.node_settle_s == 0
         assert (
-            sum(bool(terms.domains.get(other.node)) for other in active) <= terms.nodes_at_once["zone"] or terms.node_settle_s == 0
+            sum(bool(terms.domains.get(other.node)) for other in active) <= terms.nodes_at_once["zone"]
+            or terms.node_settle_s == 0
         )
         gone_s = [m.gone_s for m in timeline.moves if m.node == span.node]
         assert span.done_s == span.empty_s + terms.node_settle_s and span.empty_s == pytest.approx(
@@ -283,7 +294,9 @@ def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
 
 
 @given(drains(), st.sampled_from(LIMITS))
-def test_a_strict_limit_serves_by_turn_alone(made: tuple[list[tuple[str, list[PodMove]]], DrainTerms], limit: str) -> None:
+def test_a_strict_limit_serves_by_turn_alone(
+    made: tuple[list[tuple[str, list[PodMove]]], DrainTerms], limit: str
+) -> None:
     """Where all else is free: with other limits in the way turns can wait for each other."""
     nodes, terms = made
     turn = iter(range(1000))

@@ -17,16 +17,16 @@ from itertools import groupby, pairwise
 
 import pytest
 
-from kubectl_eksdoc.drain.course import (
-    WatchedBudget,
+from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.timeline import (
     DrainTerms,
     PodMove,
     ReplacedPod,
     StatusWrite,
     Timeline,
+    WatchedBudget,
     status_writes,
 )
-from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.budgets import ComputedStatus, recompute, with_allowed
 from kubectl_eksdoc.kubernetes.evictions import EvictionResponse, evict
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement

@@ -11,8 +11,8 @@ from kubectl_eksdoc.embedded.catalogue import (
     PARTIAL_LIST,
     PLAIN,
     TABLE,
-    ResponseForm,
     Build,
+    ResponseForm,
     preference,
 )
 from tests.embedded.definitions import ESTABLISHED, a_definition

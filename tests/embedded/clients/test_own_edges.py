@@ -16,9 +16,9 @@ import pytest
 from kubectl_eksdoc.addon_diff.revisions import (
     TemplateRevisions,
     TemplateUpdateStep,
+    read_revisions,
     template_periods,
     template_step,
-    read_revisions,
 )
 from kubectl_eksdoc.amazon.written_kinds import kinds_with_removed_versions
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
@@ -27,8 +27,8 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import ServedRequest
 from kubectl_eksdoc.host.dump import DumpReader
-from kubectl_eksdoc.kube.api_signs import LiveApiUsage
-from kubectl_eksdoc.kube.inside_pods import LOG_LINES, MAX_LOG_BYTES, LivePodReader
+from kubectl_eksdoc.kube.api_usage import LiveApiUsage
+from kubectl_eksdoc.kube.pod_details import LOG_LINES, MAX_LOG_BYTES, LivePodReader
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 from kubectl_eksdoc.model import kinds
@@ -78,7 +78,10 @@ def test_an_object_comes_with_its_owners_and_a_list_in_pages_is_the_whole_list(t
     with worlds.served("rich", ManualTime(), pace=None) as (server, _):
         connection = connected(server, tmp_path)
         with closing(SingleObjects(connection)) as objects:
-            found, missing = objects.read_object(AWS_NODE), objects.read_object(ObjectName("v1", "ConfigMap", "kube-system", "no-such"))
+            found, missing = (
+                objects.read_object(AWS_NODE),
+                objects.read_object(ObjectName("v1", "ConfigMap", "kube-system", "no-such")),
+            )
             names = ("nodepools.karpenter.sh", "no-such")
             of_cluster = [
                 objects.read_object(ObjectName("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name))
@@ -160,7 +163,9 @@ def test_containers_and_the_last_lines_of_each(tmp_path: Path) -> None:
     assert isinstance(found["default/nobody"], Absent) and list(found) == ["default/asks", "default/nobody"]
     long, told, (mesh, nobody, none) = logs[LOG], logs[before], (logs[each] for each in others)
     assert isinstance(mesh, str) and mesh.splitlines() == [f"line {n}" for n in range(5, LOG_LINES + 5)]
-    assert isinstance(long, str) and f"line {LOG_LINES + 4} " in long and len(long) < MAX_LOG_BYTES, "the last are not lost"
+    assert isinstance(long, str) and f"line {LOG_LINES + 4} " in long and len(long) < MAX_LOG_BYTES, (
+        "the last are not lost"
+    )
     assert isinstance(told, Unknown) and "previous terminated container" in told.why and not told.missing
     assert isinstance(nobody, Absent) and isinstance(none, Unknown)
 
@@ -218,7 +223,11 @@ def test_each_right_that_is_missing_is_named_and_what_is_not_read_is_unknown(
     server: SimulatedApiServer, tmp_path: Path
 ) -> None:
     signs = LiveApiUsage(connected(server, tmp_path, worlds.DRAINER_TOKEN, page=1))
-    answers = [signs.requested(), signs.releases(), *(told.objects for told in signs.written(kinds_with_removed_versions(*WAY)))]
+    answers = [
+        signs.requested(),
+        signs.releases(),
+        *(told.objects for told in signs.written(kinds_with_removed_versions(*WAY))),
+    ]
     with worlds.served("small-traps", ManualTime(), pace=None) as (traps, _):
         connection = connected(traps, tmp_path, worlds.DRAINER_TOKEN)
         with closing(LivePodReader(connection)) as pods:

@@ -23,7 +23,7 @@ from kubectl_eksdoc.embedded.serving.requests import (
     restricted,
 )
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from tests.embedded.deprecated_uses import DeprecatedUse, text
 from tests.simulator.planes import Steady
 

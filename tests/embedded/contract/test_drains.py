@@ -19,8 +19,8 @@ from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.requests import Reply
 from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests import raw_facts
 from tests.embedded.contract.comparing import without_hashes
 from tests.embedded.contract.recorded import Doc, when

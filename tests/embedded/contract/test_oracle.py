@@ -15,8 +15,8 @@ import pytest
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
 from tests import raw_facts
 from tests.embedded.contract.recorded import Doc, when
 from tests.embedded.contract.worlds import ACCESS

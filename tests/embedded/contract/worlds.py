@@ -12,8 +12,8 @@ from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedRequest, TokenUsers, restricted
 from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.controllers import VirtualTime
-from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import Store
 from tests.embedded.contract import made
 from tests.embedded.contract.recorded import Doc, Version, before, cluster_of, history, moment

@@ -68,7 +68,11 @@ def test_groups_insights_and_notices_are_kept_by_what_is_named() -> None:
     for versions in (["1.34"], ["1.34", "1.35", "1.36"]):
         kept = {"categories": ["UPGRADE_READINESS"], "kubernetesVersions": versions}
         wanted = [each for each in insights if each["kubernetesVersion"] in versions]
-        assert aws_response("", "eks", "ListInsights", {**OURS, "filter": kept}) == {"insights": wanted} != {"insights": []}
+        assert (
+            aws_response("", "eks", "ListInsights", {**OURS, "filter": kept})
+            == {"insights": wanted}
+            != {"insights": []}
+        )
     others = {"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]}
     assert aws_response("", "eks", "ListInsights", {**OURS, "filter": others}) == {"insights": []}
     requests = aws.ask("ec2", "DescribeSpotInstanceRequests", {})

@@ -14,7 +14,11 @@ KARPENTER = ObjectName("apps/v1", "Deployment", "kube-system", "karpenter")
 
 
 def pods_of(name: str) -> list[str]:
-    return [key.partition("/")[2] for key in scene_responses("objects", "")["v1 Pod"] if key.startswith(f"kube-system/{name}-")]
+    return [
+        key.partition("/")[2]
+        for key in scene_responses("objects", "")["v1 Pod"]
+        if key.startswith(f"kube-system/{name}-")
+    ]
 
 
 def test_an_object_is_known_or_absent_or_its_kind_is_unknown() -> None:

@@ -9,8 +9,8 @@ import pytest
 from kubectl_eksdoc.embedded.faults import build_faults, parse_fault
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.faults import FaultyControlPlane, FaultEvent
-from kubectl_eksdoc.simulator.plane import ControlPlane, workload_controllers
+from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
+from kubectl_eksdoc.simulator.faults import FaultEvent, FaultyControlPlane
 from tests.simulator.planes import (
     BUDGETS,
     NODES,
@@ -153,7 +153,11 @@ def test_an_autoscaler_takes_a_node_away_when_it_is_empty_and_keeps_one_that_it_
     until(plane, 11)
     assert plane.store.get(NODES, ("", "b")) is None and nested_field(doc_of(plane, NODES, "a"), "spec", "taints")
     until(plane, 200)
-    assert not nested_field(doc_of(plane, NODES, "a"), "spec", "taints") and there(plane, "web-0") and there(plane, "web-1")
+    assert (
+        not nested_field(doc_of(plane, NODES, "a"), "spec", "taints")
+        and there(plane, "web-0")
+        and there(plane, "web-1")
+    )
     assert [each.effect for each in befallen if each.subject == "b"] == [
         "is being removed by an autoscaler",
         "was removed by an autoscaler",

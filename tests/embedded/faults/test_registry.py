@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.faults import ALL_FAULTS, ONCE_AT_S, FaultName, FaultValueKind, check_nodes, build_faults, parse_fault
+from kubectl_eksdoc.embedded.faults import (
+    ALL_FAULTS,
+    ONCE_AT_S,
+    FaultName,
+    FaultValueKind,
+    build_faults,
+    check_nodes,
+    parse_fault,
+)
 from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from kubectl_eksdoc.errors import UsageError
 from tests.embedded.serving.test_faults import HEADERS, a_cluster, faulty

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.fleet.clusters import summarize
 from kubectl_eksdoc.fleet.report import FleetReport
-from kubectl_eksdoc.model.cluster import Identity, JudgedMember, FleetMember, MemberFinding, MemberOutcome
+from kubectl_eksdoc.model.cluster import FleetMember, Identity, JudgedMember, MemberFinding, MemberOutcome
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.report.text import Appearance, is_unsafe
 from tests.fleet.answers import a_finding, a_member, an_answer, refused
@@ -96,7 +96,9 @@ def test_how_one_of_them_is_asked_alone(members: str, flag: str) -> None:
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_nothing_steers_a_terminal(name: str, reason: str) -> None:
-    plan = summarize([(FleetMember(name), refused(3, reason or "x")), (FleetMember(f"{name}b", "c"), answered(a_finding()))])
+    plan = summarize(
+        [(FleetMember(name), refused(3, reason or "x")), (FleetMember(f"{name}b", "c"), answered(a_finding()))]
+    )
     made = FleetReport(plan, "check", options={"fleet": name})
     for output in ("table", "wide", "json", "yaml", "markdown"):
         text = made.render(output, Appearance())

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.embedded.clients import worlds
 from tools.demo.incidents import others
 

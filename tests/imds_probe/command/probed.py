@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World

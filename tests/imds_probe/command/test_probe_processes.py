@@ -15,7 +15,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.cli.processes import LONGEST_S, started, until
 from tests.fakes import kubeconfigs
 from tests.probes.stand_ins import TOKEN, Kubelet, Lab, a_node, there

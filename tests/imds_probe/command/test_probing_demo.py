@@ -17,7 +17,9 @@ pytestmark = pytest.mark.long
 
 
 def test_its_groups_are_measured_as_its_aws_describes_them(tmp_path: Path) -> None:
-    how = ServeSettings(60.0, str(tmp_path / "config"), lambda path, address: None, lambda note: None, learned_kubelet_times)
+    how = ServeSettings(
+        60.0, str(tmp_path / "config"), lambda path, address: None, lambda note: None, learned_kubelet_times
+    )
     with served(SourceChoice(demo=True), Connection(), None, how) as (path, _):
         ann = Machine(tmp_path, path)
         words = ("imds-probe", "--active", "--all-nodes", "--nodegroup", "blue", "--nodegroup", "green")

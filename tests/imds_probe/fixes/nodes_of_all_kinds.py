@@ -12,12 +12,12 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity, NodeClass
 from kubectl_eksdoc.model.kinds import Absent, KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.machines import (
+    DeclaredMetadataOptions,
     Image,
     Instance,
     MachineFacts,
     MetadataOptions,
     NodeGroup,
-    DeclaredMetadataOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,

@@ -28,14 +28,21 @@ from kubectl_eksdoc.imds_probe.fix import (
     FixOptions,
 )
 from kubectl_eksdoc.imds_probe.fix_choice import fix_options
-from kubectl_eksdoc.imds_probe.node_sources import fix_scope, count_evicted_pods
+from kubectl_eksdoc.imds_probe.node_sources import count_evicted_pods, fix_scope
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodeSet, node_sets
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, PodIdentity, DeclaredMetadataOptions, ScalingGroup
-from kubectl_eksdoc.model.metadata import NodeClassFix, InstancesFix, LaunchTemplateFix, InstanceOptionsChange
+from kubectl_eksdoc.model.machines import (
+    DeclaredMetadataOptions,
+    Instance,
+    MetadataOptions,
+    NodeGroup,
+    PodIdentity,
+    ScalingGroup,
+)
+from kubectl_eksdoc.model.metadata import InstanceOptionsChange, InstancesFix, LaunchTemplateFix, NodeClassFix
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Calls, Pod
 from tests.builders import NOW, a_pod
 from tests.imds_probe.fixes.nodes_of_all_kinds import (
@@ -125,7 +132,9 @@ def test_running_instances_are_changed_tonight_and_go_back() -> None:
     )
     assert "--http-put-response-hop-limit 1" in found.rollback[0] and len(found.rollback) == 2
     assert "lost with the instance" in found.lasts and "AL2023" in found.lasts
-    assert isinstance(found.action, InstancesFix) and found.action.each[0] == InstanceOptionsChange("n0", ident(0), ONE, 2)
+    assert isinstance(found.action, InstancesFix) and found.action.each[0] == InstanceOptionsChange(
+        "n0", ident(0), ONE, 2
+    )
     assert any("ec2-token-hop-limit-check" in each for each in found.cautions)
     assert any("EC2.8" in each for each in found.cautions)
     off = fix(cloud("karpenter", options=OFF), INSTANCE_OPTIONS)
@@ -351,7 +360,9 @@ def test_the_load_balancer_controller_is_told_what_it_was_not_given() -> None:
     test, *adds = json.loads(shlex.split(patch)[-1])
     assert test == {"op": "test", "path": "/spec/template/spec/containers/0/image", "value": LBC}
     assert [each["value"] for each in adds] == ["--aws-region=eu-west-1", "--aws-vpc-id=vpc-1"]
-    assert flags.rollback == ("kubectl rollout undo deployment aws-load-balancer-controller -n kube-system --context prod",)
+    assert flags.rollback == (
+        "kubectl rollout undo deployment aws-load-balancer-controller -n kube-system --context prod",
+    )
     assert way(CONTROLLER_FLAGS, controller(), started=ContainerCommand(("--aws-vpc-id=vpc-1",))).commands == (
         "kubectl set env deployment/aws-load-balancer-controller -n kube-system --context prod AWS_REGION=eu-west-1",
     )

@@ -17,14 +17,14 @@ from kubectl_eksdoc.imds_probe.probe_result import (
     SETTLE_S,
     TEMPLATE_VERSION_LABEL,
     ProbeSettings,
-    probe_groups,
     manifests,
+    probe_groups,
     probe_pods,
 )
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import AddressFamily, ImdsRequest, FamilyAnswer, PodNetwork, ProbeReport, ProbeStep
+from kubectl_eksdoc.model.metadata import AddressFamily, FamilyAnswer, ImdsRequest, PodNetwork, ProbeReport, ProbeStep
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node
-from kubectl_eksdoc.model.placing import ProbePodStatus
+from kubectl_eksdoc.model.placement import ProbePodStatus
 from kubectl_eksdoc.probes.pods import ProbeStage, probe_stage, timeout_reason
 from tests.builders import a_node
 
@@ -170,7 +170,9 @@ def test_one_of_each_kind() -> None:
     assert (blue.nodes, blue.chosen) == (("n0", "n1", "n2"), ("n0",))
     assert (green.nodes, green.chosen) == (("n3", "n4"), ("n3",))
     old, new = (a_node(f"n{version}", labels={TEMPLATE_VERSION_LABEL: version}) for version in "12")
-    assert [each.chosen for each in probe_groups([old, new])] == [("n1",), ("n2",)], "a group in the middle of an update"
+    assert [each.chosen for each in probe_groups([old, new])] == [("n1",), ("n2",)], (
+        "a group in the middle of an update"
+    )
     assert [each.chosen for each in probe_groups(nodes, ["n1", "n2"])] == [("n1", "n2")]
     assert [each.chosen for each in probe_groups(nodes[3:], is_every_node=True)] == [("n3", "n4")]
     with pytest.raises(UsageError, match="there is no node nx"):
@@ -200,7 +202,9 @@ fleets = some.lists(
         some.sampled_from([f"n{number}" for number in range(30)]),
         group=some.sampled_from(["", "blue", "green"]),
         ready=some.sampled_from(["True", "False"]),
-        labels=some.dictionaries(some.sampled_from([TEMPLATE_VERSION_LABEL, OS_LABEL]), some.sampled_from(["1", "2", "linux"])),
+        labels=some.dictionaries(
+            some.sampled_from([TEMPLATE_VERSION_LABEL, OS_LABEL]), some.sampled_from(["1", "2", "linux"])
+        ),
     ),
     unique_by=lambda node: node.name,
 )
@@ -242,10 +246,22 @@ def test_what_is_made_first_owns_the_rest() -> None:
         (ProbePodStatus("p"), ProbeStage.WAIT),
         (ProbePodStatus("p", waiting="ContainerCreating"), ProbeStage.WAIT),
         (None, "the pod was deleted"),
-        (ProbePodStatus("p", "Failed", "OutOfcpu", "Pod was rejected"), "the node has no room for it (OutOfcpu: Pod was"),
-        (ProbePodStatus("p", "Failed", "DeadlineExceeded", "x", exit_code=137), "the kubelet refused or ended it (DeadlineExc"),
-        (ProbePodStatus("p", "Failed", exit_code=128, exit_reason="StartError", message="no sh"), "cannot be started (StartError"),
-        (ProbePodStatus("p", waiting="ImagePullBackOff", waiting_message="a\nb"), "cannot be pulled (ImagePullBackOff: a b)"),
+        (
+            ProbePodStatus("p", "Failed", "OutOfcpu", "Pod was rejected"),
+            "the node has no room for it (OutOfcpu: Pod was",
+        ),
+        (
+            ProbePodStatus("p", "Failed", "DeadlineExceeded", "x", exit_code=137),
+            "the kubelet refused or ended it (DeadlineExc",
+        ),
+        (
+            ProbePodStatus("p", "Failed", exit_code=128, exit_reason="StartError", message="no sh"),
+            "cannot be started (StartError",
+        ),
+        (
+            ProbePodStatus("p", waiting="ImagePullBackOff", waiting_message="a\nb"),
+            "cannot be pulled (ImagePullBackOff: a b)",
+        ),
         (ProbePodStatus("p", waiting="CreateContainerConfigError"), "its container cannot be started"),
         (ProbePodStatus("p", "Failed"), "it failed"),
     ],
@@ -261,7 +277,8 @@ def test_what_is_made_of_a_pod(stand: ProbePodStatus | None, found: ProbeStage |
 def test_what_took_too_long_says_how_far_it_was() -> None:
     assert "the kubelet has not begun with it after 90 s" in timeout_reason(ProbePodStatus("p"), 90).why
     assert (
-        "has not started after 90 s (ContainerCreating)" in timeout_reason(ProbePodStatus("p", waiting="ContainerCreating"), 90).why
+        "has not started after 90 s (ContainerCreating)"
+        in timeout_reason(ProbePodStatus("p", waiting="ContainerCreating"), 90).why
     )
     assert "it has not ended after 90 s" in timeout_reason(ProbePodStatus("p", "Running"), 90).why
     assert "nothing was heard of it after 90 s" in timeout_reason(None, 90).why

@@ -10,7 +10,7 @@ from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read_log
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import Instance, MachineFacts, MetadataOptions, NodeGroup, DeclaredMetadataOptions
+from kubectl_eksdoc.model.machines import DeclaredMetadataOptions, Instance, MachineFacts, MetadataOptions, NodeGroup
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Calls, ControllerOwner, Node, Pod, RoleSource
 from tests.builders import a_cluster, a_node, a_pod, with_classes
 
@@ -70,7 +70,9 @@ def facts() -> MetadataFacts:
         identities=Unknown("IAM does not allow it", "eks:ListPodIdentityAssociations"),
     )
     inside = {
-        "shop/controller": PodEvidence(symptom=read_log("error: failed to get VPC ID: 169.254.169.254 timed out").symptom),
+        "shop/controller": PodEvidence(
+            symptom=read_log("error: failed to get VPC ID: 169.254.169.254 timed out").symptom
+        ),
         "shop/silent": PodEvidence(unreadable=(Unknown("not allowed", "get pods/log"),)),
         "shop/scaler": PodEvidence(ContainerCommand(("--cloud-provider=aws",), ())),
     }

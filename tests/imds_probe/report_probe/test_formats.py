@@ -8,8 +8,8 @@ from typing import Any
 
 from kubectl_eksdoc.imds_probe.probe_diagnosis import ProbeAnswers
 from kubectl_eksdoc.imds_probe.probe_result import (
-    ProbeRun,
     ProbePlan,
+    ProbeRun,
     ProbeSettings,
     manifests,
     plan_probe,
@@ -18,9 +18,9 @@ from kubectl_eksdoc.imds_probe.probe_result import (
 from kubectl_eksdoc.imds_probe.report.probe import ActiveReport
 from kubectl_eksdoc.in_cluster.roles import ManifestReport
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.metadata import ImdsRequest, FamilyAnswer, ProbeReport, ProbeStep
+from kubectl_eksdoc.model.metadata import FamilyAnswer, ImdsRequest, ProbeReport, ProbeStep
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
-from kubectl_eksdoc.model.placing import ProbeFailure, ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner
 from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_cluster, a_node
 from tests.reading import yaml_documents
@@ -78,7 +78,9 @@ def _probed(plan: ProbePlan, left: tuple[str, ...] = (), not_removed: str = "") 
 
 def view(made: bool = True, level: str = "", **of: Any) -> ActiveReport:
     plan = _plan(level)
-    refused = {} if made else {plan.pods[0].name: ProbeFailure("to create pods, the server answered 403: a webhook said no")}
+    refused = (
+        {} if made else {plan.pods[0].name: ProbeFailure("to create pods, the server answered 403: a webhook said no")}
+    )
     probed = _probed(plan, **of) if made else None
     return ActiveReport(CLUSTER, plan, probed, refused, options={"active": True}, tool_version="0.0.0")
 

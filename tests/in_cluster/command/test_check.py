@@ -184,7 +184,10 @@ def test_what_does_not_go_is_said(ann: Machine) -> None:
 def test_what_comes_while_it_is_typed_is_not_written_over(api: Api, ann: Machine) -> None:
     meta = {"name": "eksdoc-check", "namespace": "kube-system", "uid": "u", "creationTimestamp": "2026-11-20T08:00:00Z"}
     theirs = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
-    ann.types, ann.before_typing = "lab 8\n", lambda: api.run_locked(lambda plane: plane.load("serviceaccounts", [theirs]))
+    ann.types, ann.before_typing = (
+        "lab 8\n",
+        lambda: api.run_locked(lambda plane: plane.load("serviceaccounts", [theirs])),
+    )
     ran = ann.run(*DAILY, "--apply")
     assert ran.code == 7 and "something of the same name came since it was shown" in ran.err, ran.err
     assert ours(api) == {"serviceaccounts/eksdoc-check"}

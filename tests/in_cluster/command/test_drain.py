@@ -15,7 +15,7 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.drain.command.served import Machine, machine
 from tests.embedded.clients import worlds
 from tests.in_cluster.command.models import problems

@@ -19,7 +19,7 @@ from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.objects.single import RawObjects
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.cli.somebody import Somebody
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

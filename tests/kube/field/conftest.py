@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
-from kubectl_eksdoc.kube.live_field import LiveRunBackend
+from kubectl_eksdoc.kube.live_backend import LiveRunBackend
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import among, connection, field_on
 

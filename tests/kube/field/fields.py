@@ -16,11 +16,11 @@ from kubectl_eksdoc.embedded.serving.faults import Fault, FaultyHandler
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.live_field import LiveRunBackend
+from kubectl_eksdoc.kube.live_backend import LiveRunBackend
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.watches import WatchTimes
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.kubernetes.news import AttachedVolumes, RunUpdate, PodsFound, RequestAnswered
+from kubectl_eksdoc.kubernetes.updates import AttachedVolumes, PodsFound, RequestAnswered, RunUpdate
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import ClusterAction
 from kubectl_eksdoc.model.api_objects import Doc, with_value
@@ -28,13 +28,18 @@ from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
 RUN = "run-1"
 HASTY = RetryPolicy(
-    first_pause=0.01, max_pause=0.05, max_retry_after=0.02, connect_timeout=1.0, silence_timeout=0.5, refusal_patience=0.0
+    first_pause=0.01,
+    max_pause=0.05,
+    max_retry_after=0.02,
+    connect_timeout=1.0,
+    silence_timeout=0.5,
+    refusal_patience=0.0,
 )
 SHORT = WatchTimes(watch_s=1.0, grace_s=0.3, response_s=0.5, report_after_s=0.6)
 WATCHED = (kinds.PODS, kinds.BUDGETS, kinds.NODES)
@@ -133,7 +138,9 @@ def is_eviction(request: ServedRequest) -> bool:
     return request.path.endswith("/eviction")
 
 
-def answer_to(field: LiveRunBackend, act: ClusterAction) -> ApiStatus | LostResponse | tuple[Pod, ...] | AttachedVolumes:
+def answer_to(
+    field: LiveRunBackend, act: ClusterAction
+) -> ApiStatus | LostResponse | tuple[Pod, ...] | AttachedVolumes:
     """Do it, and wait for its one answer."""
     field.do(act)
     (found,) = answers(field, 1)

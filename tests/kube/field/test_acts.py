@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.drain.run.answers import FollowUp, RunTrouble, interpret_response, interpret_eviction
+from kubectl_eksdoc.drain.run.answers import FollowUp, RunTrouble, interpret_eviction, interpret_response
 from kubectl_eksdoc.embedded.faults import build_faults, parse_fault
 from kubectl_eksdoc.embedded.serving import faults as fault_answers
 from kubectl_eksdoc.embedded.serving.api import Api
@@ -16,8 +16,8 @@ from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment, FaultyHandler
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.live_field import LiveRunBackend
-from kubectl_eksdoc.kube.writes import eviction_document, deletion_document
+from kubectl_eksdoc.kube.live_backend import LiveRunBackend
+from kubectl_eksdoc.kube.writes import deletion_document, eviction_document
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import RESTARTED_AT_ANNOTATION, Delete, Evict, ListPods, ReadPod, Restart
@@ -198,7 +198,10 @@ def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunB
 def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path) -> None:
     pod, sent = without_budget(api, tmp_path), Kept(api, lambda request: request.method == "DELETE")
     with field_among(tmp_path, sent) as field:
-        assert interpret_eviction(status_of(field, Delete(replace(pod, uid="uid-of-yesterday")))).follow_up is FollowUp.GONE
+        assert (
+            interpret_eviction(status_of(field, Delete(replace(pod, uid="uid-of-yesterday")))).follow_up
+            is FollowUp.GONE
+        )
         assert not is_leaving(api, pod), "another pod with its name is none of ours"
         assert interpret_eviction(status_of(field, Delete(pod))).follow_up is FollowUp.ACCEPTED
         assert status_of(field, Delete(replace(pod, name="gone"))).code == 404

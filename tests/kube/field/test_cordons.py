@@ -17,14 +17,14 @@ from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import DuplicatedRequest, Fault, FaultMoment
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import RequestHandler
-from kubectl_eksdoc.kube.live_field import LiveRunBackend
+from kubectl_eksdoc.kube.live_backend import LiveRunBackend
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Cordon, Exclude, NodeChange, Protect, Release, Restore
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.model.nodes import EXCLUDE_FROM_LOAD_BALANCERS, SCALE_DOWN_PROTECTIONS
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import (
     RUN,
@@ -94,7 +94,9 @@ def test_what_is_done_is_noted_and_taken_back_byte_for_byte(
     now = node_of(api, name)
     assert now["spec"].get("unschedulable", False) is (Cordon in acts)
     assert (now["metadata"]["labels"].get(EXCLUDE_FROM_LOAD_BALANCERS) == "true") is (Exclude in acts)
-    assert {now["metadata"]["annotations"].get(key) for key in SCALE_DOWN_PROTECTIONS} == {"true" if Protect in acts else None}
+    assert {now["metadata"]["annotations"].get(key) for key in SCALE_DOWN_PROTECTIONS} == {
+        "true" if Protect in acts else None
+    }
     assert notes(api, name) == {
         "eksdoc.io/run": RUN,
         "eksdoc.io/prior": json.dumps(prior, separators=(",", ":"), sort_keys=True),

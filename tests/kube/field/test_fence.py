@@ -21,18 +21,18 @@ from kubectl_eksdoc.embedded.serving.requests import RequestHandler
 from kubectl_eksdoc.errors import LockLost, Unauthorized
 from kubectl_eksdoc.kube.config import open_access
 from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
-from kubectl_eksdoc.kube.live_field import MAX_WORKERS, LiveRunBackend, RestartableBackend
+from kubectl_eksdoc.kube.live_backend import MAX_WORKERS, LiveRunBackend, RestartableBackend
 from kubectl_eksdoc.kube.lock import LeaseLock
 from kubectl_eksdoc.kube.requests import MERGE_PATCH, ApiWriter
 from kubectl_eksdoc.kube.target import Credential, Credentials, process_credential_context, utc_now
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AllBudgets,
     AllNodes,
     AllPods,
-    RunUpdate,
     PodsFound,
     RequestAnswered,
+    RunUpdate,
     WatchInterrupted,
     WatchRestored,
 )
@@ -88,7 +88,9 @@ def field_behind(lock: FakeLock, handler: RequestHandler, folder: Path) -> Itera
     with (
         serving(handler) as server,
         contextlib.closing(
-            LiveRunBackend(connection(server, folder), RUN, fence=lock.must_be_held, retry_policy=PATIENT, watch_times=SHORT)
+            LiveRunBackend(
+                connection(server, folder), RUN, fence=lock.must_be_held, retry_policy=PATIENT, watch_times=SHORT
+            )
         ) as field,
     ):
         yield field
@@ -193,7 +195,9 @@ def locked(
     to = connection(server, folder)
     sender = ApiWriter(Exchanges(open_access(to, process_credential_context()), PATIENT, real_timing()))
     lock = LeaseLock(sender, "kube-system", "ann", hands.clock(), lasts_s)
-    field = LiveRunBackend(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, retry_policy=PATIENT, watch_times=SHORT)
+    field = LiveRunBackend(
+        to, RUN, fence=lock.must_be_held, confirm=lock.confirm, retry_policy=PATIENT, watch_times=SHORT
+    )
     with contextlib.closing(field):
         yield lock, field
 

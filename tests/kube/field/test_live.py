@@ -19,16 +19,16 @@ from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, CutShort, E
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
-from kubectl_eksdoc.kube.live_field import LiveRunBackend
+from kubectl_eksdoc.kube.live_backend import LiveRunBackend
 from kubectl_eksdoc.kube.reads import MIN_REFUSALS, FailureStreak, GaveUp
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
-from kubectl_eksdoc.kubernetes.news import AttachedVolumes
+from kubectl_eksdoc.kubernetes.updates import AttachedVolumes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import Cordon, ListAttachments
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.drains.secured import secured
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

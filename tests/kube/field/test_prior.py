@@ -17,7 +17,9 @@ from kubectl_eksdoc.model.nodes import EXCLUDE_FROM_LOAD_BALANCERS, SCALE_DOWN_P
 Patch = Callable[[writes.Node, str], dict[str, Any]]
 
 VALUES = st.one_of(st.text(max_size=20), st.just("true"))
-KEYS = st.sampled_from([writes.RUN_ANNOTATION, writes.PRIOR_ANNOTATION, "other", "eksdoc.io/else", *SCALE_DOWN_PROTECTIONS])
+KEYS = st.sampled_from(
+    [writes.RUN_ANNOTATION, writes.PRIOR_ANNOTATION, "other", "eksdoc.io/else", *SCALE_DOWN_PROTECTIONS]
+)
 LABELS = st.sampled_from(["other", EXCLUDE_FROM_LOAD_BALANCERS])
 NODES = st.fixed_dictionaries(
     {
@@ -83,7 +85,9 @@ def test_to_restore_is_not_to_release_nor_the_other_way_round(node: dict[str, An
     assert writes.is_unschedulable(released) and EXCLUDE_FROM_LOAD_BALANCERS in released["metadata"]["labels"]
     before = node["metadata"].get("annotations", {})
     after = released["metadata"].get("annotations", {})
-    assert {key: after.get(key) for key in SCALE_DOWN_PROTECTIONS} == {key: before.get(key) for key in SCALE_DOWN_PROTECTIONS}
+    assert {key: after.get(key) for key in SCALE_DOWN_PROTECTIONS} == {
+        key: before.get(key) for key in SCALE_DOWN_PROTECTIONS
+    }
 
 
 @given(NODES, st.sampled_from(DONE), st.sampled_from([writes.restore_patch, writes.release_patch]))
@@ -97,7 +101,11 @@ def test_what_somebody_has_changed_since_is_theirs(deed: Patch) -> None:
     """And so is what somebody has taken away."""
     node: dict[str, Any] = {"metadata": {"uid": "u", "resourceVersion": "7", "labels": {"a": "b"}}, "spec": {}}
     changed = patched(node, deed(node, "run"))
-    kind, keys = ("labels", [EXCLUDE_FROM_LOAD_BALANCERS]) if deed is writes.exclude_patch else ("annotations", SCALE_DOWN_PROTECTIONS)
+    kind, keys = (
+        ("labels", [EXCLUDE_FROM_LOAD_BALANCERS])
+        if deed is writes.exclude_patch
+        else ("annotations", SCALE_DOWN_PROTECTIONS)
+    )
     theirs = patched(changed, {"metadata": {kind: {keys[0]: "false"}}})
     back = patched(patched(theirs, writes.restore_patch(theirs, "run")), writes.release_patch(theirs, "run"))
     assert back == patched(node, {"metadata": {kind: {keys[0]: "false"}}})
@@ -116,8 +124,14 @@ def test_a_node_that_is_cordoned_and_not_drained_says_so() -> None:
 
 
 @pytest.mark.parametrize("note", ['{"unschedulable":false,"labels":"x"}', '{"protected":[1]}', "{}", '{"labels":{}}'])
-@pytest.mark.parametrize("deed", [writes.cordon_patch, writes.exclude_patch, writes.protect_patch, writes.restore_patch, writes.release_patch])
+@pytest.mark.parametrize(
+    "deed",
+    [writes.cordon_patch, writes.exclude_patch, writes.protect_patch, writes.restore_patch, writes.release_patch],
+)
 def test_a_note_that_cannot_be_read_is_not_guessed_at(note: str, deed: Patch) -> None:
-    node = {"metadata": {"uid": "u", "annotations": {writes.RUN_ANNOTATION: "run", writes.PRIOR_ANNOTATION: note}}, "spec": {}}
+    node = {
+        "metadata": {"uid": "u", "annotations": {writes.RUN_ANNOTATION: "run", writes.PRIOR_ANNOTATION: note}},
+        "spec": {},
+    }
     with pytest.raises(writes.UnreadablePriorState, match="does not say what was before"):
         deed(node, "run")

@@ -17,22 +17,22 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, WatchExpired
 from kubectl_eksdoc.embedded.serving.requests import Reply, ServedRequest
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.live_field import LiveRunBackend
+from kubectl_eksdoc.kube.live_backend import LiveRunBackend
 from kubectl_eksdoc.kube.watches import WatchHealth
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AllBudgets,
     AllNodes,
     AllPods,
-    RunUpdate,
     NodeChanged,
     PodChanged,
+    RunUpdate,
     WatchInterrupted,
     WatchRestored,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import (

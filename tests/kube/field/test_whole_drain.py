@@ -15,11 +15,11 @@ from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.events import DrainEventKind
 from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.kube.live_field import LiveRunBackend
+from kubectl_eksdoc.kube.live_backend import LiveRunBackend
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import at_once

@@ -13,8 +13,17 @@ from kubectl_eksdoc.drain.run.journal import replay_journals
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, FaultMoment
 from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, JournalError, LockLost, UsageError
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.runs import REQUESTED_KEY, REQUESTED_BY_KEY, ConfigMaps, request_phase, head_name, list_runs, read_run, remove_run
-from kubectl_eksdoc.model.journal import JournalEntry, JournaledNode, NoteKind, NoteEntry, RunPhase, RunStarted
+from kubectl_eksdoc.kube.runs import (
+    REQUESTED_BY_KEY,
+    REQUESTED_KEY,
+    ConfigMaps,
+    head_name,
+    list_runs,
+    read_run,
+    remove_run,
+    request_phase,
+)
+from kubectl_eksdoc.model.journal import JournaledNode, JournalEntry, NoteEntry, NoteKind, RunPhase, RunStarted
 from tests.builders import NOW
 from tests.examples import examples
 from tests.fakes.sender import Hands

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.lock import LeaseLock
-from kubectl_eksdoc.kube.requests import JSON, Clock, ApiResponse
+from kubectl_eksdoc.kube.requests import JSON, ApiResponse, Clock
 from kubectl_eksdoc.kubernetes.api.resources import LostResponse
 from tests.fakes.sender import START
 from tests.kube.spaces import SPACE, an_api, directly

@@ -32,7 +32,7 @@ from kubectl_eksdoc.host.journals import JournalFile, runs_folder
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.config import open_access
 from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
-from kubectl_eksdoc.kube.live_field import LiveRunBackend, RestartableBackend
+from kubectl_eksdoc.kube.live_backend import LiveRunBackend, RestartableBackend
 from kubectl_eksdoc.kube.lock import LeaseLock, LockRenewer
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.requests import ApiWriter, real_clock

@@ -19,12 +19,12 @@ from kubectl_eksdoc.drain.run.apply import RunEdges, open_run
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, FaultyHandler
 from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer, serving
-from kubectl_eksdoc.kubernetes.news import AllNodes
+from kubectl_eksdoc.kubernetes.updates import AllNodes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.nodes import SCALE_DOWN_PROTECTIONS
 from kubectl_eksdoc.simulator import faults as mishaps
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.wiring.runs import JournalLocation
 from tests.embedded.clients import worlds
@@ -184,7 +184,9 @@ def test_nobody_drains_what_somebody_drains(api: Api, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_one_is_killed_and_another_rolls_it_back(api: Api, tmp_path: Path) -> None:
     name = next(item.key[1] for item in api.run_locked(nodes_of) if item.key[1].startswith("new-"))
-    assert api.run_locked(lambda plane: mishaps.set_cordon(plane, name)), "by somebody else, and so not ours to uncordon"
+    assert api.run_locked(lambda plane: mishaps.set_cordon(plane, name)), (
+        "by somebody else, and so not ours to uncordon"
+    )
     before = {item.key[1]: item.doc for item in api.run_locked(nodes_of)}
     with serving(api) as server:
         first = Machine("begin", server, tmp_path / "a")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of, schema_from_openapi
+from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_from_openapi, schema_of
 from kubectl_eksdoc.kubernetes.document_diff import (
     NO_FIELDS,
     FieldSet,
@@ -36,8 +36,8 @@ from kubectl_eksdoc.kubernetes.managed_fields import (
 )
 from kubectl_eksdoc.kubernetes.server_side_apply import (
     AppliedDocument,
-    ApplyRefused,
     ApplyConflictSet,
+    ApplyRefused,
     apply,
 )
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value, without_path

@@ -18,7 +18,7 @@ import pytest
 from kubectl_eksdoc.kubernetes import document_diff as comparing
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.document_diff import FieldSet, items_by_step
-from kubectl_eksdoc.kubernetes.field_paths import keys_of, format_step
+from kubectl_eksdoc.kubernetes.field_paths import format_step, keys_of
 from kubectl_eksdoc.kubernetes.managed_fields import entries_to_json, read_entries, with_update, without_entries
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from tests import raw_facts

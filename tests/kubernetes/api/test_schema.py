@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of, schema_from_openapi
+from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_from_openapi, schema_of
 
 CONTAINER = ("spec", "containers", 0)
 

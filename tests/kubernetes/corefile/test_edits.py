@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.corefile import parse_corefile, tokenize, replace_comments
+from kubectl_eksdoc.kubernetes.corefile import parse_corefile, replace_comments, tokenize
 from kubectl_eksdoc.kubernetes.corefile_edits import NotEdited, corefile_hashes, with_lameduck
 from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s, lameduck_values, refusals
 from kubectl_eksdoc.kubernetes.redaction import Digester, Redactor, has_digest
@@ -186,7 +186,9 @@ def test_no_comment_is_kept() -> None:
 @given(text=st.text(alphabet='# \n\r\t"\\ab\ufeff{}', max_size=30))
 def test_the_tokens_are_the_same_on_the_same_lines(text: str) -> None:
     replaced = replace_comments(text, lambda _: "digest")
-    assert [(each.text, each.line) for each in tokenize(replaced)] == [(each.text, each.line) for each in tokenize(text)]
+    assert [(each.text, each.line) for each in tokenize(replaced)] == [
+        (each.text, each.line) for each in tokenize(text)
+    ]
 
 
 KUBEADM = """\

@@ -8,9 +8,9 @@ from typing import Any
 from kubectl_eksdoc.kubernetes.corefile import parse_corefile
 from kubectl_eksdoc.kubernetes.corefile_plugins import (
     CorefileVerdict,
-    listen_addresses,
     check_corefile,
     lameduck_s,
+    listen_addresses,
 )
 from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.model.quantities import Version, go_duration

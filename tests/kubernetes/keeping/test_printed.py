@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_text
-from kubectl_eksdoc.addon_diff.report.update import values_argument, redacted_text
-from kubectl_eksdoc.kubernetes.redaction import redact_value, redact_corefile
+from kubectl_eksdoc.addon_diff.report.update import redacted_text, values_argument
+from kubectl_eksdoc.kubernetes.redaction import redact_corefile, redact_value
 from kubectl_eksdoc.model.api_objects import ObjectName
 
 COREFILE = """.:53 {

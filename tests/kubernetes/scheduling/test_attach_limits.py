@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import EBS_CSI_DRIVER, Storage, ebs_volume_id
 from kubectl_eksdoc.model.nodes import Node, Pod, Volume, VolumeKind
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.placement import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from tests.builders import ROOM, a_claimed, a_node, a_pod
 from tests.examples import examples
 
@@ -36,7 +42,9 @@ def storage(limit: int, *attached: tuple[str, str]) -> Storage:
     disks = [a_disk("a"), a_disk("b"), a_disk("c"), a_disk("files", EFS)]
     disks.append(replace(a_disk("d", "kubernetes.io/aws-ebs"), handle="aws://z1/vol-d"))
     claims = [PersistentVolumeClaim("default", disk.name, disk.name) for disk in disks]
-    claims += [PersistentVolumeClaim("default", name, "", "gp3") for name in ("late-0", "late-1", "x-scratch", "y-scratch")]
+    claims += [
+        PersistentVolumeClaim("default", name, "", "gp3") for name in ("late-0", "late-1", "x-scratch", "y-scratch")
+    ]
     return Storage.of(
         claims,
         disks,

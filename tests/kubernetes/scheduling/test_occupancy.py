@@ -14,12 +14,12 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass, SchedulingTraits
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.model.placing import (
-    PersistentVolumeClaim,
+from kubectl_eksdoc.model.placement import (
     HostPort,
     NodeRequirements,
     NodeTerm,
     PersistentVolume,
+    PersistentVolumeClaim,
     Placement,
     PodAffinityTerm,
     ResourceRequests,
@@ -71,7 +71,11 @@ SPREADS = st.builds(
     match_keys=st.sampled_from([(), ("hash",)]),
 )
 DEMANDS = st.sampled_from(
-    [NodeRequirements(), NodeRequirements(((ZONE, "z1"),)), NodeRequirements((), (NodeTerm((Requirement(ZONE, "Exists"),)),))]
+    [
+        NodeRequirements(),
+        NodeRequirements(((ZONE, "z1"),)),
+        NodeRequirements((), (NodeTerm((Requirement(ZONE, "Exists"),)),)),
+    ]
 )
 PLACEMENTS = st.builds(
     Placement,
@@ -104,7 +108,9 @@ ZONES = st.sampled_from(["z1", "z2", "z3", None])
 
 def refused(kind: PodClass, labels: Labels) -> object:
     """By the filters that count other pods; what each refuses is in upstream's tables."""
-    company = pod_affinity.pod_affinity_refusal(labels, kind.affinity, kind.counts_itself, kind.anti_affinity, kind.matching_terms)
+    company = pod_affinity.pod_affinity_refusal(
+        labels, kind.affinity, kind.counts_itself, kind.anti_affinity, kind.matching_terms
+    )
     return spread.spread_refusal(kind.limits, labels), company
 
 
@@ -230,7 +236,10 @@ def test_namespaces_that_were_not_read_matter_where_their_labels_decide(
     ("storage", "reason"),
     [
         (Storage.of([], [], []), 'persistentvolumeclaim "data-db-0" not found'),
-        (Storage.of([PersistentVolumeClaim("default", "data-db-0")], [], []), "pod has unbound immediate PersistentVolumeClaims"),
+        (
+            Storage.of([PersistentVolumeClaim("default", "data-db-0")], [], []),
+            "pod has unbound immediate PersistentVolumeClaims",
+        ),
     ],
 )
 def test_a_volume_that_is_not_there_refuses_every_node(storage: Storage, reason: str) -> None:

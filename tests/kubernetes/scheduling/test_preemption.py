@@ -16,8 +16,8 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.preemption import (
     BudgetLookup,
     Occupant,
-    Preemptor,
     PreemptionVictims,
+    Preemptor,
     pick_victims,
     preemption_may_help,
     victims_on,

@@ -10,7 +10,7 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, VolumeKind
-from kubectl_eksdoc.model.placing import PersistentVolumeClaim
+from kubectl_eksdoc.model.placement import PersistentVolumeClaim
 from kubectl_eksdoc.objects.placement import NodeSelector, build_node_terms
 from kubectl_eksdoc.objects.structs import InternedTexts
 from tests import raw_facts
@@ -136,7 +136,9 @@ def by_pods(given: Raw) -> Outcome:
     occupancy, pod = occupied(given)
     kind = occupancy.class_of(pod)
     return {
-        n: pod_affinity.pod_affinity_refusal(seat.node.labels, kind.affinity, kind.counts_itself, kind.anti_affinity, kind.matching_terms)
+        n: pod_affinity.pod_affinity_refusal(
+            seat.node.labels, kind.affinity, kind.counts_itself, kind.anti_affinity, kind.matching_terms
+        )
         for n, seat in occupancy.by_node.items()
     }
 
@@ -225,7 +227,10 @@ def test_the_nodes_a_pod_names_are_upstreams() -> None:
             compared += 1
         elif "filter" in case["expect"]:
             (node,) = observed.cluster(case["given"]).nodes
-            assert said(refusals.node_affinity_refusal(pod.placement.nodes, node)) == {"fits": False, **case["expect"]["filter"]}
+            assert said(refusals.node_affinity_refusal(pod.placement.nodes, node)) == {
+                "fits": False,
+                **case["expect"]["filter"],
+            }
         else:
             assert named is None, case["source"]
     assert compared == 5

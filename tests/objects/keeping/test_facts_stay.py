@@ -32,8 +32,11 @@ def keeping() -> SnapshotRedactor:
 
 def pages(name: str) -> dict[Resource, bytes]:
     if name == "demo":
-        objects = held("objects", "")
-        return {resource: list_document(resource, objects.get(snapshot_kind(resource), {}).values()) for resource in kinds.ALL}
+        objects = scene_responses("objects", "")
+        return {
+            resource: list_document(resource, objects.get(snapshot_kind(resource), {}).values())
+            for resource in kinds.ALL
+        }
     found = {BY_PLURAL[stem]: held for stem, held in dumps.lists_of(name).items() if stem in BY_PLURAL}
     return {resource: dumps.compact({**held, "kind": f"{resource.kind}List"}) for resource, held in found.items()}
 

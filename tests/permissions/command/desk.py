@@ -18,11 +18,11 @@ from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.requests import Reply, ServedUser, TokenUsers
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.live_field import LiveRunBackend, RestartableBackend
+from kubectl_eksdoc.kube.live_backend import LiveRunBackend, RestartableBackend
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.ports import RunBackend
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.cli.running import Ran, called
 from tests.fakes import kubeconfigs
 from tests.permissions.command.granted import Held, Watched

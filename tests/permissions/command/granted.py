@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.embedded.serving.requests import Action, RbacRule, ServedUser, restricted, parse_path
+from kubectl_eksdoc.embedded.serving.requests import Action, RbacRule, ServedUser, parse_path, restricted
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.running import run_cli
 from tests.reading import yaml_documents

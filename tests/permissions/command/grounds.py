@@ -17,7 +17,7 @@ from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServ
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.addon_diff.command import updated
 from tests.cli.running import Fast, Ran, called
 from tests.coredns_lameduck.command import desk as dns

@@ -16,7 +16,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.kinds import MAX_UPGRADE_STEPS
 from kubectl_eksdoc.model.quantities import Version
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.imds_probe.command.probed import all_reach_the_service, nodes_are_instances
 from tests.interruption.command.incident import QUEUE, ROLE, _instances, _placed, _role, documents

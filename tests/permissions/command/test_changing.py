@@ -15,7 +15,7 @@ import pytest
 from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
 from kubectl_eksdoc.embedded.serving.handler import ScaledTime, serving
 from kubectl_eksdoc.embedded.serving.requests import ServedUser, TokenUsers
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.cli.running import Ran
 from tests.drain.command import test_means
 from tests.drain.command.served import EVICTED, Machine, machine

@@ -14,8 +14,8 @@ from kubectl_eksdoc.kube.requests import ApiResponse, review_permissions
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.permissions import Permission, AccessReview
-from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.model.permissions import AccessReview, Permission
+from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.cli.running import Ran, document, run_cli
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -101,7 +101,9 @@ def test_paths_are_asked_for_as_paths() -> None:
 )
 def test_what_is_no_decision_is_unknown(sent: ApiResponse, why: str) -> None:
     answers = iter([of({"allowed": True}), sent])
-    first, second, *rest = review_permissions(Answers(lambda _: next(answers, of({"allowed": False}))), [NODES, PODS, METRICS])
+    first, second, *rest = review_permissions(
+        Answers(lambda _: next(answers, of({"allowed": False}))), [NODES, PODS, METRICS]
+    )
     assert first.allowed is True and second.allowed is None and why in second.why
     assert [each.allowed for each in rest] == ([None] if not sent.code else [False])
 

@@ -13,7 +13,7 @@ import pytest
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.permissions.command.rights import registered_commands, read_only_commands
+from kubectl_eksdoc.permissions.command.rights import read_only_commands, registered_commands
 from tests.cli.running import Ran
 from tests.permissions.command import grounds
 from tests.permissions.command.answers import BUG
@@ -281,7 +281,9 @@ OFFERED = {"completion"}
 
 def test_every_command_is_run_with_its_role() -> None:
     changing = {change.command for change in CHANGES} | set(COMMANDS)
-    assert changing | OFFERED | {name for each in read_only_commands() for name in each.names} == set(registered_commands())
+    assert changing | OFFERED | {name for each in read_only_commands() for name in each.names} == set(
+        registered_commands()
+    )
 
 
 def allowed(change: Change) -> set[str]:

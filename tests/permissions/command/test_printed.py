@@ -14,7 +14,14 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.commands import command_parser
 from kubectl_eksdoc.cli.rights import RightNamespaces
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.permissions.command.rights import ParserFor, registered_commands, parse_commands, without_flags, read_only_commands, required_permissions
+from kubectl_eksdoc.permissions.command.rights import (
+    ParserFor,
+    parse_commands,
+    read_only_commands,
+    registered_commands,
+    required_permissions,
+    without_flags,
+)
 from kubectl_eksdoc.permissions.grants import READ_ACTION_PREFIXES
 from kubectl_eksdoc.permissions.grants import check_held as held_of
 from tests.cli.running import Ran, run_cli
@@ -72,7 +79,9 @@ def test_all_that_read_change_nothing() -> None:
     policy = json.loads(said("--iam").out)
     actions = {action.partition(":")[2] for each in policy["Statement"] for action in each["Action"]}
     assert all(action.startswith(READ_ACTION_PREFIXES) for action in actions)
-    assert not {"drain run", "addon-diff --apply", "check --refresh-insights"} & {each.names[0] for each in read_only_commands()}
+    assert not {"drain run", "addon-diff --apply", "check --refresh-insights"} & {
+        each.names[0] for each in read_only_commands()
+    }
 
 
 def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
@@ -86,14 +95,19 @@ def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
 
 
 def test_what_is_needed_everywhere_is_not_granted_in_a_namespace_besides() -> None:
-    both = required_permissions([without_flags("drain run"), without_flags("imds-probe --active")], RightNamespaces("kube-system", "kube-system"))
+    both = required_permissions(
+        [without_flags("drain run"), without_flags("imds-probe --active")],
+        RightNamespaces("kube-system", "kube-system"),
+    )
     assert len(set(both.permissions)) == len(both.permissions)
     everywhere = {each._replace(namespace="") for each in both.permissions if not each.namespace}
     assert not [each for each in both.permissions if each.namespace and each._replace(namespace="") in everywhere]
 
 
 def test_what_no_review_is_about_is_unknown() -> None:
-    assert {each.held for each in held_of(required_permissions([without_flags("drain plan")], RightNamespaces()), ())} == {None}
+    assert {
+        each.held for each in held_of(required_permissions([without_flags("drain plan")], RightNamespaces()), ())
+    } == {None}
 
 
 def rights_of(words: str) -> set[str]:

@@ -14,8 +14,8 @@ import pytest
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.rights import RightNamespaces, commands
 from kubectl_eksdoc.embedded.serving.requests import Action
-from kubectl_eksdoc.model.permissions import OPT_INS as OPT_INS
-from kubectl_eksdoc.permissions.command.rights import without_flags, read_only_commands, required_permissions
+from kubectl_eksdoc.model.permissions import OPT_INS
+from kubectl_eksdoc.permissions.command.rights import read_only_commands, required_permissions, without_flags
 from tests.aws.test_live import prod
 from tests.cli.running import Ran
 from tests.permissions.command.answers import (
@@ -48,7 +48,13 @@ def at(place: str, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 @cache
 def required(command: str) -> frozenset[str]:
     """Rights as they are said."""
-    return frozenset({each.permission.scoped_right for each in required_permissions([without_flags(command)], RightNamespaces()).rights if each.required})
+    return frozenset(
+        {
+            each.permission.scoped_right
+            for each in required_permissions([without_flags(command)], RightNamespaces()).rights
+            if each.required
+        }
+    )
 
 
 def was_asked(right: Held, asked: list[Action]) -> bool:

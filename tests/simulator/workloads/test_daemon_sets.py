@@ -18,7 +18,11 @@ SETS = "daemonsets.apps"
 
 def a_world(*nodes: Doc, **spec: Any) -> World:
     world = World(
-        lambda registry, index: [DaemonSets(registry, index), NodeTaints(registry, index), PodGarbageCollector(registry, index)]
+        lambda registry, index: [
+            DaemonSets(registry, index),
+            NodeTaints(registry, index),
+            PodGarbageCollector(registry, index),
+        ]
     )
     for node in nodes or (a_node("n1"), a_node("n2"), a_node("n3")):
         world.create("nodes", node)

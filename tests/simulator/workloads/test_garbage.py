@@ -12,7 +12,13 @@ from tests.simulator.workloads.world import NAMESPACE, World, a_node, a_pod, nam
 
 
 def a_world() -> World:
-    return World(lambda registry, index: [GarbageCollector(registry, index), NamespaceController(registry), PodGarbageCollector(registry, index)])
+    return World(
+        lambda registry, index: [
+            GarbageCollector(registry, index),
+            NamespaceController(registry),
+            PodGarbageCollector(registry, index),
+        ]
+    )
 
 
 def a_map(name: str, *owners: StoredItem, blocks: bool = False, **meta: object) -> Doc:

@@ -9,10 +9,10 @@ import pytest
 
 from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import workload_controllers
+from kubectl_eksdoc.simulator.control_plane import workload_controllers
 from kubectl_eksdoc.simulator.registry import DeleteOptions
 from kubectl_eksdoc.simulator.store import StoreChange, parse_api_time
-from kubectl_eksdoc.simulator.workloads.owning import canonical
+from kubectl_eksdoc.simulator.workloads.ownership import canonical
 from tests.embedded.clients.worlds import documents
 from tests.examples import one_in
 from tests.simulator.workloads.world import World

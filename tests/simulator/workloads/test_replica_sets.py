@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.simulator.plane import workload_controllers
+from kubectl_eksdoc.simulator.control_plane import workload_controllers
 from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
 from tests.simulator.workloads.world import World, a_pod, a_workload, names
 

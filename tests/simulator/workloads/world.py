@@ -11,7 +11,7 @@ from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.simulator.controllers import Controller, ControllerLoop, VirtualTime
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
 from kubectl_eksdoc.simulator.store import NameGenerator, Store, StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import ObjectIndex
+from kubectl_eksdoc.simulator.workloads.ownership import ObjectIndex
 
 START = datetime(2026, 11, 20, 8, 55, tzinfo=timezone.utc)
 NAMESPACE = "shop"

@@ -14,7 +14,7 @@ from typing import Any
 from kubectl_eksdoc.drain.run.replay import RunReplay, from_events, from_journal
 from kubectl_eksdoc.host.journals import read_recording
 from kubectl_eksdoc.model.journal import JournalEntries
-from kubectl_eksdoc.tui.replay import ReplayApp, ReplayedRun, ReplayScreen, ReplayOptions
+from kubectl_eksdoc.tui.replay import ReplayApp, ReplayedRun, ReplayOptions, ReplayScreen
 from tests.tui.pilots import NARROW, WIDE, Drives
 from tests.tui.shared import SharedApp, with_own, with_shared
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.drain.report.record import DrainResultView
 from kubectl_eksdoc.drain.report.run import Outcome as Came
 from kubectl_eksdoc.drain.report.run import RunReport, plan_differences, run_summary
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.history import PlannedNode, planned_nodes
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.loop import RunRequest

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.drain.report.run import plan_differences
 from kubectl_eksdoc.drain.report.run_page import figures, page
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.model.quantities import format_duration
 from kubectl_eksdoc.report.text import Appearance
 from kubectl_eksdoc.tui.run import tables as sheets

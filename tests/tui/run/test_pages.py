@@ -16,10 +16,10 @@ from kubectl_eksdoc.drain.command.screen_ports import (
     RunSummaryView,
     RunUpdate,
 )
-from kubectl_eksdoc.drain.run.events import DrainEventKind, DrainEvent
+from kubectl_eksdoc.drain.run.events import DrainEvent, DrainEventKind
 from kubectl_eksdoc.drain.run.history import NodeState, PodState
 from kubectl_eksdoc.drain.run.loop import RunRequest
-from kubectl_eksdoc.drain.run.progress import WaitingPod, Reason
+from kubectl_eksdoc.drain.run.progress import Reason, WaitingPod
 from kubectl_eksdoc.drain.run.result import PendingPod
 from kubectl_eksdoc.report.text import Appearance, Tone
 from kubectl_eksdoc.tui.keymap import ScreenPage
@@ -38,7 +38,9 @@ ODD = ("[red]no[/] room", "[/]", "\\[red]", "[", "웹서버", "[@click=app.quit]
 """Texts that a cluster may hold and markup would swallow."""
 
 
-def at(seconds: float, live: ScriptedLive | None = None, wished: RunRequest = RunRequest.RESUME, **stands: object) -> RunState:
+def at(
+    seconds: float, live: ScriptedLive | None = None, wished: RunRequest = RunRequest.RESUME, **stands: object
+) -> RunState:
     """A run so long after its begin, of which what `stands` is otherwise than in the script."""
     live = live or ScriptedLive(rehearsed_demo(2))
     state = RunState(live)
@@ -106,14 +108,19 @@ SITUATIONS = {
     ),
     "released": (
         lambda: happened(
-            at(20), DrainEvent(20, DrainEventKind.HELD, "the drain"), DrainEvent(21, DrainEventKind.RELEASED, "the drain")
+            at(20),
+            DrainEvent(20, DrainEventKind.HELD, "the drain"),
+            DrainEvent(21, DrainEventKind.RELEASED, "the drain"),
         ),
         ScreenStage.RUNNING,
     ),
     "finishing its wave": (lambda: at(20, wished=RunRequest.FINISH_WAVE), ScreenStage.FINISHING),
     "asked to stop": (lambda: at(20, wished=RunRequest.STOP), ScreenStage.STOPPING),
     "asked to leave": (lambda: at(20, wished=RunRequest.LEAVE), ScreenStage.STOPPING),
-    "stopped by others": (lambda: happened(at(20), DrainEvent(20, DrainEventKind.STOPPED, "the drain")), ScreenStage.STOPPING),
+    "stopped by others": (
+        lambda: happened(at(20), DrainEvent(20, DrainEventKind.STOPPED, "the drain")),
+        ScreenStage.STOPPING,
+    ),
     "paused, then stopped": (lambda: at(20, wished=RunRequest.STOP, paused=True), ScreenStage.STOPPING),
     "done": (ended, ScreenStage.DONE),
     "not whole": (lambda: ended(bad=True), ScreenStage.FAILED),

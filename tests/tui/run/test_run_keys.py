@@ -68,7 +68,9 @@ def test_pausing_and_going_on() -> None:
 
 @pytest.mark.parametrize(
     ("key", "wish"),
-    one_in(4, [("space", RunRequest.PAUSE), ("w", RunRequest.FINISH_WAVE), ("s", RunRequest.STOP), ("X", RunRequest.LEAVE)]),
+    one_in(
+        4, [("space", RunRequest.PAUSE), ("w", RunRequest.FINISH_WAVE), ("s", RunRequest.STOP), ("X", RunRequest.LEAVE)]
+    ),
 )
 def test_the_menu_does_what_it_says(key: str, wish: RunRequest) -> None:
     live = ScriptedLive(rehearsed_demo(2))

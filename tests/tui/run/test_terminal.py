@@ -74,7 +74,9 @@ def test_the_demo_is_drained_paused_and_given_back(tmp_path: Path) -> None:
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[str]:
     """Of the built-in cluster, served."""
-    how = ServeSettings(SPEED, str(tmp_path / "config"), lambda path, address: None, lambda note: None, learned_kubelet_times)
+    how = ServeSettings(
+        SPEED, str(tmp_path / "config"), lambda path, address: None, lambda note: None, learned_kubelet_times
+    )
     with served(SourceChoice(demo=True), Connection(), None, how) as (path, _):
         yield path
 

@@ -6,16 +6,16 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.run import (
     ExpectedReload,
+    PodVerification,
     ReloadLog,
     ReloadMetrics,
     ReloadObservation,
-    PodVerification,
     Taken,
     VerificationResult,
-    verification_findings,
+    metrics_port,
     parse_log,
     parse_metrics,
-    metrics_port,
+    verification_findings,
     verify_pod,
 )
 from kubectl_eksdoc.model.findings import Status
@@ -104,4 +104,6 @@ def test_what_it_means_is_a_finding_each() -> None:
         "kubectl rollout restart deployment/coredns -n kube-system"
     ]
     assert verification_findings(None, True) == () and not VerificationResult((), 0.0).all
-    assert [each.status for each in verification_findings(VerificationResult((), 1.0, unread="no pod is there"), True)] == [Status.UNKNOWN]
+    assert [
+        each.status for each in verification_findings(VerificationResult((), 1.0, unread="no pod is there"), True)
+    ] == [Status.UNKNOWN]

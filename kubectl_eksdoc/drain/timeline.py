@@ -54,9 +54,38 @@ class PodMove(NamedTuple):
     @property
     def with_slow_times(self) -> PodMove:
         """The same eviction with the times of a slow pod."""
-        uid, limits, stop_time_s, start_time_s, after_eviction, critical, late, turn, new_node, slow_stop, slow_start, *other_fields = self
+        (
+            uid,
+            limits,
+            stop_time_s,
+            start_time_s,
+            after_eviction,
+            critical,
+            late,
+            turn,
+            new_node,
+            slow_stop,
+            slow_start,
+            *other_fields,
+        ) = self
         stop_time_s, start_time_s = max(stop_time_s, slow_stop), max(start_time_s, slow_start)
-        return build_tuple(PodMove, (uid, limits, stop_time_s, start_time_s, after_eviction, critical, late, turn, new_node, stop_time_s, start_time_s, *other_fields))
+        return build_tuple(
+            PodMove,
+            (
+                uid,
+                limits,
+                stop_time_s,
+                start_time_s,
+                after_eviction,
+                critical,
+                late,
+                turn,
+                new_node,
+                stop_time_s,
+                start_time_s,
+                *other_fields,
+            ),
+        )
 
     @property
     def with_fastest_times(self) -> PodMove:
@@ -383,7 +412,12 @@ class _BudgetReplay:
         # `uses_up` reads the status only where the pod is not Ready, and `replace` takes most of the time.
         if needs_budget(pod, budget if pod.ready else replace(budget, status=current_status)):
             self._disrupted += not is_listed
-            self._write_status(replaced.evicted_s, BudgetStatus(current_status.allowed - 1, current_status.current, current_status.desired, current_status.expected))
+            self._write_status(
+                replaced.evicted_s,
+                BudgetStatus(
+                    current_status.allowed - 1, current_status.current, current_status.desired, current_status.expected
+                ),
+            )
             self._healthy -= pod.ready and not is_listed
             self._write_computed(replaced.evicted_s)
             self._disrupted -= 1

@@ -174,8 +174,12 @@ def required_node_terms(affinity: Doc) -> tuple[NodeTerm, ...] | None:
     if required is None:
         return None
     listed_terms = nested_field(required, NODE_TERMS)
-    terms = [term if isinstance(term, dict) else {} for term in (listed_terms if isinstance(listed_terms, list) else ())]
-    return tuple(NodeTerm(_requirements(term.get("matchExpressions")), _requirements(term.get("matchFields"))) for term in terms)
+    terms = [
+        term if isinstance(term, dict) else {} for term in (listed_terms if isinstance(listed_terms, list) else ())
+    ]
+    return tuple(
+        NodeTerm(_requirements(term.get("matchExpressions")), _requirements(term.get("matchFields"))) for term in terms
+    )
 
 
 def _requirements(entries: Any) -> tuple[Requirement, ...]:

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.selectors import NOTHING, Selector, from_document
 
-from ..disruptions import PRIORITY_CLASSES, with_admission_defaults, initial_status
+from ..disruptions import PRIORITY_CLASSES, initial_status, with_admission_defaults
 from ..registry import Registry
 from ..store import NAME_ALPHABET, PODS, ObjectKey, Store, StoreChange, StoredItem
 
@@ -332,7 +332,11 @@ class PodTemplates:
         spec, status = self._admitted_specs.get(template)
         template_metadata = template.get("metadata") or {}
         metadata: Doc = {"generateName": owner.key[1] + "-", "ownerReferences": [reference_to(owner, kind)]}
-        metadata |= {field: template_metadata[field] for field in ("labels", "annotations", "finalizers") if template_metadata.get(field)}
+        metadata |= {
+            field: template_metadata[field]
+            for field in ("labels", "annotations", "finalizers")
+            if template_metadata.get(field)
+        }
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
 
     def _admit(self, template: Doc) -> tuple[Doc, Doc]:

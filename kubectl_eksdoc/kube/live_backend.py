@@ -13,14 +13,14 @@ from typing import Protocol
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
 from kubectl_eksdoc.kubernetes.api.resources import LostResponse
-from kubectl_eksdoc.kubernetes.news import (
+from kubectl_eksdoc.kubernetes.updates import (
     AllBudgets,
     AllNodes,
     AllPods,
     AttachedVolumes,
-    RunUpdate,
     PodsFound,
     RequestAnswered,
+    RunUpdate,
     WatchInterrupted,
     WatchRestored,
 )
@@ -36,7 +36,7 @@ from kubectl_eksdoc.model.actions import (
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.collector import InvalidAnswer
-from kubectl_eksdoc.objects.held import WatchDecoder
+from kubectl_eksdoc.objects.dump_readers import WatchDecoder
 
 from .config import open_access
 from .exchanges import Exchanges, RetryPolicy, Timing
@@ -53,8 +53,8 @@ from .reads import (
 from .requests import ApiWriter, Fence, no_fence
 from .target import CredentialContext, process_credential_context
 from .transport import Transport
-from .watches import WatchStreams, WatchHealth, WatchThread, WatchTimes
-from .writes import NodeChanges, ConditionalPatches, RolloutRestarts, send_deletion, send_eviction
+from .watches import WatchHealth, WatchStreams, WatchThread, WatchTimes
+from .writes import ConditionalPatches, NodeChanges, RolloutRestarts, send_deletion, send_eviction
 
 # A backend that can be restarted: with new connections and threads, and with everything listed again.
 
@@ -143,7 +143,12 @@ class ActionWorker:
     """For one thread."""
 
     def __init__(
-        self, sender: ApiWriter, node_changes: NodeChanges, restarts: RolloutRestarts, reads: RetryingReads, close_signal: CloseSignal
+        self,
+        sender: ApiWriter,
+        node_changes: NodeChanges,
+        restarts: RolloutRestarts,
+        reads: RetryingReads,
+        close_signal: CloseSignal,
     ) -> None:
         self._sender = sender
         self._node_changes = node_changes
@@ -151,7 +156,9 @@ class ActionWorker:
         self._reads = reads
         self._close_signal = close_signal
 
-    def run(self, actions: ActionQueue, publish: Callable[[RunUpdate], None], on_lock_lost: Callable[[LockLost], None]) -> None:
+    def run(
+        self, actions: ActionQueue, publish: Callable[[RunUpdate], None], on_lock_lost: Callable[[LockLost], None]
+    ) -> None:
         """`on_lock_lost` is called when the lock is lost: actions that waited meanwhile are answered, and not sent.
 
         Raises:
@@ -243,12 +250,16 @@ class LiveRunBackend:
         self._pools = access.pools
         self._exchanges = Exchanges(access, self._retry_policy, self._timing)
         self._transport = Transport(access, self._retry_policy, self._timing, counts_read_time=False)
-        self._watch_health = WatchHealth([each.resource.plural for each in WATCHED], self._watch_times.report_after_s, monotonic())
+        self._watch_health = WatchHealth(
+            [each.resource.plural for each in WATCHED], self._watch_times.report_after_s, monotonic()
+        )
         self._events: SimpleQueue[Sequence[RunUpdate]] = SimpleQueue()
         self._actions: ActionQueue = SimpleQueue()
         self._error: BaseException | None = None
         self._threads = [self._start_thread(telling.resource.plural, self._watch(telling).run) for telling in WATCHED]
-        write_policy = replace(self._retry_policy, connect_timeout=min(self._retry_policy.connect_timeout, CONNECT_TIMEOUT_S))
+        write_policy = replace(
+            self._retry_policy, connect_timeout=min(self._retry_policy.connect_timeout, CONNECT_TIMEOUT_S)
+        )
 
         def open_fence() -> None:
             self._close_signal.check()  # after `close` another backend may be open
@@ -258,7 +269,9 @@ class LiveRunBackend:
         patches = ConditionalPatches(self._transport, sender, self._timing)
         node_changes, restarts = NodeChanges(run, patches, journal_namespace), RolloutRestarts(run, patches)
         for _ in range(MAX_WORKERS):
-            reads = RetryingReads(self._transport, self._retry_policy, self._timing, self._close_signal, self._page_size)
+            reads = RetryingReads(
+                self._transport, self._retry_policy, self._timing, self._close_signal, self._page_size
+            )
             worker = ActionWorker(sender, node_changes, restarts, reads, self._close_signal)
             work = partial(worker.run, self._actions, lambda news: self._events.put((news,)), self._fail)
             self._threads.append(self._start_thread("acts", work))
@@ -274,7 +287,9 @@ class LiveRunBackend:
         while not self._close_signal.is_closed:
             now_s = monotonic()
             error = self._error  # read first: events from before the error are returned before it is raised
-            health_events = self._watch_health.new_events(now_s)  # read first, too: a watch that works again was listed before
+            health_events = self._watch_health.new_events(
+                now_s
+            )  # read first, too: a watch that works again was listed before
             events += self._receive()
             events += health_events
             if events:

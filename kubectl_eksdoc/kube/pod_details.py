@@ -16,20 +16,20 @@ from urllib.parse import quote
 from kubectl_eksdoc.errors import Forbidden, Unreachable
 from kubectl_eksdoc.kubernetes.schedules import parse_time
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
-from kubectl_eksdoc.model.interruption import PodReport, KubernetesEvent
+from kubectl_eksdoc.model.interruption import KubernetesEvent, PodReport
 from kubectl_eksdoc.model.kinds import EVENTS, Absent, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogKey
-from kubectl_eksdoc.model.placing import ProbeFailure, ProbePodStatus, ProbeLabels, ProbeOwner
+from kubectl_eksdoc.model.placement import ProbeFailure, ProbeLabels, ProbeOwner, ProbePodStatus
 from kubectl_eksdoc.objects.containers import decode_containers
-from kubectl_eksdoc.objects.held import event_from_document
+from kubectl_eksdoc.objects.dump_readers import event_from_document
 from kubectl_eksdoc.objects.single import InvalidObjectKind
 
 from .config import ApiAccess
 from .exchanges import RetryPolicy
-from .requests import RetryingClient, Clock, RetryLimits
+from .requests import Clock, RetryingClient, RetryLimits
 from .responses import NotServed, RequestRefused
 from .single_objects import list_objects
-from .transport import KUBELET_RETRY_POLICY, ClusterReadClient, Transport, read_or_unknown, parallel_in_order, pod_path
+from .transport import KUBELET_RETRY_POLICY, ClusterReadClient, Transport, parallel_in_order, pod_path, read_or_unknown
 
 GET_POD, GET_LOG, LIST_EVENTS = "get pods", "get pods/log", "list events"
 """The permissions that this needs, in the namespaces of the pods."""
@@ -47,7 +47,10 @@ class LivePodReader(ClusterReadClient):
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         """As `ports.PodReader.containers`."""
-        return {pod: found() for pod, found in zip(pods, parallel_in_order(self._containers_of, pods, _PARALLEL), strict=True)}
+        return {
+            pod: found()
+            for pod, found in zip(pods, parallel_in_order(self._containers_of, pods, _PARALLEL), strict=True)
+        }
 
     def logs(self, asked: Collection[LogKey]) -> Mapping[LogKey, str | Absent | Unknown]:
         """As `ports.PodReader.logs`."""
@@ -76,7 +79,9 @@ class LivePodReader(ClusterReadClient):
 
     def _containers_of(self, pod: str) -> tuple[Container, ...] | Absent | Unknown:
         try:
-            return read_or_unknown(lambda: decode_containers(self._transport.get(pod_path(pod), right=GET_POD).body), GET_POD)
+            return read_or_unknown(
+                lambda: decode_containers(self._transport.get(pod_path(pod), right=GET_POD).body), GET_POD
+            )
         except InvalidObjectKind as error:
             return Unknown(f"the answer to {GET_POD} is no pod: {error}")
 
@@ -181,7 +186,9 @@ class LiveProbeNamespace:
         if owner.uid:
             body["preconditions"] = {"uid": owner.uid}
         response = self._client.request("DELETE", f"{self._owners_path}/{owner.name}", body=body)
-        return None if response.ok or response.code in (404, 409) else self._client.unknown(response, "delete configmaps")
+        return (
+            None if response.ok or response.code in (404, 409) else self._client.unknown(response, "delete configmaps")
+        )
 
 
 def _pod_state(item: Doc, container: str) -> ProbePodStatus:

@@ -11,7 +11,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.kinds import ReadState, Resource
 
-from .collector import DECODE_ERRORS, InvalidAnswer, FactCollector, object_label
+from .collector import DECODE_ERRORS, FactCollector, InvalidAnswer, object_label
 from .karpenter import BY_RESOURCE
 from .single import RawObjects
 from .stream import ListHeader, StreamItem
@@ -23,7 +23,9 @@ REPORT_EVERY = 1000
 _SIMILARITY = 0.8
 """Minimum similarity of two kinds for one to count as a typing error of the other; ServiceAccount and Service have
 0.67."""
-_KNOWN_KINDS = frozenset((each.group, each.kind) for each in (*BY_RESOURCE, *kinds.READ_BY_NAME, kinds.CONTROLLER_REVISIONS))
+_KNOWN_KINDS = frozenset(
+    (each.group, each.kind) for each in (*BY_RESOURCE, *kinds.READ_BY_NAME, kinds.CONTROLLER_REVISIONS)
+)
 
 _SHORT_NAMES = {
     "no": "nodes",
@@ -114,7 +116,9 @@ class DumpIntake:
         mistyped_resource = self._mistyped_resource(kind, api_version, stem)
         if mistyped_resource is not None:
             label = object_label(bytes(item.raw), mistyped_resource)
-            self._collector.add_invalid(mistyped_resource, f"{origin}: {label} has apiVersion {api_version!r} and kind {kind!r}")
+            self._collector.add_invalid(
+                mistyped_resource, f"{origin}: {label} has apiVersion {api_version!r} and kind {kind!r}"
+            )
             self.resources_found.add(mistyped_resource)
             return
         if not kind:

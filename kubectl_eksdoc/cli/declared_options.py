@@ -20,7 +20,9 @@ def add_options(
     argument_groups = {group: parser.add_argument_group(group) for group in groups}
     for declared in declared_options(kind):
         if declared.option.group in argument_groups:
-            argument_groups[declared.option.group].add_argument(declared.option.flag, dest=declared.name, **_argparse_settings(declared))
+            argument_groups[declared.option.group].add_argument(
+                declared.option.flag, dest=declared.name, **_argparse_settings(declared)
+            )
     return argument_groups
 
 

@@ -14,10 +14,10 @@ from kubectl_eksdoc.amazon.removed_apis import METRIC
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model.api_objects import HelmRelease, KindUsage, ObjectName, WrittenObject, object_name
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.interruption import ReportedChanges, Revision, InterruptionEvent
+from kubectl_eksdoc.model.interruption import InterruptionEvent, ReportedChanges, Revision
 from kubectl_eksdoc.model.kinds import EVENTS, HISTORY_KINDS, Absent, Resource, Unknown, absent_as_unknown
 from kubectl_eksdoc.objects import manifests
-from kubectl_eksdoc.objects.held import event_from_document, revision_from_document
+from kubectl_eksdoc.objects.dump_readers import event_from_document, revision_from_document
 from kubectl_eksdoc.objects.karpenter import interruption_event
 from kubectl_eksdoc.objects.manifests import HelmRevision, written_object
 from kubectl_eksdoc.objects.single import decode_object
@@ -31,7 +31,7 @@ from .responses import (
 )
 from .single_objects import ALL_NAMESPACES, LIST_VERB, NamespaceLists, list_objects
 from .target import CredentialContext
-from .transport import KUBELET_RETRY_POLICY, ClusterReadClient, read_or_unknown, parallel_in_order, pod_path
+from .transport import KUBELET_RETRY_POLICY, ClusterReadClient, parallel_in_order, pod_path, read_or_unknown
 
 METRICS = "/metrics"
 GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"
@@ -43,7 +43,10 @@ class LiveApiUsage(ClusterReadClient):
     """Mutable: it holds a connection, and the lists that it has read."""
 
     def __init__(
-        self, connection: Connection, credential_context: CredentialContext | None = None, retry_policy: RetryPolicy | None = None
+        self,
+        connection: Connection,
+        credential_context: CredentialContext | None = None,
+        retry_policy: RetryPolicy | None = None,
     ) -> None:
         """Raises: as `ClusterReadClient`."""
         super().__init__(connection, credential_context, retry_policy)
@@ -105,7 +108,9 @@ class LiveApiUsage(ClusterReadClient):
             return None
         except (Forbidden, RequestRefused, Incomplete, ContinueTokenExpired) as error:
             right = GET_SECRETS if isinstance(error, Forbidden) else ""
-            return HelmRelease(revision.namespace, revision.name, revision.revision, revision.status, Unknown(error.message, right))
+            return HelmRelease(
+                revision.namespace, revision.name, revision.revision, revision.status, Unknown(error.message, right)
+            )
         if secret is None:
             reason = Unknown(f"the answer to {GET_SECRETS} is no object")
             return HelmRelease(revision.namespace, revision.name, revision.revision, revision.status, reason)
@@ -133,8 +138,12 @@ class LiveInterruptionEvents(ClusterReadClient):
         fields = [f"reason={reason},involvedObject.kind=Node" for reason in _REASONS]
 
         def read() -> tuple[InterruptionEvent, ...]:
-            lists = (list_objects(self._transport, EVENTS, 500, {"fieldSelector": each}, "default", "") for each in fields)
-            return tuple(event for each in chain.from_iterable(lists) if (event := interruption_event(each)) is not None)
+            lists = (
+                list_objects(self._transport, EVENTS, 500, {"fieldSelector": each}, "default", "") for each in fields
+            )
+            return tuple(
+                event for each in chain.from_iterable(lists) if (event := interruption_event(each)) is not None
+            )
 
         return absent_as_unknown(read_or_unknown(read, LIST_EVENTS))
 
@@ -164,7 +173,11 @@ class LiveChanges:
             decoded = (revision_from_document(doc) for doc in docs)
             revisions[kind] = tuple(each for each in decoded if each is not None and each.of.kind == kind)
         docs = self._lists.list_history(EVENTS, ALL_NAMESPACES)
-        events = docs if isinstance(docs, Unknown) else tuple(e for doc in docs if (e := event_from_document(doc)) is not None)
+        events = (
+            docs
+            if isinstance(docs, Unknown)
+            else tuple(e for doc in docs if (e := event_from_document(doc)) is not None)
+        )
         return ReportedChanges(revisions, events)
 
     def close(self) -> None:

@@ -14,9 +14,9 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.redaction import redact_message
 from kubectl_eksdoc.kubernetes.schedules import parse_time
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, nested_field, object_name, nested_string
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, nested_field, nested_string, object_name
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.interruption import ReportedChanges, KubernetesEvent, Revision, InterruptionEvent
+from kubectl_eksdoc.model.interruption import InterruptionEvent, KubernetesEvent, ReportedChanges, Revision
 from kubectl_eksdoc.model.kinds import (
     CONTROLLER_REVISIONS,
     EVENTS,
@@ -29,11 +29,11 @@ from kubectl_eksdoc.model.kinds import (
 )
 from kubectl_eksdoc.model.nodes import Container, LogKey
 
-from .collector import DECODE_ERRORS, InvalidAnswer, list_error, describe_kind, object_label
+from .collector import DECODE_ERRORS, InvalidAnswer, describe_kind, list_error, object_label
 from .containers import decode_containers
 from .karpenter import BY_RESOURCE, interruption_event
 from .pods import SharedValues
-from .single import SelectiveCollector, InvalidObjectKind, RawObjects, decode_object
+from .single import InvalidObjectKind, RawObjects, SelectiveCollector, decode_object
 from .structs import LeanStruct, ListMeta, ListStruct, ObjectMeta, ObjectStruct, RawError
 
 # Objects of one resource while they change: pages of a list and lines of a watch, as facts with their versions.
@@ -194,7 +194,11 @@ def revision_from_document(doc: Doc) -> Revision | None:
     owner = next((each for each in owners if _is_controller(each)), None) if isinstance(owners, list) else None
     if created_at is None or owner is None:
         return None
-    number = nested_field(doc, "metadata", "annotations", _REVISION_ANNOTATION) if doc.get("kind") == "ReplicaSet" else doc.get("revision")
+    number = (
+        nested_field(doc, "metadata", "annotations", _REVISION_ANNOTATION)
+        if doc.get("kind") == "ReplicaSet"
+        else doc.get("revision")
+    )
     subject = Subject(owner["kind"], owner["name"], nested_string(doc, "metadata", "namespace"))
     return Revision(subject, created_at, str(number) if isinstance(number, (str, int)) else "")
 
@@ -221,10 +225,14 @@ def event_from_document(doc: Doc) -> KubernetesEvent | None:
     last_seen = next((time for text in times if (time := parse_time(text)) is not None), None)
     if last_seen is None or not reason or not kind:
         return None
-    subject = Subject(kind, nested_string(doc, "involvedObject", "name"), nested_string(doc, "involvedObject", "namespace"))
+    subject = Subject(
+        kind, nested_string(doc, "involvedObject", "name"), nested_string(doc, "involvedObject", "namespace")
+    )
     counts = (nested_field(doc, "series", "count"), doc.get("count"))
     count = next((each for each in counts if isinstance(each, int) and not isinstance(each, bool) and each > 0), 1)
-    message = redact_message(nested_string(doc, "message"))[:_MAX_MESSAGE]  # may contain a probe's answer, or an image's address
+    message = redact_message(nested_string(doc, "message"))[
+        :_MAX_MESSAGE
+    ]  # may contain a probe's answer, or an image's address
     return KubernetesEvent(last_seen, reason, subject, message, doc.get("type") == "Warning", count)
 
 
@@ -280,7 +288,9 @@ class DumpObjectReader(SelectiveCollector):
             return kept_document
         if (of.kind, of.namespace) in self._seen:
             return Absent(f"{self._source} has no {of}")
-        return NotInSnapshot(f"{self._source} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
+        return NotInSnapshot(
+            f"{self._source} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else "")
+        )
 
     def applied_by(self, manager: str, others: bool = False) -> Unknown:
         """As `ports.AppliedReader.applied_by`: a dump contains only some kinds, and does not say which."""

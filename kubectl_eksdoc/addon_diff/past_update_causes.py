@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 
 from .expected import config_path_of
-from .fields import MISSING, leaves, merge_values, is_same_value, value_at
+from .fields import MISSING, is_same_value, leaves, merge_values, value_at
 from .manifests import Values, render_values
 from .revisions import WRITE_WINDOW, TemplatePeriod, image_tags
 
@@ -71,7 +71,11 @@ def origin_of(path: Path, history: TemplateHistory, schema: Schema) -> ValueOrig
         return ValueOrigin(ValueWriter.UNKNOWN)
     assert first_period.template is not None and previous_period.template is not None, "of those that are kept"
     if image_tags(first_period.template.doc) != image_tags(previous_period.template.doc):
-        return ValueOrigin(ValueWriter.EKS, f"it came with other images, in revision {first_period.number}", first_period.earliest_start)
+        return ValueOrigin(
+            ValueWriter.EKS,
+            f"it came with other images, in revision {first_period.number}",
+            first_period.earliest_start,
+        )
     if first_period.earliest_start is None or first_period.earliest_start != first_period.latest_start:
         return ValueOrigin(ValueWriter.UNKNOWN)
     since = first_period.earliest_start
@@ -80,13 +84,17 @@ def origin_of(path: Path, history: TemplateHistory, schema: Schema) -> ValueOrig
     if not history.is_complete and (not history.update_starts or since < min(history.update_starts)):
         return ValueOrigin(ValueWriter.UNKNOWN)
     return ValueOrigin(
-        ValueWriter.OTHER_CLIENT, f"it came in revision {first_period.number}, and no update that EKS tells of began then", since
+        ValueWriter.OTHER_CLIENT,
+        f"it came in revision {first_period.number}, and no update that EKS tells of began then",
+        since,
     )
 
 
 def had_value(path: Path, history: TemplateHistory, schema: Schema) -> bool:
     """An earlier revision has a value at the path."""
-    return any(_value_in_period(slot, path, schema) is not MISSING for slot in history.periods if slot.template is not None)
+    return any(
+        _value_in_period(slot, path, schema) is not MISSING for slot in history.periods if slot.template is not None
+    )
 
 
 def previous_value(path: Path, history: TemplateHistory, schema: Schema) -> Any:
@@ -95,7 +103,9 @@ def previous_value(path: Path, history: TemplateHistory, schema: Schema) -> Any:
     return MISSING if period is None else _value_in_period(period, path, schema)
 
 
-def _first_period_with_value(path: Path, periods: Sequence[TemplatePeriod], schema: Schema) -> tuple[TemplatePeriod | None, TemplatePeriod | None]:
+def _first_period_with_value(
+    path: Path, periods: Sequence[TemplatePeriod], schema: Schema
+) -> tuple[TemplatePeriod | None, TemplatePeriod | None]:
     """The first period that has the last period's value, and the period before it; None if a template between them is
     no longer stored, or there is none."""
     if not periods or periods[-1].template is None:
@@ -161,7 +171,9 @@ def cause_of(path: Path, before: Any, after: Any, context: ChangeContext) -> Cha
     if context.succeeded_with_none and reason.cause is ChangeCause.UNKNOWN and MISSING not in (before, after):
         # With NONE, too, emptied and removed fields are restored, and fields that EKS no longer applies are removed.
         return ChangeReason(
-            ChangeCause.VERSION, "with NONE, EKS changes no value of a field that another manager owned", Confidence.HIGH
+            ChangeCause.VERSION,
+            "with NONE, EKS changes no value of a field that another manager owned",
+            Confidence.HIGH,
         )
     return reason
 
@@ -172,7 +184,9 @@ def _find_cause(path: Path, before: Any, after: Any, context: ChangeContext) -> 
         if before is MISSING or not is_declared(path, after, context, context.values_before):
             return ChangeReason(ChangeCause.VALUES, "the configuration values set it", Confidence.HIGH)
         confidence = Confidence.HIGH if origin.writer is ValueWriter.OTHER_CLIENT else Confidence.MEDIUM
-        return ChangeReason(ChangeCause.LOST, "the configuration values had said otherwise before the update already", confidence)
+        return ChangeReason(
+            ChangeCause.LOST, "the configuration values had said otherwise before the update already", confidence
+        )
     if path[-1] == "f:image" and _repository(before) == _repository(after) != "":
         if _registry(before) == _registry(after):
             return ChangeReason(ChangeCause.VERSION, "it is another tag of the same image", Confidence.HIGH)
@@ -183,8 +197,14 @@ def _find_cause(path: Path, before: Any, after: Any, context: ChangeContext) -> 
         return _cause_of_added(path, origin, by_chart, context)
     if by_chart is None:
         by_origin = _cause_by_origin(origin, context)
-        if by_origin.cause is ChangeCause.UNKNOWN and context.is_eks_version and is_same_value(context.manifest.get(path, MISSING), before):
-            return ChangeReason(ChangeCause.VERSION, "it was as the manifest of the version before has it", Confidence.MEDIUM)
+        if (
+            by_origin.cause is ChangeCause.UNKNOWN
+            and context.is_eks_version
+            and is_same_value(context.manifest.get(path, MISSING), before)
+        ):
+            return ChangeReason(
+                ChangeCause.VERSION, "it was as the manifest of the version before has it", Confidence.MEDIUM
+            )
         return by_origin
     if by_chart.cause is ChangeCause.LOST and origin.writer is ValueWriter.OTHER_CLIENT:
         return ChangeReason(ChangeCause.LOST, f"{by_chart.why}, and {origin.explanation}", Confidence.HIGH)
@@ -193,21 +213,29 @@ def _find_cause(path: Path, before: Any, after: Any, context: ChangeContext) -> 
         # unknown.
         if isinstance(context.values_before, Unknown):
             return ChangeReason(
-                ChangeCause.LOST, f"{origin.explanation}, by configuration values of that time, it seems", Confidence.LOW
+                ChangeCause.LOST,
+                f"{origin.explanation}, by configuration values of that time, it seems",
+                Confidence.LOW,
             )
         reason = f"{origin.explanation}, although neither the chart nor the configuration values set it"
         return ChangeReason(ChangeCause.UNKNOWN, reason, Confidence.LOW)
     if by_chart.cause is ChangeCause.VERSION and origin.writer is ValueWriter.OTHER_CLIENT:
-        return ChangeReason(ChangeCause.LOST, f"{origin.explanation}, though it was what the chart sets", Confidence.LOW)
+        return ChangeReason(
+            ChangeCause.LOST, f"{origin.explanation}, though it was what the chart sets", Confidence.LOW
+        )
     return by_chart
 
 
-def _cause_of_added(path: Path, origin: ValueOrigin, by_chart: ChangeReason | None, context: ChangeContext) -> ChangeReason:
+def _cause_of_added(
+    path: Path, origin: ValueOrigin, by_chart: ChangeReason | None, context: ChangeContext
+) -> ChangeReason:
     """A new field resets no value, unless another client had removed the field."""
     if by_chart is not None and by_chart.cause is ChangeCause.LOST:
         confidence = Confidence.HIGH if origin.writer is ValueWriter.OTHER_CLIENT else Confidence.MEDIUM
         return ChangeReason(
-            ChangeCause.LOST, "the chart of the previous version had set it, and another client had removed it", confidence
+            ChangeCause.LOST,
+            "the chart of the previous version had set it, and another client had removed it",
+            confidence,
         )
     if had_value(path, context.history, context.schema) and origin.writer is not ValueWriter.EKS:
         is_known = origin.writer is ValueWriter.OTHER_CLIENT
@@ -230,7 +258,9 @@ def _cause_by_origin(origin: ValueOrigin, context: ChangeContext) -> ChangeReaso
     if origin.writer is ValueWriter.EKS:
         return ChangeReason(ChangeCause.VERSION, origin.explanation, confidence)
     return ChangeReason(
-        ChangeCause.UNKNOWN, "no chart is known that says what EKS had there, nor a revision that says who", Confidence.LOW
+        ChangeCause.UNKNOWN,
+        "no chart is known that says what EKS had there, nor a revision that says who",
+        Confidence.LOW,
     )
 
 
@@ -242,7 +272,9 @@ def _cause_by_chart(path: Path, before: Any, context: ChangeContext) -> ChangeRe
     default_values, old_values = (_rendered_values(context, merge_values(context.chart, each)) for each in ({}, values))
     if path in old_values and is_same_value(old_values[path], before):
         if path in default_values and is_same_value(default_values[path], before):
-            return ChangeReason(ChangeCause.VERSION, "it was as the chart of the version before sets it", Confidence.MEDIUM)
+            return ChangeReason(
+                ChangeCause.VERSION, "it was as the chart of the version before sets it", Confidence.MEDIUM
+            )
         return ChangeReason(
             ChangeCause.LOST, "the configuration values of before had set it, and those of now do not", Confidence.HIGH
         )

@@ -73,7 +73,10 @@ def target_flags_with_aws(command_context: CommandContext, kube_context: str) ->
     """The same for a command that also uses AWS."""
     options = command_context.options
     aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
-    return (*target_flags(command_context, kube_context), *(word for flag in aws if aws[flag] for word in _flag_with_value(flag, aws[flag])))
+    return (
+        *target_flags(command_context, kube_context),
+        *(word for flag in aws if aws[flag] for word in _flag_with_value(flag, aws[flag])),
+    )
 
 
 def session_flags(context: CommandContext, session: ObservedCluster | ClusterSession) -> tuple[str, ...]:
@@ -125,8 +128,8 @@ def _flag_with_value(flag: str, value: str) -> tuple[str, ...]:
 
 @frozen
 class ObservedCluster:
-    """A cluster without a session; `aws_calls` and `denied_actions` as of a session: the AWS calls, "" for none, and the IAM
-    actions that AWS denied."""
+    """A cluster without a session; `aws_calls` and `denied_actions` as of a session: the AWS calls, "" for none, and
+    the IAM actions that AWS denied."""
 
     cluster: Cluster
     aws_calls: str = ""

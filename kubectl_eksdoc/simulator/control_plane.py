@@ -13,10 +13,10 @@ from kubectl_eksdoc.model.nodes import Pod
 
 from .controllers import Controller, ControllerLoop, VirtualTime, WorkBudget, no_delay
 from .disruptions import DisruptionController, EvictionEndpoint, StaleDisruptionTargets
-from .kubelets import Kubelets, KubeletTimes, ImagePull, pull_every_image, no_pod
+from .kubelets import ImagePull, Kubelets, KubeletTimes, no_pod, pull_every_image
 from .registry import FactSource, Registry
 from .scheduling import BudgetIndex, Scheduler
-from .store import ObjectKey, ChangeListener, NameGenerator, Store, StoredItem
+from .store import ChangeListener, NameGenerator, ObjectKey, Store, StoredItem
 from .workloads.daemon_sets import DaemonSets
 from .workloads.deployments import Deployments
 from .workloads.endpoint_slices import EndpointSlices
@@ -28,7 +28,7 @@ from .workloads.garbage import (
     PodGarbageCollector,
 )
 from .workloads.jobs import Jobs
-from .workloads.owning import ObjectIndex
+from .workloads.ownership import ObjectIndex
 from .workloads.replica_sets import OtherControllers, ReplicaSets
 from .workloads.stateful_sets import StatefulSets
 from .workloads.taints import NodeTaints, TaintEvictions
@@ -86,7 +86,9 @@ class ControlPlane:
         self._start_arguments = (controllers, lags)
         WorkBudget(self.store, self.virtual_time)
         self._start_controllers(DisruptionController.unfinished_keys)
-        ControllerLoop(Kubelets(self.registry, self.facts, kubelet_times, is_stuck, image_pull), self.store, self.virtual_time)
+        ControllerLoop(
+            Kubelets(self.registry, self.facts, kubelet_times, is_stuck, image_pull), self.store, self.virtual_time
+        )
 
     def restart(self) -> None:
         """Controllers and scheduler crash and restart: they have only the stored objects, and handle all of them again.
@@ -97,7 +99,9 @@ class ControlPlane:
         self.store.remove_listeners(self._listeners)
         self._start_controllers(None)
 
-    def _start_controllers(self, initial_keys: Callable[[DisruptionController, StoredItem], Iterable[ObjectKey]] | None) -> None:
+    def _start_controllers(
+        self, initial_keys: Callable[[DisruptionController, StoredItem], Iterable[ObjectKey]] | None
+    ) -> None:
         assert self._start_arguments is not None, "it was started"
         old_listeners = self.store.listeners
         self._create_loops(*self._start_arguments, initial_keys)

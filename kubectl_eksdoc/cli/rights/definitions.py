@@ -19,7 +19,8 @@ from kubectl_eksdoc.model.permissions import OptInRight, Permission
 def _operations(part: str) -> Mapping[str, tuple[AwsOperation, ...]]:
     """The operations of a part of `knowledge/rights.json`, by their names."""
     return {
-        name: tuple(getattr(questions, each) for each in words.split()) for name, words in knowledge_file("rights")[part].items()
+        name: tuple(getattr(questions, each) for each in words.split())
+        for name, words in knowledge_file("rights")[part].items()
     }
 
 

@@ -12,19 +12,19 @@ from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import remedy_for
 
-from .after_causes import ChangeCause
-from .after_facts import (
-    ChangedField,
-    EarlierUpdate,
-    PodsToRecreate,
-    FieldState,
-    WorkloadReview,
-    UnrecordedFields,
-    UpdateReview,
-)
 from .exposure import field_severity
 from .fields import AddonField, effect_of, is_same_value, value_text
 from .judging import field_name
+from .past_update_causes import ChangeCause
+from .past_update_facts import (
+    ChangedField,
+    EarlierUpdate,
+    FieldState,
+    PodsToRecreate,
+    UnrecordedFields,
+    UpdateReview,
+    WorkloadReview,
+)
 from .prediction import Fate, FieldChange, FieldPrediction, Mode
 from .revisions import UnknownRevision
 
@@ -56,7 +56,12 @@ def _update_findings(review: UpdateReview) -> Iterator[Finding]:
     if isinstance(update, Unknown):
         lacking = update.missing or update.why
         yield Finding.of(
-            "addon-update-untold/unknown", addon, (update.why,), remedy=(remedy_for(update),), addon=name, lacking=lacking
+            "addon-update-untold/unknown",
+            addon,
+            (update.why,),
+            remedy=(remedy_for(update),),
+            addon=name,
+            lacking=lacking,
         )
         return
     if isinstance(update, Absent):
@@ -117,7 +122,9 @@ def _template_findings(workload: WorkloadReview) -> Iterator[Finding]:
             count=len(unknown_changes),
         )
     if workload.not_restorable:
-        yield Finding.of("addon-change-untold/no-patch", _subject(workload.object_ref), fields=_field_names(workload.not_restorable))
+        yield Finding.of(
+            "addon-change-untold/no-patch", _subject(workload.object_ref), fields=_field_names(workload.not_restorable)
+        )
 
 
 def _lost_field_findings(review: UpdateReview, change: ChangedField) -> Iterator[Finding]:
@@ -162,13 +169,23 @@ def _lost_field_findings(review: UpdateReview, change: ChangedField) -> Iterator
         )
     else:
         yield Finding.of(
-            "addon-field-lost/back", subject, evidence, field=field, before=before, after=after, live=live, who=owner_names
+            "addon-field-lost/back",
+            subject,
+            evidence,
+            field=field,
+            before=before,
+            after=after,
+            live=live,
+            who=owner_names,
         )
 
 
 def _earlier_update_finding(review: UpdateReview, earlier: EarlierUpdate) -> Finding:
     name = review.facts.addon_facts.addon.name
-    severities = [field_severity(review.facts.addon_facts, _as_predicted_change(each), (), Mode.OVERWRITE)[0] for each in earlier.lost_changes]
+    severities = [
+        field_severity(review.facts.addon_facts, _as_predicted_change(each), (), Mode.OVERWRITE)[0]
+        for each in earlier.lost_changes
+    ]
     fields = [each.field for each in earlier.lost_changes]
     return Finding.of(
         "addon-field-lost/earlier",
@@ -192,7 +209,11 @@ def _is_kept_by_values(review: UpdateReview, field: AddonField) -> bool:
 
 
 def _is_restored_by_patch(review: UpdateReview, field: AddonField) -> bool:
-    return any(workload.patch is not None and field not in workload.not_restorable for workload in review.workloads if workload.object_ref == field.of)
+    return any(
+        workload.patch is not None and field not in workload.not_restorable
+        for workload in review.workloads
+        if workload.object_ref == field.of
+    )
 
 
 def _as_predicted_change(change: ChangedField) -> FieldChange:

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.api_objects import (
     WrittenObject,
 )
 from kubectl_eksdoc.model.cluster import ClusterAnswers
-from kubectl_eksdoc.model.interruption import ReportedChanges, KubernetesEvent, Revision, InterruptionEvent
+from kubectl_eksdoc.model.interruption import InterruptionEvent, KubernetesEvent, ReportedChanges, Revision
 from kubectl_eksdoc.model.kinds import NOT_REQUESTED, Absent, NotInSnapshot, Resource, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogKey
 
@@ -74,7 +74,9 @@ class SnapshotAnswerReader:
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
         usage_by_resource = {each.resource.full_name: each for each in self._answers.written}
-        return tuple(usage_by_resource.get(each.full_name) or KindUsage(each, self._not_held(each.plural)) for each in resources)
+        return tuple(
+            usage_by_resource.get(each.full_name) or KindUsage(each, self._not_held(each.plural)) for each in resources
+        )
 
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         return self._known_or_not_held(self._answers.releases, "releases of Helm")
@@ -166,8 +168,12 @@ class DumpApiUsage(SelectiveCollector):
             not_held = NotInSnapshot(f"{self._source} holds no {resource.plural}")
             return KindUsage(resource, () if self._complete else not_held)
         objects = tuple(self._written_objects.get(key, ()))
-        lacks_managed_fields = key in self._kinds_with_objects and key not in self._kinds_with_managed_fields and not self._complete
-        return KindUsage(resource, objects, Unknown(f"in {self._source} {_NO_MANAGED_FIELDS}") if lacks_managed_fields else None)
+        lacks_managed_fields = (
+            key in self._kinds_with_objects and key not in self._kinds_with_managed_fields and not self._complete
+        )
+        return KindUsage(
+            resource, objects, Unknown(f"in {self._source} {_NO_MANAGED_FIELDS}") if lacks_managed_fields else None
+        )
 
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         """The Helm releases, each in its current revision."""
@@ -231,7 +237,9 @@ def read_answers(text: bytes) -> ClusterAnswers:
             raise InvalidAnswers(f"it is {str(body['kind'])[:80]!r} of version {str(body['version'])[:20]!r}")
         return _parse_answers(body)
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise error if isinstance(error, InvalidAnswers) else InvalidAnswers(f"{type(error).__name__}: {error}") from error
+        raise (
+            error if isinstance(error, InvalidAnswers) else InvalidAnswers(f"{type(error).__name__}: {error}")
+        ) from error
 
 
 def _parse_answers(body: Any) -> ClusterAnswers:
@@ -289,7 +297,9 @@ def _applied_to_json(applied: AppliedObjects | Unknown) -> dict[str, Any]:
         return _answer_to_json(applied)
     labels = _mapping_to_json(applied.labels, lambda each: dict(sorted(each.items())))
     unlisted = {kind: _answer_to_json(unknown) for kind, unknown in sorted(applied.unlisted.items())}
-    return {"known": {"labels": labels, "stripped": msgspec.to_builtins(sorted(applied.stripped)), "unlisted": unlisted}}
+    return {
+        "known": {"labels": labels, "stripped": msgspec.to_builtins(sorted(applied.stripped)), "unlisted": unlisted}
+    }
 
 
 def _applied_from_json(document: Any) -> AppliedObjects:
@@ -310,7 +320,11 @@ def _kind_usage_from_json(document: Any) -> KindUsage:
 
 
 def _releases_to_json(releases: tuple[HelmRelease, ...] | Unknown) -> dict[str, Any]:
-    return _answer_to_json(releases) if isinstance(releases, Unknown) else {"known": [_release_to_json(each) for each in releases]}
+    return (
+        _answer_to_json(releases)
+        if isinstance(releases, Unknown)
+        else {"known": [_release_to_json(each) for each in releases]}
+    )
 
 
 def _release_to_json(release: HelmRelease) -> dict[str, Any]:
@@ -324,4 +338,6 @@ def _release_to_json(release: HelmRelease) -> dict[str, Any]:
 def _release_from_json(document: Any) -> HelmRelease:
     namespace, name, revision, status = msgspec.convert(document["of"], tuple[str, str, int, str])
     hooks = msgspec.convert(document["hooks"], ManifestText)
-    return HelmRelease(namespace, name, revision, status, _answer_from_json(document["said"], _converter_to(ManifestText)), hooks)
+    return HelmRelease(
+        namespace, name, revision, status, _answer_from_json(document["said"], _converter_to(ManifestText)), hooks
+    )

@@ -23,42 +23,42 @@ from kubectl_eksdoc.model.findings import sort_findings
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
-from .after_causes import (
+from .expected import EKS, owners_of
+from .fields import MISSING, AddonField, Usage, is_same_value, shorten, value_at
+from .manifests import addon_manifests
+from .past_update_causes import (
     ChangeContext,
     TemplateHistory,
     base_value,
     cause_of,
-    wrap_template,
     is_declared,
+    wrap_template,
 )
-from .after_facts import (
+from .past_update_facts import (
     ChangedField,
     EarlierUpdate,
+    FieldState,
     PastFacts,
     PodsToRecreate,
-    FieldState,
-    WorkloadReview,
     TemplateRollout,
     UpdateReview,
     UpdateVersions,
-    update_versions,
-    unrecorded_fields,
+    WorkloadReview,
     image_version,
+    unrecorded_fields,
+    update_versions,
 )
-from .after_judging import review_findings
-from .expected import EKS, owners_of
-from .fields import MISSING, AddonField, Usage, is_same_value, shorten, value_at
-from .manifests import addon_manifests
+from .past_update_findings import review_findings
 from .plan import ValuesValidator, plan_update
 from .prediction import AddonUpdateRequest, Mode, changed_paths
 from .revisions import (
     TemplatePeriod,
     TemplateUpdateStep,
     UnknownRevision,
-    template_periods,
-    template_step,
     live_template,
     read_revisions,
+    template_periods,
+    template_step,
 )
 
 # The patch that restores lost fields and changes nothing else: a strategic merge patch, as ``kubectl patch`` sends it.
@@ -92,14 +92,19 @@ def build_restore_patch(live: Doc, old_values: Mapping[Path, Any], schema: Schem
     for path in sorted(old_values):
         if is_same_value(value_at(doc, path, schema.root), old_values[path]):
             continue
-        is_known = not has_digest(old_values[path])  # a snapshot may have a digest of the value, which must never be sent
+        is_known = not has_digest(
+            old_values[path]
+        )  # a snapshot may have a digest of the value, which must never be sent
         extended = _add_field(patch, path, old_values[path], doc, schema.root) if is_known else None
         result = _try_patch(doc, extended, schema) if extended is not None else None
         restored_entries = {_variable_or_field(other) for other in (*restored, path)}
         if (
             extended is None
             or result is None
-            or any(not is_same_value(value_at(result, other, schema.root), old_values[other]) for other in (*restored, path))
+            or any(
+                not is_same_value(value_at(result, other, schema.root), old_values[other])
+                for other in (*restored, path)
+            )
             or any(_variable_or_field(other) not in restored_entries for other in changed_paths(doc, result, schema))
         ):
             not_restorable.append(path)
@@ -122,7 +127,9 @@ def rebase_list(base_list: Any, user_list: Any, eks_list: Any) -> Any:
         return None
     added_items = [item for item in user_list if item not in base_list]
     options = {_flag_name(item) for item in added_items} - {None}
-    kept_items = [item for item in eks_list if (item not in base_list or item in user_list) and _flag_name(item) not in options]
+    kept_items = [
+        item for item in eks_list if (item not in base_list or item in user_list) and _flag_name(item) not in options
+    ]
     return [*kept_items, *(item for item in added_items if item not in kept_items)]
 
 
@@ -158,9 +165,13 @@ def _add_field(patch: Doc, path: Path, value: Any, live: Doc, place: SchemaPlace
     if not rest:
         return {**patch, name: _patch_value(value, live_child, child_schema)}
     if rest[0].startswith("k:"):
-        item_patches = _add_item_field(patch.get(name, []), rest, value, live_child if isinstance(live_child, list) else [], child_schema)
+        item_patches = _add_item_field(
+            patch.get(name, []), rest, value, live_child if isinstance(live_child, list) else [], child_schema
+        )
         return None if item_patches is None else {**patch, name: item_patches}
-    child_patch = _add_field(patch.get(name) or {}, rest, value, live_child if isinstance(live_child, dict) else {}, child_schema)
+    child_patch = _add_field(
+        patch.get(name) or {}, rest, value, live_child if isinstance(live_child, dict) else {}, child_schema
+    )
     return None if child_patch is None else {**patch, name: child_patch}
 
 
@@ -185,7 +196,9 @@ def _add_item_field(items: list[Doc], path: Path, value: Any, live: list[Any], p
 
 def _remove_variable(item_patch: Doc, keys: Doc, name: str, alternative: str) -> Doc:
     """Remove key `name` of an environment variable: the whole variable, unless the patch sets the alternative key."""
-    return {**item_patch, name: None} if item_patch.get(alternative) is not None else {**keys, PATCH_DIRECTIVE: "delete"}
+    return (
+        {**item_patch, name: None} if item_patch.get(alternative) is not None else {**keys, PATCH_DIRECTIVE: "delete"}
+    )
 
 
 def _has_keys(item: Doc, keys: Mapping[str, Any]) -> bool:
@@ -226,7 +239,9 @@ class RunningPodsRule:
 _RUNNING_PODS_RULES = sections(RunningPodsRule, "field_effects", "running")
 
 
-def pods_to_recreate(lost_fields: tuple[ChangedField, ...], usage: Usage, started: datetime) -> tuple[PodsToRecreate, ...]:
+def pods_to_recreate(
+    lost_fields: tuple[ChangedField, ...], usage: Usage, started: datetime
+) -> tuple[PodsToRecreate, ...]:
     """For each lost variable of vpc-cni; `started`: the start of the update."""
     return tuple(_recreation_of(change.field, usage, started) for change in lost_fields if change.field.variable)
 
@@ -289,11 +304,15 @@ def review_past_update(facts: PastFacts, chart_of: ChartLookup, validate: Values
 def _known_updates(facts: PastFacts) -> list[tuple[datetime, EksAddonUpdate]]:
     """The updates that EKS lists, by their start."""
     updates = facts.history.updates if isinstance(facts.history, UpdateHistory) else ()
-    known_updates = [(each.begun, each) for each in updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
+    known_updates = [
+        (each.begun, each) for each in updates if isinstance(each, EksAddonUpdate) and each.begun is not None
+    ]
     return sorted(known_updates, key=lambda pair: (pair[0], pair[1].id))
 
 
-def _earlier_losses(facts: PastFacts, started: datetime, lost_fields: set[AddonField], chart_of: ChartLookup) -> tuple[EarlierUpdate, ...]:
+def _earlier_losses(
+    facts: PastFacts, started: datetime, lost_fields: set[AddonField], chart_of: ChartLookup
+) -> tuple[EarlierUpdate, ...]:
     """Fields that earlier updates reset and that are not restored, without `lost_fields`: the latest update may be the
     rollback of a harmful one. Newest first."""
     earlier: list[EarlierUpdate] = []
@@ -303,7 +322,10 @@ def _earlier_losses(facts: PastFacts, started: datetime, lost_fields: set[AddonF
             continue
         workloads = _review_workloads(update, earlier_start, facts, chart_of)
         lost_changes = tuple(
-            change for review, _ in workloads for change in review.changes if change.is_still_lost and change.field not in seen_fields
+            change
+            for review, _ in workloads
+            for change in review.changes
+            if change.is_still_lost and change.field not in seen_fields
         )
         seen_fields |= {change.field for change in lost_changes}
         earlier += [EarlierUpdate(update, earlier_start, lost_changes)] if lost_changes else []
@@ -319,7 +341,9 @@ def _may_overwrite(update: EksAddonUpdate) -> bool:
 _WorkloadAndPatch = tuple[WorkloadReview, "RestorePatch | None"]
 
 
-def _review_workloads(update: EksAddonUpdate, started: datetime, facts: PastFacts, chart_of: ChartLookup) -> list[_WorkloadAndPatch]:
+def _review_workloads(
+    update: EksAddonUpdate, started: datetime, facts: PastFacts, chart_of: ChartLookup
+) -> list[_WorkloadAndPatch]:
     """Review each object that has a pod template."""
     versions = update_versions(update, facts)
     workloads = (live for live in facts.addon_facts.objects if live.get("kind") in kinds.HISTORY_KINDS)
@@ -339,7 +363,12 @@ def _restored_object(live: Doc, workloads: Iterable[_WorkloadAndPatch]) -> Doc:
 
 
 def _review_workload(
-    live: Doc, facts: PastFacts, update: EksAddonUpdate, started: datetime, versions: UpdateVersions, chart_of: ChartLookup
+    live: Doc,
+    facts: PastFacts,
+    update: EksAddonUpdate,
+    started: datetime,
+    versions: UpdateVersions,
+    chart_of: ChartLookup,
 ) -> _WorkloadAndPatch:
     object_ref = object_name(live)
     docs = facts.revisions.get(object_ref.kind, Unknown("its revisions were not asked for"))
@@ -359,8 +388,13 @@ def _review_workload(
     lost_values = {change.field.path: change.value_to_restore for change in changes if change.is_still_lost}
     values = {path: value for path, value in lost_values.items() if value is not None}
     restore_patch = build_restore_patch(live, values, schema)
-    not_restorable = tuple(AddonField(object_ref, path) for path in sorted({*restore_patch.not_restorable, *(lost_values.keys() - values.keys())}))
-    return WorkloadReview(object_ref, step, changes, restore_patch.patch, not_restorable, rollout, templates.unreadable), restore_patch
+    not_restorable = tuple(
+        AddonField(object_ref, path)
+        for path in sorted({*restore_patch.not_restorable, *(lost_values.keys() - values.keys())})
+    )
+    return WorkloadReview(
+        object_ref, step, changes, restore_patch.patch, not_restorable, rollout, templates.unreadable
+    ), restore_patch
 
 
 def _changed_fields(
@@ -384,8 +418,23 @@ def _changed_fields(
     is_eks_version = "-eksbuild." in version
     addon = facts.addon_facts.addon.name
     known_manifests = addon_manifests(addon, version, version, True)
-    manifest = known_manifests.current.fields_of(object_ref) if known_manifests is not None and known_manifests.is_exact else {}
-    context = ChangeContext(addon, object_ref, schema, history, chart, versions.values_before, versions.values, is_eks_version, manifest, versions.succeeded_with_none)
+    manifest = (
+        known_manifests.current.fields_of(object_ref)
+        if known_manifests is not None and known_manifests.is_exact
+        else {}
+    )
+    context = ChangeContext(
+        addon,
+        object_ref,
+        schema,
+        history,
+        chart,
+        versions.values_before,
+        versions.values,
+        is_eks_version,
+        manifest,
+        versions.succeeded_with_none,
+    )
     before, after = wrap_template(step.before.doc), wrap_template(step.after.doc)
     fields_by_owner = _fields_by_owner(live)
     changes = []
@@ -418,7 +467,9 @@ def _changed_fields(
 def _value_to_restore(path: Path, before_value: Any, after_value: Any, context: ChangeContext) -> Any:
     """The value that restores the field."""
     are_lists = isinstance(before_value, list) and isinstance(after_value, list)
-    return rebase_list(base_value(path, before_value, context), before_value, after_value) if are_lists else before_value
+    return (
+        rebase_list(base_value(path, before_value, context), before_value, after_value) if are_lists else before_value
+    )
 
 
 def _last_period_before(periods: Sequence[TemplatePeriod], step: TemplateUpdateStep) -> TemplatePeriod:
@@ -446,7 +497,9 @@ def _rollout_of(live: Doc, object_ref: ObjectName) -> TemplateRollout:
         return TemplateRollout(_as_count(nested_field(live, "spec", "replicas")), _as_amount(max_unavailable, "25%"))
     max_unavailable = nested_field(live, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
     is_on_delete = nested_field(live, "spec", "updateStrategy", "type") == "OnDelete"
-    return TemplateRollout(_as_count(nested_field(live, "status", "desiredNumberScheduled")), _as_amount(max_unavailable, 1), is_on_delete)
+    return TemplateRollout(
+        _as_count(nested_field(live, "status", "desiredNumberScheduled")), _as_amount(max_unavailable, 1), is_on_delete
+    )
 
 
 def _as_count(value: object) -> int | None:

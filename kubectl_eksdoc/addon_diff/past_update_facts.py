@@ -17,12 +17,12 @@ from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
 from kubectl_eksdoc.simulator.store import parse_api_time
 
-from .after_causes import ChangeCause, ChangeReason
 from .expected import EKS, config_path_of, owners_of
 from .fields import MISSING, AddonField, leaves, value_at
+from .past_update_causes import ChangeCause, ChangeReason
 from .plan import AddonPlan
 from .prediction import AddonFacts, Mode
-from .revisions import TemplateUpdateStep, UnknownRevision, UnchangedTemplate
+from .revisions import TemplateUpdateStep, UnchangedTemplate, UnknownRevision
 
 
 @frozen
@@ -192,7 +192,9 @@ def _unrecorded_fields_of(live: Doc, facts: AddonFacts, started: datetime) -> Un
     leaf_paths = [path for path in paths if not any(other[: len(path)] == path and other != path for other in paths)]
     if not leaf_paths:
         return None
-    return UnrecordedFields(object_ref, tuple(sorted(AddonField(object_ref, path) for path in leaf_paths)), eks_entry.time)
+    return UnrecordedFields(
+        object_ref, tuple(sorted(AddonField(object_ref, path) for path in leaf_paths)), eks_entry.time
+    )
 
 
 def _is_user_edited(path: Path) -> bool:
@@ -243,7 +245,9 @@ def update_versions(update: EksAddonUpdate, facts: PastFacts) -> UpdateVersions:
     history, current_version, current_values = facts.history, facts.addon_facts.addon.version, facts.addon_facts.values
     listed = history.updates if isinstance(history, UpdateHistory) else ()
     successful = [
-        each for each in listed if isinstance(each, EksAddonUpdate) and (each.status == _SUCCESSFUL or each.id == update.id)
+        each
+        for each in listed
+        if isinstance(each, EksAddonUpdate) and (each.status == _SUCCESSFUL or each.id == update.id)
     ]
     if update.id not in {each.id for each in successful}:
         successful.append(update)
@@ -266,7 +270,9 @@ def update_versions(update: EksAddonUpdate, facts: PastFacts) -> UpdateVersions:
     version_before = next((parameter for each in reversed(before) if (parameter := each.parameter(_VERSION))), "")
     update_starts = tuple(each.begun for each in successful if each.begun is not None)
     succeeded_with_none = update.status == _SUCCESSFUL and update.parameter("ResolveConflicts") == Mode.NONE.value
-    return UpdateVersions(version_before, version, values_before, values, update_starts, is_complete, succeeded_with_none)
+    return UpdateVersions(
+        version_before, version, values_before, values, update_starts, is_complete, succeeded_with_none
+    )
 
 
 _VALUES_UNKNOWN = Unknown("no update that EKS tells of says which configuration values held then")
