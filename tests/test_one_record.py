@@ -17,25 +17,25 @@ _PROGRAM = """
 import json, sys
 import kubectl_eksdoc.knowledge
 kubectl_eksdoc.knowledge.__path__ = sys.argv[1:]
-from kubectl_eksdoc.cli.completion_command import answered
+from kubectl_eksdoc.cli.completion_command import complete
 from kubectl_eksdoc.model.quantities import Version
-from kubectl_eksdoc.addon_diff.manifests import objects_of, rendered
+from kubectl_eksdoc.addon_diff.manifests import objects_of, render_values
 from kubectl_eksdoc.model.nodes import Calls
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand, needs_of, program_of_image
 from tests.builders import a_pod
-from kubectl_eksdoc.amazon.addon_needs import placed
-from kubectl_eksdoc.amazon.addon_needs import recognised
+from kubectl_eksdoc.amazon.addon_needs import update_order
+from kubectl_eksdoc.amazon.addon_needs import software_of_image
 
 image = "registry.example/team/node-doctor:v1.2.3"
-offered = answered(["addon-diff", "node-d"], {"EKSDOC_COMPLETION_OFFLINE": "1", "HOME": "/nowhere"})
-program, software = program_of_image(image), recognised(image)
+offered = complete(["addon-diff", "node-d"], {"EKSDOC_COMPLETION_OFFLINE": "1", "HOME": "/nowhere"})
+program, software = program_of_image(image), software_of_image(image)
 pod = a_pod("p", calls=Calls(images=(image,)))
 told = {
     "completion": offered.partition(chr(10))[0],
     "addon-diff": [str(each) for each in objects_of("node-doctor")],
-    "its values": [each.part for each in rendered("node-doctor", {"replicas": 3})],
+    "its values": [each.part for each in render_values("node-doctor", {"replicas": 3})],
     "imds-probe": program and [need.value for need in needs_of(program, pod, ContainerCommand(), True).surely],
-    "check": software and placed(software, Version(1, 2, 3), Version(1, 33), Version(1, 34)).place.value,
+    "check": software and update_order(software, Version(1, 2, 3), Version(1, 33), Version(1, 34)).position.value,
 }
 print(json.dumps(told))
 """

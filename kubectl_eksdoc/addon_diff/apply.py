@@ -79,7 +79,7 @@ def _read_target_groups(arns: Iterable[str], ports: AddonUpdatePorts) -> dict[st
 
 
 class AddonUpdate:
-    """A `changes.engine.Kind`. Mutable: it stores what was observed."""
+    """A `changes.engine.ChangeKind`. Mutable: it stores what was observed."""
 
     def __init__(
         self,

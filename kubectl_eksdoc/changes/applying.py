@@ -152,7 +152,7 @@ def run_change(
 def resume_change(
     kind: ChangeKind[R], saved: SavedChange, environment: ChangeEnvironment, context: CommandContext
 ) -> R:
-    """Continue a change that was started before. Raises: as `changes.engine.execute`."""
+    """Continue a change that was started before. Raises: as `changes.engine.execute_change`."""
     from .engine import execute_change
 
     return _record_undo(execute_change(kind, environment, saved.progress), saved.text("undoes"), environment, context)
@@ -166,7 +166,7 @@ def _record_undo(result: R, undoes: str, environment: ChangeEnvironment, context
 
 
 def revert_change(kind: ChangeKind[R], change_journal: ChangeJournalFile, context: CommandContext) -> R:
-    """Remove what a change has created; its own journal records that. Raises: as `changes.engine.execute`."""
+    """Remove what a change has created; its own journal records that. Raises: as `changes.engine.execute_change`."""
     from .engine import execute_change
 
     change_journal.write({"entry": "undoing"})

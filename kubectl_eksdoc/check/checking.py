@@ -118,7 +118,7 @@ class CheckFacts:
     """`eks` is Unknown, with the reason, where AWS could not be verified. `command_findings`: by `CheckNeed`, the
     unchanged findings of other commands. `drain`: the plan behind those of `drain plan`; None where there is no plan,
     or no node has to be replaced. `recent_changes`: requested only with --changed-since.
-    `kube_proxy_config`: as `guards.configuration` returns it."""
+    `kube_proxy_config`: as `guards.kube_proxy_configuration` returns it."""
 
     cluster: Cluster
     path: UpgradePath

@@ -375,7 +375,7 @@ def missing_node_findings(context: DrainContext) -> tuple[Finding, ...]:
     )
 
 
-def _owner_not_read(context: DrainContext, pod: Pod, question: ClauseName) -> RuleResult | None:
+def _owner_not_read(context: DrainContext, pod: Pod, clause_name: ClauseName) -> RuleResult | None:
     """An unknown result where the pod's owner is of a kind that was not read."""
     owner = context.top_owner(pod)
     if owner is None or owner.uid in context.workloads:
@@ -384,7 +384,7 @@ def _owner_not_read(context: DrainContext, pod: Pod, question: ClauseName) -> Ru
     if not resources or not context.cluster.not_read(resources[0]):
         return None
     return unknown_result(
-        question, context.cluster.not_read(*resources), evidence_line(pod), source=context.cluster.source
+        clause_name, context.cluster.not_read(*resources), evidence_line(pod), source=context.cluster.source
     )
 
 

@@ -176,7 +176,7 @@ class NodeGroupRemoval:
 
     @property
     def missing_ami(self) -> str:
-        """See `amis.without_ami`."""
+        """See `amis.no_ami_reason`."""
         return no_ami_reason((node.os_image for node in self.members), self.cluster)
 
     @property

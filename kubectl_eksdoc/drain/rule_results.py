@@ -72,7 +72,7 @@ def stays_result(reason: str, code: Code | None = None, finding: Finding | None 
 
 
 def unknown_result(
-    question: ClauseName,
+    clause_name: ClauseName,
     not_read: tuple[KindRead, ...],
     evidence: str = "",
     verdict: PodVerdict = PodVerdict.EVICT,
@@ -81,12 +81,12 @@ def unknown_result(
     source: Source,
 ) -> RuleResult:
     """A question that the available facts do not answer; `verdict` is UNKNOWN where the drain depends on it."""
-    finding = unknown_finding(question, not_read, (evidence,) if evidence else (), severity, source=source)
+    finding = unknown_finding(clause_name, not_read, (evidence,) if evidence else (), severity, source=source)
     return RuleResult(verdict, finding.message, finding.code, finding, finding.remedy)
 
 
 def unknown_finding(
-    question: ClauseName,
+    clause_name: ClauseName,
     not_read: tuple[KindRead, ...],
     evidence: tuple[str, ...] = (),
     severity: Severity = Severity.MEDIUM,
@@ -96,11 +96,11 @@ def unknown_finding(
     """An UNKNOWN finding about the whole cluster that names the kinds to read. `source`: where the facts come from."""
     missing = ", ".join(_missing_text(read) for read in not_read)
     return Finding(
-        Code.of(question),
+        Code.of(clause_name),
         severity,
         Status.UNKNOWN,
         Subject("Cluster", "cluster"),
-        clause("/cannot-tell", question=clause(question)),
+        clause("/cannot-tell", question=clause(clause_name)),
         evidence,
         tuple(_read_remedy(read, source) for read in not_read),
         missing,

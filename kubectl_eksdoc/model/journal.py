@@ -297,7 +297,7 @@ def is_namespace(text: object) -> bool:
 @frozen
 class RunEvent:
     """One event. `at_s`: seconds since the start of its part of the run; `at`: by the clock of the leader's machine, in
-    whole seconds; `what`: a value of `drain.run.events.Happened`, or a word of a newer version."""
+    whole seconds; `what`: a value of `drain.run.events.DrainEventKind`, or a word of a newer version."""
 
     run: str
     at: datetime

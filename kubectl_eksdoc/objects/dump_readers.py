@@ -240,7 +240,7 @@ _KARPENTER_KINDS = ("ConfigMap", "Deployment", "ServiceAccount")
 
 
 class DumpObjectReader(SelectiveCollector):
-    """A `ports.ObjectReader` and a `ports.Histories` over the objects that a reader has read into it. Mutable.
+    """A `ports.ObjectReader` and a `ports.HistoryReader` over the objects that a reader has read into it. Mutable.
 
     `source`: ``the snapshot x``; `lists` are kept completely, in the namespaces of the `requested` objects.
     `karpenter`: also keep objects that may belong to Karpenter's installation, whose name is known only after the first
@@ -297,7 +297,7 @@ class DumpObjectReader(SelectiveCollector):
         return Unknown(f"{self._source} does not hold all kinds of objects")
 
     def list_history(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        """As `ports.Histories.listed`; unknown if the dump has no object of the kind in the namespace."""
+        """As `ports.HistoryReader.list_history`; unknown if the dump has no object of the kind in the namespace."""
         documents = self._lists.get((resource.kind, namespace))
         if documents is None:
             return NotInSnapshot(f"{self._source} holds no {resource.kind} of namespace {namespace}")
@@ -392,7 +392,7 @@ class CombinedCollector(RawObjects):
 
 
 class DumpSignReader(SelectiveCollector):
-    """A `ports.Signs` over the Events that a reader has read into it. Mutable. `source`: ``the snapshot x``."""
+    """A `ports.InterruptionReader` over the Events that a reader has read into it. `source`: ``the snapshot x``."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -408,11 +408,11 @@ class DumpSignReader(SelectiveCollector):
             self._events += [event] if event is not None else []
 
     def events(self) -> tuple[InterruptionEvent, ...] | Unknown:
-        """As `ports.Signs.events`."""
+        """As `ports.InterruptionReader.events`."""
         return tuple(self._events) if self._has_events else NotInSnapshot(f"{self._source} holds no Events")
 
     def metrics(self, pod: str, port: int) -> Unknown:
-        """As `ports.Signs.metrics`."""
+        """As `ports.InterruptionReader.metrics`."""
         return NotInSnapshot(f"{self._source} holds nothing of what {pod} counts (port {port})")
 
 

@@ -106,7 +106,7 @@ def of_clauses() -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]],
     """As `asked`, for calls of `clause`; a clause that several codes share has no code before the slash."""
     return tuple(
         (at, call, tuple(each if each in clauses() else f"/{each.partition('/')[2]}" for each in names), others)
-        for at, call, names, others in asked("clause", "ClauseName", "asked")
+        for at, call, names, others in asked("clause", "ClauseName", "clause_name")
     )
 
 
@@ -174,7 +174,9 @@ def given() -> Iterator[tuple[str, str]]:
 
 def test_each_code_has_a_record_and_each_record_a_rule() -> None:
     passed_on = [
-        at for at, call in calls("Code.of") if not named(call) and ast.unparse(call.args[0]) not in ("code", "asked")
+        at
+        for at, call in calls("Code.of")
+        if not named(call) and ast.unparse(call.args[0]) not in ("code", "clause_name")
     ]
     assert passed_on == [], "a code stands as it is, or is given to a function that takes its name"
     assert [(at, code) for at, code in given() if code not in records()] == []

@@ -132,7 +132,7 @@ def test_the_list_of_commands_loads_none_of_them() -> None:
     }
 
 
-_FOR_THE_LIST = ("bare", "called", "commands", "main", "parser", "streams")
+_FOR_THE_LIST = ("bare", "commands", "entry_point", "main", "parser", "streams")
 
 _SCREENS = """
 import io, json, sys
@@ -150,7 +150,7 @@ def opened(opening):
 
 tty = Terminal()
 around = CommandContext(tty, tty, {"TERM": "xterm"}, stdin=tty, open_screens=opened)
-sys.exit(any(run(line.split(), tty, tty, around=around) for line in sys.argv[1:]))
+sys.exit(any(run(line.split(), tty, tty, context=around) for line in sys.argv[1:]))
 """
 _NOT_BEFORE_THE_FIRST_PAINT = (
     "kubectl_eksdoc.amazon",

@@ -364,4 +364,4 @@ def is_uncertain(response: ApiStatus | LostResponse) -> bool:
 
 
 def response_message(response: ApiStatus | LostResponse) -> str:
-    return response.message if isinstance(response, LostResponse) else response.message
+    return response.message
