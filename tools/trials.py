@@ -22,14 +22,14 @@ ROOT = Path(__file__).resolve().parents[1]
 _TEXTS = {"": {"severity": "low", "status": "pass", "message": "a recipe was tried on it"}}
 _RECORD = {"about": "A recipe was tried on it.", "texts": _TEXTS}
 _CHECK = """def _tried(facts: CheckFacts) -> Iterator[Finding]:
-    yield Finding.of("upgrade-tried", cluster_of(facts))
+    yield Finding.of("upgrade-tried", cluster_subject(facts))
 
 
 UNHEALTHY_CHECKS = (
     UpgradeCheck.of("upgrade-tried", _tried),
 """
-_VERDICT = """def is_tried(survey: DrainContext, pod: Pod) -> RuleResult | None:
-    return RuleResult.of(Finding.of("pod-tried", survey.owner_subject(pod), (where(pod),)))
+_VERDICT = """def is_tried(context: DrainContext, pod: Pod) -> RuleResult | None:
+    return RuleResult.of(Finding.of("pod-tried", context.owner_subject(pod), (evidence_line(pod),)))
 
 
 RULES = (
@@ -48,12 +48,12 @@ _FAILS: dict[str, object] = {
     "remedies": [{"text": "Try it again.", "command": "kubectl get nodes"}],
 }
 _BLOCKER = {"brief": "recipe is tried", "update": "evicts", "texts": {"blocks": _BLOCKS}}
-_BLOCKER_RULE = """def is_held_by_a_trial(survey: DrainContext, pod: Pod) -> RuleResult | None:
+_BLOCKER_RULE = """def is_held_by_a_trial(context: DrainContext, pod: Pod) -> RuleResult | None:
     if pod.owner is not None:
         return None
-    of, shown = survey.owner_subject(pod), kubectl("get", "pod", pod.name, pod.namespace)
+    of, shown = context.owner_subject(pod), kubectl("get", "pod", pod.name, pod.namespace)
     return RuleResult.of(
-        Finding.of("pod-held/blocks", of, (where(pod),), count=len(pod.volumes), name=pod.name, command=shown)
+        Finding.of("pod-held/blocks", of, (evidence_line(pod),), count=len(pod.volumes), name=pod.name, command=shown)
     )
 
 
@@ -64,7 +64,7 @@ _FIELD = '''    os_image: Text
     """A recipe was tried."""
 '''
 _OPTION = """    tried: bool = option(
-        False, "--tried", ONLY_HERE, SWITCH, "try a recipe", steps=Steps("tried", "a recipe", (False, True))
+        False, "--tried", OWN_GROUP, SWITCH, "try a recipe", steps=Steps("tried", "a recipe", (False, True))
     )
     surge_singles: bool = option("""
 _ADDON = {
@@ -134,7 +134,7 @@ def new_column(tree: Path) -> None:
     """A column, its cell, and its restriction to -o wide."""
     rows = tree / "kubectl_eksdoc" / "drain" / "report" / "rows.py"
     _replaced(rows, 'Column("OS IMAGE"),', 'Column("OS IMAGE"),\n        Column("RUNTIME"),')
-    _replaced(rows, '_WIDE = ("ZONE", ', '_WIDE = ("RUNTIME", "ZONE", ')
+    _replaced(rows, '_WIDE_ONLY = ("ZONE", ', '_WIDE_ONLY = ("RUNTIME", "ZONE", ')
     _replaced(rows, '"OS IMAGE": node.os_image,', '"OS IMAGE": node.os_image, "RUNTIME": node.runtime,')
 
 
@@ -153,12 +153,12 @@ def new_addon(tree: Path) -> None:
 
 
 _SHOWN = """import io, json, sys
-from kubectl_eksdoc.cli.completion_command import answered
+from kubectl_eksdoc.cli.completion_command import complete
 from kubectl_eksdoc.cli.main import run
 
 def shown(words):
     if words[0] == "complete":
-        return str(answered(words[1:], {}))
+        return str(complete(words[1:], {}))
     out = io.StringIO()
     run(words, out, out)
     return out.getvalue()

@@ -141,7 +141,7 @@ _READER_BY_KEY: Mapping[str, Callable[..., Any]] = {
     "images": ec2.images,
     "configurations": ec2.launch_configurations,
 }
-"""The function that reads each field of `MachineKeys`."""
+"""The function that reads each field of `MachineQuery`."""
 
 
 def unknown_machine_facts(reason: Unknown, keys: MachineQuery) -> MachineFacts:

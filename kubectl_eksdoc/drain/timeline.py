@@ -409,7 +409,7 @@ class _BudgetReplay:
         current_status = self._writes[-1].status
         is_listed = pod.name in self.watched.computed.disrupted
         budget = self.watched.budget
-        # `uses_up` reads the status only where the pod is not Ready, and `replace` takes most of the time.
+        # `needs_budget` reads the status only where the pod is not Ready, and `replace` takes most of the time.
         if needs_budget(pod, budget if pod.ready else replace(budget, status=current_status)):
             self._disrupted += not is_listed
             self._write_status(

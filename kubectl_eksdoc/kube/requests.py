@@ -168,7 +168,7 @@ class ApiWriter:
     """The API of one cluster, for writing. Safe to use from several threads.
 
     A request is sent again only where the first one cannot have taken effect: after a 401 with newer credentials, and
-    after a connection that could not be opened. Any other failure is a `LostAnswer`. The fence is called right before
+    after a connection that could not be opened. Any other failure is a `LostResponse`. The fence is called right before
     each try, because credentials, failed connections and pauses can take longer than the lock is held.
     """
 

@@ -308,7 +308,7 @@ def _unauthorized_error(access: ApiAccess, response: HttpResponse) -> Unauthoriz
 
 
 def status_of(response: HttpResponse) -> ApiStatus | LostResponse:
-    """`LostAnswer` where the response is not from an API server: a redirect, or a success whose body is not a JSON
+    """`LostResponse` where the response is not from an API server: a redirect, or a success whose body is not a JSON
     object. Then the outcome of the request is unknown.
 
     A document that is not a Status, such as the patched object, is a success without a message.

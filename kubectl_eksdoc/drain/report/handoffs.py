@@ -50,7 +50,7 @@ _POD_LISTS = (
     ("evicted without asking", "unasked"),
     ("not judged", "not_judged"),
 )
-"""Row titles for the fields of an `Option` that list pods."""
+"""Row titles for the fields of a `ReplacementOption` that list pods."""
 
 
 def section(handoffs: Sequence[NodeGroupRollover], full: bool) -> ReportFigure:
