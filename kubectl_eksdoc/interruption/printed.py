@@ -68,7 +68,7 @@ def _commands(stack: str, missing: MissingLinks, install: KarpenterInstall) -> s
         account = shlex.quote(missing.account)
         lines.append(
             f'[ "$({_ACCOUNT_COMMAND})" = {account} ] || {{ echo "not the credentials of account {account}" '
-            ">&2; exit 1; }}"
+            ">&2; exit 1; }"
         )
     for step in repair_steps(missing):
         lines += ["", f"# {clean(step.about)}", shell(*map(_word_text, step.words))]
