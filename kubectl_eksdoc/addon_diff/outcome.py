@@ -50,7 +50,7 @@ class ExpectedField:
 @frozen
 class ExpectedUpdate:
     """The prediction that an update of `addon` to `target` is compared with. `objects`: the live objects before it,
-    with managedFields; `unread_objects`: those that could not be read. `shared`: fields that EKS and another owner have
+    with managedFields; `unread`: those that could not be read. `shared`: fields that EKS and another owner have
     with the same value; the effect of the version on them is unknown. `was`: the version before, "" if it was not
     recorded. `key`: key of the digests that replace texts, "" if texts are stored."""
 

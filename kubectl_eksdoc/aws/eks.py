@@ -218,7 +218,7 @@ def describe_update(
 
 
 def parse_update(response: Json) -> EksAddonUpdate:
-    document = response["describe_update"]
+    document = response["update"]
     return EksAddonUpdate(
         id=text_field(document, "id"),
         type=text_field(document, "type"),

@@ -331,7 +331,7 @@ def read_interruption_answers(verified: VerifiedCluster, keys: InterruptionQuery
 
 def unknown_interruption_answers(reason: Unknown, keys: InterruptionQuery) -> InterruptionAnswers:
     """Answers without AWS, all Unknown."""
-    field_names = {each.name for each in fields(InterruptionAnswers)} - {"rule_targets"}
+    field_names = {each.name for each in fields(InterruptionAnswers)} - {"targets"}
     return InterruptionAnswers(**dict.fromkeys(field_names, reason), targets=dict.fromkeys(keys.targets, reason))
 
 

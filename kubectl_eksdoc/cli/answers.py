@@ -93,9 +93,8 @@ def command_target(context: CommandContext, session: ObservedCluster | ClusterSe
     if not context.source.live:
         return CommandTarget(cluster_flags)
     all_flags = session_flags(context, session)
-    kubeconfig_profile = getattr(session, "profile", "")
-    aws = context.options.profile_flag or (("--profile", kubeconfig_profile) if kubeconfig_profile else ())
-    return CommandTarget(all_flags, cluster_flags, all_flags, aws, aws_names=getattr(session, "naming", ()))
+    aws = context.options.profile_flag or (("--profile", session.profile) if session.profile else ())
+    return CommandTarget(all_flags, cluster_flags, all_flags, aws, aws_names=session.aws_flags)
 
 
 def kubectl_flags(command_context: CommandContext, session: ObservedCluster | ClusterSession) -> tuple[str, ...]:
@@ -128,12 +127,14 @@ def _flag_with_value(flag: str, value: str) -> tuple[str, ...]:
 
 @frozen
 class ObservedCluster:
-    """A cluster without a session; `aws_calls` and `denied_actions` as of a session: the AWS calls, "" for none, and
-    the IAM actions that AWS denied."""
+    """A cluster without a session; the other fields as of a session: the AWS calls, "" for none, the IAM actions that
+    AWS denied, the awscli profile, and the flags by which another command finds the cluster in AWS."""
 
     cluster: Cluster
     aws_calls: str = ""
     denied_actions: tuple[str, ...] = ()
+    profile: str = ""
+    aws_flags: tuple[str, ...] = ()
 
 
 def note_session(session: ObservedCluster | ClusterSession, context: CommandContext) -> None:

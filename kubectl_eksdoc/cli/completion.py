@@ -332,10 +332,10 @@ def run_or_usage_error(change: Callable[[], None], action: str) -> None:
 
 def _state_text(completer: Completer) -> str:
     state = {
-        CompleterState.LINK: "a link_completer is there",
+        CompleterState.LINK: "a link is there",
         CompleterState.SCRIPT: "a script is there, as pip installs it",
         CompleterState.MISSING: "missing",
-        CompleterState.DANGLING: "a link_completer without its program: kubectl eksdoc completion uninstall removes it",
+        CompleterState.DANGLING: "a link without its program: kubectl eksdoc completion uninstall removes it",
         CompleterState.OTHER: "something else has its name",
     }[completer.state]
     shadowed_by = (

@@ -151,14 +151,14 @@ class LiveProbeNamespace:
         age_s = (now - created_at).total_seconds() if now and created_at else 0.0
         return ProbeOwner(probe, str(metadata["name"]), str(metadata.get("uid") or ""), age_s)
 
-    def create_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | ProbeFailure:
+    def create_owner(self, doc: Doc, is_dry_run: bool = False) -> ProbeOwner | ProbeFailure:
         """As `ports.ProbeNamespace.create_owner`."""
-        result = self._client.change("POST", self._owners_path, "create configmaps", doc, dry_run=dry)
+        result = self._client.change("POST", self._owners_path, "create configmaps", doc, dry_run=is_dry_run)
         return result if isinstance(result, ProbeFailure) else self._owner(result.doc, result.date)
 
-    def create_pod(self, doc: Doc, dry: bool = False) -> ProbeFailure | None:
+    def create_pod(self, doc: Doc, is_dry_run: bool = False) -> ProbeFailure | None:
         """As `ports.ProbeNamespace.create_pod`."""
-        result = self._client.change("POST", self._pods_path, "create pods", doc, dry_run=dry)
+        result = self._client.change("POST", self._pods_path, "create pods", doc, dry_run=is_dry_run)
         return result if isinstance(result, ProbeFailure) else None
 
     def pod_states(self, probe: str) -> Mapping[str, ProbePodStatus] | Unknown:

@@ -62,7 +62,7 @@ class Time:
 
 @dataclass
 class FakeEks:
-    """An `AddonEks` whose updates the stand-in carries out, `takes_s` after they were asked for. Mutable."""
+    """An `AddonUpdateApi` whose updates the stand-in carries out, `takes_s` after they were asked for. Mutable."""
 
     service: AddonService
     time: Time

@@ -158,7 +158,7 @@ def test_ownership_that_expands_is_seen() -> None:
     taken_over = changes(a_persons(), an_update(schema=known("v1.15.1")))[EARLY_DEMUX]
     assert taken_over.expands and taken_over.witness is ApplyEvidence.SCHEMA
     assert not changes(rich(), an_update(schema=known("v1.15.1")))[EARLY_DEMUX].expands, "EKS has named it all along"
-    both = an_update(schema=known("v1.15.1"), schema_now=known("v1.15.1"))
+    both = an_update(schema=known("v1.15.1"), current_schema=known("v1.15.1"))
     assert not changes(a_persons(), both)[EARLY_DEMUX].expands, "today's version has the value, too"
     unsure = changes(a_persons(), an_update())[EARLY_DEMUX]
     assert unsure.expands and unsure.confidence(Mode.OVERWRITE) is Confidence.LOW

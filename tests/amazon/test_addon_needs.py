@@ -13,6 +13,7 @@ from kubectl_eksdoc.amazon.addon_needs import (
     TABLES,
     VERSION_REQUIREMENTS,
     VPC_CNI,
+    CompatibilityTable,
     InstalledVersion,
     Software,
     SupportPromise,
@@ -130,10 +131,12 @@ def test_each_row_holds_within_its_window_and_not_beside_it(table) -> None:
 
 
 @given(st.sampled_from(TABLES), st.integers(0, 60), st.integers(0, 40), st.integers(0, 9), st.integers(10, 60))
-def test_newer_than_a_table_is_unknown(table, major: int, minor: int, patch: int, kubernetes: int) -> None:
+def test_newer_than_a_table_is_unknown(
+    table: CompatibilityTable, major: int, minor: int, patch: int, kubernetes: int
+) -> None:
     version = Version(major, minor, patch)
     found = check_compatibility(SOFTWARE_BY_NAME[table.name], version, v(f"1.{kubernetes}"))
-    if table.rows and (table.read_to < Version(major, minor) or version < table.rows[0].since):
+    if table.rows and (table.last_software_minor < Version(major, minor) or version < table.rows[0].since):
         assert found.fit is Fit.UNKNOWN
     assert found.source is not None
 

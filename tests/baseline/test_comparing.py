@@ -337,7 +337,7 @@ COUNTING = st.builds(
     st.lists(OUTLINES.filter(lambda each: each.status is not PASS), max_size=3).map(tuple),
     st.none() | st.sets(st.sampled_from(["a", "b", "c"])).map(frozenset),
     scope=st.none() | st.sets(st.tuples(st.just("Node"), st.sampled_from(["x", "y"]))).map(frozenset),
-    kin=st.just({"a": frozenset({"b"})}),
+    related_codes=st.just({"a": frozenset({"b"})}),
 )
 
 

@@ -128,18 +128,18 @@ class World:
     def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
         return self.owners_are
 
-    def create_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | ProbeFailure:
+    def create_owner(self, doc: Doc, is_dry_run: bool = False) -> ProbeOwner | ProbeFailure:
         if "owner" in self.refuses:
             return self.refuses["owner"]
         name = doc["metadata"]["name"]
-        if not dry:
+        if not is_dry_run:
             self.made[name] = doc
         return ProbeOwner(next(iter(doc["metadata"]["labels"].values())), name, "uid-of-owner")
 
-    def create_pod(self, doc: Doc, dry: bool = False) -> ProbeFailure | None:
+    def create_pod(self, doc: Doc, is_dry_run: bool = False) -> ProbeFailure | None:
         if "pod" in self.refuses:
             return self.refuses["pod"]
-        if not dry:
+        if not is_dry_run:
             self.made[doc["metadata"]["name"]] = doc
             self.began[doc["metadata"]["name"]] = self.now + 1
         return None

@@ -74,7 +74,7 @@ def test_system_critical_pods_go_when_the_others_of_their_node_have_gone() -> No
 
 
 def test_the_holder_goes_last_even_when_its_standby_must_wait_for_its_node() -> None:
-    leader = a_task("leader", "karpenter", late="lease", critical=True)
+    leader = a_task("leader", "karpenter", late_reason="lease", critical=True)
     standby = a_task("standby", "karpenter", critical=True)
     slow = [a_task(f"web-{i}", "web") for i in range(3)]
     order = arranged({"n1": [leader], "n2": [standby, *slow]}, {"karpenter": 1, "web": 1})
@@ -90,13 +90,13 @@ def test_only_the_names_of_a_stateful_set_are_numbers(kind: str, order: tuple[in
 
 
 def test_a_pod_that_nothing_replaces_goes_after_those_that_come_back() -> None:
-    tasks = {"n1": [a_task("bare", "web", for_good=("web",))], "n2": [a_task("a", "web"), a_task("b", "web")]}
+    tasks = {"n1": [a_task("bare", "web", permanent_limits=("web",))], "n2": [a_task("a", "web"), a_task("b", "web")]}
     order = arranged(tasks, {"web": 1})
     assert rounds(order) == {"a": 1, "b": 2, "bare": 3}
 
 
 def test_what_uses_a_budget_up_for_good_is_refused_beyond_it() -> None:
-    tasks = {"n": [a_task(name, "web", for_good=("web",)) for name in ("a", "b", "c")]}
+    tasks = {"n": [a_task(name, "web", permanent_limits=("web",)) for name in ("a", "b", "c")]}
     order = arranged(tasks, {"web": 2})
     assert rounds(order) == {"a": 1, "b": 1}
     assert [(task.pod.name, limit) for task, limit in order.refused_tasks] == [("c", "web")]

@@ -95,7 +95,7 @@ def test_what_does_not_vary_takes_exactly_the_usual_time(made: tuple[Nodes, Drai
 
 @pytest.mark.parametrize("length", [1, 5, 40])
 def test_a_chain_is_over_by_then_in_half_and_in_19_of_20_other_runs(length: int) -> None:
-    """The sampled quantiles are some true ones nearby: see `MOST_RUNS`."""
+    """The sampled quantiles are some true ones nearby: see `MAX_RUNS`."""
     nodes, terms = a_chain(length)
     found, others = sampled(nodes, terms), other_runs(nodes, terms, 3.0, 4.0, 300)
     assert 0.30 < fmean(seconds <= found.p50_s for seconds in others) < 0.70

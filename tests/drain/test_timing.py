@@ -174,7 +174,7 @@ def test_a_budget_of_one_has_no_headroom_until_its_last_replacement_shows() -> N
         "one": BudgetVerdict.FITS,
         "web": BudgetVerdict.SERIAL,
     }
-    # Three starts, each shown `LAG_S` later; given back and taken at once between them.
+    # Three starts, each shown `BUDGET_LAG_S` later; given back and taken at once between them.
     assert plan.estimate is not None
     last_s = max(moved.ready_s or 0.0 for moved in plan.estimate.moves if "web" in moved.uid)
     assert last_s > 90

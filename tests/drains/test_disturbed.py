@@ -84,7 +84,7 @@ pytestmark = pytest.mark.long
 
 SPEED = 3.0
 AWAY_S = 40.0
-"""More than `drain.run.answers.ERRORS_S`, after which a run is held."""
+"""More than `drain.run.answers.ERROR_PAUSE_S`, after which a run is held."""
 
 
 def check(world: Served, run: Going) -> None:

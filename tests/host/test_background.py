@@ -17,12 +17,12 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no 
 _RUN = """
 import subprocess, sys, time
 from pathlib import Path
-from kubectl_eksdoc.host.processes import begun
+from kubectl_eksdoc.host.processes import run_in_background
 place = Path(sys.argv[1])
 def work():
     {work}
 print("before", flush=False)
-begun(work, {wait}, {longest})
+run_in_background(work, {wait}, {longest})
 print("after")
 """
 

@@ -214,9 +214,9 @@ def test_other_json_in_a_folder_is_passed_over_with_a_note(tmp_path: Path) -> No
 
 def test_a_dash_is_standard_input() -> None:
     code = (
-        "from kubectl_eksdoc.host.dump import SnapshotReader\n"
+        "from kubectl_eksdoc.host.dump import DumpReader\n"
         "from kubectl_eksdoc.model import kinds\n"
-        "print(len(SnapshotReader('-').read(kinds.ALL).pods))"
+        "print(len(DumpReader('-').read(kinds.ALL).pods))"
     )
     data = dumps.gz(dumps.as_kubectl(dumps.a_small_dump()))
     root = Path(__file__).parents[2]

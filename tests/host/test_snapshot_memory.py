@@ -18,8 +18,8 @@ MIB = 1 << 20
 READ = """
 import resource, sys
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.host.dump import SnapshotReader
-cluster = SnapshotReader(sys.argv[1]).read(kinds.ALL)
+from kubectl_eksdoc.host.dump import DumpReader
+cluster = DumpReader(sys.argv[1]).read(kinds.ALL)
 try:
     # Unlike ru_maxrss this does not begin with the memory of the process that started this one.
     peak = next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmHWM"))

@@ -226,10 +226,10 @@ class Ground:
     def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
         return ()
 
-    def create_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | ProbeFailure:
+    def create_owner(self, doc: Doc, is_dry_run: bool = False) -> ProbeOwner | ProbeFailure:
         return ProbeOwner("cafe", "owner", "uid")
 
-    def create_pod(self, doc: Doc, dry: bool = False) -> ProbeFailure | None:
+    def create_pod(self, doc: Doc, is_dry_run: bool = False) -> ProbeFailure | None:
         return self.refuses
 
     def pod_states(self, probe: str) -> Mapping[str, ProbePodStatus] | Unknown:

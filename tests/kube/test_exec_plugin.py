@@ -203,7 +203,7 @@ def test_what_it_asks_a_user_is_shown_as_it_comes(running: Running) -> None:
     said: list[str] = []
     source = "sys.stderr.write('MFA code: '); sys.stderr.flush(); say(token='t')"
     for mode in ("Always", "IfAvailable", "Never"):
-        running(source, interactiveMode=mode, around={"interactive": True, "say": said.append}).get("/version")
+        running(source, interactiveMode=mode, around={"interactive": True, "show_prompt": said.append}).get("/version")
     assert said == ["MFA code: "] * 2
     with pytest.raises(ConfigError, match="interactiveMode Always, but stdin is no terminal"):
         running(source, interactiveMode="Always").get("/version")

@@ -366,7 +366,7 @@ def test_a_class() -> None:
     assert fact(kinds.NODE_CLASSES, spec={"metadataOptions": part}).metadata == DeclaredMetadataOptions(
         "optional", None, False, None
     )
-    assert fact(kinds.NODE_CLASSES, spec={"metadataOptions": {}, "amiSelectorTerms": None}).metadata.nothing
+    assert fact(kinds.NODE_CLASSES, spec={"metadataOptions": {}, "amiSelectorTerms": None}).metadata.is_empty
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ class Run:
         return self._made(engine, JournalWriter(journaled.next_number), cluster).run()
 
     def _made(self, engine: Engine, scribe: JournalWriter, cluster: Cluster) -> DrainRunLoop:
-        shown = lambda stands: self.waits.update((each.pod, each.why) for each in stands.waits)  # noqa: E731
+        shown = lambda stands: self.waits.update((each.pod, each.reason) for each in stands.waiting_pods)  # noqa: E731
         again = Replanner(engine, cluster)
         return a_drain(engine, self.field, self.moments.extend, scribe, show=shown, replanning=again)
 

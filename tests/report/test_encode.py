@@ -94,11 +94,11 @@ def test_nothing_that_json_does_not_have() -> None:
 
 LOADED = """
 import sys
-from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.report.text import Appearance
 from kubectl_eksdoc.drain.report.formats import DrainReport
 from tests.drain.report.plans import a_view
 for format in sys.argv[1:]:
-    a_view().render(format, Look())
+    a_view().render(format, Appearance())
     print(format, *sorted({"tabulate", "yaml"} & set(sys.modules)))
 """
 

@@ -166,7 +166,7 @@ def test_nodes_of_which_the_same_is_said_are_one_group_and_budgets_never() -> No
 def test_a_finding_about_an_owner_names_the_nodes_of_its_pods() -> None:
     found = a_finding(Code.of("pod-emptydir"), Status.FAIL, Subject("Deployment", "web", "shop"))
     view = pods_view(found)
-    assert view.holds_up(found) == ("old-0", "old-1", "old-2")  # type: ignore[attr-defined]
+    assert view.blocked_nodes(found) == ("old-0", "old-1", "old-2")  # type: ignore[attr-defined]
 
 
 def test_warnings_that_say_the_same_are_one_group_over_all_namespaces() -> None:

@@ -77,7 +77,7 @@ class Guarded:
         return granted.ok
 
     def healthy(self, app: str) -> int:
-        return sum(_ready(item.doc) and not item.leaving for item in self._pods(app))
+        return sum(_ready(item.doc) and not item.deleting for item in self._pods(app))
 
     def desired(self, app: str) -> int:
         """By the words of the API reference."""

@@ -72,9 +72,9 @@ def add(store: Store, *names: str) -> None:
     [
         ("", "ab", {"lag_s": 2.0}, {}, [(2.0, "a"), (2.0, "b")]),
         ("ab", "", {}, {}, [(0.0, "a"), (0.0, "b")]),
-        ("", "abc", {"pace_s": 3.0}, {}, [(0.0, "a"), (3.0, "b"), (6.0, "c")]),
+        ("", "abc", {"sync_s": 3.0}, {}, [(0.0, "a"), (3.0, "b"), (6.0, "c")]),
         # The worker is kept by a look that writes, too, and what was refused is looked at again.
-        ("", "a", {"pace_s": 3.0}, {"writes": 2}, [(0.0, "a"), (3.0, "a"), (6.0, "a")]),
+        ("", "a", {"sync_s": 3.0}, {"writes": 2}, [(0.0, "a"), (3.0, "a"), (6.0, "a")]),
         ("", "a", {}, {"refused": 2}, [(0.0, "a"), (0.5, "a"), (1.0, "a")]),
     ],
 )

@@ -23,7 +23,7 @@ def test_a_change_finds_the_tests_near_it(file: str, near: str) -> None:
     ("text", "module"),
     [
         (
-            "from kubectl_eksdoc.drain.plan import (\n    make_plan,  # of all\n)",
+            "from kubectl_eksdoc.drain.plan import (\n    build_plan,  # of all\n)",
             "kubectl_eksdoc.drain.plan.build_plan",
         ),
         ("from .rows import table", "kubectl_eksdoc.drain.report.rows"),

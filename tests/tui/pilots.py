@@ -88,9 +88,9 @@ def with_opening(opening: Opening, size: tuple[int, int], work: Work) -> EksdocA
     async def anew(pilot: Pilot[Any]) -> None:
         app = pilot.app
         app._close_reader()
-        app.opening, app._looks_away = opening, False
-        await app.switch_screen(PlanScreen(opening, app.read, lambda: app.following))
-        app.call_after_refresh(app.read)
+        app.opening, app._shows_last_view = opening, False
+        await app.switch_screen(PlanScreen(opening, app.start_read, lambda: app.followed_run))
+        app.call_after_refresh(app.start_read)
         await pilot.pause()
         await work(pilot)
 

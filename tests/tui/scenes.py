@@ -191,7 +191,7 @@ async def _stopping(show: Show, live: ScriptedLive) -> None:
 async def _held(shown: Show, live: ScriptedLive) -> None:
     await of_runs.running(shown, live)
     live.happens(DrainEventKind.HELD, why="the API server does not answer: connection refused")
-    live.stands(held="the API server does not answer: connection refused", left_s=None)
+    live.stands(hold_reason="the API server does not answer: connection refused", remaining_s=None)
     await shown.looks()
 
 

@@ -20,7 +20,7 @@ NODES = ("a", "b", "c")
 Edit = Callable[[EditHistory], EditHistory]
 
 EDITS: tuple[Edit, ...] = (
-    *(lambda choice, node=node: choice.toggled(node) for node in NODES),  # type: ignore[misc]
+    *(lambda choice, node=node: choice.with_mark_toggled(node) for node in NODES),  # type: ignore[misc]
     lambda choice: choice.with_marks((), "none"),
     lambda choice: choice.with_policy(DrainPolicy(grace_seconds=30), "grace"),
     lambda choice: choice.with_policy(DrainPolicy(), "as it was"),

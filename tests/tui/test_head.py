@@ -80,7 +80,7 @@ def test_badges_say_that_it_is_production_and_what_a_run_may_not_do() -> None:
 
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         assert lines(pilot.app)[0].split()[:3] == ["eksdoc", "PRODUCTION", "READ-ONLY"]
-        screen._opening = replace(opening, no_desk="")
+        screen._opening = replace(opening, read_only_reason="")
         screen.model = replace(screen.model, denied=None)
         screen.show_identity()
         await pilot.pause()

@@ -28,6 +28,7 @@ from typing import Any
 from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import MISSING, Usage, value_at
 from kubectl_eksdoc.addon_diff.manifests import (
+    AddonManifests,
     NearestManifest,
     addon_manifests,
     build_document,
@@ -245,7 +246,7 @@ def _plain(doc: Doc) -> Doc:
 def _compared(
     name: str,
     plan: AddonPlan,
-    known: Any,
+    known: AddonManifests,
     live: dict[ObjectName, Doc],
     answers: dict[ObjectName, _Answer],
     score: Score,
@@ -257,7 +258,7 @@ def _compared(
         if answer is None:
             continue
         schema = schema_of(of.api_version, of.kind)
-        users = _of_users(live[of], known.now.of(of), schema)
+        users = _of_users(live[of], known.current.fields_of(of), schema)
         told = {each.field.path: each for each in prediction.changes}
         maybe = {each.path for each in (*prediction.shared, *prediction.may_return)}
         if answer.doc is None:

@@ -170,7 +170,7 @@ def notice_text(state: RunState) -> FittingText:
             ScreenStage.STOPPING: f"stopping: {progress.stop_reason or 'nothing more is asked for'}",
             ScreenStage.PAUSING: "it is being paused; requests in flight complete",
             ScreenStage.PAUSED: f"{progress.hold_reason or 'paused'}: no more requests are sent; space resumes",
-            ScreenStage.HELD: f"hold_reason: {hold_reason(state)}",
+            ScreenStage.HELD: f"held: {hold_reason(state)}",
         }[stage]
         shorter_reasons = [f"! {stage_reason.replace(': no more requests are sent', '')}"]
         if stage is ScreenStage.HELD and (hold_cause := hold_reason(state).split(": ")[0]) != hold_reason(state):

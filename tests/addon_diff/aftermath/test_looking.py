@@ -132,7 +132,7 @@ def test_a_failed_update_is_looked_at_all_the_same() -> None:
 
 def test_revisions_that_may_not_be_listed_name_the_right() -> None:
     missing = "list controllerrevisions.apps"
-    found = looked(kept={"DaemonSet": Unknown("RBAC does not allow it", missing)})
+    found = looked(revisions={"DaemonSet": Unknown("RBAC does not allow it", missing)})
     (said,) = of(found, "addon-change-untold")
     assert (said.status, said.missing) == (Status.UNKNOWN, missing) and not found.lost_fields
 
@@ -159,7 +159,7 @@ def test_what_has_no_history_is_not_known() -> None:
 def test_what_is_set_again_is_told_and_that_the_next_update_takes_it() -> None:
     story = (*STORY, (9600.0, template(NEW, DEFAULT, ENABLE_POD_ENI="true")))
     again = owned(owned(daemon_set(story[-1][1]), **{"f:spec": env(False)}), "kubectl-set", **{"f:spec": env()})
-    found = looked((again,), kept={"DaemonSet": tuple(lived(story))})
+    found = looked((again,), revisions={"DaemonSet": tuple(lived(story))})
     (said,) = of(found, "addon-loss-repeats")
     assert said.status is Status.FAIL and "it is back, by kubectl-set" in said.message
     assert all(each.patch is None for each in found.workloads)

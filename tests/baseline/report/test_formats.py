@@ -142,7 +142,7 @@ def test_how_long_ago_it_was(before: timedelta, said_so: str) -> None:
 
 
 def test_a_doubt_about_the_cluster_and_another_version_are_said_first() -> None:
-    told = list(screen.remarks(a_since(doubt="nobody knows"), "0.0.2"))
+    told = list(screen.remarks(a_since(cluster_doubt="nobody knows"), "0.0.2"))
     assert told[0] == "It is unknown whether both are about one cluster: nobody knows."
     assert told[1] == "Version 0.0.1 made the earlier one, this is 0.0.2: the tool may make the difference."
     assert told[2:] == ["Asked differently: --gate and --only.", "The way is another one."]
@@ -150,7 +150,7 @@ def test_a_doubt_about_the_cluster_and_another_version_are_said_first() -> None:
 
 def test_many_options_are_cut() -> None:
     asked = tuple(ChangedOption(name, None, 1) for name in "abcdefgh")
-    assert "Asked differently: --a, --b, --c, --d, --e and 3 more." in screen.remarks(a_since(asked=asked))
+    assert "Asked differently: --a, --b, --c, --d, --e and 3 more." in screen.remarks(a_since(changed_options=asked))
 
 
 def test_rows_of_a_check_are_marked_on_both_pages() -> None:

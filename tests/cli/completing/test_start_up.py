@@ -14,9 +14,9 @@ from tests.contracts.test_start_up import HEAVY
 
 _RUN = """
 import json, sys
-from kubectl_eksdoc.cli.completion_command import answered
+from kubectl_eksdoc.cli.completion_command import complete
 from kubectl_eksdoc.cli.main import main
-assert answered(sys.argv[1:], {"HOME": "/nowhere"}).count("\\n") > 1
+assert complete(sys.argv[1:], {"HOME": "/nowhere"}).count("\\n") > 1
 print(json.dumps(sorted(sys.modules)))
 """
 

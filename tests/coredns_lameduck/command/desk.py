@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.embedded.probed import CoreDnsPods
 from kubectl_eksdoc.embedded.serving.api import Api, ApiSetup
@@ -25,6 +25,7 @@ from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.simulator.control_plane import ControlPlane
     from tests.aws.world.server import World
 
 VERSION, KUBERNETES = "v1.10.1-eksbuild.11", "1.28"
@@ -74,11 +75,11 @@ class Desk(somebody.Desk):
     def pods(self) -> list[str]:
         """CoreDNS's, that are not being deleted."""
 
-        def named(plane: Any) -> list[str]:
+        def named(plane: ControlPlane) -> list[str]:
             found = []
             for item in plane.store.list("pods"):
                 labels = item.doc["metadata"].get("labels") or {}
-                if labels.get("k8s-app") == "kube-dns" and not item.leaving:
+                if labels.get("k8s-app") == "kube-dns" and not item.deleting:
                     found.append(str(item.key[1]))
             return sorted(found)
 

@@ -103,7 +103,7 @@ def test_a_budget_is_asked_again_while_there_is_time() -> None:
 
 def test_a_budget_that_never_allows_it_is_unknown() -> None:
     world = World(says=[LATER] * 1000)
-    (unknown,) = found(world, EVICTION)["dns-not-run_measurement", Status.UNKNOWN]
+    (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
     assert "no pod was evicted" in unknown.message and "429" in unknown.message
     nothing_left(world)
 
@@ -115,7 +115,7 @@ def test_an_eviction_without_an_answer_is_seen_by_what_happens() -> None:
 
 def test_a_rollout_that_hangs_is_unknown() -> None:
     world = World(stuck=True)
-    (unknown,) = found(world, ROLLOUT)["dns-not-run_measurement", Status.UNKNOWN]
+    (unknown,) = found(world, ROLLOUT)["dns-not-measured", Status.UNKNOWN]
     assert "not over when the time was" in unknown.message
     nothing_left(world)
 
@@ -123,7 +123,7 @@ def test_a_rollout_that_hangs_is_unknown() -> None:
 def test_a_zone_whose_pod_cannot_run_is_unknown_and_the_others_are_measured() -> None:
     world = World(stands={"-1": "no image"})
     by = found(world, ROLLOUT)
-    (unknown,) = by["dns-not-run_measurement", Status.UNKNOWN]
+    (unknown,) = by["dns-not-measured", Status.UNKNOWN]
     assert "from zone b" in unknown.message and "cannot be pulled" in unknown.message
     assert len(by["dns-answers-lost", Status.PASS]) == 1
     nothing_left(world)
@@ -266,5 +266,5 @@ def test_whoever_insists_leaves_nothing_either() -> None:
 
 def test_a_right_that_is_missing_is_named() -> None:
     world = World(says=[ProbeFailure("the cluster refuses create pods/eviction", "create pods/eviction")])
-    (unknown,) = found(world, EVICTION)["dns-not-run_measurement", Status.UNKNOWN]
+    (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
     assert unknown.missing == "create pods/eviction"

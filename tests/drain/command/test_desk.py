@@ -218,7 +218,7 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
     assert over(live).has_failed and max(seen.of.values(), default=1) == 1
 
 
-@pytest.mark.parametrize("what", ["prepare_going_on", "prepare_giving_back"])
+@pytest.mark.parametrize("what", ["prepare_resume", "prepare_rollback"])
 def test_a_run_that_is_not_there_is_said_so(what: str, one: Machine) -> None:
     with pytest.raises(EksdocError) as refused:
         getattr(desk_of(one), what)("20261120-000000-none")

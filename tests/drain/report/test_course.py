@@ -128,7 +128,7 @@ REPLACED = "each drained node is replaced by a new one"
     ],
 )  # fmt: skip
 def test_how_it_goes_in_words(policy: dict[str, Any], tried: tuple[TriedOrder, ...], said: str) -> None:
-    view = surging(policy=DrainPolicy(**policy), tried=tried)
+    view = surging(policy=DrainPolicy(**policy), tried_orders=tried)
     assert order_summary(view) == said
     summary, _, _ = render(view, "wide", Appearance(width=200)).partition("\n\n")
     assert " ".join(summary.splitlines()[1:]) == said
@@ -147,7 +147,7 @@ def test_targets_stand_in_the_order_of_the_file_where_there_is_one() -> None:
 
 
 def test_one_generation_waits_for_nothing() -> None:
-    view = surging(targets=tuple(replace(t, wave=1, needs=()) for t in TARGETS), tried=())
+    view = surging(targets=tuple(replace(t, wave=1, needs=()) for t in TARGETS), tried_orders=())
     assert order_summary(view) == f"1 new node joins first, and {REPLACED}: no drain has to wait for one of those."
     assert "GENERATION" not in render(view, "wide", Appearance()) and "WAITS FOR" not in render(
         view, "wide", Appearance()
@@ -155,19 +155,20 @@ def test_one_generation_waits_for_nothing() -> None:
 
 
 def test_a_plan_that_drains_nothing_says_nothing_of_orders() -> None:
-    nothing = an_empty_plan(policy=POLICY, targets=(a_target("old-0", TargetVerdict.SKIPPED),), tried=TRIED)
+    nothing = an_empty_plan(policy=POLICY, targets=(a_target("old-0", TargetVerdict.SKIPPED),), tried_orders=TRIED)
     assert order_summary(a_view(nothing)) == ""
 
 
 def test_every_order_has_words_and_fits_the_schema() -> None:
     assert set(ORDERS) == {SOONEST_ORDER, *STRATEGIES}
     for order in ORDERS:
-        assert order_summary(surging(policy=DrainPolicy(order=order), tried=())).startswith(
+        assert order_summary(surging(policy=DrainPolicy(order=order), tried_orders=())).startswith(
             f"The order is {order}, as asked: "
         )
         for name in (order, USER_ORDER, f"{order}~1", f"{order}~{MAX_VARIATIONS}"):
             assert (
-                complaints(document(surging(policy=DrainPolicy(order=order), tried=(TriedOrder(name, 1.0, 0),)))) == []
+                complaints(document(surging(policy=DrainPolicy(order=order), tried_orders=(TriedOrder(name, 1.0, 0),))))
+                == []
             )
-    assert complaints(document(surging(tried=(TriedOrder("guess", 1.0, 0),)))) != []
-    assert order_summary(surging(policy=DrainPolicy(order=AUTO_ORDER), tried=())) == ""
+    assert complaints(document(surging(tried_orders=(TriedOrder("guess", 1.0, 0),)))) != []
+    assert order_summary(surging(policy=DrainPolicy(order=AUTO_ORDER), tried_orders=())) == ""

@@ -78,7 +78,9 @@ def test_the_source_is_the_same_one() -> None:
     assert plan_command(a_view(cluster=nameless, options={})) == "kubectl eksdoc drain plan"
     assert plan_command(a_view(cluster=replace(LIVE, source=Source.DEMO), options={})).endswith(" --demo")
     assert plan_command(a_view(options={})).endswith(" --snapshot DUMP")
-    assert plan_command(a_view(options={}, reached_by=("--snapshot", "my dump/"))).endswith(" --snapshot 'my dump/'")
+    assert plan_command(a_view(options={}, connection_args=("--snapshot", "my dump/"))).endswith(
+        " --snapshot 'my dump/'"
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,7 @@ def test_the_source_is_the_same_one() -> None:
     [((), "DUMP"), (("--snapshot", "a.tar.gz"), "DUMP"), (("--snapshot", "my dump/"), "'my dump'"), (None, "DUMP")],
 )
 def test_the_folder_of_the_dump(given_words: tuple[str, ...] | None, folder: str) -> None:
-    assert dump_folder(a_view(reached_by=given_words)) == folder
+    assert dump_folder(a_view(connection_args=given_words)) == folder
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1), st.lists(st.text(min_size=1), max_size=3))
@@ -194,7 +196,7 @@ def test_each_unknown_has_its_own_steps_and_they_write_into_the_dump() -> None:
         an_empty_plan(
             findings=(lacks(Code.of("pod-returns"), "leases", "jobs"), lacks(Code.of("only-backend"), "services"))
         ),
-        reached_by=("--snapshot", "tonight/dump"),
+        connection_args=("--snapshot", "tonight/dump"),
     )
     text = render(view, "wide", Appearance())
     first, second = text.index("? only-backend"), text.index("? pod-returns")
@@ -232,7 +234,7 @@ def test_skipped_targets_are_named_with_what_becomes_of_them(policy: DrainPolicy
     skipped = replace(a_target("old-1", TargetVerdict.SKIPPED), cordon_only=cordon_only, why=("x",))
     evictions = (Eviction(1, 1, WEB[0], "a", "", ""),)
     plan = an_empty_plan(targets=(a_target("old-0", order=1), skipped), evictions=evictions, policy=policy)
-    view = a_view(plan, LIVE, options={}, reached_by=())
+    view = a_view(plan, LIVE, options={}, connection_args=())
     assert f"TARGETS that are not drained (1){said}\n  old-1  ✗ skipped: x\n" in render(
         view, "table", Appearance(width=80)
     )

@@ -253,7 +253,7 @@ def test_it_is_not_looked_at_once_more_while_somebody_looks() -> None:
         return RequestAnswered(act, LostResponse("the connection broke") if len(tries) == 1 else ApiStatus(201))
 
     cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[pod])
-    driven = Driven(cluster, Evict=evicted, Look=lambda act: None)
+    driven = Driven(cluster, Evict=evicted, ReadPod=lambda act: None)
     driven.until(600.0)
     looks = [act for _, act in driven.asked if isinstance(act, ReadPod)]
     assert len(looks) == len(tries) == 1, "the answer is still to come"
@@ -279,7 +279,7 @@ def test_one_that_nobody_can_look_at_holds_nothing_up_for_ever() -> None:
         own[len(own)] = act
         return RequestAnswered(act, LostResponse("500 the pod cannot be decoded"))
 
-    driven = drained(cluster, Evict=evicted, Look=looked)
+    driven = drained(cluster, Evict=evicted, ReadPod=looked)
     phases = {node.name: node.phase for node in driven.engine.nodes}
     assert phases == {"old-0": NodePhase.LEFT_ALONE, "old-1": NodePhase.DONE}
     ((pod, why),) = driven.told(DrainEventKind.KEPT)

@@ -118,8 +118,8 @@ def test_nobody_shares_an_answer_with_the_next_caller_and_no_sdk_is_asked() -> N
     first["cluster"].clear()
     assert aws_response("", "eks", "DescribeCluster", NAMED)["cluster"]["name"] == "demo-shop"
     code = (
-        "import sys; from kubectl_eksdoc.embedded.demo.reader import ask;"
-        "ask('', 'sts', 'GetCallerIdentity', {}); print({'boto3', 'botocore', 'tools'} & set(sys.modules))"
+        "import sys; from kubectl_eksdoc.embedded.demo.reader import aws_response;"
+        "aws_response('', 'sts', 'GetCallerIdentity', {}); print({'boto3', 'botocore', 'tools'} & set(sys.modules))"
     )
     environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)

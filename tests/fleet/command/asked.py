@@ -16,7 +16,7 @@ CONTEXTS = ("prod-eu", "prod-us", "staging")
 
 @dataclass
 class Answering:
-    """The port `fleet.command.Members`, and what it was opened with. Mutable."""
+    """The port `fleet.members.MemberRunner`, and what it was opened with. Mutable."""
 
     outcomes: Mapping[str, MemberOutcome] = field(default_factory=dict)
     words: dict[str, tuple[str, ...]] = field(default_factory=dict)

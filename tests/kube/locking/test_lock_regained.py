@@ -65,7 +65,7 @@ def test_who_stood_still_right_before_a_renewal_was_sent_does_not_think_that_it_
 
     def and_stops(self: LeaseLock, now_s: float | None = None) -> bool:
         found, callers = held(self, now_s), sys._getframe(1).f_code.co_name
-        if callers == "_renewed":
+        if callers == "_renew_once":
             space.hands.seconds += 120
         return found
 

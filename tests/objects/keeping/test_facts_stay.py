@@ -54,7 +54,7 @@ def judged(facts: Any) -> Any:
         return facts
     return [
         (
-            replace(each, host=replace(each.host, socket_words=())),
+            replace(each, host=replace(each.host, socket_arguments=())),
             [n.socket for n in sockets_named_in(each.host.socket_arguments)],
         )
         for each in facts

@@ -193,7 +193,7 @@ def test_no_ordinal_is_there_twice_and_all_are_there_in_the_end(deeds: list[tupl
     def watch(change: Any) -> None:
         if change.item.resource == "pods":
             name = change.item.key[1]
-            if change.what.value == "DELETED":
+            if change.change_kind.value == "DELETED":
                 del living[name]
             else:
                 assert living.setdefault(name, change.item.uid) == change.item.uid

@@ -100,7 +100,7 @@ class ScriptedLive:
     def stops(self, why: str = "the user stopped it") -> None:
         """In the middle."""
         self.happens(DrainEventKind.STOPPED, why=why)
-        self.stands(stopped=why, left_s=None)
+        self.stands(stop_reason=why, remaining_s=None)
         seen = [moment for step in self.drain.upto(self.at_s) for moment in step.moments]
         left = self._left(seen)
         record = replace(self.drain.record, moments=tuple(seen), ended_s=self.at_s, drained_s=None, undone=left)

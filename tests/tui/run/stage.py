@@ -159,7 +159,7 @@ def _played(
         await planned(pilot)
         await played(Show(pilot, desk))
 
-    return with_opening(a_demo(desk=None if "no_desk" in opening else desk, **more), size, work)
+    return with_opening(a_demo(run_controller=None if "read_only_reason" in opening else desk, **more), size, work)
 
 
 class _Lent:
@@ -172,13 +172,13 @@ class _Lent:
 
 
 async def _at_the_desk(played: Played, desk: ScriptedDesk, pilot: Drives) -> None:
-    lent: Any = pilot.app.opening.desk  # type: ignore[attr-defined]
+    lent: Any = pilot.app.opening.run_controller  # type: ignore[attr-defined]
     lent.desk = desk
     await played(Show(pilot, desk))
 
 
 def _shared(size: tuple[int, int], opening: dict[str, Any]) -> SharedApp[EksdocApp]:
-    app = EksdocApp(a_demo(desk=_Lent(), **opening))
+    app = EksdocApp(a_demo(run_controller=_Lent(), **opening))
     first: list[Model] = []
 
     async def begin(pilot: Drives) -> None:

@@ -55,7 +55,7 @@ def test_that_it_is_production_is_said_where_it_is_confirmed_and_while_it_runs(s
         await show.sees("PRODUCTION")
         assert NAME in show.text.splitlines()[0]
 
-    play(begin, production="shop", size=size)
+    play(begin, production_pattern="shop", size=size)
 
 
 @pytest.mark.long

@@ -36,7 +36,7 @@ async def running(show: Show, live: ScriptedLive) -> None:
 async def paused(show: Show, live: ScriptedLive) -> None:
     await running(show, live)
     await show.press("space")
-    live.stands(paused=True, held="ann@laptop paused it", left_s=None)
+    live.stands(paused=True, hold_reason="ann@laptop paused it", remaining_s=None)
     await show.looks()
 
 

@@ -46,7 +46,7 @@ def test_the_menu_says_how_the_run_stands() -> None:
     live.to(20)
 
     async def held(show: Show) -> None:
-        live.stands(held="2 nodes are NotReady")
+        live.stands(hold_reason="2 nodes are NotReady")
         live.happens(DrainEventKind.HELD, why="2 nodes are NotReady")
         await show.looks()
         await show.press("a")

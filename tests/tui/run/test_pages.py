@@ -103,7 +103,7 @@ SITUATIONS = {
     "paused here": (lambda: at(20, wished=RunRequest.PAUSE, paused=True), ScreenStage.PAUSED),
     "paused by others": (lambda: at(20, paused=True), ScreenStage.PAUSED),
     "held": (
-        lambda: happened(at(20, held="no"), DrainEvent(20, DrainEventKind.HELD, "the drain", why="no")),
+        lambda: happened(at(20, hold_reason="no"), DrainEvent(20, DrainEventKind.HELD, "the drain", why="no")),
         ScreenStage.HELD,
     ),
     "released": (
@@ -154,7 +154,7 @@ def test_a_run_that_is_held_says_first_what_is_wrong() -> None:
         "is refused, so the lock could not be renewed for 53 s; nothing is changed meanwhile, and it "
         "continues automatically"
     )
-    state = happened(at(20, held=why), DrainEvent(20, DrainEventKind.HELD, "the drain", why=why))
+    state = happened(at(20, hold_reason=why), DrainEvent(20, DrainEventKind.HELD, "the drain", why=why))
     told = sheets.notice_text(state).text
     assert told.startswith("! held: the server cannot be reached: the connection is refused, so the lock")
     assert told.count("continues automatically") == 1
@@ -240,12 +240,12 @@ def test_a_node_says_what_it_waits_for_and_of_a_run_that_stands_still_no_budget(
     state = at(20)
     evicting = next(each for each in state.history.nodes.values() if each.state is NodeState.EVICTING)
     for budget, stands, word in (
-        ("shop/web", {"paused": True, "held": "the user paused it"}, "! paused"),
+        ("shop/web", {"paused": True, "hold_reason": "the user paused it"}, "! paused"),
         ("shop/web", {}, "! waiting PDB"),
         ("", {}, "! waiting"),
     ):
         waits = (WaitingPod("shop/web-1", evicting.node, "budget shop/web has no room", budget),)
-        state = at(20, waits=waits, **stands)
+        state = at(20, waiting_pods=waits, **stands)
         for pod in state.history.nodes[evicting.node].pods.values():
             pod.state = PodState.WAITING if pod.state is PodState.STOPPING else pod.state
         assert rows(sheets.nodes_sheet(state))[evicting.node][2] == word
@@ -296,7 +296,7 @@ def test_the_tightest_budget_comes_first_and_before_it_the_one_that_is_waited_fo
     assert free == sorted(free, key=["! 1 waiting", "· used up", "✓ room for 1"].index)
     last = list(rows(sheets.budgets_sheet(state)))[-1]
     waits = (WaitingPod("shop/web-1", "blue-2", "no room", last),)
-    table = rows(sheets.budgets_sheet(at(20, waits=waits)))
+    table = rows(sheets.budgets_sheet(at(20, waiting_pods=waits)))
     assert next(iter(table)) == last and table[last][3] == "! 1 waiting"
     assert sheets.budgets_sheet(RunState(ScriptedLive())).keys == ()
 
@@ -323,7 +323,7 @@ def test_the_log_keeps_the_order_and_finds_what_is_looked_for() -> None:
 @pytest.mark.parametrize("odd", ODD)
 def test_texts_of_the_cluster_come_out_as_they_are(odd: str) -> None:
     waits = (WaitingPod(f"shop/{odd}", "blue-2", odd, ""),)
-    state = at(20, waits=waits)
+    state = at(20, waiting_pods=waits)
     for text in (read(sheets.identity_texts(state, odd)), sheets.notice_text(state).text):
         assert odd in text
     live = ScriptedLive()
@@ -381,11 +381,11 @@ def test_why_it_waits_names_budget_pod_time_what_is_usual_and_a_command() -> Non
     )
     other = Reason("shop/api-1 on blue-4", "budget shop/api allows no eviction", 5.0)
     waits = (WaitingPod("shop/web-1", "blue-3", "budget shop/web has no room", "shop/web"),)
-    told = said(sheets.wait_lines(at(20, why=(other, reason), waits=waits), "blue-3", None))
+    told = said(sheets.wait_lines(at(20, reasons=(other, reason), waiting_pods=waits), "blue-3", None))
     assert "shop/web-1 on blue-3 (+2), for 40s: budget shop/web allows no eviction: 3 healthy, 3 needed" in told
     assert "usually Ready 25 s after the eviction" in told and "kubectl describe pod web-9 -n shop" in told
     assert "shop/api" not in told, "another node's"
-    over = at(20, why=(reason,))
+    over = at(20, reasons=(reason,))
     over.outcome = RunSummaryView("so")
     assert not sheets.wait_reasons(over, "blue-3", None)
 

@@ -346,7 +346,7 @@ def test_where_nothing_can_be_changed_r_says_why() -> None:
         assert show.stack == ["PlanScreen"] and f"r: {why}" in show.told
         assert {"5 6", "L"} <= {text.split(":")[0] for text in show.told}
 
-    play(ask, no_desk=why)
+    play(ask, read_only_reason=why)
 
 
 # Any size, any key
