@@ -105,7 +105,7 @@ def test_one_goes_back_and_forth_through_what_was_visited() -> None:
         await press(pilot, "right_square_bracket", "right_square_bracket")
         assert screen.page is ScreenPage.WAVES
         await press(pilot, "minus")
-        assert (screen.page, screen.model.about) == (ScreenPage.PODS, "blue-2")
+        assert (screen.page, screen.model.subject) == (ScreenPage.PODS, "blue-2")
         await press(pilot, "minus")
         assert screen.page is ScreenPage.WAVES
 

@@ -66,8 +66,8 @@ class RunsScreen(ModalScreen[RunChoice | None]):
     """Dismissed with the action and the run. Mutable: the runs found."""
 
     BINDINGS = [
-        ("o", "choose('GO_ON')"),
-        ("R", "choose('GIVE_BACK')"),
+        ("o", "choose('RESUME')"),
+        ("R", "choose('ROLLBACK')"),
         ("C", "command"),
         ("x", "choose('')"),
         ("escape,q", "dismiss"),

@@ -169,12 +169,12 @@ SCRIPT = """
 import sys, time
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.requests import real_clock
-from kubectl_eksdoc.kube.lock import Lock
+from kubectl_eksdoc.kube.lock import LeaseLock
 from tests.fakes.sender import HttpSender
 from tests.kube.field.fields import Kept
 
 sender = HttpSender(sys.argv[1])
-lock = Lock(sender, "kube-system", "stopped", real_clock(), duration_s=2)
+lock = LeaseLock(sender, "kube-system", "stopped", real_clock(), duration_s=2)
 lock.take()
 renewed = time.monotonic()
 try:

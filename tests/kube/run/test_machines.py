@@ -201,7 +201,7 @@ def test_one_is_killed_and_another_rolls_it_back(api: Api, tmp_path: Path) -> No
             assert now["metadata"].get("annotations") == was["metadata"].get("annotations")
             assert now["metadata"].get("labels") == was["metadata"].get("labels")
         third = Machine("roll-back", server, tmp_path / "c")
-        assert third.to_the_end() == ["over", "RolledBack(restored=(), released=(), left={})"], (
+        assert third.to_the_end() == ["over", "RollbackResult(restored=(), released=(), not_restored={})"], (
             "there is nothing left to give back"
         )
 
