@@ -58,11 +58,11 @@ quick: $(VENV)/.installed-test
 	$(PY) tools.quick
 
 test: $(VENV)/.installed-test
-	$(PYTEST) -m "not long" || $(PY) tests.again
+	$(PYTEST) -m "not long" || $(PY) tests.rerun_failures
 
 test-long: WORKERS = $(shell echo $$((2 * $(CORES))))
 test-long: $(VENV)/.installed-test
-	export EKSDOC_EXAMPLES=all; $(PYTEST) -m "long or hypothesis" || { [ $$? -eq 1 ] && $(PY) tests.again 3; }
+	export EKSDOC_EXAMPLES=all; $(PYTEST) -m "long or hypothesis" || { [ $$? -eq 1 ] && $(PY) tests.rerun_failures 3; }
 
 # A kubeconfig of the environment may be that of production: it has to be named here.
 test-real: $(VENV)/.installed-test

@@ -207,7 +207,7 @@ TRIALS = {
         (*_PLAN, "--tried"),
         '"tried": true',
         (
-            "tests/cli/test_declared.py",
+            "tests/cli/test_declared_options.py",
             "tests/cli/completing/test_tree.py",
             "tests/tui/test_form.py::test_a_knob_has_an_end_on_both_sides_and_comes_back",
         ),

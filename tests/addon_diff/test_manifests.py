@@ -38,7 +38,7 @@ from kubectl_eksdoc.model.api_objects import Doc, object_name
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from tests.addon_diff.incident import NOW, SCHEMA, applied, version
-from tests.addon_diff.test_passing_wrongly import check_histories, env_of, hand, plain, predicted_histories, recorded
+from tests.addon_diff.test_false_passes import check_histories, env_of, hand, plain, predicted_histories, recorded
 from tests.addon_diff.test_plan import facts, planned
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import needed
+from tests import required_programs
 from tests.browser.chromium import Tab, started
 from tests.browser.written import long_names, written
 
@@ -31,7 +31,7 @@ PAGES = (*_COMMANDS, *_OF_LONG_NAMES)
 
 @pytest.fixture(scope="session")
 def tab() -> Iterator[Tab]:
-    with started(needed.chromium()) as one:
+    with started(required_programs.chromium()) as one:
         yield one
 
 
@@ -49,10 +49,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Its source."""
     folder = tmp_path_factory.mktemp("axe")
-    npm = [needed.found("npm"), "install", "--prefix", str(folder), "--no-save", "--ignore-scripts", "--no-audit"]
+    npm = [
+        required_programs.found("npm"),
+        "install",
+        "--prefix",
+        str(folder),
+        "--no-save",
+        "--ignore-scripts",
+        "--no-audit",
+    ]
     done = subprocess.run(
         [*npm, "--no-fund", AXE], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
     if done.returncode:
-        needed.missing(f"{AXE} ({done.stderr.strip()[-200:]})")
+        required_programs.missing(f"{AXE} ({done.stderr.strip()[-200:]})")
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import needed
+from tests import required_programs
 from tests.contracts.source import PACKAGE, ROOT
 
 BUILDER = (70, 1)  # of setuptools, as the test extra requires
@@ -58,7 +58,7 @@ SINGLE = (
 def source(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     """The mode of each file, by its name without the folder of the archive."""
     if tuple(int(part) for part in importlib.metadata.version("setuptools").split(".")[:2]) < BUILDER:
-        needed.missing("setuptools 70.1 or newer")
+        required_programs.missing("setuptools 70.1 or newer")
     top = tmp_path_factory.mktemp("archives")
     shutil.copytree(ROOT, top / "clone", ignore=shutil.ignore_patterns(*NOT_OURS))
     command = [sys.executable, "-c", "from setuptools import build_meta; build_meta.build_sdist('..')"]

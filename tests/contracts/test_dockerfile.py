@@ -14,9 +14,9 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.in_cluster import command as in_cluster_command
 from kubectl_eksdoc.in_cluster import objects as in_cluster
 from kubectl_eksdoc.model.api_objects import PROGRAM
-from tests import needed
+from tests import required_programs
 from tests.contracts.source import ROOT
-from tests.reading import yaml_documents
+from tests.yaml_reader import yaml_documents
 from tools import deployment, registry
 
 
@@ -84,7 +84,9 @@ def test_what_it_copies_is_there_and_not_left_out() -> None:
 
 
 def test_hadolint_finds_nothing() -> None:
-    done = subprocess.run([needed.found("hadolint"), str(ROOT / "Dockerfile")], capture_output=True, text=True)
+    done = subprocess.run(
+        [required_programs.found("hadolint"), str(ROOT / "Dockerfile")], capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -92,7 +94,7 @@ def test_hadolint_finds_nothing() -> None:
 
 
 def built(folder: Path) -> list[dict[str, Any]]:
-    command = [needed.kubectl(), "kustomize", str(folder), "--load-restrictor", "LoadRestrictionsNone"]
+    command = [required_programs.kubectl(), "kustomize", str(folder), "--load-restrictor", "LoadRestrictionsNone"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return yaml_documents(done.stdout)

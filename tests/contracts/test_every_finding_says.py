@@ -14,7 +14,7 @@ import pytest
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import AWS_DISABLED, AwsUnavailable, NotInSnapshot, Unknown
 from kubectl_eksdoc.model.missing_rights import allow_right, remedy_for
-from tests.check.command.asked import RICH
+from tests.check.command.cached_runs import RICH
 from tests.cli.running import run_cli
 from tests.contracts.source import PACKAGE, files, name, text
 from tests.contracts.test_codes import asked, texts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import needed
+from tests import required_programs
 from tests.contracts.source import PACKAGE, ROOT, files, first_sentence, name, outline, text
 
 OURS = [*files(PACKAGE), *files(ROOT / "tools"), *files(ROOT / "bench")]
@@ -83,19 +83,19 @@ NOWHERE = {"PATH": "/nowhere"}
 @pytest.mark.parametrize("ci", [{}, {"EKSDOC_CI": ""}, {"EKSDOC_CI": "0"}], ids=str)
 def test_on_a_desk_it_is_skipped(ci: dict[str, str]) -> None:
     with pytest.raises(pytest.skip.Exception, match="no kubectl here"):
-        needed.found("kubectl", {**NOWHERE, **ci})
+        required_programs.found("kubectl", {**NOWHERE, **ci})
 
 
 def test_in_ci_it_fails() -> None:
     with pytest.raises(pytest.fail.Exception, match="CI must have kubectl"):
-        needed.found("kubectl", {**NOWHERE, "EKSDOC_CI": "1"})
+        required_programs.found("kubectl", {**NOWHERE, "EKSDOC_CI": "1"})
 
 
 def test_so_it_is_with_a_browser() -> None:
     with pytest.raises(pytest.skip.Exception, match="no chromium here"):
-        needed.chromium(NOWHERE)
+        required_programs.chromium(NOWHERE)
     with pytest.raises(pytest.fail.Exception, match="CI must have chromium"):
-        needed.chromium({**NOWHERE, "EKSDOC_CI": "1"})
+        required_programs.chromium({**NOWHERE, "EKSDOC_CI": "1"})
 
 
 def test_nobody_else_looks_for_kubectl() -> None:
@@ -106,4 +106,4 @@ def test_nobody_else_looks_for_kubectl() -> None:
         for line, call in outline(path).searches
         if "'kubectl'" in call
     ]
-    assert found == [], "ask tests/needed.py for it"
+    assert found == [], "ask tests/required_programs.py for it"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import needed
+from tests import required_programs
 from tests.contracts.source import ROOT
 
 # Logs its steps in $LOG. A word in $FAIL makes that step fail; an environment without its file "lib" is broken.
@@ -41,7 +41,7 @@ case "$*" in
   "-m pytest "*)
     echo "pytest" >> "$LOG"
     ! fails pytest ;;
-  "-m tests.again"*) echo "again${3:+, up to $3 may}" >> "$LOG"; exit 1 ;;
+  "-m tests.rerun_failures"*) echo "again${3:+, up to $3 may}" >> "$LOG"; exit 1 ;;
   --version) echo "Python 3.9.1" ;;
   *) echo "unexpected: $*" >> "$LOG"; exit 99 ;;
 esac
@@ -67,7 +67,7 @@ class Clone:
     def run(self, *words: str, fail: str = "") -> subprocess.CompletedProcess[str]:
         kept = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "VENV", "PYTHON")}
         env = {**kept, "LOG": str(self.log), "FAIL": fail, "PATH": f"{self.python.parent}:{os.environ['PATH']}"}
-        command = [needed.found("make"), *words]
+        command = [required_programs.found("make"), *words]
         return subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
 
 
@@ -126,7 +126,7 @@ def test_what_passes_alone_is_let_through_where_some_may(text: str, most: str, c
         return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
 
     run("pytest", "-q")
-    done = run("tests.again", *most.split())
+    done = run("tests.rerun_failures", *most.split())
     assert done.returncode == code, done.stdout + done.stderr
     assert ("test_it.py::test_once" in done.stderr) is (code == 0)
 

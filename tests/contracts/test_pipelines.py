@@ -17,7 +17,7 @@ from kubectl_eksdoc.errors import UsageError
 from tests.contracts.source import ROOT
 from tests.contracts.test_ways_in import phony
 from tests.fakes.programs import program
-from tests.reading import yaml_of
+from tests.yaml_reader import yaml_of
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 GATES = ROOT / "tools" / "gates.sh"

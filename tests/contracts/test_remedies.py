@@ -20,10 +20,10 @@ from botocore.validate import ParamValidator
 
 from kubectl_eksdoc.cli.commands import command_parser as command_tree
 from kubectl_eksdoc.cli.parser import Parser
-from tests.check.command.asked import RICH
+from tests.check.command.cached_runs import RICH
 from tests.cli.running import run_cli
 from tests.contracts.source import PACKAGE, ROOT, files, name, text
-from tests.needed import KUBECTLS, kubectl_of
+from tests.required_programs import KUBECTLS, kubectl_of
 from tools.record_flags import PLUGINS, flags_of, version_of
 from tools.same_answers import OF_THE_DEMO
 

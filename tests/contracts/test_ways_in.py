@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests import needed
+from tests import required_programs
 from tests.contracts.source import ROOT
 
 FIRST = ["demo", "test", "test-long", "check", "bench"]
@@ -60,7 +60,7 @@ def test_ci_is_a_script_that_any_sh_reads() -> None:
 def test_make_reads_every_target() -> None:
     """A dry run only prints the commands."""
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    command = [needed.found("make"), "--dry-run", *phony()]
+    command = [required_programs.found("make"), "--dry-run", *phony()]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r'-m pytest -q .*--workers [0-9]+ -m "long or hypothesis"', done.stdout)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_eksdoc.host.dns_load_archive import packed
-from tests.dns.left import LONGEST_S, until
+from tests.dns.responder_processes import LONGEST_S, until
 
 QUESTION = "kubernetes.default.svc.cluster.local."
 Targets = Mapping[str, tuple[str, int]]

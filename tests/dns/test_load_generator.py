@@ -18,9 +18,9 @@ import pytest
 from kubectl_eksdoc.dns_load.__main__ import main
 from kubectl_eksdoc.dns_load.exchanges import UDP_PERSISTENT, DnsQuery, LoadStream, PersistentSocket, send_query
 from kubectl_eksdoc.host.dns_load_archive import MAX_BYTES, packed
-from tests.dns.left import answering, responding, until
 from tests.dns.load_generator import Asking, asking, plan
 from tests.dns.responder import HOSTS, REFUSED, SERVFAIL, Behaviour
+from tests.dns.responder_processes import answering, responding, until
 from tests.dns.service import serving
 
 NONE = ".:53 {\n health\n ready\n}\n"

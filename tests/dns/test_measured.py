@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.dns.left import LONGEST_S, Leaving, answering, several, until
 from tests.dns.load_generator import Asking, asking, plan
 from tests.dns.responder import HOSTS, Behaviour, has_v6
+from tests.dns.responder_processes import LONGEST_S, Leaving, answering, several, until
 from tests.dns.service import Service, serving
 
 pytestmark = pytest.mark.long

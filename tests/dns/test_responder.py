@@ -16,7 +16,7 @@ from kubectl_eksdoc.kubernetes.corefile import parse_corefile
 from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s
 from kubectl_eksdoc.model.coredns import Corefile
 from tests import raw_facts
-from tests.dns.left import LONGEST_S, Leaving, Seen, responding, until
+from tests.dns.responder_processes import LONGEST_S, Leaving, Seen, responding, until
 
 CASES = tuple(raw_facts.lines("recordings/coredns-shutdown.jsonl.gz"))
 SCALE = 0.25

@@ -6,7 +6,7 @@ from typing import Any
 
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.drain.stages import with_group
-from tests.simulator.planes import a_budget_doc, a_node_doc, a_pod_doc
+from tests.simulator.control_planes import a_budget_doc, a_node_doc, a_pod_doc
 
 DEPLOYMENT_UID = "uid-deployment"
 

@@ -30,7 +30,7 @@ from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator.control_plane import ControlPlane
-from tests.simulator.planes import a_node_doc, a_pod_doc
+from tests.simulator.control_planes import a_node_doc, a_pod_doc
 
 CLUSTERS = Path(__file__).parents[1] / "data" / "clusters"
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)

@@ -11,7 +11,7 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupa
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placement import ResourceRequests
-from tests.drain.grounds import as_it_begins, prepared, successor
+from tests.drain.recorded_placements import as_it_begins, prepared, successor
 from tests.drain.small_clusters import a_small_node, small
 
 

@@ -23,7 +23,7 @@ from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.drain.stages import BLUE, Bad, Granting, made, recorded, web
 from tests.examples import one_in
-from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc
+from tests.simulator.control_planes import BUDGETS, a_budget_doc, a_node_doc
 
 BEFORE = {
     "reset": LostResponse("connection reset by peer"),

@@ -20,11 +20,11 @@ from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServ
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.control_plane import ControlPlane, ControlPlaneLags, workload_controllers
-from tests import needed
+from tests import required_programs
 from tests.drains.shapes import OLD, Shape
 from tests.drains.watched import Counted, Watched
 from tests.fakes import kubeconfigs
-from tests.kube.field.fields import serving_again
+from tests.kube.live_backend.served_backends import serving_again
 
 ROOT = Path(__file__).parents[2]
 START = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
@@ -59,7 +59,7 @@ class Served:
             "KUBECONFIG": self.kubeconfig,
             "PATH": os.environ.get("PATH", os.defpath),
             "PYTHONPATH": str(ROOT),
-            **needed.BYTECODE,
+            **required_programs.BYTECODE,
         }
 
 

@@ -22,7 +22,7 @@ from tests.drains.drainers import TOKEN, Served, our_words, ours, served
 from tests.drains.secured import secured
 from tests.drains.shapes import small
 from tests.fakes import kubeconfigs
-from tests.kube.field.fields import serving_again
+from tests.kube.live_backend.served_backends import serving_again
 
 
 class Going:

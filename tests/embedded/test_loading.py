@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.cluster import Identity, simulated_version
 from kubectl_eksdoc.model.quantities import parse_version
 from tests.builders import a_cluster, a_node
 from tests.embedded.definitions import a_definition
-from tests.simulator.planes import START, a_node_doc, a_pod_doc
+from tests.simulator.control_planes import START, a_node_doc, a_pod_doc
 
 
 def custom(kind: str, name: str = "x") -> Doc:

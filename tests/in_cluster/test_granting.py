@@ -11,7 +11,7 @@ from kubectl_eksdoc.kubernetes.guards import policy_rules
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.permissions import Permission
-from tests.in_cluster.errands import an_errand
+from tests.in_cluster.commands import an_errand
 
 METRICS = Resource("", "/metrics", namespaced=False)
 

@@ -15,7 +15,7 @@ from kubectl_eksdoc.kube.runs import PART_LABEL, RUN_LABEL
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.permissions import Permission
-from tests.in_cluster.errands import an_errand
+from tests.in_cluster.commands import an_errand
 
 RIGHTS = (Permission("list", kinds.NODES), Permission("get", kinds.CONFIG_MAPS, namespace="kube-system"))
 FILES = {"plan.json.gz": "H4sI"}

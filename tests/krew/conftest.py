@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import needed
+from tests import required_programs
 from tools.krew import lock
 from tools.krew.build import archive_name, built
 from tools.krew.platforms import MACHINES
@@ -29,5 +29,5 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
                 try:
                     built(machine, wheels, top)
                 except Unfetched as error:
-                    needed.missing(f"package index ({error})")
+                    required_programs.missing(f"package index ({error})")
     return found

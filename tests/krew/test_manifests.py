@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.krew.plugins import BIN, a_tar_gz
-from tests.reading import yaml_of
+from tests.yaml_reader import yaml_of
 from tools.krew.lint.archives import read_archive
 from tools.krew.lint.judging import KrewLint, judged
 from tools.krew.lint.reading import read_manifest

@@ -18,7 +18,7 @@ from kubectl_eksdoc.kube.exec_plugin import _parse_credential
 from kubectl_eksdoc.kube.kubeconfig import choose_target
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, token_file_source, utc_now
 from kubectl_eksdoc.model.connection import Connection
-from tests.anything import anything
+from tests.any_json import anything
 from tests.examples import examples
 from tests.fakes import kubeconfigs
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.coredns import CoreDnsDeployment, CoreDnsState, DnsSer
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import NodeClassFix
 from kubectl_eksdoc.wiring.runs import node_class_writer, open_dns
-from tests.coredns_lameduck.labs import DnsLab, a_dns, until
+from tests.coredns_lameduck.served_clusters import DnsLab, a_dns, until
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.kube.classes import served_classes

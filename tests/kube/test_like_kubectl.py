@@ -19,7 +19,7 @@ from kubectl_eksdoc.kube.kubeconfig import choose_target
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection
-from tests import needed
+from tests import required_programs
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Request
 from tests.fakes.proxy import Proxy
@@ -27,7 +27,7 @@ from tests.fakes.proxy import Proxy
 
 def _kubectl() -> str:
     """A plain kubectl: where `kubectl` only picks one of several, it would ask /version once more."""
-    real = Path(needed.kubectl()).resolve()
+    real = Path(required_programs.kubectl()).resolve()
     return str(next((p for p in sorted(real.parent.glob("kubectl.1.*"), reverse=True)), real))
 
 

@@ -19,7 +19,7 @@ from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import CompletionName, NameKind
-from tests.anything import anything
+from tests.any_json import anything
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, json_reply
 

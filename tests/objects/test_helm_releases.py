@@ -22,7 +22,7 @@ from kubectl_eksdoc.objects.manifests import (
     helm_revision,
     parse_manifest,
 )
-from tests.anything import anything
+from tests.any_json import anything
 
 TOKEN = "AKIAIOSFODNN7EXAMPLE-hunter2"
 MANIFEST = f"""---

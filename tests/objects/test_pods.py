@@ -33,7 +33,7 @@ from kubectl_eksdoc.model.nodes import (
 from kubectl_eksdoc.objects.collector import FactCollector, InvalidAnswer
 from kubectl_eksdoc.objects.containers import decode_containers
 from kubectl_eksdoc.objects.single import InvalidObjectKind
-from tests.anything import anything
+from tests.any_json import anything
 from tests.objects.observing import T0, T0_TEXT, fact
 
 a_pod_of = partial(fact, kinds.PODS)

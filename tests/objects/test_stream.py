@@ -18,7 +18,7 @@ from kubectl_eksdoc.drain.run.replay import from_events
 from kubectl_eksdoc.model.journal import IntentEntry, JournalEntry, NoteEntry, NoteKind, RunEvent, Verb
 from kubectl_eksdoc.objects.journal_lines import entry_line, entry_lines, read_events, read_journal
 from kubectl_eksdoc.objects.stream import InvalidStream, ListHeader, ListStream, StreamError, StreamItem
-from tests.anything import anything
+from tests.any_json import anything
 from tests.builders import NOW
 from tests.examples import examples
 from tests.journals import ENTRIES, JOURNALS

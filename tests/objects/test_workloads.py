@@ -28,7 +28,7 @@ from kubectl_eksdoc.model.placement import (
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, CronJob, HostFiles, Job, PodTemplate, RebootLock, Workload
 from kubectl_eksdoc.objects.collector import FactCollector, InvalidAnswer
-from tests.anything import anything
+from tests.any_json import anything
 from tests.objects.observing import T0, fact, observed
 
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from kubectl_eksdoc.model.machines import MetadataOptions
-from tests import needed
+from tests import required_programs
 from tests.packets.network import Network, sweep, why_not
 
 Made = Callable[..., Network]
@@ -18,9 +18,9 @@ Made = Callable[..., Network]
 def namespaces() -> None:
     """The end of the test where there are none to be had."""
     for program in ("ip", "curl"):
-        needed.found(program)
+        required_programs.found(program)
     if refused := why_not():
-        needed.missing(f"right to make network namespaces ({refused})")
+        required_programs.missing(f"right to make network namespaces ({refused})")
     sweep()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc import __version__
-from tests import needed
+from tests import required_programs
 from tests.contracts.source import ROOT
 from tests.fakes.programs import program
 from tools.registry import Plugin, read
@@ -55,7 +55,7 @@ def same(left: subprocess.CompletedProcess[str], right: subprocess.CompletedProc
 
 
 def test_kubectl_finds_all_of_them_without_a_warning(folder: Path) -> None:
-    kubectl = needed.kubectl()
+    kubectl = required_programs.kubectl()
     listed = run(kubectl, "plugin", "list", path=f"{folder}:{Path(kubectl).parent}:/bin")
     assert [plugin.binary for plugin in PLUGINS if str(folder / plugin.binary) not in listed.stdout] == []
     assert [line for line in listed.stderr.splitlines() if "eksdoc" in line] == []
@@ -78,7 +78,7 @@ def test_each_says_its_version(folder: Path, plugin: Plugin) -> None:
 
 @pytest.mark.long
 def test_kubectl_runs_them_by_krews_names(folder: Path) -> None:
-    kubectl = needed.kubectl()
+    kubectl = required_programs.kubectl()
     path = f"{folder}:{Path(kubectl).parent}:/bin"
     found = run(kubectl, "eksdoc-addon-diff", *DEMO["addon-diff"], path=path)
     same(found, run(kubectl, "eksdoc", "addon-diff", *DEMO["addon-diff"], path=path))

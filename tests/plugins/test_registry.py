@@ -12,8 +12,8 @@ import pytest
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.entry_point import COMPLETE, PROG, program_name
 from kubectl_eksdoc.cli.main import command_parser
-from tests import needed
-from tests.reading import yaml_of
+from tests import required_programs
+from tests.yaml_reader import yaml_of
 from tools import from_registry
 from tools.krew.lint.command import lint, page
 from tools.krew.platforms import MACHINES
@@ -57,7 +57,7 @@ def test_what_it_is_called_as_is_a_command(plugin: Plugin) -> None:
 
 
 def test_no_plugin_hides_a_command_of_kubectl(tmp_path: Path) -> None:
-    kubectl = needed.kubectl()
+    kubectl = required_programs.kubectl()
     env = {"PATH": str(Path(kubectl).parent), "HOME": str(tmp_path)}
     command = (kubectl, "__complete", "")
     listed = subprocess.run(command, capture_output=True, text=True, env=env, timeout=30, check=True)

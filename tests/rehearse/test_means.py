@@ -27,7 +27,7 @@ from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.drain.fields import KeptJournal, Killed, StageField, a_drain, begun_journal
 from tests.drain.singles import a_job, nodes, single
 from tests.drain.stages import BLUE, made, web
-from tests.simulator.planes import Steady, a_budget_doc
+from tests.simulator.control_planes import Steady, a_budget_doc
 
 SURGES = DrainPolicy(surge_singles=True)
 WAITS = DrainPolicy(wait_jobs=1800)

@@ -18,7 +18,7 @@ from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange
 from tests.drain.stages import BLUE, CLUSTERS, made, recorded, staged, web, with_group
-from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
+from tests.simulator.control_planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
 
 
 def lowest_headroom(plane: ControlPlane) -> list[int]:

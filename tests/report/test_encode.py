@@ -18,7 +18,7 @@ from kubectl_eksdoc.report.encode import plain_value, to_json, to_yaml
 from kubectl_eksdoc.report.events import NUMBER
 from kubectl_eksdoc.report.text import Appearance
 from tests.drain.report.plans import a_view
-from tests.reading import yaml_of
+from tests.yaml_reader import yaml_of
 
 render = DrainReport.render
 

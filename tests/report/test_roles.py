@@ -22,8 +22,8 @@ from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.selectors import Requirement, Selector, from_parts
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.report.text import Appearance
-from tests.in_cluster.errands import an_errand
-from tests.reading import yaml_documents
+from tests.in_cluster.commands import an_errand
+from tests.yaml_reader import yaml_documents
 
 CONFIG_MAPS = Resource("ConfigMap", "configmaps")
 

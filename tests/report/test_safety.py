@@ -33,7 +33,7 @@ from tests.drain.report.plans import (
     an_empty_plan,
 )
 from tests.examples import examples
-from tests.reading import yaml_of
+from tests.yaml_reader import yaml_of
 
 render = DrainReport.render
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.report.result import PlanResult
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.report.text import Appearance
 from tests.drain.report.plans import CLUSTER, PLAN, a_view
-from tests.reading import printed
+from tests.yaml_reader import printed
 
 render = DrainReport.render
 

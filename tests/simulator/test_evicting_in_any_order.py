@@ -16,7 +16,7 @@ from kubectl_eksdoc.simulator.control_plane import ControlPlaneLags, workload_co
 from kubectl_eksdoc.simulator.kubelets import NEVER
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.examples import examples
-from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_plane, condition
+from tests.simulator.control_planes import BUDGETS, a_budget_doc, a_node_doc, a_plane, condition
 from tests.simulator.workloads.world import a_workload
 
 LIMITS = ["minAvailable", "maxUnavailable"]

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import DeleteOptions
-from tests.simulator.planes import NODES, PODS, Steady, a_node_doc, a_plane, a_pod_doc, condition, doc_of
+from tests.simulator.control_planes import NODES, PODS, Steady, a_node_doc, a_plane, a_pod_doc, condition, doc_of
 
 
 def test_a_pod_is_ready_when_its_start_is_over_and_ends_when_it_has_run() -> None:

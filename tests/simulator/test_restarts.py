@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.api_objects import Doc, nested_field, with_value
 from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from tests.examples import examples
-from tests.simulator.planes import BUDGETS, Steady, a_budget_doc, a_node_doc, a_plane
+from tests.simulator.control_planes import BUDGETS, Steady, a_budget_doc, a_node_doc, a_plane
 from tests.simulator.workloads.world import a_template, a_workload
 
 PACE = Steady(start=4.0, stop=3.0, run=15.0)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reading import yaml_of
+from tests.yaml_reader import yaml_of
 from tools import addon_manifests
 from tools.registry import ROOT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests import needed
+from tests import required_programs
 from tools.record_flags import flags_of, kind, main
 
 
@@ -26,7 +26,7 @@ def test_the_default_tells_the_kind(flag: str, default: str, found: str) -> None
 
 
 def test_flags_are_those_of_the_help() -> None:
-    program = needed.kubectl_of(needed.KUBECTLS[-1])
+    program = required_programs.kubectl_of(required_programs.KUBECTLS[-1])
     scale = flags_of(program, "scale")
     assert scale["--replicas"] == "int" and scale["-f"] == scale["--filename"] == "text" and "--context" not in scale
     assert flags_of(program, "options")["--context"] == "text"

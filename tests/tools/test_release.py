@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc import __version__
-from tests import needed
+from tests import required_programs
 from tests.contracts.source import PACKAGE
 from tests.contracts.test_archives import held
 from tools import registry
@@ -188,7 +188,7 @@ def _released(top: Path) -> Path:
     try:
         built(root, top / "dist", Wheels(ROOT / "build" / "krew" / "wheels", locked=lock.read()))
     except Unfetched as error:
-        needed.missing(f"package index ({error})")
+        required_programs.missing(f"package index ({error})")
     return top / "dist"
 
 
@@ -242,7 +242,7 @@ def test_the_wheel_runs_in_an_empty_environment(release: Path, tmp_path: Path) -
     for words in (("--require-hashes", "-r", str(release / "requirements.txt")), ("--no-deps", str(wheel))):
         done = subprocess.run([*pip, "-q", "--no-compile", *words], capture_output=True, text=True)
         if done.returncode and "No matching distribution" in done.stderr:
-            needed.missing("package index")
+            required_programs.missing("package index")
         assert done.returncode == 0, done.stderr
     _answers(tmp_path / "venv" / "bin" / "kubectl-eksdoc", tmp_path)
     with zipfile.ZipFile(wheel) as archive:
@@ -264,7 +264,7 @@ TOOLS = {
 @pytest.mark.long
 @pytest.mark.parametrize("tool", TOOLS)
 def test_tools_that_install_programs_take_the_wheel(release: Path, tmp_path: Path, tool: str) -> None:
-    program = needed.found(tool)
+    program = required_programs.found(tool)
     (wheel,) = release.glob("*.whl")
     words = [each.format(wheel=wheel, constraints=ROOT / "constraints.txt") for each in TOOLS[tool]]
     homes = {"HOME": str(tmp_path), "PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(tmp_path / "bin")}

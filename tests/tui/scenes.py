@@ -18,13 +18,13 @@ from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.live_clusters import DEMO, LiveCluster
 from tests.tui.pilots import Drives, drive, press
 from tests.tui.replay.shown import EVENTS, JOURNAL, Shown, show
 from tests.tui.run import test_golden as of_runs
 from tests.tui.run.scripted import BEGAN, NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
-from tests.tui.run.test_after_it import WHY
+from tests.tui.run.test_ended_run_keys import WHY
 from tests.tui.test_live import old_view, until
 from tests.tui.test_pod_panel import FULL
 from tests.tui.test_rights import EVICT, HIDDEN

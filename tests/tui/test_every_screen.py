@@ -1,7 +1,7 @@
 """Every screen on three terminals, dark, light and without colours: what it looks like, and that all of it can be read.
 
-A golden file has the text of a scene in each size, and below it the roles of its colours (`tests.tui.seen`). They are
-the same in the light theme; without colours there is the same text.
+A golden file has the text of a scene in each size, and below it the roles of its colours (`tests.tui.screen_text`).
+They are the same in the light theme; without colours there is the same text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.examples import one_in
 from tests.report.golden import check_golden
 from tests.tui.pilots import Drives
 from tests.tui.scenes import SCENES
-from tests.tui.seen import Seen, pale, seen
+from tests.tui.screen_text import Seen, pale, seen
 
 GOLDEN = Path(__file__).parent / "golden" / "screens"
 SIZES = ((120, 36), (80, 24), (60, 20))

@@ -16,7 +16,7 @@ from kubectl_eksdoc.tui.pages import PageOf
 from kubectl_eksdoc.tui.rights import RightsScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
-from tests.tui.lives import LiveCluster
+from tests.tui.live_clusters import LiveCluster
 from tests.tui.pilots import WIDE, Drives, drive, notes_of, planned, press
 from tests.tui.run.scripted import ScriptedDesk
 from tests.tui.shared import with_own

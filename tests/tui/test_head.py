@@ -28,7 +28,7 @@ from kubectl_eksdoc.tui.words import (
     identity_texts,
     rights_text,
 )
-from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.live_clusters import DEMO, LiveCluster
 from tests.tui.pilots import NOW, Drives, a_demo, drive, lines, page_text, planned, press
 from tests.tui.run.scripted import ScriptedDesk
 from tests.tui.test_live import until

@@ -17,7 +17,7 @@ from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.model import CHANGED_INTERVAL_S, WATCHED_INTERVAL_S, WatchState
 from kubectl_eksdoc.tui.reader import ClusterRead, Progressed, ReadFailed
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.live_clusters import DEMO, LiveCluster
 from tests.tui.pilots import Drives, drive, lines, notes_of, page_text, planned, press
 
 NO_ANSWER = Unreachable("https://blue.example cannot be reached: the connection is refused", "Is the VPN up?")

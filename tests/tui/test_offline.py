@@ -22,7 +22,7 @@ from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.unreached import headline
-from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.live_clusters import DEMO, LiveCluster
 from tests.tui.pilots import NARROW, a_demo, drive, lines, notes_of, page_text, planned
 from tests.tui.test_live import NO_ANSWER, Drives, old_view, tick, until
 

@@ -9,7 +9,7 @@ import pytest
 from textual.app import App
 
 from tests.report.golden import check_golden
-from tests.tui.moving import Film
+from tests.tui.moving_pictures import Film
 from tests.tui.pictures import DOCS, check_picture
 from tests.tui.pilots import Drives, planned
 from tests.tui.run.scripted import NAME

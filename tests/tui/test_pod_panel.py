@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogKey
 from kubectl_eksdoc.tui.details import PodPanel
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.lives import LiveCluster
+from tests.tui.live_clusters import LiveCluster
 from tests.tui.pilots import NOW, Drives, drive, lines, notes_of, page_text, press
 
 ABOUT = Subject("Pod", "web-0", "shop")

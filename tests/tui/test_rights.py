@@ -16,11 +16,11 @@ from kubectl_eksdoc.tui.rights import RightsScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.tables import budgets
 from kubectl_eksdoc.tui.tables.pods import text_of_cell
-from tests.reading import yaml_documents
-from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.live_clusters import DEMO, LiveCluster
 from tests.tui.pilots import drive, lines, page_text
 from tests.tui.test_live import Drives, until
 from tests.tui.test_offline import said
+from tests.yaml_reader import yaml_documents
 
 NEEDS = of_commands.plan_permissions("kube-system")
 EVICT = Permission("create", kinds.PODS, "eviction")

@@ -17,12 +17,12 @@ from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.tables import budgets as unguarded
 from kubectl_eksdoc.tui.tables.pods import text_of_cell
-from tests.reading import yaml_documents
-from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.live_clusters import DEMO, LiveCluster
 from tests.tui.pilots import drive, page_text, planned
 from tests.tui.test_live import Drives
 from tests.tui.test_offline import said
 from tests.tui.test_rights import without
+from tests.yaml_reader import yaml_documents
 
 BARE = replace(DEMO, budgets=())
 

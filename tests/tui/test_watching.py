@@ -43,9 +43,9 @@ from kubectl_eksdoc.wiring.runs import open_watch
 from tests.builders import a_budget, a_cluster, a_node, a_pod
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.kube.field.fields import wait_until
-from tests.kube.field.test_cordons import by_a_person
-from tests.tui.lives import FakeField
+from tests.kube.live_backend.served_backends import wait_until
+from tests.kube.live_backend.test_cordons import by_a_person
+from tests.tui.live_clusters import FakeField
 
 POD, BUDGET, NODE = a_pod("web-0"), a_budget("web"), a_node("old-0")
 CLUSTER = a_cluster(nodes=[NODE], pods=[POD], budgets=[BUDGET])

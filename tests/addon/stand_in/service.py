@@ -30,7 +30,7 @@ from kubectl_eksdoc.kubernetes.server_side_apply import remove_fields, without_n
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon.stand_in.documents import Objects
 from tests.addon.stand_in.rendering import Site, rendered
-from tests.reading import yaml_of
+from tests.yaml_reader import yaml_of
 
 MANAGER = "eks"
 

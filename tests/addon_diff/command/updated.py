@@ -12,7 +12,7 @@ from tests.addon.stand_in.carried_out import carried_out
 from tests.addon.stand_in.pod_template import INIT
 from tests.addon.stand_in.served import Served
 from tests.addon.stand_in.service import AddonService
-from tests.cli import somebody
+from tests.cli import terminal_user
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -24,7 +24,7 @@ OLD, NEW = "v1.12.0-eksbuild.1", "v1.12.6-eksbuild.1"
 
 
 @dataclass
-class Desk(somebody.Desk):
+class Desk(terminal_user.Desk):
     service: AddonService = field(kw_only=True)
 
     def apply(self, *argv: str) -> Ran:

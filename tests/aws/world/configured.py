@@ -8,7 +8,7 @@ import jsonschema
 import yaml
 
 from tests.aws.world.refused import invalid
-from tests.reading import yaml_of
+from tests.yaml_reader import yaml_of
 
 _SAYS = "ConfigurationValue provided in request is not supported: "
 _NOT_ALLOWED = "is not defined in the schema and the schema does not allow additional properties"

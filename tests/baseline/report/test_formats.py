@@ -22,11 +22,11 @@ from kubectl_eksdoc.report.encode import to_json
 from kubectl_eksdoc.report.report import TerminalBackend
 from kubectl_eksdoc.report.result import to_json_types
 from kubectl_eksdoc.report.text import Appearance
-from tests.broken import accepted
+from tests.broken_documents import accepted
 from tests.builders import NOW
 from tests.check.report.checked import LOOK, SKEW, STUCK, usual, view
-from tests.reading import printed
 from tests.report.golden import check_golden
+from tests.yaml_reader import printed
 
 GOLDEN = Path(__file__).parent / "golden"
 WHO = Identity("prod-eu", "shop", "", "eu-central-1", "v1.33.1", "")

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.check.command.asked import check, document
+from tests.check.command.cached_runs import check, document
 
 
 @cache

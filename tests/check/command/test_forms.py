@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.check.command.clusters import MANAGED
-from tests.check.command.kept import somebody_at
+from tests.check.command.healthy_clusters_aws import somebody_at
 from tests.check.test_checklist_forms import OF_EKSCTL, OF_TERRAFORM
 from tests.cli.running import run_cli
 

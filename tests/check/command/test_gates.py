@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.check.command.asked import RICH, document
+from tests.check.command.cached_runs import RICH, document
 
 DATA = Path(RICH).parent
 CLUSTERS = [

@@ -10,7 +10,7 @@ import pytest
 
 from tests.aws.world.server import World
 from tests.check.command.clusters import AUTO, CURRENT, MANAGED, KeptCluster
-from tests.check.command.kept import somebody_at
+from tests.check.command.healthy_clusters_aws import somebody_at
 
 _BALANCER, _SPOT = "aws-load-balancer-controller", ("spot", "spot", "group", "group", "group")
 GONE = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: images}\n"

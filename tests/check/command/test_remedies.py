@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.check.command.asked import RICH, check, document
+from tests.check.command.cached_runs import RICH, check, document
 
 
 def test_a_check_that_is_proposed_judges_the_same() -> None:

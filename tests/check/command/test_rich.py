@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.check.checking import Area, UpgradeCheck
 from kubectl_eksdoc.check.registry import ALL_CHECKS
 from kubectl_eksdoc.cli.rights import commands
-from tests.check.command.asked import RICH, document
+from tests.check.command.cached_runs import RICH, document
 
 ROWS = {
     "pod-returns": ("default/tolerates-all", "default/pinned"),

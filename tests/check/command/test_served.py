@@ -19,7 +19,7 @@ from kubectl_eksdoc.embedded.serving.requests import RbacRule, ServedUser, Token
 from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.findings import Code
 from tests.aws.test_live import prod
-from tests.cli.somebody import Somebody
+from tests.cli.terminal_user import Somebody
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.report.schemas as schemas
-from tests.broken import accepted
-from tests.check.command.asked import document
+from tests.broken_documents import accepted
+from tests.check.command.cached_runs import document
 
 JUDGE = jsonschema.Draft202012Validator(schemas.load_schema("UpgradeCheck"))
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.drain.timeline import NodeSpan
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import AwsUnavailable, Unknown
 from kubectl_eksdoc.report.text import Appearance
-from tests.check.command import asked
+from tests.check.command import cached_runs
 from tests.check.healthy import healthy
 from tests.check.report.checked import (
     LOOK,
@@ -64,7 +64,7 @@ def read(text: str) -> Page:
 
 
 def demo(*argv: str) -> str:
-    return asked.check("--demo", *argv, "-o", "html").out
+    return cached_runs.check("--demo", *argv, "-o", "html").out
 
 
 PAGES = {
@@ -123,7 +123,7 @@ def test_the_lights_are_signs_and_words_never_colour_alone() -> None:
 
 
 def test_every_finding_of_the_document_is_on_the_page_with_its_commands() -> None:
-    document = asked.document("--demo", "--target", "1.34")
+    document = cached_runs.document("--demo", "--target", "1.34")
     said = read(demo("--target", "1.34")).text
     for found in document["findings"]:
         assert re.sub(r"\s+", " ", found["message"]) in said and found["code"] in said

@@ -28,7 +28,7 @@ from tests.cli.running import Ran, called
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.imds_probe.command.probed import nodes_are_instances
-from tests.permissions.command.desk import NAME, REGION, Site, _soon_sure, _told_after
+from tests.permissions.command.served_users import NAME, REGION, Site, _soon_sure, _told_after
 from tests.snapshot.command.planted_secrets import helm_secret, plain_secret, planted
 
 if TYPE_CHECKING:

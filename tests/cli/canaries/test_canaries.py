@@ -29,7 +29,7 @@ from tests.cli.running import Ran, run_cli
 from tests.drain.command.served import EVICTED, Machine
 from tests.embedded.clients import worlds
 from tests.host.terraform_plans import a_change, a_plan, an_addon, written
-from tests.permissions.command.desk import NAME
+from tests.permissions.command.served_users import NAME
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World

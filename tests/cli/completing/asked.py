@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kubectl_eksdoc.cli.completion_command import complete
 from kubectl_eksdoc.cli.completion_names import OFFLINE_VARIABLE
-from tests import needed
+from tests import required_programs
 from tests.contracts.source import ROOT
 
 LINE = re.compile(r"[^\x00-\x1f\x7f]+(\t[^\x00-\x1f\x7f]+)?\n")
@@ -55,7 +55,7 @@ def process(*words: str, home: Path, environ: Mapping[str, str] | None = None) -
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "PYTHONPATH": str(ROOT),
-        **needed.BYTECODE,
+        **required_programs.BYTECODE,
         **(environ or {}),
     }
     command = [sys.executable, "-m", "kubectl_eksdoc", "__complete", *words]

@@ -15,7 +15,7 @@ import pytest
 from kubectl_eksdoc.cli.completion_names import LOOKUP_TIMEOUT_S
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer
 from kubectl_eksdoc.model import kinds
-from tests import needed
+from tests import required_programs
 from tests.cli.completing.asked import Answered, process, read
 from tests.contracts.source import ROOT
 from tests.embedded.clients import worlds
@@ -36,13 +36,13 @@ class Shell:
 
     @property
     def environ(self) -> dict[str, str]:
-        path = f"{self.home / 'bin'}:{Path(needed.kubectl()).parent}:/usr/bin:/bin"
-        given = {"PATH": path, "HOME": str(self.home), "PYTHONPATH": str(ROOT), **needed.BYTECODE}
+        path = f"{self.home / 'bin'}:{Path(required_programs.kubectl()).parent}:/usr/bin:/bin"
+        given = {"PATH": path, "HOME": str(self.home), "PYTHONPATH": str(ROOT), **required_programs.BYTECODE}
         return {**given, **({"KUBECONFIG": self.config} if self.config else {})}
 
     def tab(self, *words: str) -> Answered:
         """``kubectl WORDS<TAB>``, the last as far as it is typed."""
-        command = [needed.kubectl(), "__complete", *words]
+        command = [required_programs.kubectl(), "__complete", *words]
         begun = time.monotonic()
         done = subprocess.run(command, capture_output=True, text=True, env=self.environ, timeout=60, check=False)
         seconds = time.monotonic() - begun
@@ -158,7 +158,7 @@ def test_offline_nothing_is_asked(home: Path) -> None:
 
 @pytest.mark.long
 def test_nobody_who_listens_and_nothing_to_write_on(home: Path) -> None:
-    around = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT), **needed.BYTECODE}
+    around = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT), **required_programs.BYTECODE}
     command = f"{sys.executable} -m kubectl_eksdoc __complete ''"
     for closing in (">&-", "2>&-", ">&- 2>&- <&-", "| true", "> /dev/full"):
         script = f"set -o pipefail; {command} {closing}"

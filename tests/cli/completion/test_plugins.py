@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import needed
+from tests import required_programs
 from tests.cli.completion.test_links import of_links
 from tests.cli.running import Ran
 from tests.contracts.source import ROOT
@@ -80,7 +80,7 @@ def test_completers_of_packagers_complete(tmp_path: Path) -> None:
             f"import sys\nsys.argv[0] = {name!r}\nfrom kubectl_eksdoc.launch import main\nmain()\n"
         )
         program(tmp_path / name, sys.executable, str(tmp_path / f"{name}.py"))
-    env = {"PATH": "/bin:/usr/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), **needed.BYTECODE}
+    env = {"PATH": "/bin:/usr/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), **required_programs.BYTECODE}
     for plugin, typed, offered in (("eksdoc", "addon", "addon-diff\t"), ("eksdoc_drain", "pl", "plan\t")):
         shim = tmp_path / f"kubectl_complete-{plugin}"
         shim.write_bytes((ROOT / "completions" / shim.name).read_bytes())

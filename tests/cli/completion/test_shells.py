@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.completion import BASH, BY_SHELL
-from tests import needed
+from tests import required_programs
 from tests.cli.completion.terminals import completed
 from tests.cli.running import run_cli
 from tests.contracts.source import ROOT
@@ -52,7 +52,7 @@ def around(home: Path) -> dict[str, str]:
         "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
         "HOME": str(home),
         "PYTHONPATH": str(ROOT),
-        **needed.BYTECODE,
+        **required_programs.BYTECODE,
     }
 
 

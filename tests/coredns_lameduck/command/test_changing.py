@@ -19,7 +19,7 @@ from kubectl_eksdoc.coredns_lameduck.report.change import DnsChangeReport
 from kubectl_eksdoc.model.api_objects import ObjectName
 from tests.builders import a_cluster
 from tests.cli.running import document
-from tests.coredns_lameduck.command.desk import Desk, desk, served
+from tests.coredns_lameduck.command.served_changes import Desk, desk, served
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World

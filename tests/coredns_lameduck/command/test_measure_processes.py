@@ -19,8 +19,8 @@ from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.cli.processes import LONGEST_S, started
 from tests.cli.running import called
-from tests.coredns_lameduck.command.desks import document
-from tests.coredns_lameduck.labs import DnsLab, a_dns, left_of_measures, until
+from tests.coredns_lameduck.command.virtual_measurements import document
+from tests.coredns_lameduck.served_clusters import DnsLab, a_dns, left_of_measures, until
 from tests.fakes import kubeconfigs
 from tests.probes.stand_ins import TOKEN
 

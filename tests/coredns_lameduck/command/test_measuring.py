@@ -10,9 +10,9 @@ import pytest
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.placement import ProbeFailure
 from tests.cli.running import run_cli
-from tests.coredns_lameduck.command.desks import Desk, document
+from tests.coredns_lameduck.command.virtual_measurements import Desk, document
 from tests.coredns_lameduck.worlds import World, in_zone
-from tests.reading import yaml_documents
+from tests.yaml_reader import yaml_documents
 
 ROLLOUT, EVICTION = "--measure=rollout", "--measure=eviction"
 TYPED = {"--measure": "prod 2\n", ROLLOUT: "prod 4\n", EVICTION: "prod 3\n"}

@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.coredns import EndpointPropagation
 from tests.aws.test_live import prod
 from tests.cli.running import run_cli
-from tests.cli.somebody import Somebody
+from tests.cli.terminal_user import Somebody
 from tests.embedded.clients import worlds
 from tests.embedded.clients.worlds import archive
 from tests.fakes import kubeconfigs

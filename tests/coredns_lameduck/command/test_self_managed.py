@@ -12,7 +12,7 @@ import pytest
 from kubectl_eksdoc.embedded.serving.requests import RbacRule, restricted
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.running import document
-from tests.coredns_lameduck.command.desk import TOKEN, Desk, desk, served
+from tests.coredns_lameduck.command.served_changes import TOKEN, Desk, desk, served
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World

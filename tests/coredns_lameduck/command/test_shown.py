@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from tests.broken import accepted
+from tests.broken_documents import accepted
 from tests.cli.running import Ran, Terminal, called, document, judge
-from tests.reading import yaml_of
+from tests.yaml_reader import yaml_of
 
 ALL = ("--set", "lameduck=20s", "--place", "on-demand", "--autoscale", "3:10")
 

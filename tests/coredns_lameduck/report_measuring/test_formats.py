@@ -18,8 +18,8 @@ from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner
 from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_cluster
 from tests.coredns_lameduck.worlds import BOTH, LATER, NODES, Ground, World, in_zone
-from tests.reading import yaml_documents
 from tests.report.golden import AnswerFormats
+from tests.yaml_reader import yaml_documents
 
 CORDONED = in_zone("ip-10-0-3-9.eu-west-1.compute.internal", "eu-west-1c", unschedulable=True)
 OTHERS = (

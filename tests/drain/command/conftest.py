@@ -12,7 +12,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServer, serving
 from tests.drain.command.served import Machine, machine
 from tests.embedded.clients import worlds
-from tests.kube.field.test_whole_drain import Evictions
+from tests.kube.live_backend.test_complete_drain import Evictions
 
 
 @pytest.fixture

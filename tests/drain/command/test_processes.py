@@ -16,7 +16,7 @@ from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServ
 from tests.drain.command.served import EVICTED, aged, cordoned
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.kube.field.test_whole_drain import Evictions
+from tests.kube.live_backend.test_complete_drain import Evictions
 
 pytestmark = pytest.mark.long
 

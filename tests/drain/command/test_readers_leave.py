@@ -17,7 +17,7 @@ from kubectl_eksdoc.embedded.serving.handler import ScaledTime, SimulatedApiServ
 from tests.drain.command.served import EVICTED, Said, machine
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.kube.field.test_whole_drain import Evictions
+from tests.kube.live_backend.test_complete_drain import Evictions
 
 ROOT = Path(__file__).parents[3]
 RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")

@@ -21,7 +21,7 @@ from tests.builders import a_node
 from tests.drain.command.served import EVICTED, Machine, cordoned, machine
 from tests.drain.command.test_runs import agreed, stopped_early, valid
 from tests.embedded.clients import worlds
-from tests.kube.field.test_cordons import lasting
+from tests.kube.live_backend.test_cordons import lasting
 
 MAPS = "configmaps"
 KEEPER = "keeper-token"

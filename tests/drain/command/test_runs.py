@@ -16,7 +16,7 @@ from kubectl_eksdoc.simulator import faults as mishaps
 from tests.cli.running import judge
 from tests.drain.command.served import EVICTED, Machine, cordoned, docs, machine
 from tests.embedded.clients import worlds
-from tests.kube.field.test_whole_drain import Evictions
+from tests.kube.live_backend.test_complete_drain import Evictions
 
 BLUE = ("--nodegroup", "blue")
 

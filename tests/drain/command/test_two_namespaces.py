@@ -11,7 +11,7 @@ from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.drain.command.served import EVICTED, Machine, cordoned, docs
 from tests.drain.command.test_runs import agreed, rolled_back, stopped_early, valid
-from tests.kube.field.test_whole_drain import Evictions
+from tests.kube.live_backend.test_complete_drain import Evictions
 
 ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 ELSEWHERE = ("--journal-namespace", "default")

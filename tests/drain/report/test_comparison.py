@@ -26,8 +26,8 @@ from tests.drain.report.comparisons import (
     a_compared_view,
 )
 from tests.drain.report.plans import CLUSTER, EC2, a_view
-from tests.reading import printed
 from tests.report.golden import check_golden
+from tests.yaml_reader import printed
 
 render = DrainReport.render
 

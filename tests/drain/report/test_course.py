@@ -24,8 +24,8 @@ from kubectl_eksdoc.model.budgets import IntOrPercent
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 from kubectl_eksdoc.report.text import Appearance
 from tests.drain.report.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
-from tests.reading import printed
 from tests.report.golden import complaints
+from tests.yaml_reader import printed
 
 render = DrainReport.render
 

@@ -14,7 +14,7 @@ import pytest
 from kubectl_eksdoc.report.text import Appearance, is_unsafe
 from tests.addon_diff.report import test_formats as addon
 from tests.addon_diff.report_update import test_formats as addon_update
-from tests.broken import accepted
+from tests.broken_documents import accepted
 from tests.check.report import test_html
 from tests.coredns_lameduck.report import test_formats as dns
 from tests.coredns_lameduck.report_measuring import test_formats as dns_measure
@@ -31,8 +31,8 @@ from tests.fleet.report import test_formats as fleet
 from tests.imds_probe.report import test_formats as metadata
 from tests.imds_probe.report_probe import test_formats as metadata_probe
 from tests.interruption.report import test_formats as interruption
-from tests.reading import yaml_of
 from tests.report.golden import AnswerFormats, check_golden, complaints, judge
+from tests.yaml_reader import yaml_of
 
 HERE = Path(__file__).parent
 DRAWN = {

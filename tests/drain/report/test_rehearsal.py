@@ -34,9 +34,9 @@ from tests.drain.report.rehearsals import (
     as_planned,
     at,
 )
-from tests.reading import printed
 from tests.report.test_safety import LOOKS, NASTY, PAINT, unsafe_signs
 from tests.report.test_schema import places
+from tests.yaml_reader import printed
 
 render = RehearsalReport.render
 

@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.journal import (
 )
 from kubectl_eksdoc.objects.journal_lines import entry_lines, read_journal
 from kubectl_eksdoc.report.text import Appearance
-from tests.reading import printed
+from tests.yaml_reader import printed
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
 

@@ -33,9 +33,9 @@ from kubectl_eksdoc.model.journal import (
     Verb,
 )
 from kubectl_eksdoc.model.nodes import RunNote
-from tests.broken import accepted
+from tests.broken_documents import accepted
 from tests.builders import NOW
-from tests.reading import printed
+from tests.yaml_reader import printed
 
 AIMS = (JournaledNode("old-0", "u0", 1), JournaledNode("old-1", "u1"))
 BEGUN = RunStarted(0, NOW, "r1", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r1", AIMS, (), (), 78.0, 103.0, 30.0)

@@ -16,8 +16,8 @@ from kubectl_eksdoc.model.cluster import simulated_version
 from kubectl_eksdoc.model.journal import DelayCause
 from kubectl_eksdoc.rehearse.report import differences
 from kubectl_eksdoc.report.text import Appearance
-from tests.reading import printed
 from tests.rehearsed import rehearsed_demo
+from tests.yaml_reader import printed
 
 BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
 

@@ -34,7 +34,7 @@ from tests.drain.report.plans import (
 )
 from tests.drain.report.test_recorded import READERS, view_of
 from tests.examples import one_in
-from tests.reading import printed
+from tests.yaml_reader import printed
 
 render = DrainReport.render
 

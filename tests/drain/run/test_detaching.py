@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Taint, Volume, VolumeKind
 from kubectl_eksdoc.model.placement import PersistentVolume, PersistentVolumeClaim
 from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
-from tests.drain.run.driving import Driven, drained
+from tests.drain.run.instant_engine import Driven, drained
 
 BOUND = {"data-db-0": "pv-0", "scratch-db-0": "pv-1", "log": "pv-2"}
 CLAIMS = [PersistentVolumeClaim("default", claim, volume) for claim, volume in BOUND.items()]

@@ -25,7 +25,7 @@ from kubectl_eksdoc.kubernetes.updates import (
 from kubectl_eksdoc.model.actions import ClusterAction, Cordon, Evict, ReadPod
 from kubectl_eksdoc.model.budgets import Budget
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
-from tests.drain.run.driving import Answering, Driven, drained
+from tests.drain.run.instant_engine import Answering, Driven, drained
 
 FAILED = ApiStatus(500, "InternalError", "etcdserver: leader changed")
 LOST = LostResponse("the connection was reset")

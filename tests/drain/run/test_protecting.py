@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.actions import ClusterAction, Protect, Release
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, pods
 from tests.drain.planning import WEB
-from tests.drain.run.driving import Driven, drained
+from tests.drain.run.instant_engine import Driven, drained
 
 EMPTY_ONE, USED = a_roomy_node("new-0"), a_roomy_node("used")
 DAEMON = a_pod("agent-1", owner="DaemonSet/agent", node="new-0")

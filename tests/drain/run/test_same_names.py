@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.findings import Status as Verdict
 from kubectl_eksdoc.model.options import ALL
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, an_owner
 from tests.drain.planning import codes, finding, plan_of
-from tests.drain.run.driving import Driven
+from tests.drain.run.instant_engine import Driven
 
 DB = an_owner("StatefulSet/db")
 

@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.journal import UNCORDONED, JournaledNode, NoteEntry, N
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Pod, Taint
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
 from tests.drain.planning import plan_of, target
-from tests.drain.run.driving import Driven, drained
+from tests.drain.run.instant_engine import Driven, drained
 
 
 def a_world(*more: Node, others: Sequence[Pod] = ()) -> Cluster:

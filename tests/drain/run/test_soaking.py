@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.rehearse.rehearsal import rehearse
 from kubectl_eksdoc.report.text import Appearance
 from tests.builders import NOW
-from tests.drain.run_steps.test_waves import a_cluster
+from tests.drain.run_loop.test_waves import a_cluster
 from tests.drain.stages import BLUE, ONE_BY_ONE
 
 render = DrainReport.render

@@ -9,18 +9,18 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
-from tests import needed
+from tests import required_programs
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
 
 
 @pytest.fixture(
-    params=[needed.KUBECTLS[-1], pytest.param(needed.KUBECTLS[0], marks=pytest.mark.long)],
+    params=[required_programs.KUBECTLS[-1], pytest.param(required_programs.KUBECTLS[0], marks=pytest.mark.long)],
     scope="module",
 )
 def program(request: pytest.FixtureRequest) -> str:
     """The path of a kubectl."""
-    return needed.kubectl_of(request.param)
+    return required_programs.kubectl_of(request.param)
 
 
 @pytest.fixture(scope="module")

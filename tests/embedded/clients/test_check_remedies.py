@@ -23,7 +23,7 @@ from kubectl_eksdoc.drain.duration.generations import learned_kubelet_times
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import ServeSettings, served
-from tests import needed
+from tests import required_programs
 
 HOOK = {
     "apiVersion": "admissionregistration.k8s.io/v1",
@@ -79,7 +79,7 @@ class Operator:
 @pytest.fixture
 def operator(tmp_path: Path) -> Iterator[Operator]:
     config = str(tmp_path / "config")
-    (tmp_path / "kubectl").symlink_to(needed.kubectl_of(needed.KUBECTLS[-1]))
+    (tmp_path / "kubectl").symlink_to(required_programs.kubectl_of(required_programs.KUBECTLS[-1]))
     how = ServeSettings(60.0, config, lambda path, url: None, lambda text: None, learned_kubelet_times)
     with served(SourceChoice(demo=True), Connection(), None, how):
         yield Operator(tmp_path, config)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import needed
+from tests import required_programs
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl, at_once
 
@@ -87,12 +87,14 @@ def pods_are_deleted_where_evictions_are_not_wanted(kubectl: Kubectl) -> None:
 @pytest.mark.parametrize(
     ("body", "versions"),
     [
-        pytest.param(a_budget_of_one_is_waited_for, needed.KUBECTLS[-1:], marks=pytest.mark.long),
-        pytest.param(a_budget_of_one_is_waited_for, needed.KUBECTLS[:-1], marks=pytest.mark.long),
-        pytest.param(a_budget_of_none_is_never_got_through, needed.KUBECTLS[-1:], marks=pytest.mark.long),
-        (what_kubectl_does_not_dare, needed.KUBECTLS[-1:]),
-        pytest.param(a_dry_run_changes_nothing, needed.KUBECTLS[-1:], marks=pytest.mark.long),
-        pytest.param(pods_are_deleted_where_evictions_are_not_wanted, needed.KUBECTLS[-1:], marks=pytest.mark.long),
+        pytest.param(a_budget_of_one_is_waited_for, required_programs.KUBECTLS[-1:], marks=pytest.mark.long),
+        pytest.param(a_budget_of_one_is_waited_for, required_programs.KUBECTLS[:-1], marks=pytest.mark.long),
+        pytest.param(a_budget_of_none_is_never_got_through, required_programs.KUBECTLS[-1:], marks=pytest.mark.long),
+        (what_kubectl_does_not_dare, required_programs.KUBECTLS[-1:]),
+        pytest.param(a_dry_run_changes_nothing, required_programs.KUBECTLS[-1:], marks=pytest.mark.long),
+        pytest.param(
+            pods_are_deleted_where_evictions_are_not_wanted, required_programs.KUBECTLS[-1:], marks=pytest.mark.long
+        ),
     ],
 )
 def test_a_drain(body: Callable[[Kubectl], None], versions: tuple[str, ...], tmp_path: Path) -> None:
@@ -104,5 +106,5 @@ def test_a_drain(body: Callable[[Kubectl], None], versions: tuple[str, ...], tmp
         for version in versions:
             served = worlds.served("small-traps", pace=replace(worlds.QUICK, start=start_s * worlds.SPEED))
             url = stack.enter_context(served)[0].url(worlds.ADMIN_TOKEN)
-            deeds.append(partial(body, Kubectl(needed.kubectl_of(version), tmp_path / version, url)))
+            deeds.append(partial(body, Kubectl(required_programs.kubectl_of(version), tmp_path / version, url)))
         at_once(*deeds)

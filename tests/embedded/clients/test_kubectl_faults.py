@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, ScaledTime, TimeDriver
-from tests import needed
+from tests import required_programs
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import served
 from tests.embedded.clients.programs import Kubectl, at_once
@@ -87,7 +87,13 @@ def test_each_fault(body: Body, faults: dict[str, str], speed: float, tmp_path: 
     at_once(
         *(
             partial(
-                among, body, tmp_path / str(place), needed.kubectl_of(needed.KUBECTLS[-1 - place]), fault, said, speed
+                among,
+                body,
+                tmp_path / str(place),
+                required_programs.kubectl_of(required_programs.KUBECTLS[-1 - place]),
+                fault,
+                said,
+                speed,
             )
             for place, (fault, said) in enumerate(faults.items())
         )

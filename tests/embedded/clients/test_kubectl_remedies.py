@@ -20,9 +20,9 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.objects.single import RawObjects
-from tests.check.command.asked import document
+from tests.check.command.cached_runs import document
 from tests.cli.running import run_cli
-from tests.cli.test_carried import commands
+from tests.cli.test_connection_flags import commands
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
 from tests.fakes import kubeconfigs

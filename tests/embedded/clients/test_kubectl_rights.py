@@ -66,5 +66,5 @@ def test_a_role_of_one_s_own(draining: Kubectl) -> None:
 def test_asking_as_somebody_else(looking: Kubectl, draining: Kubectl) -> None:
     assert can(looking, "create", "pods", "--subresource=eviction", "--as", "viewer") == "no"
     assert can(looking, "list", "pods", "--as", "nobody-known") == "no"
-    # kubectl loses the message of a refusal of discovery; tests/embedded/serving/test_doors.py has it.
+    # kubectl loses the message of a refusal of discovery; tests/embedded/serving/test_admission.py has it.
     assert "Error from server (Forbidden)" in draining.refused("get", "pods", "--as", "admin")

@@ -25,7 +25,7 @@ from kubectl_eksdoc.embedded.serving.requests import (
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from tests.embedded.deprecated_uses import DeprecatedUse, text
-from tests.simulator.planes import Steady
+from tests.simulator.control_planes import Steady
 
 CLUSTERS = Path(__file__).parents[2] / "data" / "clusters"
 START = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)

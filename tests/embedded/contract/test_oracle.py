@@ -20,7 +20,7 @@ from kubectl_eksdoc.simulator.kubelets import NEVER
 from tests import raw_facts
 from tests.embedded.contract.recorded import Doc, when
 from tests.embedded.contract.worlds import ACCESS
-from tests.simulator.planes import Steady
+from tests.simulator.control_planes import Steady
 
 WORLDS = tuple(raw_facts.lines("recordings/eviction-oracle.jsonl.gz"))
 NUMBERS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")

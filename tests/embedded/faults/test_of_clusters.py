@@ -11,7 +11,7 @@ from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.control_plane import ControlPlane, workload_controllers
 from kubectl_eksdoc.simulator.faults import FaultEvent, FaultyControlPlane
-from tests.simulator.planes import (
+from tests.simulator.control_planes import (
     BUDGETS,
     NODES,
     PODS,

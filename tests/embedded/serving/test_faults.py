@@ -27,7 +27,7 @@ from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.requests import ADMIN, ConnectionLost, Reply, ServedRequest, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc, nested_field
 from kubectl_eksdoc.simulator.control_plane import ControlPlane
-from tests.simulator.planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of
+from tests.simulator.control_planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of
 
 EVICT = "/api/v1/namespaces/default/pods/web-0/eviction"
 EVICTION = json.dumps({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web-0"}}).encode()

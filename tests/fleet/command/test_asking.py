@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.main import command_parser
 from kubectl_eksdoc.cli.parser import expand_bare_flags
 from tests.fakes import kubeconfigs
 from tests.fleet.answers import a_finding, an_answer, refused
-from tests.fleet.command.asked import Answering, ask, kubeconfig
+from tests.fleet.command.fake_members import Answering, ask, kubeconfig
 
 COMMANDS = (("check",), ("addon-diff", "--all"), ("imds-probe",))
 

@@ -13,7 +13,7 @@ import pytest
 from tests.aws.world.callers import access_key
 from tests.cli.processes import until
 from tests.fakes import kubeconfigs
-from tests.fleet.command.places import LONGEST_S, places
+from tests.fleet.command.served_clusters import LONGEST_S, places
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World

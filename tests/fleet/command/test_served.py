@@ -12,7 +12,7 @@ import pytest
 from tests.cli.running import document as valid
 from tests.cli.running import judge
 from tests.embedded.clients import worlds
-from tests.fleet.command.places import Places, places
+from tests.fleet.command.served_clusters import Places, places
 
 CHECKED = ("check", "--only", "budget-never-allows,kubelet-skew", "-o", "json")
 

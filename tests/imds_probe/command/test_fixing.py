@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.machines import MetadataOptions
 from tests.cli.running import document
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.imds_probe.command.mended import PINNED, Desk, desk
+from tests.imds_probe.command.applied_fixes import PINNED, Desk, desk
 from tests.kube.classes import hop_limit_of, served_classes
 from tests.probes.stand_ins import SPEED, TOKEN, Lab, there
 

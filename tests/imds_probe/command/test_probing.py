@@ -22,7 +22,7 @@ from tests.cli.running import document as valid
 from tests.drain.command.served import Machine, machine
 from tests.probes import stand_ins as probes
 from tests.probes.stand_ins import Lab, a_node, there
-from tests.reading import yaml_documents
+from tests.yaml_reader import yaml_documents
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
 GREEN = {"eks.amazonaws.com/nodegroup": "green"}

@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.session.session import SessionRequest, open_session
 from kubectl_eksdoc.session.sources import SourceChoice
 from tests.aws.test_live import prod
-from tests.cli.somebody import Somebody
+from tests.cli.terminal_user import Somebody
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.imds_probe.command.probed import all_reach_the_service, nodes_are_instances

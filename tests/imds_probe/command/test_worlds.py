@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.aws.test_live import prod
-from tests.cli.somebody import Somebody
+from tests.cli.terminal_user import Somebody
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.imds_probe.command.made_worlds import ROWS, Row, accounts, rows_of, served

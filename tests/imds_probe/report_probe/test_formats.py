@@ -23,8 +23,8 @@ from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner
 from kubectl_eksdoc.report.text import Appearance
 from tests.builders import a_cluster, a_node
-from tests.reading import yaml_documents
 from tests.report.golden import AnswerFormats
+from tests.yaml_reader import yaml_documents
 
 NODES = tuple(
     a_node(f"ip-10-0-1-{number}.eu-west-1.compute.internal", group=group)

@@ -25,7 +25,7 @@ from kubectl_eksdoc.embedded.serving.requests import (
     restricted,
 )
 from kubectl_eksdoc.model.api_objects import Doc
-from tests import needed
+from tests import required_programs
 from tests.embedded.clients import worlds
 
 ROOT = Path(__file__).parents[3]
@@ -103,7 +103,7 @@ class Container:
         environ = {each["name"]: each["value"] for each in spec["env"]} | {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT),
-            **needed.BYTECODE,
+            **required_programs.BYTECODE,
             "HOME": str(home),
             "TMPDIR": str(home),
             "KUBERNETES_SERVICE_HOST": "127.0.0.1",

@@ -16,7 +16,7 @@ from tests.drain.command.served import Machine, machine
 from tests.embedded.clients import worlds
 from tests.in_cluster.command.models import problems
 from tests.in_cluster.command.test_drain import ours
-from tests.reading import yaml_documents
+from tests.yaml_reader import yaml_documents
 
 INSIDE = ("check", "--in-cluster", "--cluster-name", "lab", "--region", "eu-west-1", "--image", "reg.example/e:1")
 DAILY = (*INSIDE, "--schedule", "0 6 * * mon-fri")

@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
-from tests import needed
+from tests import required_programs
 from tests.drain.command.served import Machine
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture
 def kubectl(server: SimulatedApiServer, tmp_path: Path) -> Kubectl:
-    return Kubectl(needed.kubectl(), tmp_path, server.url(worlds.ADMIN_TOKEN))
+    return Kubectl(required_programs.kubectl(), tmp_path, server.url(worlds.ADMIN_TOKEN))
 
 
 def command(text: str, what: str) -> list[str]:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.drain.command.served import EVICTED, Machine, aged, cordoned, machine
 from tests.in_cluster.command.pods import Cluster, Container, job_of, serving_tls
-from tests.kube.field.test_whole_drain import Evictions
+from tests.kube.live_backend.test_complete_drain import Evictions
 
 pytestmark = pytest.mark.long
 

@@ -20,10 +20,10 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator.control_plane import ControlPlane
-from tests.cli.somebody import Somebody
+from tests.cli.terminal_user import Somebody
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.reading import yaml_of
+from tests.yaml_reader import yaml_of
 from tools.demo.interruption.cluster import logs
 
 if TYPE_CHECKING:

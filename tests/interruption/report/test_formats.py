@@ -18,7 +18,7 @@ from kubectl_eksdoc.interruption.report import InterruptionReport
 from kubectl_eksdoc.model.interruption import SpotInterruptionNotice
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.report.text import Appearance
-from tests.broken import accepted
+from tests.broken_documents import accepted
 from tests.builders import NOW, a_budget, a_cluster, a_pod
 from tests.interruption.healthy import a_dns_pod, a_spot_node, an_install, planned
 from tests.report.golden import TABLES, AnswerFormats

@@ -30,8 +30,8 @@ from kubectl_eksdoc.wiring.runs import JournalLocation
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import at_once
 from tests.fakes import kubeconfigs
-from tests.kube.field.fields import Kept, is_eviction, serving_again
-from tests.kube.field.test_whole_drain import Evictions
+from tests.kube.live_backend.served_backends import Kept, is_eviction, serving_again
+from tests.kube.live_backend.test_complete_drain import Evictions
 from tests.kube.run.machine import LOCK_S
 
 ROOT = Path(__file__).parents[3]

@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.selectors import EVERYTHING
 from tests import raw_facts
 from tests.builders import a_budget, a_node, a_pod, ago
 from tests.kubernetes.scheduling import observed
-from tests.kubernetes.scheduling.test_landing_recorded import after, emptied, greedily, owner
+from tests.kubernetes.scheduling.test_recorded_placement import after, emptied, greedily, owner
 
 CASES = raw_facts.cases("preemption")
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.cli.running import Ran
-from tests.permissions.command.granted import Held
+from tests.permissions.command.granted_users import Held
 
 BUG = 70
 NO_CLUSTER, NO_AWS = 3, 4

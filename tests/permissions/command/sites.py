@@ -20,7 +20,7 @@ from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.imds_probe.command.probed import all_reach_the_service, nodes_are_instances
 from tests.interruption.command.incident import QUEUE, ROLE, _instances, _placed, _role, documents
-from tests.permissions.command.desk import NAME, Site
+from tests.permissions.command.served_users import NAME, Site
 from tools.demo.interruption.cluster import logs
 from tools.demo.upgrade.old_apis import old_apis
 

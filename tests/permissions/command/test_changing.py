@@ -17,13 +17,13 @@ from kubectl_eksdoc.embedded.serving.handler import ScaledTime, serving
 from kubectl_eksdoc.embedded.serving.requests import ServedUser, TokenUsers
 from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.cli.running import Ran
-from tests.drain.command import test_means
+from tests.drain.command import test_eviction_methods
 from tests.drain.command.served import EVICTED, Machine, machine
 from tests.drain.singles import single
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.permissions.command.answers import BUG
-from tests.permissions.command.granted import Held, Watched, printed, unregistered
+from tests.permissions.command.granted_users import Held, Watched, printed, unregistered
 from tests.permissions.command.test_reading import required
 
 ADMIN = (Held("*", "*", "*"),)
@@ -75,7 +75,7 @@ def asked(verb: str) -> Callable[[Shop], Ran]:
     return ask
 
 
-_LOST = "asked where an answer was lost: tests/kube/field/test_acts.py"
+_LOST = "asked where an answer was lost: tests/kube/live_backend/test_requests.py"
 _BEGUN = {
     "create configmaps": "its journal has room left",
     "create leases.coordination.k8s.io": "the lock is there since the run was begun",
@@ -139,14 +139,14 @@ FLAGGED = (
     Flagged(
         "--surge-singles",
         ("get deployments.apps", "patch deployments.apps"),
-        lambda: test_means.plane_of(*single()),
-        test_means.SPEED,
+        lambda: test_eviction_methods.plane_of(*single()),
+        test_eviction_methods.SPEED,
     ),
     Flagged(
         "--delete-past-budget default/db-0",
         ("delete pods",),
-        lambda: test_means.plane_of(*test_means.db()),
-        test_means.SPEED,
+        lambda: test_eviction_methods.plane_of(*test_eviction_methods.db()),
+        test_eviction_methods.SPEED,
         "lab 1\ndefault/db-0\n",
     ),
     Flagged("--run-id 20261120-093000-abcd", ("list configmaps",), times=2),

@@ -19,8 +19,8 @@ from kubectl_eksdoc.simulator.control_plane import ControlPlane
 from tests.cli.running import Ran, document, run_cli
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.permissions.command.desk import Site
-from tests.permissions.command.granted import Held, printed
+from tests.permissions.command.granted_users import Held, printed
+from tests.permissions.command.served_users import Site
 
 
 def checked(folder: Path, held: Sequence[Held], *words: str) -> Ran:

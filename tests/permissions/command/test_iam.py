@@ -11,9 +11,9 @@ import pytest
 from tests.aws.test_live import prod
 from tests.cli.running import Ran
 from tests.permissions.command.answers import BUG, better, is_unknown_without
-from tests.permissions.command.desk import Desk
-from tests.permissions.command.granted import printed
+from tests.permissions.command.granted_users import printed
 from tests.permissions.command.policies import CALLED, asks_aws, calls
+from tests.permissions.command.served_users import Desk
 from tests.permissions.command.sites import LINES, Line
 from tests.permissions.command.test_reading import at
 

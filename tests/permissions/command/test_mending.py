@@ -15,10 +15,10 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.permissions.command.rights import read_only_commands, registered_commands
 from tests.cli.running import Ran
-from tests.permissions.command import grounds
+from tests.permissions.command import changed_clusters
 from tests.permissions.command.answers import BUG
-from tests.permissions.command.granted import Held, Watched, held, printed, unregistered
-from tests.permissions.command.grounds import Ground, Made
+from tests.permissions.command.changed_clusters import Ground, Made
+from tests.permissions.command.granted_users import Held, Watched, held, printed, unregistered
 from tests.permissions.command.policies import CALLED, allow, calls, policy
 from tests.permissions.command.test_changing import COMMANDS
 from tests.permissions.command.test_reading import required, was_asked
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 DONE, FOUND, TAKEN, LOST, UNSURE, STOPPED = 0, 1, 2, 4, 5, 6
-_RESUME = f"--resume {grounds.RUN} -o json"
+_RESUME = f"--resume {changed_clusters.RUN} -o json"
 
 
 def nothing(_: World) -> None:
@@ -94,11 +94,13 @@ _NO_TARGETS = {
     "elasticloadbalancing:DescribeTargetHealth": "of pods behind target groups: tests/aws/test_target_health.py"
 }
 CHANGES = (
-    Change("imds-probe --active", "imds-probe --active --yes --expect-nodes 3 -o json", grounds.metadata, FOUND),
+    Change(
+        "imds-probe --active", "imds-probe --active --yes --expect-nodes 3 -o json", changed_clusters.metadata, FOUND
+    ),
     Change(
         "imds-probe --apply",
         f"{_FIX} instance-options {_ALL} --expect-nodes 2",
-        grounds.metadata,
+        changed_clusters.metadata,
         DONE,
         ("imds-probe",),
         unasked=_NO_GROUP,
@@ -106,7 +108,7 @@ CHANGES = (
     Change(
         "imds-probe --apply",
         f"{_FIX} template-version --nodegroup blue --expect-nodes 1 --watch-for 20s",
-        grounds.metadata,
+        changed_clusters.metadata,
         DONE,
         ("imds-probe",),
         unasked={**_NO_GROUP, **_NOT_LOST},
@@ -114,7 +116,7 @@ CHANGES = (
     Change(
         "imds-probe --apply",
         f"{_FIX} template-version --nodegroup blue --expect-nodes 1 --watch-for 20s",
-        grounds.metadata,
+        changed_clusters.metadata,
         LOST,
         ("imds-probe",),
         unasked=_NO_GROUP,
@@ -124,7 +126,7 @@ CHANGES = (
     Change(
         "imds-probe --apply",
         f"{_FIX} node-class {_ALL} --expect-nodes 1",
-        grounds.metadata,
+        changed_clusters.metadata,
         DONE,
         ("imds-probe",),
         unasked=_NO_GROUP,
@@ -132,7 +134,7 @@ CHANGES = (
     Change(
         "coredns-lameduck --apply",
         f"coredns-lameduck --set lameduck=20s --apply --accept-unknown addon-field-unknown {_LONG}",
-        grounds.coredns,
+        changed_clusters.coredns,
         DONE,
         _PROBED,
         _EITHER,
@@ -143,7 +145,7 @@ CHANGES = (
     Change(
         "coredns-lameduck --apply",
         f"coredns-lameduck --set lameduck=20s --apply --accept-unknown addon-field-unknown {_LONG}",
-        grounds.coredns,
+        changed_clusters.coredns,
         LOST,
         ("coredns-lameduck --apply",),
         _EITHER,
@@ -156,7 +158,7 @@ CHANGES = (
     Change(
         "coredns-lameduck --apply",
         "coredns-lameduck --set lameduck=20s --apply --accept-unknown addon-field-unknown --without proxy " + _LONG,
-        grounds.coredns,
+        changed_clusters.coredns,
         DONE,
         ("coredns-lameduck --apply",),
         _EITHER,
@@ -166,7 +168,7 @@ CHANGES = (
     Change(
         "coredns-lameduck --apply",
         f"coredns-lameduck --set lameduck=20s --apply --force-conflicts {_LONG}",
-        grounds.by_hand,
+        changed_clusters.by_hand,
         DONE,
         _PROBED,
         _EITHER,
@@ -196,26 +198,26 @@ CHANGES = (
     Change(
         "coredns-lameduck --measure",
         f"coredns-lameduck --measure --expect-changes 2 {_MEASURE} 5s",
-        grounds.measured,
+        changed_clusters.measured,
         UNSURE,
     ),
     Change(
         "coredns-lameduck --measure",
         f"coredns-lameduck --measure=rollout --expect-changes 4 {_MEASURE} 60s",
-        grounds.measured,
+        changed_clusters.measured,
         UNSURE,
     ),
     Change(
         "coredns-lameduck --measure",
         f"coredns-lameduck --measure=eviction --expect-changes 3 {_MEASURE} 60s",
-        grounds.measured,
+        changed_clusters.measured,
         UNSURE,
     ),
     Change(
         "addon-diff --apply",
         "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 6 "
         "--accept-unknown addon-field-unknown,addon-values-refused -o json",
-        grounds.addon,
+        changed_clusters.addon,
         UNSURE,
         ("addon-diff",),
         never={
@@ -229,7 +231,7 @@ CHANGES = (
         "addon-diff --apply",
         "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 6 "
         "--accept-unknown addon-field-unknown,addon-values-refused -o json",
-        grounds.addon,
+        changed_clusters.addon,
         LOST,
         ("addon-diff",),
         never={
@@ -246,29 +248,29 @@ CHANGES = (
         "check --in-cluster",
         "check --in-cluster --schedule @daily --cluster-name lab --region eu-west-1 --expect-changes 9 "
         f"--with helm-releases,proxy --suppressions ACCEPTED {_IMAGE}",
-        grounds.small,
+        changed_clusters.small,
         silent={"create configmaps": "it is named in the words of the API server"},
         again=(lambda at: None, TAKEN, ""),
     ),
     Change(
         "check --refresh-insights",
         "check --refresh-insights --only insight-error -o json",
-        grounds.rich,
+        changed_clusters.rich,
         FOUND,
         ("check",),
     ),
     Change(
         "drain run --in-cluster",
         f"drain run --in-cluster --nodegroup blue --expect-nodes 1 {_IMAGE}",
-        grounds.small,
+        changed_clusters.small,
         DONE,
         ("drain plan",),
-        again=(grounds.job_is_over, TAKEN, ""),
+        again=(changed_clusters.job_is_over, TAKEN, ""),
     ),
     Change(
         "drain run --in-cluster",
         f"drain run --in-cluster --nodegroup blue --surge-singles --expect-nodes 1 {_IMAGE}",
-        grounds.small,
+        changed_clusters.small,
         DONE,
         ("drain run --in-cluster", "drain plan"),
         never={**_NOT_TAKEN, **{f"get {each}": _TAKEN for each in _OF_RUN}},

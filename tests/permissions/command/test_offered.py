@@ -17,9 +17,9 @@ from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from tests.aws.test_live import prod
 from tests.fakes import kubeconfigs
 from tests.permissions.command import sites
-from tests.permissions.command.desk import NAME, REGION, desk
-from tests.permissions.command.granted import printed, unregistered
+from tests.permissions.command.granted_users import printed, unregistered
 from tests.permissions.command.policies import CALLED, allow, calls, policy
+from tests.permissions.command.served_users import NAME, REGION, desk
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World

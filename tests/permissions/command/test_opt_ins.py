@@ -12,8 +12,8 @@ from kubectl_eksdoc.model.kinds import SECRETS
 from tests.aws.test_live import prod
 from tests.cli.running import Ran
 from tests.permissions.command.answers import findings
-from tests.permissions.command.desk import desk
-from tests.permissions.command.granted import printed
+from tests.permissions.command.granted_users import printed
+from tests.permissions.command.served_users import desk
 from tests.permissions.command.sites import of_version
 
 if TYPE_CHECKING:

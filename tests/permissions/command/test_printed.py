@@ -29,9 +29,9 @@ from tests.drain.command.served import machine
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.in_cluster.command.models import problems
-from tests.permissions.command.granted import Held, held, printed
-from tests.reading import yaml_documents
+from tests.permissions.command.granted_users import Held, held, printed
 from tests.report.golden import check_golden
+from tests.yaml_reader import yaml_documents
 
 GROWN: ParserFor = lambda path: command_parser(only_path=path)  # noqa: E731
 CODE_NAMES = known_codes()

@@ -26,9 +26,9 @@ from tests.permissions.command.answers import (
     verdicts,
     without_times,
 )
-from tests.permissions.command.desk import NAME, Desk, desk
-from tests.permissions.command.granted import Held, Watched, printed, unregistered
+from tests.permissions.command.granted_users import Held, Watched, printed, unregistered
 from tests.permissions.command.policies import CALLED, allow, asks_aws, calls, policy
+from tests.permissions.command.served_users import NAME, Desk, desk
 from tests.permissions.command.sites import LINES, MADE, Line, of_version
 
 if TYPE_CHECKING:

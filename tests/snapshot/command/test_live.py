@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.findings import ROLLBACK
 from tests.aws.test_live import NAME, REGION, prod
 from tests.check.command.test_served import user
 from tests.cli.running import called, document
-from tests.cli.somebody import Somebody
+from tests.cli.terminal_user import Somebody
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 

@@ -1,0 +1,29 @@
+"""A served cluster that changes only when a test changes it, and a field on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
+from kubectl_eksdoc.kube.live_backend import LiveRunBackend
+from tests.embedded.clients import worlds
+from tests.kube.live_backend.served_backends import among, connection, field_on
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    """Its controllers are at work, its time stands still."""
+    made = worlds.api_of("small-traps", ManualTime())
+    yield made
+    assert list(made.internal_errors) == []
+
+
+@pytest.fixture
+def field(api: Api, tmp_path: Path) -> Iterator[LiveRunBackend]:
+    """Nothing goes wrong."""
+    with among(api) as server, field_on(connection(server, tmp_path)) as made:
+        yield made
