@@ -280,7 +280,7 @@ def _irsa_role(account: Doc | Absent | Unknown) -> str | Absent | Unknown:
 
 
 def _role_source(pods: Iterable[Pod]) -> RoleSource:
-    """Where the running pods have their role from; NOBODY where none has a role."""
+    """Where the running pods have their role from; NONE where none has a role."""
     sources = {pod.calls.role for pod in pods}
     return next((source for source in RoleSource if source in sources), RoleSource.NONE)
 

@@ -125,7 +125,7 @@ class RunRequest(Enum):
     """What the user requests of a run."""
 
     RESUME = "go-on"
-    PAUSE = "pause"  # send no requests until it is GO_ON again
+    PAUSE = "pause"  # send no requests until it is RESUME again
     FINISH_WAVE = "finish-wave"  # start no further wave, and end after the current one
     STOP = "stop"  # send no more requests, let those in flight settle, and end
     LEAVE = "leave"  # end at once: requests in flight settle by themselves
