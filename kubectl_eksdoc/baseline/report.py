@@ -191,7 +191,7 @@ _KEYS = {
 }
 
 
-class SinceSaid(Printed):
+class SinceSeverity(Printed):
     """A finding as one result has it."""
 
     severity: Severity
@@ -208,8 +208,8 @@ class SinceFinding(Printed):
 
     code: Text
     subject: SubjectResult
-    earlier: SinceSaid | None
-    now: SinceSaid | None
+    earlier: SinceSeverity | None
+    now: SinceSeverity | None
     worse: bool | None
     """Whether it is worse now; null where only one result has it, or both have the same severity and status."""
     why: Text | None
@@ -224,8 +224,8 @@ class SinceFinding(Printed):
         )
 
 
-def _since_said(finding: FindingOutline | None, hidden: bool) -> SinceSaid | None:
-    return None if finding is None else SinceSaid.from_facts(finding, suppressed=hidden)
+def _since_said(finding: FindingOutline | None, hidden: bool) -> SinceSeverity | None:
+    return None if finding is None else SinceSeverity.from_facts(finding, suppressed=hidden)
 
 
 class SinceOption(Printed):

@@ -54,7 +54,7 @@ from .measurement_plan import (
     BEFORE_S,
     LATE_S,
     QUERY_NAME,
-    Happening,
+    MeasuredChange,
     MeasurementFacts,
     MeasurementPlan,
     MeasurementSettings,
@@ -178,7 +178,7 @@ def make_change(
 
 
 def _change_text(plan: MeasurementPlan) -> str:
-    if plan.settings.happening is Happening.ROLLOUT:
+    if plan.settings.happening is MeasuredChange.ROLLOUT:
         return "the rollout was restarted"
     return f"{plan.affected[0].name} was evicted"
 
@@ -198,7 +198,7 @@ def _change_with_retries(
 
 
 def _request_change(plan: MeasurementPlan, dns: CorednsAccess) -> ProbeFailure | None:
-    if plan.settings.happening is Happening.ROLLOUT:
+    if plan.settings.happening is MeasuredChange.ROLLOUT:
         assert plan.workload is not None  # a plan without it cannot be made
         return dns.restart(plan.workload)
     return dns.evict(plan.affected[0])
@@ -306,7 +306,7 @@ def prepare_measurement(
         Forbidden, ClusterError: necessary facts cannot be read, or the cluster cannot be reached.
     """
     service, state = dns.service(), dns.stand()
-    workload = dns.workload() if settings.happening is Happening.ROLLOUT else None
+    workload = dns.workload() if settings.happening is MeasuredChange.ROLLOUT else None
     if isinstance(service, Unknown):
         raise _unknown_error(service)
     if isinstance(state, Unknown):
@@ -339,9 +339,9 @@ def dry_run_refusals(
     responses |= {
         pod.name: probe_namespace.create_pod(pod_manifest(pod, plan, load_plan), is_dry_run=True) for pod in plan.pods
     }
-    if plan.settings.happening is Happening.ROLLOUT and plan.workload is not None:
+    if plan.settings.happening is MeasuredChange.ROLLOUT and plan.workload is not None:
         responses["deployment/coredns"] = dns.restart(plan.workload, dry=True)
-    if plan.settings.happening is Happening.EVICTION:
+    if plan.settings.happening is MeasuredChange.EVICTION:
         responses |= {f"pod/{pod.name}": dns.evict(pod, dry=True) for pod in plan.affected}
     return {name: answer for name, answer in responses.items() if isinstance(answer, ProbeFailure)}
 

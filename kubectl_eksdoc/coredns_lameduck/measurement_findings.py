@@ -30,7 +30,7 @@ from kubectl_eksdoc.probes.pods import not_removed_finding
 
 from .measurement_plan import (
     LATE_S,
-    Happening,
+    MeasuredChange,
     MeasurementPlan,
     MeasurementZone,
 )
@@ -40,7 +40,7 @@ from .shutdown import CLIENT_TIMEOUT_S, MIN_PROPAGATION_S
 # API server's clock.
 
 
-class What(str, Enum):
+class MeasurementEventKind(str, Enum):
     """In the order in which events of the same time are listed."""
 
     TOLD = "told to end"
@@ -52,7 +52,7 @@ class What(str, Enum):
 @frozen
 class MeasurementEvent:
     at: datetime
-    what: What
+    what: MeasurementEventKind
     pod: str
 
 
@@ -61,7 +61,7 @@ def measurement_events(states: Sequence[CoreDnsState]) -> tuple[MeasurementEvent
     events: list[MeasurementEvent] = []
     for before, after in itertools.pairwise(states):
         events += _events_between(before, after)
-    order = {kind: index for index, kind in enumerate(What)}
+    order = {kind: index for index, kind in enumerate(MeasurementEventKind)}
     return tuple(sorted(events, key=lambda each: (each.at, order[each.what], each.pod)))
 
 
@@ -70,18 +70,18 @@ def _events_between(before: CoreDnsState, after: CoreDnsState) -> Iterator[Measu
     for pod in before.pods:
         current = pods_after.get(pod.uid)
         if pod.deletion_requested_at is None and (current is None or current.deletion_requested_at is not None):
-            yield MeasurementEvent(after.at, What.TOLD, pod.name)
+            yield MeasurementEvent(after.at, MeasurementEventKind.TOLD, pod.name)
         if not pod.ended and (current is None or current.ended):
-            yield MeasurementEvent(after.at, What.GONE, pod.name)
+            yield MeasurementEvent(after.at, MeasurementEventKind.GONE, pod.name)
     if isinstance(before.serving, Unknown) or isinstance(after.serving, Unknown):
         return
     pod_by_address = {address: pod.name for pod in (*before.pods, *after.pods) for address in pod.addresses}
-    yield from _endpoint_events(before.serving - after.serving, What.OUT, pod_by_address, after.at)
-    yield from _endpoint_events(after.serving - before.serving, What.CAME, pod_by_address, after.at)
+    yield from _endpoint_events(before.serving - after.serving, MeasurementEventKind.OUT, pod_by_address, after.at)
+    yield from _endpoint_events(after.serving - before.serving, MeasurementEventKind.CAME, pod_by_address, after.at)
 
 
 def _endpoint_events(
-    addresses: frozenset[str], kind: What, pod_by_address: dict[str, str], time: datetime
+    addresses: frozenset[str], kind: MeasurementEventKind, pod_by_address: dict[str, str], time: datetime
 ) -> Iterator[MeasurementEvent]:
     """One event for each pod, because all its addresses change at once."""
     for name in sorted({pod_by_address[address] for address in addresses if address in pod_by_address}):
@@ -138,7 +138,7 @@ class DnsMeasurement:
     @property
     def terminations(self) -> tuple[MeasurementEvent, ...]:
         """When the termination of pods began."""
-        return tuple(each for each in self.moments if each.what is What.TOLD)
+        return tuple(each for each in self.moments if each.what is MeasurementEventKind.TOLD)
 
 
 def offset_s(event: MeasurementEvent, report: LoadReport) -> float:
@@ -377,7 +377,7 @@ def _lost_finding(
     evidence += [
         f"{each.pod}: {each.what.value} at +{max(0, round(offset_s(each, report)))} s"
         for each in measured.moments
-        if each.what is not What.CAME
+        if each.what is not MeasurementEventKind.CAME
     ]
     evidence += [f"said: {', '.join(reasons)}"] if reasons else []
     evidence += budget_sentences(plan, measured)
@@ -411,7 +411,7 @@ def _unanswered_before_end(
     measured: DnsMeasurement, report: LoadReport | Unknown, streams: Iterable[QueryStream], pod: str
 ) -> dict[int, int]:
     """Queries without an answer by second, until the pod's termination began."""
-    end_events = [each for each in measured.moments if each.pod == pod and each.what is not What.CAME]
+    end_events = [each for each in measured.moments if each.pod == pod and each.what is not MeasurementEventKind.CAME]
     if isinstance(report, Unknown) or (measured.unseen and not end_events):
         return {}
     last_s = min((offset_s(each, report) for each in end_events), default=float("inf")) - TIME_TOLERANCE_S
@@ -445,8 +445,8 @@ def _unusable_zones(plan: MeasurementPlan) -> Iterator[Finding]:
 
 
 _NOT_DONE_TEXTS = {
-    Happening.ROLLOUT: f"the rollout of Deployment {NAME} was not restarted",
-    Happening.EVICTION: "no pod was evicted",
+    MeasuredChange.ROLLOUT: f"the rollout of Deployment {NAME} was not restarted",
+    MeasuredChange.EVICTION: "no pod was evicted",
 }
 
 

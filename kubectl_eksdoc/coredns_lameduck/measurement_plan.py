@@ -88,7 +88,7 @@ def exclusion_reason(node: Node) -> str:
 # Settings of a measurement: duration, rate, image, and the change of CoreDNS during it.
 
 
-class Happening(str, Enum):
+class MeasuredChange(str, Enum):
     """The change of CoreDNS during the measurement."""
 
     WATCH = "watch"  # none: the user changes something
@@ -97,7 +97,7 @@ class Happening(str, Enum):
 
     @property
     def changes(self) -> bool:
-        return self is not Happening.WATCH
+        return self is not MeasuredChange.WATCH
 
 
 IMAGE = "public.ecr.aws/docker/library/python:3.12-alpine"
@@ -132,7 +132,7 @@ class MeasurementSettings:
     """In seconds. `rate`: queries per second to each address over each transport; `for_s`: longest time of queries once
     every pod runs; `wait_s`: longest wait for the pods, image pull included."""
 
-    happening: Happening = Happening.WATCH
+    happening: MeasuredChange = MeasuredChange.WATCH
     for_s: float = WATCH_S
     timeout_s: float = TIMEOUT_S
     image: str = IMAGE
@@ -294,7 +294,7 @@ _AUTO_MODE_HINT = "EKS Auto Mode runs DNS on each node: there is no CoreDNS that
 
 
 def _affected_pods(
-    happening: Happening, state: CoreDnsState, workload: CoreDnsDeployment | Absent | None
+    happening: MeasuredChange, state: CoreDnsState, workload: CoreDnsDeployment | Absent | None
 ) -> tuple[CoreDnsPod, ...]:
     """The CoreDNS pods that the change ends.
 
@@ -303,11 +303,11 @@ def _affected_pods(
     """
     running = [pod for pod in state.pods if pod.deletion_requested_at is None and not pod.ended]
     sorted_pods = tuple(sorted(running, key=lambda pod: pod.name))
-    if happening is Happening.ROLLOUT:
+    if happening is MeasuredChange.ROLLOUT:
         if not isinstance(workload, CoreDnsDeployment):
             raise UsageError(f"there is no Deployment {NAME} in namespace {SYSTEM_NAMESPACE} to restart")
         return sorted_pods
-    if happening is Happening.EVICTION:
+    if happening is MeasuredChange.EVICTION:
         ready = [pod for pod in sorted_pods if pod.ready]
         if not ready:
             raise UsageError("no CoreDNS pod is ready: evicting one would show nothing", _PODS_COMMAND)
@@ -321,9 +321,9 @@ def _affected_pods(
 FILE = "dns-load.pyz"
 _FOLDER = "/eksdoc"
 _INTENT_TEXTS = {
-    Happening.WATCH: "it changes nothing",
-    Happening.ROLLOUT: "it restarts the rollout of Deployment coredns, as kubectl rollout restart does",
-    Happening.EVICTION: "it evicts one pod of CoreDNS",
+    MeasuredChange.WATCH: "it changes nothing",
+    MeasuredChange.ROLLOUT: "it restarts the rollout of Deployment coredns, as kubectl rollout restart does",
+    MeasuredChange.EVICTION: "it evicts one pod of CoreDNS",
 }
 
 

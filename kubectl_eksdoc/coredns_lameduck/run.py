@@ -97,7 +97,7 @@ def parse_log(text: str) -> ReloadLog:
 # Whether a CoreDNS pod runs the new Corefile.
 
 
-class Taken(str, Enum):
+class ReloadState(str, Enum):
     VERIFIED = "verified"
     NOT_YET = "not yet"
     REFUSED = "refused"  # CoreDNS keeps the old one
@@ -106,7 +106,7 @@ class Taken(str, Enum):
     @property
     def is_final(self) -> bool:
         """Whether the state stays until a user acts."""
-        return self in (Taken.VERIFIED, Taken.REFUSED)
+        return self in (ReloadState.VERIFIED, ReloadState.REFUSED)
 
 
 @frozen
@@ -132,7 +132,7 @@ class PodVerification:
 
     pod: str
     node: str
-    taken: Taken
+    taken: ReloadState
     by: str = ""
     why: str = ""
     missing: tuple[str, ...] = ()
@@ -142,28 +142,30 @@ METRIC, LOG = "metric coredns_reload_version_info", "log"
 
 
 def verify_pod(pod: Pod, observed: ReloadObservation, expected: ExpectedReload) -> PodVerification:
-    def found(taken: Taken, by: str = "", why: str = "", missing: Iterable[str] = ()) -> PodVerification:
+    def found(taken: ReloadState, by: str = "", why: str = "", missing: Iterable[str] = ()) -> PodVerification:
         return PodVerification(pod.key, pod.node, taken, by, why, tuple(missing))
 
     if not expected.sums:
         why = "the Corefile imports files or asks the environment, so its sum, by which CoreDNS tells it, is not known"
-        return found(Taken.UNKNOWN, "", why, ("the whole text of the Corefile",))
+        return found(ReloadState.UNKNOWN, "", why, ("the whole text of the Corefile",))
     log = parse_log(observed.log) if isinstance(observed.log, str) else None
     if log is not None and log.digest in expected.sums:
-        return found(Taken.VERIFIED, LOG)
+        return found(ReloadState.VERIFIED, LOG)
     if log is not None and log.refused:
-        return found(Taken.REFUSED, LOG, log.refused)
+        return found(ReloadState.REFUSED, LOG, log.refused)
     metrics = parse_metrics(observed.metrics) if isinstance(observed.metrics, str) else None
     if metrics is not None and metrics.digest in expected.sums:
         return _by_metric(pod, metrics, expected)
     doubts = _doubts(pod, observed, metrics, expected)
     if doubts:
-        return found(Taken.UNKNOWN, "", "; ".join(why for why, _ in doubts), dict.fromkeys(m for _, m in doubts if m))
+        return found(
+            ReloadState.UNKNOWN, "", "; ".join(why for why, _ in doubts), dict.fromkeys(m for _, m in doubts if m)
+        )
     if not pod.node or not pod.ready:
-        return found(Taken.NOT_YET, "", pod.not_ready_because or "it is not Ready")
+        return found(ReloadState.NOT_YET, "", pod.not_ready_because or "it is not Ready")
     if log is not None and log.digest:
-        return found(Taken.NOT_YET, LOG, f"it runs another one ({log.digest[:12]}…)")
-    return found(Taken.NOT_YET, "", "nothing of a new one so far")
+        return found(ReloadState.NOT_YET, LOG, f"it runs another one ({log.digest[:12]}…)")
+    return found(ReloadState.NOT_YET, "", "nothing of a new one so far")
 
 
 def _by_metric(pod: Pod, metrics: ReloadMetrics, expected: ExpectedReload) -> PodVerification:
@@ -173,11 +175,13 @@ def _by_metric(pod: Pod, metrics: ReloadMetrics, expected: ExpectedReload) -> Po
         reason = (
             "its metric names the new Corefile, and does so for one that was refused; how many it had refused before "
         )
-        return PodVerification(pod.key, pod.node, Taken.UNKNOWN, METRIC, f"{reason}is not known", ("get pods/log",))
+        return PodVerification(
+            pod.key, pod.node, ReloadState.UNKNOWN, METRIC, f"{reason}is not known", ("get pods/log",)
+        )
     if metrics.failed > failed_before:
         reason = "its count of failed reloads increased, and it keeps the old one"
-        return PodVerification(pod.key, pod.node, Taken.REFUSED, METRIC, reason)
-    return PodVerification(pod.key, pod.node, Taken.VERIFIED, METRIC)
+        return PodVerification(pod.key, pod.node, ReloadState.REFUSED, METRIC, reason)
+    return PodVerification(pod.key, pod.node, ReloadState.VERIFIED, METRIC)
 
 
 def _doubts(
@@ -212,12 +216,12 @@ class VerificationResult:
     left: str = ""
     unread: str = ""
 
-    def in_state(self, state: Taken) -> tuple[PodVerification, ...]:
+    def in_state(self, state: ReloadState) -> tuple[PodVerification, ...]:
         return tuple(each for each in self.stands if each.taken is state)
 
     @property
     def all(self) -> bool:
-        return bool(self.stands) and not self.unread and all(each.taken is Taken.VERIFIED for each in self.stands)
+        return bool(self.stands) and not self.unread and all(each.taken is ReloadState.VERIFIED for each in self.stands)
 
 
 # Findings about pods that have loaded the new Corefile or not.
@@ -247,7 +251,7 @@ def verification_findings(
         )
     if verified is None:
         return ()
-    pod_findings = [_pod_finding(each) for each in verified.stands if each.taken is not Taken.VERIFIED]
+    pod_findings = [_pod_finding(each) for each in verified.stands if each.taken is not ReloadState.VERIFIED]
     return sort_findings((*pod_findings, *_unread_findings(verified)))
 
 
@@ -255,11 +259,11 @@ def _pod_finding(verification: PodVerification) -> Finding:
     namespace, _, name = verification.pod.partition("/")
     subject = Subject("Pod", name, namespace)
     evidence = (f"on {verification.node}",) if verification.node else ()
-    if verification.taken is Taken.REFUSED:
+    if verification.taken is ReloadState.REFUSED:
         return Finding.of(
             "dns-change-not-taken-up/refused", subject, evidence, why=verification.why, namespace=namespace, name=name
         )
-    if verification.taken is Taken.NOT_YET:
+    if verification.taken is ReloadState.NOT_YET:
         return Finding.of(
             "dns-change-not-taken-up/not-yet", subject, evidence, why=verification.why, namespace=namespace, name=name
         )

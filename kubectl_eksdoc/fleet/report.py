@@ -186,7 +186,7 @@ class _FleetMetadata(Printed):
     """The options as given on the command line."""
 
 
-class _Fails(Printed):
+class _FailsBySeverity(Printed):
     critical: Count
     high: Count
     medium: Count
@@ -237,7 +237,7 @@ class _Member(Printed):
     """Why it could not be judged; null: it was."""
     hint: Text | None
     """What to try in that case."""
-    fail: _Fails | None
+    fail: _FailsBySeverity | None
     """Number of failing findings by severity."""
     unknown: Count | None
     first: Text | None
@@ -275,7 +275,9 @@ class _Member(Printed):
             name=facts.member.name,
             context=outcome.who.context or facts.member.context,
             standing=facts.standing,
-            fail=_Fails.from_facts(**{each.value: count for each, count in facts.fails.items()}) if judged else None,
+            fail=_FailsBySeverity.from_facts(**{each.value: count for each, count in facts.fails.items()})
+            if judged
+            else None,
             unknown=facts.unknown if judged else None,
             first=obstacle_text(facts),
         )

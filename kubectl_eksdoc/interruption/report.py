@@ -190,7 +190,7 @@ class InterruptionReport(CommandReport):
             to_queue=((kind, HANDLED_WORDS[delivered]) for kind, delivered in plan.to_queue.items()),
             to_karpenter=HANDLED_WORDS[plan.to_karpenter] if plan.links else None,
             queue=queue if plan.install else None,
-            missing=plan.missing and _Missing.from_facts(plan.missing, stack=plan.stack),
+            missing=plan.missing and _ObjectsToCreate.from_facts(plan.missing, stack=plan.stack),
         )
 
 
@@ -397,7 +397,7 @@ class _Rule(Printed):
     mend: Text | None
 
 
-class _Missing(Printed):
+class _ObjectsToCreate(Printed):
     """What --print creates."""
 
     anything: bool
@@ -433,5 +433,5 @@ class InterruptionResult(CommandResult):
     links: tuple[_Link, ...]
     outage: _Outage
     node_termination_handlers: tuple[_Handler, ...]
-    missing: _Missing | None
+    missing: _ObjectsToCreate | None
     findings: tuple[FindingResult, ...]

@@ -129,7 +129,7 @@ class CollectedPage:
     remaining: int | None
 
 
-class _Named(LeanStruct):
+class _MetadataOnly(LeanStruct):
     metadata: ObjectMeta | None = None
 
 
@@ -383,7 +383,7 @@ def list_error(error: Exception, body: bytes, resource: Resource, origin: str) -
 def object_label(raw: bytes, resource: Resource) -> str:
     """``Pod default/web-0``, or as much of it as can be read."""
     try:
-        meta = msgspec.json.decode(raw, type=_Named).metadata or ObjectMeta()
+        meta = msgspec.json.decode(raw, type=_MetadataOnly).metadata or ObjectMeta()
     except DECODE_ERRORS:
         return resource.kind
     return f"{resource.kind} {_full_name(meta.namespace or '', meta.name or '')}".rstrip()

@@ -54,11 +54,11 @@ class KindComesLater(Exception):
     """An item without a kind, in a List that has not named its kind yet."""
 
 
-class _Named(LeanStruct):
+class _MetadataOnly(LeanStruct):
     metadata: ObjectMeta | None = None
 
 
-_decode_named = msgspec.json.Decoder(_Named).decode
+_decode_named = msgspec.json.Decoder(_MetadataOnly).decode
 
 
 class DumpIntake:

@@ -200,14 +200,14 @@ class _KeyRef(LeanStruct):
     optional: bool | None = None
 
 
-class _From(LeanStruct):
+class _ValueFrom(LeanStruct):
     secret_key_ref: _KeyRef | None = None
     config_map_key_ref: _KeyRef | None = None
 
 
 class _Variable(LeanStruct):
     name: str | None = None
-    value_from: _From | None = None
+    value_from: _ValueFrom | None = None
 
 
 _VARIABLES = msgspec.json.Decoder(list[_Variable])
@@ -227,7 +227,7 @@ def _has_access_keys(container: AwsCallingContainer) -> bool:
     return _KEY.decode() in names and not names.isdisjoint(_SECRETS)
 
 
-def _is_optional(value_from: _From | None) -> bool:
+def _is_optional(value_from: _ValueFrom | None) -> bool:
     refs = (value_from.secret_key_ref, value_from.config_map_key_ref) if value_from is not None else ()
     return any(ref is not None and ref.optional is True for ref in refs)
 

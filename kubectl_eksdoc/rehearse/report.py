@@ -244,7 +244,7 @@ def _verdict_lines(view: DrainResultView) -> list[str]:
 # 0.
 
 
-class _Moment(Printed):
+class _RehearsedEvent(Printed):
     """One event."""
 
     at_seconds: Seconds
@@ -269,7 +269,7 @@ class RehearsalResult(CommandResult):
     """How much longer than the plan's p50; negative: shorter. null where one of both has no end."""
     nodes: tuple[RecordNode, ...]
     """The nodes that the plan drains, in its order."""
-    moments: tuple[_Moment, ...]
+    moments: tuple[_RehearsedEvent, ...]
     """All events, by time."""
     placements: tuple[RecordPlacement, ...] | None
     """The nodes onto which replacements were planned and scheduled, targets first; null where that was not observed."""

@@ -98,7 +98,7 @@ def _size_text(size: int) -> str:
 # A new snapshot as ``-o json`` and ``-o yaml`` print it.
 
 
-class _Lacking(Printed):
+class _NotRead(Printed):
     what: Text
     why: Text
 
@@ -114,6 +114,6 @@ class SnapshotResult(CommandResult):
     bytes: PositiveCount
     answers_of_aws: Count
     """How many requests to AWS have their answer or error in it."""
-    lacking: tuple[_Lacking, ...]
+    lacking: tuple[_NotRead, ...]
     """Data that could not be read, and the reason: checks that need it are unknown with this snapshot."""
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]

@@ -10,7 +10,7 @@ from kubectl_eksdoc.coredns_lameduck.apply import reset_guards, resets
 from kubectl_eksdoc.coredns_lameduck.change import CorednsChange
 from kubectl_eksdoc.coredns_lameduck.lameduck import DnsChangeRequest
 from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, failed_reloads, verify_reload
-from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Taken, VerificationResult
+from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, ReloadState, VerificationResult
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Pod
@@ -87,14 +87,14 @@ def test_three_minutes_are_enough() -> None:
     case.resolvers.lines = {ONE.key: [(12, RUNS)]}
     seen = case.seen()
     assert not seen.all and "checked for 180 s" in seen.left and 180 <= seen.seconds < 190
-    assert [each.pod for each in seen.in_state(Taken.NOT_YET)] == [TWO.key]
+    assert [each.pod for each in seen.in_state(ReloadState.NOT_YET)] == [TWO.key]
 
 
 def test_what_was_printed_before_the_change_says_nothing() -> None:
     case = Case()
     case.time.s = 1000.0
     case.resolvers.lines = {ONE.key: [(10, RUNS)], TWO.key: [(10, RUNS)]}
-    assert not case.seen(60.0, begun_s=1000.0).in_state(Taken.VERIFIED)
+    assert not case.seen(60.0, begun_s=1000.0).in_state(ReloadState.VERIFIED)
 
 
 def test_a_pod_that_comes_meanwhile_counts_and_one_that_goes_does_not() -> None:
@@ -129,7 +129,7 @@ def test_who_is_told_to_stop_says_what_is_known() -> None:
     case.told = lambda: int(case.time.s > 10)
     case.resolvers.lines = {ONE.key: [(2, RUNS)]}
     seen = case.seen()
-    assert seen.left == "it was stopped" and len(seen.in_state(Taken.VERIFIED)) == 1 and case.time.s < 12
+    assert seen.left == "it was stopped" and len(seen.in_state(ReloadState.VERIFIED)) == 1 and case.time.s < 12
 
 
 def test_failures_of_before_are_counted() -> None:

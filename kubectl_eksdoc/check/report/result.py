@@ -38,7 +38,7 @@ class _Finding(FindingResult):
     gate: Gate | None
 
 
-class _Way(Printed):
+class _UpgradePath(Printed):
     now: _Minor
     target: _Minor
     steps: tuple[_Minor, ...]
@@ -49,7 +49,7 @@ class _Way(Printed):
     """The version has no source, and is that of the newest kubelet."""
 
     @classmethod
-    def of(cls, facts: UpgradePath) -> _Way:
+    def of(cls, facts: UpgradePath) -> _UpgradePath:
         now, *path = map(format_version, (facts.now, *facts.steps))
         return cls.from_facts(facts, now=now, target=format_version(facts.target), steps=path)
 
@@ -193,7 +193,7 @@ class CheckResult(CommandResult):
     recognised: Text | None
     """How AWS was verified to describe the cluster that was read; null: AWS is unknown."""
     verdict: Text
-    way: _Way
+    way: _UpgradePath
     aws: Text | None
     """Why AWS is unknown; null: it is known."""
     gates: tuple[_AtGate, ...]

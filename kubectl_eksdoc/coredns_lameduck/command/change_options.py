@@ -294,7 +294,7 @@ class MeasurementRequest:
     def settings(self) -> MeasurementSettings:
         from .. import measurement_plan as manner
 
-        happening = manner.Happening(self.happening)
+        happening = manner.MeasuredChange(self.happening)
         return manner.MeasurementSettings(
             happening,
             self.for_s or (manner.CHANGE_S if happening.changes else manner.WATCH_S),

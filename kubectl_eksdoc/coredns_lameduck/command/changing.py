@@ -56,7 +56,7 @@ from ..read import KINDS, NO_METRICS, VerificationEdges, dns_facts, failed_reloa
 from ..report import commands
 from ..report.change import DnsChangeReport
 from ..report.commands import config_map_rollback
-from ..run import Taken, metrics_port
+from ..run import ReloadState, metrics_port
 from .change_options import (
     ADDON,
     NAME,
@@ -374,7 +374,7 @@ def final_exit_code(report: DnsChangeReport, apply_options: DnsApplyOptions) -> 
         return streams.STOPPED
     failed = [each for each in report.after if each.status is Status.FAIL]
     if (update_result is not None and update_result.has_deviations) or (
-        failed and not (verification is not None and not verification.in_state(Taken.REFUSED))
+        failed and not (verification is not None and not verification.in_state(ReloadState.REFUSED))
     ):
         return streams.FAILS
     if failed:

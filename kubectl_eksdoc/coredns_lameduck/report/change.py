@@ -55,7 +55,7 @@ from .. import run as dns
 from ..change import COREFILE_KEY, CorednsChange
 from ..lameduck import EditedCorefile
 from ..placement_values import CandidateNode, CorednsPlacement
-from ..run import PodVerification, Taken, VerificationResult
+from ..run import PodVerification, ReloadState, VerificationResult
 from .commands import corefile_diff, values_diff
 
 # A change of CoreDNS in sentences.
@@ -117,10 +117,10 @@ def verification_text(verification: VerificationResult) -> str:
 
 
 _STATE_WORDS = {
-    Taken.VERIFIED: ("has taken it up", "have taken it up"),
-    Taken.REFUSED: ("has refused it", "have refused it"),
-    Taken.NOT_YET: ("has not yet", "have not yet"),
-    Taken.UNKNOWN: ("is not known", "are not known"),
+    ReloadState.VERIFIED: ("has taken it up", "have taken it up"),
+    ReloadState.REFUSED: ("has refused it", "have refused it"),
+    ReloadState.NOT_YET: ("has not yet", "have not yet"),
+    ReloadState.UNKNOWN: ("is not known", "are not known"),
 }
 
 
@@ -131,10 +131,10 @@ def shell_line(args: tuple[str, ...]) -> str:
 
 _MAX_ROWS = 8
 _TONES = {
-    Taken.VERIFIED: Tone.GOOD,
-    Taken.NOT_YET: Tone.WARN,
-    Taken.REFUSED: Tone.BAD,
-    Taken.UNKNOWN: Tone.UNKNOWN,
+    ReloadState.VERIFIED: Tone.GOOD,
+    ReloadState.NOT_YET: Tone.WARN,
+    ReloadState.REFUSED: Tone.BAD,
+    ReloadState.UNKNOWN: Tone.UNKNOWN,
 }
 
 
@@ -210,7 +210,7 @@ def _preview_sections(report: DnsChangeReport, full: bool) -> Iterator[Section |
 
 def _result_sections(report: DnsChangeReport, full: bool) -> Iterator[Section | None]:
     verifications = report.verified.stands if report.verified is not None else ()
-    needs_rollback = any(each.taken is Taken.REFUSED for each in verifications) or (
+    needs_rollback = any(each.taken is ReloadState.REFUSED for each in verifications) or (
         report.ended is not None and not report.ended.whole
     )
     lines = [f"{each.code}: {each.message}" for each in report.ended.errors] if report.ended is not None else []
@@ -357,7 +357,7 @@ class _Replicas(Printed):
     most: Count
 
 
-class _Wished(Printed):
+class _RequestedChange(Printed):
     called = {"replicas": "scale"}
 
     lameduck_seconds: Count | None
@@ -385,7 +385,7 @@ class _Node(Printed):
     why_not: OthersLines
 
 
-class _Landing(Printed):
+class _PossiblePlacement(Printed):
     """The nodes on which a pod of CoreDNS could run."""
 
     called = {"nodes": "seats"}
@@ -404,11 +404,11 @@ class _Change(Printed):
     managed: bool
     """EKS manages CoreDNS as an add-on."""
     addon_version: Text | None
-    wished: _Wished
+    wished: _RequestedChange
     corefile: _Corefile | None
     values_of_today: dict[str, Any] | None
     affinity_source: Text | None
-    landing: _Landing | None
+    landing: _PossiblePlacement | None
     nothing: bool
     """Nothing changes: the request is in effect already, and persists."""
     left_to_you: OthersLines
@@ -427,7 +427,7 @@ class _Pod(Printed):
     namespace: Text
     name: Text
     node: Text | None
-    taken: dns.Taken
+    taken: dns.ReloadState
     by: Text | None
     why: Text | None
     missing: OthersLines

@@ -42,7 +42,7 @@ from kubectl_eksdoc.report.text import (
 from ..measurement_findings import (
     DnsMeasurement,
     MeasuredZone,
-    What,
+    MeasurementEventKind,
     budget_sentences,
     measurement_findings,
     offset_s,
@@ -50,7 +50,7 @@ from ..measurement_findings import (
 from ..measurement_plan import (
     LATE_S,
     MAX_ENDPOINTS,
-    Happening,
+    MeasuredChange,
     MeasurementPlan,
     manifests,
 )
@@ -60,9 +60,9 @@ from .plot import legend, plot, transport_text
 
 
 _ACTION_TEXTS = {
-    Happening.WATCH: "nothing else is changed",
-    Happening.ROLLOUT: "restart the rollout of Deployment coredns, which replaces",
-    Happening.EVICTION: "evict",
+    MeasuredChange.WATCH: "nothing else is changed",
+    MeasuredChange.ROLLOUT: "restart the rollout of Deployment coredns, which replaces",
+    MeasuredChange.EVICTION: "evict",
 }
 
 
@@ -141,10 +141,10 @@ def plan_notes(plan: MeasurementPlan) -> list[str]:
 
 def _action_notes(plan: MeasurementPlan) -> Iterable[str]:
     names = ", ".join(pod.name for pod in plan.affected)
-    if plan.settings.happening is Happening.ROLLOUT:
+    if plan.settings.happening is MeasuredChange.ROLLOUT:
         yield f"replaced, as by kubectl rollout restart deployment/coredns -n kube-system: {names}"
         yield "a rollout that hangs is stopped with kubectl rollout undo deployment/coredns -n kube-system"
-    if plan.settings.happening is Happening.EVICTION:
+    if plan.settings.happening is MeasuredChange.EVICTION:
         yield f"evicted, once its budget allows it: {names}; its ReplicaSet makes another one"
         if len({target.pod for target in plan.targets if target.pod}) <= 1:
             yield "it is the only one that serves: there is no DNS until the other one is ready"
@@ -286,7 +286,7 @@ class _Measurement(Printed):
     called = {"id": "ident", "questions_per_second": "rate", "seconds": "for_s"}
 
     id: Text
-    happening: Happening
+    happening: MeasuredChange
     namespace: Text
     image: Text
     questions_per_second: _Positive
@@ -337,7 +337,7 @@ class _Refused(Printed):
     missing: Text | UnsetType
 
 
-class _Done(Printed):
+class _MadeChange(Printed):
     called = {"at": "done_at"}
 
     at: result.Timestamp | None
@@ -345,15 +345,15 @@ class _Done(Printed):
     finished: bool
 
 
-class _Moment(Printed):
+class _Event(Printed):
     at: result.Timestamp
-    what: What
+    what: MeasurementEventKind
     pod: Text
 
 
-class _Mark(Printed):
+class _EventInSecond(Printed):
     second: int
-    what: What
+    what: MeasurementEventKind
     pod: Text
 
 
@@ -427,7 +427,7 @@ class _Zone(Printed):
     why: Text | UnsetType
     missing: Text | UnsetType
     began: result.Timestamp | UnsetType
-    marks: tuple[_Mark, ...] | UnsetType
+    marks: tuple[_EventInSecond, ...] | UnsetType
     """Events of CoreDNS pods in the querying pod's seconds, accurate to a second."""
     streams: tuple[_Stream, ...] | UnsetType
 
@@ -442,7 +442,7 @@ def _zone(plan: MeasurementPlan, measured: DnsMeasurement, zone: MeasuredZone) -
         node=node,
         ran=True,
         began=report.began,
-        marks=[_Mark.from_facts(each, second=round(offset_s(each, report))) for each in measured.moments],
+        marks=[_EventInSecond.from_facts(each, second=round(offset_s(each, report))) for each in measured.moments],
         streams=[_stream(report, stream) for stream in plan.streams],
     )
 
@@ -478,9 +478,9 @@ class MeasureResult(CommandResult):
     not_applicable: tuple[_NotApplicable, ...]
     refused: tuple[_Refused, ...]
     """What the server would refuse, after a server-side dry run."""
-    done: _Done | None
+    done: _MadeChange | None
     """The change of CoreDNS; null: nothing was created."""
-    moments: tuple[_Moment, ...]
+    moments: tuple[_Event, ...]
     """Events of CoreDNS pods, by the API server's clock."""
     unseen: Text | None
     """Why some events are unknown."""

@@ -14,14 +14,19 @@ from ..measurement_findings import (
     DnsMeasurement,
     MeasuredZone,
     MeasurementEvent,
-    What,
+    MeasurementEventKind,
     offset_s,
 )
 from ..measurement_plan import MeasurementPlan
 
 ANSWERED, LATE, LOST, UNKNOWN, NOTHING = "▁", "▄", "█", "?", " "
 LEGEND = f"{ANSWERED} answered  {LATE} late  {LOST} lost  {UNKNOWN} not known"
-MARKS: Mapping[What, str] = {What.TOLD: "T", What.OUT: "L", What.GONE: "G", What.CAME: "J"}
+MARKS: Mapping[MeasurementEventKind, str] = {
+    MeasurementEventKind.TOLD: "T",
+    MeasurementEventKind.OUT: "L",
+    MeasurementEventKind.GONE: "G",
+    MeasurementEventKind.CAME: "J",
+}
 MARK_LEGEND = "T told to end  L left the endpoints  G gone  J joined the endpoints; of several the first"
 
 
@@ -49,7 +54,7 @@ def _second_symbol(seconds: Sequence[MeasuredSecond]) -> str:
 def event_marks(report: LoadReport, events: Sequence[MeasurementEvent], step: int) -> str:
     """The events in the seconds of the report, each below its second."""
     width = math.ceil(report.duration_s / step)
-    cells: dict[int, set[What]] = {}
+    cells: dict[int, set[MeasurementEventKind]] = {}
     for each in events:
         cell = math.floor(offset_s(each, report) / step)
         if 0 <= cell < width:
@@ -57,9 +62,9 @@ def event_marks(report: LoadReport, events: Sequence[MeasurementEvent], step: in
     return "".join(_event_mark(cells.get(cell, set())) for cell in range(width)).rstrip()
 
 
-def _event_mark(kinds: set[What]) -> str:
+def _event_mark(kinds: set[MeasurementEventKind]) -> str:
     """The mark of the first event kind; the legend lists all events."""
-    return next((MARKS[each] for each in What if each in kinds), " ")
+    return next((MARKS[each] for each in MeasurementEventKind if each in kinds), " ")
 
 
 def step_for(length: int, width: int) -> int:

@@ -178,7 +178,7 @@ def controller_name(pod: Pod) -> str | None:
     return f"{pod.owner.kind}/{pod.owner.name}" if pod.owner else None
 
 
-class _Left(Printed):
+class _NotEvicted(Printed):
     """A pod on a target that is not evicted, and why."""
 
     called = {"namespace": "pod.namespace", "name": "pod.name", "uid": "pod.uid"}
@@ -278,7 +278,7 @@ class PlanResult(CommandResult):
     """null: nothing is evicted."""
     targets: tuple[_Target, ...]
     evictions: tuple[_Eviction, ...]
-    left: tuple[_Left, ...]
+    left: tuple[_NotEvicted, ...]
     skipped: tuple[_Skipped, ...]
     budgets: tuple[_Budget, ...]
     findings: tuple[FindingResult, ...]

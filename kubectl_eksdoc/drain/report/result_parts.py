@@ -58,7 +58,7 @@ class _Relaxed(Printed):
     saves: SecondsDifference
 
 
-class _Decides(Printed):
+class _ScarceResource(Printed):
     """The scarce resource at the pace of the estimate, and the effect of relaxing it by one step; null: nothing is
     scarce."""
 
@@ -71,7 +71,7 @@ class _Decides(Printed):
     tried: tuple[_Relaxed, ...]
 
     @classmethod
-    def of(cls, facts: Estimate) -> _Decides:
+    def of(cls, facts: Estimate) -> _ScarceResource:
         return cls.from_facts(facts.bounds[0], tried=facts.relaxations)
 
 
@@ -91,7 +91,7 @@ class EstimateResult(Printed):
     """The most pods evicted and not yet replaced at one moment."""
     assumptions: Texts
     soak: SoakResult | None
-    decides: _Decides | None
+    decides: _ScarceResource | None
 
 
 def estimate_of(view: DrainView) -> EstimateResult | None:

@@ -310,7 +310,7 @@ def _errors(view: DrainResultView) -> _Errors | None:
     )
 
 
-class _Next(Printed):
+class _NextCommand(Printed):
     text: Text
     command: Text
 
@@ -367,7 +367,7 @@ class RunResult(CommandResult):
     """Nodes that the plan drains and the run did not empty, in the plan's order."""
     against_plan: Texts
     """Estimate against actual, and what else differs from the plan, in sentences."""
-    next: tuple[_Next, ...]
+    next: tuple[_NextCommand, ...]
     """Possible next steps."""
     findings: tuple[FindingResult, ...]
     """The findings of the plan."""

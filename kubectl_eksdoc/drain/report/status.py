@@ -343,7 +343,7 @@ class _WithoutJournal(Printed):
         return cls.from_facts(facts, journal="gone" if facts.gone else "elsewhere")
 
 
-class _Past(Printed):
+class _PlannedAndActual(Printed):
     """A run against its plan, in seconds without pauses. For a resumed run the figures are of its last part. null:
     unknown, as in journals of older versions or of runs that were not completed."""
 
@@ -363,7 +363,7 @@ class _Past(Printed):
     """By how many seconds each cause made the run longer than p50, or shorter (negative)."""
 
     @classmethod
-    def of(cls, facts: PastRun) -> _Past:
+    def of(cls, facts: PastRun) -> _PlannedAndActual:
         timed = facts.timed
         p50_s, p95_s, bound_s = facts.predicted
         return cls.from_facts(
@@ -392,7 +392,7 @@ class StatusResult(KindResult):
     """The named run, or the one that is under way; null where all are listed."""
     without_journal: tuple[_WithoutJournal, ...]
     """Runs without a journal in this namespace, known by annotations of nodes, by their ids."""
-    history: tuple[_Past, ...] | None
+    history: tuple[_PlannedAndActual, ...] | None
     """With --history: predicted and actual times of each run; else null."""
     notes: Texts
     """What could not be checked."""

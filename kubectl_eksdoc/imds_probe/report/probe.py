@@ -289,7 +289,7 @@ class _Request(Printed):
     total_ms: _Milliseconds
 
 
-class _Seen(Printed):
+class _ProbeRequests(Printed):
     called = {"requests": "steps"}
 
     requests: tuple[_Request, ...]
@@ -301,8 +301,8 @@ class _Answers(Printed):
     """The pod ran and reported its results."""
     why: Text | UnsetType
     missing: Text | UnsetType
-    v4: _Seen | UnsetType
-    v6: _Seen | UnsetType
+    v4: _ProbeRequests | UnsetType
+    v6: _ProbeRequests | UnsetType
 
     @classmethod
     def of(cls, facts: ProbeAnswers) -> _Answers:

@@ -11,7 +11,7 @@ from kubectl_eksdoc.coredns_lameduck.measurement_findings import (
     DnsMeasurement,
     MeasuredZone,
     MeasurementEvent,
-    What,
+    MeasurementEventKind,
     budget_sentences,
     has_settled,
     measurement_events,
@@ -64,7 +64,7 @@ def short(found: list[Finding]) -> list[tuple[str, Status]]:
 
 
 def left(at_s: int) -> MeasurementEvent:
-    return MeasurementEvent(START + timedelta(seconds=at_s), What.TOLD, "coredns-1")
+    return MeasurementEvent(START + timedelta(seconds=at_s), MeasurementEventKind.TOLD, "coredns-1")
 
 
 def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
@@ -241,28 +241,31 @@ def look(seconds: int, *pods: CoreDnsPod, serving: tuple[CoreDnsPod, ...] | None
     return CoreDnsState(START + timedelta(seconds=seconds), pods, frozenset(a for pod in there for a in pod.addresses))
 
 
-def told(*stands: CoreDnsState) -> list[tuple[int, What, str]]:
+def told(*stands: CoreDnsState) -> list[tuple[int, MeasurementEventKind, str]]:
     return [(round((each.at - START).total_seconds()), each.what, each.pod) for each in measurement_events(stands)]
 
 
 def test_a_pod_is_told_leaves_and_is_gone() -> None:
     found = told(look(0, ONE, TWO), look(1, TOLD, TWO, serving=(ONE, TWO)), look(2, TOLD, TWO), look(7, TWO, NEW))
     assert found == [
-        (1, What.TOLD, "coredns-1"),
-        (2, What.OUT, "coredns-1"),
-        (7, What.GONE, "coredns-1"),
-        (7, What.CAME, "coredns-3"),
+        (1, MeasurementEventKind.TOLD, "coredns-1"),
+        (2, MeasurementEventKind.OUT, "coredns-1"),
+        (7, MeasurementEventKind.GONE, "coredns-1"),
+        (7, MeasurementEventKind.CAME, "coredns-3"),
     ]
 
 
 def test_one_that_was_quicker_than_the_looks_has_done_it_all_at_once() -> None:
     found = told(look(0, ONE, TWO), look(1, TWO))
-    assert found == [(1, what, "coredns-1") for what in (What.TOLD, What.OUT, What.GONE)]
+    assert found == [
+        (1, what, "coredns-1")
+        for what in (MeasurementEventKind.TOLD, MeasurementEventKind.OUT, MeasurementEventKind.GONE)
+    ]
 
 
 def test_where_the_endpoints_are_not_known_the_pods_still_are() -> None:
     stands = (look(0, ONE), replace(look(1, TOLD), serving=Unknown("no right")), look(2))
-    assert told(*stands) == [(1, What.TOLD, "coredns-1"), (2, What.GONE, "coredns-1")]
+    assert told(*stands) == [(1, MeasurementEventKind.TOLD, "coredns-1"), (2, MeasurementEventKind.GONE, "coredns-1")]
 
 
 def test_what_had_happened_before_is_no_part_of_it() -> None:

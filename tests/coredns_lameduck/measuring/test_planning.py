@@ -16,7 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
     MAX_QUERIES_PER_SECOND,
     OS,
     STALE_AFTER_S,
-    Happening,
+    MeasuredChange,
     MeasurementFacts,
     MeasurementPlan,
     MeasurementSettings,
@@ -114,15 +114,15 @@ def test_a_flood_is_no_measurement() -> None:
 
 def test_no_measurement_is_as_old_as_what_is_swept() -> None:
     longest = MeasurementSettings(
-        Happening.ROLLOUT, for_s=LONGEST_FOR_S, wait_s=LONGEST_WAIT_S, timeout_s=LONGEST_TIMEOUT_S
+        MeasuredChange.ROLLOUT, for_s=LONGEST_FOR_S, wait_s=LONGEST_WAIT_S, timeout_s=LONGEST_TIMEOUT_S
     )
     assert longest.deadline_s <= STALE_AFTER_S
 
 
 def test_what_is_typed_back_counts_what_is_made_and_what_goes() -> None:
     assert planned().changes == 2
-    assert planned(manner=MeasurementSettings(Happening.ROLLOUT)).changes == 4
-    assert planned(manner=MeasurementSettings(Happening.EVICTION)).changes == 3
+    assert planned(manner=MeasurementSettings(MeasuredChange.ROLLOUT)).changes == 4
+    assert planned(manner=MeasurementSettings(MeasuredChange.EVICTION)).changes == 3
 
 
 def test_its_pods_are_restricted_and_owned_and_end_by_themselves() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_eksdoc.coredns_lameduck.measurement import MeasurementEdges, prepare_measurement, run_measurement
-from kubectl_eksdoc.coredns_lameduck.measurement_plan import Happening, MeasurementSettings
+from kubectl_eksdoc.coredns_lameduck.measurement_plan import MeasuredChange, MeasurementSettings
 from kubectl_eksdoc.coredns_lameduck.report.measuring import MeasurementReport, dry_run
 from kubectl_eksdoc.model.coredns import DnsService
 from kubectl_eksdoc.model.placement import ProbeFailure, ProbeOwner
@@ -37,7 +37,9 @@ WORLDS: dict[str, Any] = {
 }
 
 
-def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True, **more: Any) -> MeasurementReport:
+def view(
+    of: str = "lost", how: MeasuredChange = MeasuredChange.ROLLOUT, made: bool = True, **more: Any
+) -> MeasurementReport:
     world: World = WORLDS[of]()
     nodes, given = (*NODES, CORDONED), {"measure": how.value}
     plan = prepare_measurement(nodes, Ground(world), world, "cafe", MeasurementSettings(how, for_s=60))
@@ -52,19 +54,27 @@ def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True
     )
 
 
-WAYS = itertools.cycle((Happening.ROLLOUT, Happening.WATCH, Happening.EVICTION, Happening.EVICTION, Happening.ROLLOUT))
+WAYS = itertools.cycle(
+    (
+        MeasuredChange.ROLLOUT,
+        MeasuredChange.WATCH,
+        MeasuredChange.EVICTION,
+        MeasuredChange.EVICTION,
+        MeasuredChange.ROLLOUT,
+    )
+)
 QUICK: dict[str, Callable[[], MeasurementReport]] = {
     "lost": view,
     "not removed": lambda: view(not_removed="the cluster refuses delete configmaps"),
     "left": lambda: view(left=("a", "b")),
-    "never": lambda: view("never", Happening.EVICTION),
-    "busy": lambda: view("busy", Happening.WATCH),
+    "never": lambda: view("never", MeasuredChange.EVICTION),
+    "busy": lambda: view("busy", MeasuredChange.WATCH),
     "before": lambda: view("busy", made=False),
-    "before both": lambda: view("both", Happening.EVICTION, made=False),
+    "before both": lambda: view("both", MeasuredChange.EVICTION, made=False),
     **{f"{of} {how.value}": partial(view, of, how) for of, how in zip(WORLDS, WAYS, strict=False)},
 }
 """Each world, and each way of waiting; the long ones are each world in each way."""
-LONG = {f"{of} {how.value}": partial(view, of, how) for of in WORLDS for how in Happening}
+LONG = {f"{of} {how.value}": partial(view, of, how) for of in WORLDS for how in MeasuredChange}
 LONG = {name: each for name, each in LONG.items() if name not in QUICK}
 ANSWERS = AnswerFormats(
     Path(__file__).parent / "golden",

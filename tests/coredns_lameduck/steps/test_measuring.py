@@ -15,11 +15,15 @@ from kubectl_eksdoc.coredns_lameduck.measurement import (
     prepare_measurement,
     run_measurement,
 )
-from kubectl_eksdoc.coredns_lameduck.measurement_findings import DnsMeasurement, What, measurement_findings
+from kubectl_eksdoc.coredns_lameduck.measurement_findings import (
+    DnsMeasurement,
+    MeasurementEventKind,
+    measurement_findings,
+)
 from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
     BEFORE_S,
     STALE_AFTER_S,
-    Happening,
+    MeasuredChange,
     MeasurementPlan,
     MeasurementSettings,
 )
@@ -32,8 +36,8 @@ from tests.coredns_lameduck.worlds import LATER, NODES, Ground, World
 
 WATCH = MeasurementSettings(for_s=20)
 ROLLOUT, EVICTION = (
-    MeasurementSettings(Happening.ROLLOUT, for_s=120),
-    MeasurementSettings(Happening.EVICTION, for_s=120),
+    MeasurementSettings(MeasuredChange.ROLLOUT, for_s=120),
+    MeasurementSettings(MeasuredChange.EVICTION, for_s=120),
 )
 
 
@@ -65,7 +69,9 @@ def test_a_rollout_with_enough_lameduck_loses_nothing() -> None:
     plan, done = run(world, ROLLOUT)
     assert done.deed.done_at is not None and done.deed.finished
     assert {(each.what, each.pod) for each in done.moments} >= {
-        (what, pod) for what in (What.TOLD, What.OUT, What.GONE) for pod in ("coredns-1", "coredns-2")
+        (what, pod)
+        for what in (MeasurementEventKind.TOLD, MeasurementEventKind.OUT, MeasurementEventKind.GONE)
+        for pod in ("coredns-1", "coredns-2")
     }
     assert [(each.code, each.status) for each in measurement_findings(plan, done)] == [
         (Code.of("dns-answers-lost"), Status.PASS)

@@ -10,7 +10,7 @@ from kubectl_eksdoc.coredns_lameduck.run import (
     ReloadLog,
     ReloadMetrics,
     ReloadObservation,
-    Taken,
+    ReloadState,
     VerificationResult,
     metrics_port,
     parse_log,
@@ -65,36 +65,40 @@ def test_only_a_port_that_others_reach_is_asked(said: str, port: int | None) -> 
 
 def test_the_metric_alone_is_believed_only_if_nothing_failed() -> None:
     """It names the new one even where that was refused."""
-    assert found(metrics(NEW), NO_LOG).taken is Taken.VERIFIED
-    assert found(metrics(NEW, 1), NO_LOG).taken is Taken.REFUSED
+    assert found(metrics(NEW), NO_LOG).taken is ReloadState.VERIFIED
+    assert found(metrics(NEW, 1), NO_LOG).taken is ReloadState.REFUSED
     before = ExpectedReload((NEW,), {POD.key: 4.0})
-    assert found(metrics(NEW, 4), NO_LOG, before).taken is Taken.VERIFIED
-    assert found(metrics(NEW, 5), NO_LOG, before).taken is Taken.REFUSED
+    assert found(metrics(NEW, 4), NO_LOG, before).taken is ReloadState.VERIFIED
+    assert found(metrics(NEW, 5), NO_LOG, before).taken is ReloadState.REFUSED
     not_known = found(metrics(NEW, 1), NO_LOG, ExpectedReload((NEW,), {POD.key: None}))
-    assert not_known.taken is Taken.UNKNOWN and not_known.missing == ("get pods/log",)
+    assert not_known.taken is ReloadState.UNKNOWN and not_known.missing == ("get pods/log",)
 
 
 def test_the_log_tells_by_itself() -> None:
-    assert found(NO_METRICS, RUNS_NEW) == PodVerification(POD.key, "n-a", Taken.VERIFIED, "log")
+    assert found(NO_METRICS, RUNS_NEW) == PodVerification(POD.key, "n-a", ReloadState.VERIFIED, "log")
     refused = found(metrics(NEW, 1), FAILS)
-    assert refused.taken is Taken.REFUSED and "address in use" in refused.why
-    assert found(NO_METRICS, f"[INFO] plugin/reload: Running configuration SHA512 = {OLD}\n").taken is Taken.NOT_YET
-    assert found(NO_METRICS, "").taken is Taken.NOT_YET
-    assert found(metrics(OLD), "").taken is Taken.NOT_YET
+    assert refused.taken is ReloadState.REFUSED and "address in use" in refused.why
+    assert (
+        found(NO_METRICS, f"[INFO] plugin/reload: Running configuration SHA512 = {OLD}\n").taken is ReloadState.NOT_YET
+    )
+    assert found(NO_METRICS, "").taken is ReloadState.NOT_YET
+    assert found(metrics(OLD), "").taken is ReloadState.NOT_YET
 
 
 def test_silence_is_no_pass() -> None:
     blind = found(NO_METRICS, NO_LOG)
-    assert blind.taken is Taken.UNKNOWN and set(blind.missing) == {"get pods/log", "get pods/proxy"}
-    assert found("up 1\n", NO_LOG).taken is Taken.UNKNOWN
+    assert blind.taken is ReloadState.UNKNOWN and set(blind.missing) == {"get pods/log", "get pods/proxy"}
+    assert found("up 1\n", NO_LOG).taken is ReloadState.UNKNOWN
     since = ExpectedReload((NEW,), {})
-    assert found(metrics(), NO_LOG, since).taken is Taken.UNKNOWN, "who starts with it has no metric of it"
-    assert found(metrics(), NO_LOG).taken is Taken.NOT_YET
-    assert found(metrics(NEW), RUNS_NEW, ExpectedReload((), {})).taken is Taken.UNKNOWN
+    assert found(metrics(), NO_LOG, since).taken is ReloadState.UNKNOWN, "who starts with it has no metric of it"
+    assert found(metrics(), NO_LOG).taken is ReloadState.NOT_YET
+    assert found(metrics(NEW), RUNS_NEW, ExpectedReload((), {})).taken is ReloadState.UNKNOWN
 
 
 def test_what_it_means_is_a_finding_each() -> None:
-    stands = tuple(PodVerification(f"kube-system/{each.name}", "n", each, "", "so it is", ("get x",)) for each in Taken)
+    stands = tuple(
+        PodVerification(f"kube-system/{each.name}", "n", each, "", "so it is", ("get x",)) for each in ReloadState
+    )
     told = {each.subject.name: each for each in verification_findings(VerificationResult(stands, 3.0), True)}
     assert set(told) == {"NOT_YET", "REFUSED", "UNKNOWN"}
     assert told["UNKNOWN"].status is Status.UNKNOWN and told["REFUSED"].status is Status.FAIL
