@@ -218,8 +218,9 @@ def _possibly_never_applied(
     schema: Schema,
 ) -> frozenset[Path]:
     """Fields that both manifests have and the object lacks, and that EKS may never have applied: a field that a user
-    removed has no owner, and EKS may apply less than upstream. It is certain that EKS applied it if EKS owns the entry
-    of the variable, or if all other fields that EKS owns match the manifest; for a label, if all other labels match."""
+    removed has no owner, and EKS may apply less than upstream, or other things. It is certain that EKS applied it if
+    EKS owns the entry of the variable, or if all other fields that EKS owns match the manifest; for a label, if all
+    other labels match."""
     current, target = update.manifest_values(object_ref)
     live_values = {path: value_at(doc, path, schema.root) for path in current}
     absent = {

@@ -226,7 +226,7 @@ def _belongs_to(pod: Pod, object_ref: ObjectName) -> bool:
 @frozen
 class UpdateToSend:
     """`request` is the request that is sent. `keeps`: the fields that it keeps with values that the user did not give.
-    `is_intended`: the user gave the values, so lost fields are intended."""
+    `is_intended`: the user gave the values or asked for none to be added (--as-asked), so lost fields are intended."""
 
     request: AddonUpdateRequest
     keeps: tuple[FieldChange, ...] = ()
@@ -234,7 +234,8 @@ class UpdateToSend:
 
 
 def choose_update(plan: AddonPlan, is_as_asked: bool) -> UpdateToSend:
-    """Choose the update to send: if the user gives no values, the proposed ones are sent, so that no field is lost.
+    """Choose the update to send: if the user gives no values and proposed ones are usable, these are sent, so that
+    nobody loses a field by giving none. `is_as_asked`: send the request unchanged.
 
     The mode stays as requested: with these values no field conflicts, and NONE refuses unforeseen conflicts.
     """

@@ -176,7 +176,7 @@ def affected_target_groups(addon: str, cluster: Cluster) -> tuple[TargetGroupBin
 @frozen
 class ServiceHealth:
     """Number of healthy targets of a Service: `before` the update, the `lowest`, and `now`. `total`: targets that are
-    registered now. `unread_objects`: why the health is (no longer) known, a clause."""
+    registered now. `unread`: why the health is not known (any more), a clause."""
 
     service: str
     before: int
@@ -253,7 +253,7 @@ class Verdict(str, Enum):
     """Result for a field after the update."""
 
     AS_PREDICTED = "as predicted"
-    AS_BEFORE = "as before"  # the update failed or is in progress, and the field has its old value
+    AS_BEFORE = "as before"  # the update did not succeed, or has not ended, and the field has its old value
     OTHER = "other than predicted"
     NOT_PREDICTED = "not predicted"  # the effect on the field could not be predicted
     NOT_READ = "not read"
@@ -403,7 +403,7 @@ def _reason_unread(doc: Doc | Unknown) -> str:
 @frozen
 class AddonUpdateResult:
     """`id`: EKS's update ID. `left`: why following ended although the update continues, a clause, "" if it has ended.
-    `not_ready`: pods of an unfinished rollout, each with the reason. `unread_objects`: objects in an unknown state;
+    `not_ready`: pods of an unfinished rollout, each with the reason. `unread`: objects in an unknown state;
     `unwatched`: why targets were not watched, "" if they were or none is affected."""
 
     id: str

@@ -78,7 +78,8 @@ def _update_findings(review: UpdateReview) -> Iterator[Finding]:
 
 
 def _may_be_older(update: EksAddonUpdate, history: UpdateHistory, review: UpdateReview) -> bool:
-    """False if the update's end matches the add-on's last change by EKS's record."""
+    """Whether an unread update may be later than this one. False if this one explains the add-on's last change by EKS's
+    record, or if the user named an update before the latest one."""
     last_changed = review.facts.addon_facts.addon.changed
     starts = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
     if update.begun is None or update.begun != max(starts, default=None):
@@ -87,7 +88,7 @@ def _may_be_older(update: EksAddonUpdate, history: UpdateHistory, review: Update
 
 
 _MAX_UPDATE_S = 3600
-"""The maximum duration of an add-on update."""
+"""Seconds after which an add-on update has ended."""
 
 
 def _unread_findings(review: UpdateReview) -> Iterator[Finding]:

@@ -41,7 +41,7 @@ class Cgroup(str, Enum):
 @frozen
 class AmiFamilyInfo:
     """An AMI family. `type_prefix`: of amiTypes, `any_type`: one of them; `os_image`: a pattern. `last`: the last
-    version that EKS publishes an AMI for, with no new ones since `ended`; None while it continues. `cgroup_version` is
+    version that EKS publishes an AMI for, with no new ones since `ended`; None while it continues. `cgroup` is
     None where it depends on the release. `parameters` of Systems Manager, by amiType, have the recommended release."""
 
     family: AmiFamily

@@ -80,7 +80,8 @@ def stage_of_update(update: EksAddonUpdate | Unknown | Absent) -> UpdateStage:
 
 def stage_of_addon(addon: Addon | Unknown | Absent, target: str, previous: str, seen_stage: UpdateStage) -> UpdateStage:
     """The stage by the add-on itself: it is ACTIVE in the target version only after a successful update, or because it
-    had the version before (`previous`); then `seen_stage` has to be in progress, or EKS may not have started."""
+    had the version before. If it had (`previous`), or that is not known, the update must have been seen in progress or
+    successful (`seen_stage`), because EKS may not have started it."""
     if not isinstance(addon, Addon):
         return UpdateStage.UNKNOWN
     if addon.status == "ACTIVE":

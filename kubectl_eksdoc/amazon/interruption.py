@@ -60,7 +60,7 @@ def _match_value(pattern: Any, value: str) -> IamMatch:
 
 @frozen
 class KarpenterChange:
-    """A change of behaviour `supported_since` that version, described by `is_about_event`."""
+    """A change of behaviour `since` that version, described by `about`."""
 
     what: str
     about: str

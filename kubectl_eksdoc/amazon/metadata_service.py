@@ -161,7 +161,7 @@ def _first_option(layers: tuple[tuple[OptionsOrigin, OptionsLayer], ...], name: 
 
 
 def eks_template_options(ami_type: str) -> DeclaredMetadataOptions | Unknown:
-    """The options in the template that EKS creates for a managed node group without a template of its own.
+    """The options in the template that EKS creates for a managed node group without a custom template.
 
     AL2023: user guide, nodes/al2023 ("default hop count for managed node groups is set to 1"), hashicorp/aws #38516
     (confidence high). AL2: the same issue (medium). The user guide's page on launch templates says two hops for all,

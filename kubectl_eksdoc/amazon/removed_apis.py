@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @frozen
 class CustomApi:
     """`kinds` in `api_version`, none for all kinds. `removed`: the first version of `software` that does not serve it,
-    None where none is announced; `deprecated`: the first that announces the removal, None where that is not known.
+    None where none is announced; `deprecated`: the first that deprecates it, None where that is not known.
     `replacement`: as in a manifest, "" where nothing replaces it."""
 
     api_version: str
@@ -44,7 +44,7 @@ CUSTOM_APIS = records(CustomApi, "custom_apis")
 
 
 def find_custom_api(api_version: str, kind: str, extra_rows: Iterable[CustomApi] = ()) -> CustomApi | None:
-    """The row, from `extra_rows` before those of the table; None where its vendor has announced no removal."""
+    """The row, from `extra_rows` before those of the table; None where its vendor has announced nothing."""
     matching = (
         row
         for row in (*extra_rows, *CUSTOM_APIS)

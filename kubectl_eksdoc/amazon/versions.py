@@ -200,8 +200,8 @@ def unchanged_by_rollback() -> str:
 
 
 def rollback_time_left(now: datetime, upgraded_at: datetime | Unknown | None) -> timedelta | Unknown:
-    """How long the upgrade that ended at `upgraded_at` can still be rolled back, if all other conditions hold; 0 after
-    7 days. None: EKS lists no upgrade."""
+    """How long the upgrade that ended at `upgraded_at` can still be rolled back, if all other conditions hold; 0 from
+    7 days on. None: EKS lists no upgrade."""
     if upgraded_at is None:
         return timedelta(0)
     if isinstance(upgraded_at, Unknown):
@@ -244,8 +244,8 @@ def offered_for_all(offered: AddonVersions, *kubernetes: str) -> tuple[str, ...]
 
 
 def update_steps(addon: str, offered: AddonVersions, kubernetes: str, current: str, target: str) -> tuple[str, ...]:
-    """The versions to install in turn, `target_version` the last: of each minor between, the newest that is offered.
-    Only `target_version` where the add-on may skip minors, or where a version cannot be parsed."""
+    """The versions to install in turn, `target` the last: of each minor between, the newest that is offered.
+    Only `target` where the add-on may skip minors, or where a version cannot be parsed."""
     old, new = parse_version(current), parse_version(target)
     if addon not in _MINOR_BY_MINOR_ADDONS or old is None or new is None:
         return (target,)
@@ -260,7 +260,7 @@ def update_steps(addon: str, offered: AddonVersions, kubernetes: str, current: s
 
 
 def versions_between(offered: AddonVersions, kubernetes: str, current: str, target: str) -> tuple[str, ...]:
-    """Every version that EKS offers for that Kubernetes version, newer than `current` and up to `target_version`, the
+    """Every version that EKS offers for that Kubernetes version, newer than `current` and up to `target`, the
     oldest first; none where one of the two cannot be parsed."""
     old, new = parse_version(current), parse_version(target)
     if old is None or new is None:
@@ -275,7 +275,7 @@ def versions_between(offered: AddonVersions, kubernetes: str, current: str, targ
 
 
 def skips_minors(addon: str, current: str, target: str) -> bool:
-    """Whether `target_version` is further away from `current`, up or down, than AWS recommends at once."""
+    """Whether `target` is further away from `current`, up or down, than AWS recommends at once."""
     old, new = parse_version(current), parse_version(target)
     if addon not in _MINOR_BY_MINOR_ADDONS or old is None or new is None:
         return False

@@ -88,7 +88,7 @@ class FindingChange:
 
     @property
     def worse(self) -> bool | None:
-        """None where neither is worse."""
+        """None where only one result has it, or neither is worse."""
         if self.before is None or self.now is None or rank(self.before) == rank(self.now):
             return None
         return rank(self.now) < rank(self.before)

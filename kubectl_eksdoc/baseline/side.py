@@ -266,8 +266,8 @@ def _cluster_text(identity: Identity) -> str:
 
 @frozen
 class SnapshotOrigin:
-    """`file`: the snapshot; `tool_version`: the version that wrote it; `options`: the options of the result (JSON
-    values by flag)."""
+    """`file`: the snapshot; `tool_version`: the version that computes the result; `options`: the options of the result
+    (JSON values by flag)."""
 
     file: str
     tool_version: str

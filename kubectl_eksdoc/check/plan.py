@@ -129,7 +129,7 @@ class CheckScope:
     """What the user requests. `only`: finding codes, none for all, including those of `areas` as --area names them;
     `gate`: of one step, or of all. `fail_on`: less severe findings block nothing, and may be unknown. `symptom`: only
     its possible causes, likeliest first. `since`: list the changes since then, None for no list. `accepted`: codes that
-    may be unknown. `no_aws`: data that only AWS has is out of scope. `table_outlines`: rows that take precedence over
+    may be unknown. `no_aws`: data that only AWS has is out of scope. `tables`: rows that take precedence over
     those of the package."""
 
     only: frozenset[str] = frozenset()
@@ -181,7 +181,7 @@ class _Outcome:
 
 @frozen
 class CheckPlan:
-    """`judged`: without the `suppressed` findings; `suppression_notes`: sentences about outdated suppressions.
+    """`judged`: without the `suppressed` findings; `notes`: sentences about outdated suppressions.
     `checklist`: only for a complete upgrade. `diagnosis`: only with a symptom; `changes`: only with a time. `causes`:
     of the findings that count and are not accepted as unknown; those that the next step waits for come first.
     `causes_by_gate`: for each gate the causes of its findings alone, so one cause may be at several gates, each time

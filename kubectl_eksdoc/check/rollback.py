@@ -36,7 +36,7 @@ def rollback_text(command: str, cluster: Cluster) -> str:
 
 
 def _words(command: str) -> list[str]:
-    """The words of `command` without the --profile before the service of awscli: the user adds it again."""
+    """The words of `command` without the --profile before the service of awscli: `CommandTarget` adds it again."""
     try:
         words = shlex.split(command)
     except ValueError:  # an unclosed quote

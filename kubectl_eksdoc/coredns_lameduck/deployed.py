@@ -270,8 +270,8 @@ class InterruptionNotices:
 class DnsFacts:
     """Facts about CoreDNS.
 
-    `objects`: the documents of `read_deployment.OBJECTS`. `addon`: EKS' answer about the add-on coredns, Absent where
-    EKS does not manage it. `read_pod_logs`: logs by the pod's ``namespace/name``. `auto_mode`: EKS creates nodes
+    `objects`: the documents of `deployed.OBJECTS`. `addon`: EKS' answer about the add-on coredns, Absent where
+    EKS does not manage it. `inside`: logs by the pod's ``namespace/name``. `auto_mode`: EKS creates nodes
     itself, and answers DNS there. `notices`: for Karpenter's nodes. `measured`: the result of an earlier ``--measure``
     of this CoreDNS.
     """

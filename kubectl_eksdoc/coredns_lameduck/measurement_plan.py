@@ -42,7 +42,7 @@ OS = "kubernetes.io/os"
 @frozen
 class MeasurementZone:
     """`name` "" for nodes without a zone; `node` "" where no node can send queries, with the reason in
-    `exclusion_reason`."""
+    `why_not`."""
 
     name: str
     node: str = ""

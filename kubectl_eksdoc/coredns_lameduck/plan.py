@@ -226,7 +226,7 @@ class CorednsZone:
 
 @frozen
 class DnsPlan:
-    """`outlook`: what will happen, one sentence each; `fix_steps`: the fixes in order."""
+    """`outlook`: what will happen, one sentence each; `steps`: the fixes in order."""
 
     facts: DnsFacts
     ending: ShutdownEnding

@@ -265,8 +265,8 @@ def lacks_imdsv2(*verdicts: ImdsVerdict) -> bool:
 @frozen
 class PodChecker:
     """Checks pods on a node with the verdict `verdict_now`, whose next node has `verdict_next`. `identities`: service
-    accounts with a role by EKS Pod Identity. `is_host_network`: the pods are in the host network; other pods are not
-    checked."""
+    accounts with a role by EKS Pod Identity. `is_host_network`: the verdicts are those for pods in the host
+    network; without it such pods are not checked."""
 
     verdict_now: ImdsVerdict
     verdict_next: ImdsVerdict

@@ -445,7 +445,7 @@ def test_from_pods(
     clock: ProbeClock,
     world: ChangeEnvironment,
 ) -> tuple[ChangePart, ...]:
-    """Test one node of each kind, or every node. A failed test is unknown, and reverts nothing."""
+    """Test one node of each kind, or every node. What cannot be tested is unknown, and reverts nothing."""
     try:
         plan = prepare_probe(nodes, probe_namespace, probe_id, settings, is_every_node=is_every_node)
         if not plan.pods:

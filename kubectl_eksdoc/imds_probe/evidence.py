@@ -154,8 +154,8 @@ _NODE_CALLS = records(NodeRoleCalls, "node_role_calls")
 
 
 def uses_beyond_node(uses: RoleUses, now: datetime) -> tuple[RoleUse, ...]:
-    """Uses that no known program of the node itself makes, the latest first. Uses of a service as a whole are left
-    out."""
+    """Uses that no known program of the node itself makes, the latest first. A use of a service without an action
+    counts as one of the node if a program of the node uses that service."""
 
     def is_by_node(use: RoleUse) -> bool:
         node_calls = _NODE_CALLS.by("service").get(use.service)

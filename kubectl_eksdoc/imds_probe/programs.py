@@ -335,7 +335,7 @@ def _lowercase_lines() -> tuple[tuple[str, LogLine], ...]:
 
 
 def read_log(log: str) -> LogReading:
-    """The last line of each kind; a symptom after another cause replaces it."""
+    """The last line of each kind; a symptom, weak or not, after another cause replaces it."""
     reading = LogReading()
     for matched in _matched_lines(log):
         if matched.record.lacks == OTHER_CAUSE:

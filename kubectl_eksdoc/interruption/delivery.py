@@ -304,7 +304,7 @@ def _narrowing_text(rule: EventRule, known: Mapping[str, str]) -> str:
 
 
 def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | None:
-    """None where no rule has metrics in CloudWatch."""
+    """None where no rule that may match sends to the queue: there is nothing to ask CloudWatch about."""
     names = [
         rule.name
         for rule in _rules(facts)

@@ -48,7 +48,7 @@ class InterruptionOptions:
 
 @frozen
 class InterruptionPlan:
-    """`missing_rights` is None without a Karpenter that could be repaired."""
+    """`missing` is None without a Karpenter that could be repaired."""
 
     facts: InterruptionFacts
     links: tuple[Link, ...]

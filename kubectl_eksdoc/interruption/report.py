@@ -85,7 +85,7 @@ def _karpenter_text(plan: InterruptionPlan) -> str:
         is_single = len(broken_links) == 1
         links = f"the link{'' if is_single else 's'} {join_words(broken_links)} {'is' if is_single else 'are'} broken"
         return f"{prefix} receives no Spot interruption events: {links if broken_links else 'as its log shows'}."
-    if handled is None or plan.outage.handled_by != KARPENTER:  # else Karpenter itself may not receive events
+    if handled is None or plan.outage.handled_by != KARPENTER:  # another handler's drains say nothing about Karpenter
         unknown_links = [
             each.name for each in plan.links if each.vital and each.status is not None and each.status.value != "pass"
         ]

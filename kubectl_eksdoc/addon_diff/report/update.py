@@ -322,8 +322,8 @@ def _schema_section(plan: AddonPlan, full: bool) -> Section:
 def proposed_values_section(
     plan: AddonPlan, command_lines: Iterable[Line], is_creation: bool = False
 ) -> Section | None:
-    """`command_lines`: the commands for the values, left out if EKS would refuse them. `is_creation`: for a creation of
-    the add-on."""
+    """`command_lines`: the commands for the values, left out if EKS would refuse them or another version comes first.
+    `is_creation`: for a creation of the add-on."""
     proposed, steps = plan.way_out, plan.facts.steps
     if proposed is None:
         return None

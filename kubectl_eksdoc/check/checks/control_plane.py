@@ -128,7 +128,7 @@ def _check_rollback(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> EksAddonUpdate | Unknown | None:
-    """The last upgrade; None where none within a week is known."""
+    """The last upgrade; None where it is known that there was none within a week, or that it was rolled back."""
     if isinstance(history, Unknown):
         return history
     for update in history.updates:

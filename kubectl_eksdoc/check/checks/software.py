@@ -81,7 +81,7 @@ def likely_owner(pod: Pod) -> Subject:
 
 @frozen
 class RunningVersion:
-    """One version of some software. `node_group_subject`: the likely owner of its pods; `nodes`: the nodes of its pods.
+    """One version of some software. `subject`: the likely owner of its pods; `nodes`: the nodes of its pods.
     `image` is "" where it was recognised by labels only."""
 
     software: Software

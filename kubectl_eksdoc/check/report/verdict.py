@@ -409,9 +409,9 @@ class AreaLight(Enum):
 
 
 class AreaPart(NamedTuple):
-    """An area. `counted`: findings that fail or are unknown, and are severe enough; `other_causes_section`: findings
-    that block nothing. Worst first. `less_severe` and `suppressed_text`: numbers of findings that do not count for that
-    reason. `causes_text`: numbers of causes that begin in the area and fail, and of unknown ones."""
+    """An area. `counted`: findings that fail or are unknown, and are severe enough; `others`: findings
+    that block nothing. Worst first. `less_severe` and `suppressed`: numbers of findings that do not count for that
+    reason. `causes`: numbers of causes that begin in the area and fail, and of unknown ones."""
 
     area: Area
     judged: tuple[JudgedFindings, ...]

@@ -144,7 +144,7 @@ class DnsChangeReport(CommandReport):
 
     `change` None: the change was sent earlier, and is checked again. `plan`: the plan of the add-on's update, None
     without one; `values` and `mode`: of the request. `resets`: fields of other managers that it resets;
-    `acknowledgements`: findings to acknowledge; `changes`: number of changed values or Corefiles. `shell_line`: the
+    `acknowledgements`: findings to acknowledge; `changes`: number of changed values or Corefiles. `command`: the
     command that does the same without this tool; `back`: the lines of the rollback. `ended`: the result of the update;
     `applied`: the ConfigMap was changed; `tried`: the result of a dry run. `verified`: which pods have loaded the new
     Corefile, None where this was not checked.

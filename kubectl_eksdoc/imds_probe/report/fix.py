@@ -150,10 +150,10 @@ _MAX_LINES = 4
 
 @frozen
 class FixReport(CommandReport):
-    """`fixes`: () for a resumed fix. `back`: the commands of the rollback. `tried`: results of a dry run; `forbidden`:
-    why it is not started. `done` is None if nothing was requested. `journal`: path of the journal on this machine, ""
-    if there is none. `from_pod`: a command that tests the result from a pod. `undoes`: the ID of the fix that it
-    reverts."""
+    """`fixes`: () for a resumed fix or a rollback. `back`: the commands of the rollback. `tried`: results of a dry run;
+    `forbidden`: why it is not started. `done` is None if nothing was requested. `journal`: path of the journal on this
+    machine, "" if there is none. `from_pod`: a command that tests the result from a pod. `undoes`: the ID of the fix
+    that it reverts."""
 
     noun_phrase = "a fix"
 
