@@ -244,7 +244,7 @@ _AWS_WAIT_S = 0.3
 
 @frozen
 class NameLookup:
-    """The lookup of names for `completion_candidates`. `background`: as in `cached_names`."""
+    """The lookup of names for `completion_candidates`. `background`: as in `names_of`."""
 
     environ: Mapping[str, str]
     home: str

@@ -45,7 +45,7 @@ class Completer:
 
 @frozen
 class InstalledCompleters:
-    """`is_on_path`: kubectl finds the files in `folder`."""
+    """`on_path`: kubectl finds the files in `folder`."""
 
     folder: Path
     on_path: bool

@@ -103,7 +103,7 @@ def pairs(parser: str, key: str, value: str) -> OptionKind:
 
 @frozen
 class Steps(Generic[T]):
-    """The values through which a form of the screens steps. `default_flag_values`: the label of the default, if it is
+    """The values through which a form of the screens steps. `usual`: the label of the default, if it is
     not the value; `unit`: of the other values, ``s`` or ``%``."""
 
     name: str

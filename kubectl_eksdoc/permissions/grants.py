@@ -280,7 +280,7 @@ def _right_sort_key(right: NeededRight) -> tuple[bool, str, bool, str, str, str]
 
 @frozen
 class HeldRight:
-    """Whether the user has a right. `check_held` None: the cluster does not report it, and `why` gives the reason."""
+    """Whether the user has a right. `held` None: the cluster does not report it, and `why` gives the reason."""
 
     needed: NeededRight
     held: bool | None

@@ -197,7 +197,7 @@ class ProbeClock(Protocol):
 
 @frozen
 class CleanupResult:
-    """The result of removing `probe_owner_manifest`: names of pods that still exist (`left`), and why it is
+    """The result of removing `owner`: names of pods that still exist (`left`), and why it is
     `not_removed`, or ""."""
 
     owner: str

@@ -64,7 +64,7 @@ class HelpPart(str, Enum):
 @frozen
 class KeyBinding:
     """`id` names the binding in a keymap; `keys` in Textual's spelling; `shown` for users; `pages`: where it works
-    (empty: everywhere). `foot_hints`: its place at the foot of the screen, 0 for help only. `given`: the argument of
+    (empty: everywhere). `foot`: its place at the foot of the screen, 0 for help only. `given`: the argument of
     its action, None for none."""
 
     id: str

@@ -97,7 +97,7 @@ class DemoReader:
 
 
 def add_other_objects(raw: RawObjects, scene: str, read: frozenset[str] = frozenset()) -> None:
-    """Add objects of all kinds except those in `read_file`."""
+    """Add objects of all kinds except those in `read`."""
     for kind, objects in scene_responses("objects", scene).items():
         if kind not in read:
             api_version, _, name = kind.partition(" ")

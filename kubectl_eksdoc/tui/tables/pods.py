@@ -63,10 +63,10 @@ _ASCII = Appearance(ascii=True)
 
 @frozen
 class Sheet:
-    """`keys` name the rows in order; `cell_width` returns the cells of a row, one for each column. `widths`: the
+    """`keys` name the rows in order; `cells` returns the cells of a row, one for each column. `widths`: the
     maximum width of each column without titles; `ascii_widths`: the same in ASCII (empty: as `widths`). The column
     `fill_column` gets the remaining width, and `fill_cell` returns its cell for that width (None: from
-    `cell_width`)."""
+    `cells`)."""
 
     columns: Sequence[Column]
     widths: Sequence[int]
