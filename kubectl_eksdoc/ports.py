@@ -170,9 +170,9 @@ class RunBackend(Protocol):
         ...
 
     def restart_watches(self) -> None:
-        """Restart all watches. A requested change that was not sent yet is not sent any more, and is answered as
-        `LostResponse` unless it was answered before; reads are repeated. Updates start from the beginning: `AllNodes`,
-        `AllPods` and `AllBudgets` follow."""
+        """Restart all watches. Changes requested before are not sent any more, and each is answered as `LostResponse`
+        unless it was answered before, because it may have been sent already; reads are repeated. Updates start from the
+        beginning: `AllNodes`, `AllPods` and `AllBudgets` follow."""
         ...
 
     def close(self) -> None:

@@ -139,7 +139,7 @@ def describe_by_key(
     key_of: Callable[[T], str],
     absent_text: str,
 ) -> dict[str, T | Absent | Unknown]:
-    """The objects with `AwsOperation.at_once` keys per request; a failed request does not affect the others.
+    """The objects with `AwsOperation.batch_size` keys per request; a failed request does not affect the others.
     `parameters_of`: the parameters of one request; `absent_text`: the message for a key without an answer."""
 
     def ask_part(part: list[str]) -> tuple[T, ...] | Unknown:

@@ -150,7 +150,7 @@ def rule_targets(verified: VerifiedCluster, names: Sequence[str]) -> Mapping[str
 
 _HOUR = 3_600
 _INCOMPLETE_CODES = ("Forbidden", "InternalError")
-"""Status codes of figures that exist but are not returned (CloudWatch API reference, MetricDataResult)."""
+"""Status codes of figures that are not returned and may exist (CloudWatch API reference, MetricDataResult)."""
 
 
 def read_figures(verified: VerifiedCluster, figures_request: MetricsQuery) -> DeliveryMetrics | Unknown:

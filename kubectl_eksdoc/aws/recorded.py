@@ -67,7 +67,7 @@ class Recorder:
 
     @property
     def refused_actions(self) -> Mapping[str, str]:
-        """Why answers are missing, by the IAM action that was refused."""
+        """Why answers are missing, by the IAM action that was denied or throttled."""
         return self._refused_actions
 
     @property

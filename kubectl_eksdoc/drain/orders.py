@@ -237,7 +237,7 @@ class _LimitFinder:
         self._budgets = budgets
         self._soft_limits = soft_limits
         self._has_soft_budget = context.policy.soft_budget is not None
-        self._shared_budgets: dict[int, tuple[str, ...]] = {}  # by id of the tuple of budgets
+        self._shared_budgets: dict[int, tuple[str, ...]] = {}  # by id of budgets that count all their pods
 
     def for_pod(self, judged: JudgedPod) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The budgets that count the pod, and all limits of its eviction."""

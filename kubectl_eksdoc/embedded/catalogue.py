@@ -72,7 +72,7 @@ def resources_from_definition(definition: Doc) -> tuple[ServedResource, ...]:
     status counts as established under its requested names: no other server assigns names here.
 
     Raises:
-        KeyError: a field is `missing_definition_fields`.
+        KeyError: a required field is missing (`missing_definition_fields`).
     """
     spec, status = definition.get("spec") or {}, definition.get("status") or {}
     if status.get("conditions") and not _condition(definition, "Established"):

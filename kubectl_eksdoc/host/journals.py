@@ -206,7 +206,7 @@ MAX_JOURNAL_BYTES = 256 << 20
 
 def read_recording(path: str) -> JournalEntries | RunEvents:
     """A recorded run from any file: a journal, or the output of ``drain run -o json``; the lines tell which. For any
-    other file, `Entries.dropped` describes the invalid lines.
+    other file, `JournalEntries.dropped` describes the invalid lines.
 
     Raises:
         LocalJournalError: the file does not exist or cannot be read.

@@ -93,7 +93,7 @@ def stop_signal_waiter() -> Iterator[Callable[[], None]]:
 
 
 KILL_AFTER_S = 2.0
-"""Time between SIGTERM and SIGKILL."""
+"""How long a process may take to end after SIGTERM, before SIGKILL."""
 
 
 def terminate(process: subprocess.Popen[bytes], kill_after_s: float = KILL_AFTER_S) -> None:

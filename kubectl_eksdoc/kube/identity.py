@@ -212,7 +212,7 @@ def _aws_settings(merged: Mapping[str, str], plugin_environ: Mapping[str, str], 
 
 
 def _ca_pem(server: ServerEntry) -> str:
-    """PEM; "" where the certificate of the server is not checked."""
+    """PEM; "" where the certificate of the server is not checked, or not by a CA of the kubeconfig."""
     if server.skip_verify:
         return ""
     if server.ca_data or not server.ca_file:

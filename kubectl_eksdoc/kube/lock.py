@@ -173,8 +173,8 @@ class LeaseLock:
         self._gaps.reset()
 
     def renew(self) -> bool:
-        """Call this every third of the duration. False: the server did not answer; try again in a few seconds, `held`
-        says how long that is possible.
+        """Call this at least every third of the duration. False: the server did not answer; try again in a few seconds,
+        `held` says how long that is possible.
 
         Raises:
             LockLost: another process holds it, it was removed, or the renewal was too late; then nothing was sent.

@@ -164,7 +164,7 @@ class ConnectionPools:
         server = self._target.server
         configuration = client.Configuration()
         configuration.host = server.url
-        configuration.proxy = None  # decided by `proxies`; the client's own reading of NO_PROXY is broken
+        configuration.proxy = None  # decided by `proxy_for`; the client's own reading of NO_PROXY is broken
         configuration.verify_ssl = not server.skip_verify
         configuration.tls_server_name = server.tls_server_name or None
         configuration.connection_pool_maxsize = POOL_SIZE

@@ -62,7 +62,7 @@ class ResourceLister:
         The token that a 410 answer offers would mix two states of the cluster, so the list is begun again.
 
         Raises:
-            BadObject: an object cannot be decoded.
+            InvalidAnswer: an object cannot be decoded.
             RequestRefused: also where the list does not end within --read-timeout.
             ClusterError: as `Transport.get`.
         """
@@ -245,7 +245,7 @@ class RetryingReads:
         node.
 
         Raises:
-            Forbidden: several times in a row; any other ClusterError, BadObject: the list cannot be read.
+            Forbidden: several times in a row; any other ClusterError, InvalidAnswer: the list cannot be read.
         """
         failures = FailureStreak(self._retry_policy, self._timing, 0.0)  # most drains do not have this permission
         while True:

@@ -88,8 +88,8 @@ NOT_SENT = ApiResponse(LostResponse("no request was sent"), {})
 
 
 class RequestSender(Protocol):
-    """Sends a request once; the caller decides about a retry. The time limit for an answer is much shorter than the
-    duration of a lock (some 10 s): a longer wait would prevent the renewal of the lock."""
+    """Sends a request once; the caller decides about a retry. It waits for an answer for some 15 s, much shorter than
+    the duration of a lock: a longer wait would prevent the renewal of the lock."""
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: Doc | None, content_type: str = JSON

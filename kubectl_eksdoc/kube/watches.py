@@ -65,7 +65,7 @@ class WatchStreams:
         Raises, here and while iterating:
             ClusterError: the watch is refused, or the server cannot be reached; ContinueTokenExpired: the version is
                 too old.
-            BadObject: a line has no end.
+            InvalidAnswer: a line has no end.
         """
         exchanges, watch_times = self._exchanges, self._watch_times
         seconds = max(1, round(watch_times.watch_s * (1 - exchanges.timing.chance() / 4)))

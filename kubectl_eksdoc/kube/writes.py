@@ -135,7 +135,8 @@ def protect_patch(node: Node, run: str, journal_namespace: str = "") -> dict[str
 
 
 def restore_patch(node: Node, run: str) -> dict[str, Any]:
-    """The merge patch that restores the state before `run` drained the node; empty where `run` did not change it.
+    """The merge patch that restores the state before `run` drained the node; empty where `run` did not begin to drain
+    it, also if it protected the node.
 
     Only changes of the run are undone. A node that was cordoned before is neither uncordoned nor cordoned again. The
     same holds for a node that another client uncordoned and cordoned again since, as far as the server's managedFields

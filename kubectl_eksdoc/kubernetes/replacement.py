@@ -56,7 +56,7 @@ def replacement_by_owner(owner: ControllerOwner | None) -> Replacement:
 def replacement(pod: Pod) -> Replacement:
     """The replacement after `pod` is evicted.
 
-    The static pod behind a mirror pod keeps running. ReplicaSets and Jobs have already replaced a finished pod; a
+    The static pod behind a mirror pod keeps running. ReplicaSets and Jobs have already dealt with a finished pod; a
     StatefulSet needs its name and replaces it after the eviction.
     """
     if pod.annotations and pod.is_mirror:
@@ -213,7 +213,8 @@ def _webhook_backends(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Requir
 
 
 def _ready_pod_uids(cluster: Cluster) -> dict[str, set[str]]:
-    """UIDs of the pods that the API server reaches through each Service, for the Services with EndpointSlices."""
+    """UIDs of the pods that the API server reaches through each Service, for the Services with EndpointSlices; the
+    caller uses the selector of a Service without any."""
     ready: dict[str, set[str]] = defaultdict(set)
     for endpoint_slice in cluster.endpoint_slices:
         uids = ready[f"{endpoint_slice.namespace}/{endpoint_slice.service}"]

@@ -331,7 +331,7 @@ class RunStanding:
 class RunEnd:
     """The last line of a part of the run. `outcome` in one word; `stopped`: the reason, "" if it was not stopped;
     `ended_s`: seconds since the start of this part. `nodes` in their order, each with its wave (0: none); `left`: the
-    nodes that still have pods to evict.
+    nodes that were not emptied.
 
     The plan: `evictions`, and p50 and p95 of the estimate in seconds, None if nothing could be estimated. `said`:
     estimate and actual duration, one sentence each. `by`: the user who started this part, as ``user@host``.

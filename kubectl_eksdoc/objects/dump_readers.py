@@ -282,7 +282,7 @@ class DumpObjectReader(SelectiveCollector):
                 self._kept[name] = complete
 
     def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
-        """As `ports.ObjectReader.one`; unknown if the dump has no object of the kind in the namespace."""
+        """As `ports.ObjectReader.read_object`; unknown if the dump has no object of the kind in the namespace."""
         kept_document = self._kept.get(of)
         if kept_document is not None:
             return kept_document

@@ -69,7 +69,8 @@ def open_reader(
 
 
 def snapshot_index(source: SourceChoice) -> Snapshot | None:
-    """The index of a snapshot that this tool wrote; None where the source is a kubectl dump or not a file.
+    """The index of a snapshot that this tool wrote; None where the source is a kubectl dump, the live cluster or the
+    demo.
 
     Raises:
         SnapshotError: it cannot be read.

@@ -149,7 +149,8 @@ class PlanScreen(PlanDataScreen):
         self.notify(message, timeout=3, markup=False)
 
     def do_compare(self) -> None:
-        """Pin the first plan; on its own page, pin the current plan."""
+        """Open the comparison. The current plan is pinned as A where none is pinned yet, and on the page of the
+        comparison itself."""
         if self.model.pinned_plan is None or self.page is ScreenPage.WHAT_IF:
             self.model = replace(self.model, pinned_plan=self.model.latest_plan)
             self.notify("this plan is A now: what you change is compared with it", timeout=4)

@@ -122,7 +122,7 @@ IMDS_FIX = (
     *(right for right in IMDS_PROBE if right.verb == "list"),
     *read_rights("node_class"),
 )
-"""Pods are not read: a fix changes nodes."""
+"""Single pods and their logs are not read: a fix changes nodes."""
 
 _KARPENTER, INTERRUPTION = map(read_rights, ("karpenter", "interruption"))
 """Events of nodes are in namespace default (client-go, tools/record: nodes have no namespace)."""
@@ -170,7 +170,8 @@ _NO_STORED_VERSIONS = (
 _NO_RELEASES = "which API versions the releases of Helm use is unknown"
 
 NEWEST_TARGET = Version(REMOVALS_READ_TO.major, REMOVALS_READ_TO.minor + 1)
-"""The newest Kubernetes version for which the removed APIs of an upgrade are all known."""
+"""The newest Kubernetes version that is the next one of a cluster whose removals are all known: those of this version
+itself are planned ones."""
 
 
 def stored_version_rights(target: Version) -> tuple[Right, ...]:

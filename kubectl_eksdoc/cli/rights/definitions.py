@@ -104,7 +104,7 @@ class Right:
 
     @property
     def resource_name(self) -> str:
-        """As `Permission.of`."""
+        """As `Permission.resource_name`."""
         return self.permission_in("").resource_name
 
 

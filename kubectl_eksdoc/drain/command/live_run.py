@@ -258,7 +258,7 @@ class LiveRun:
                 and REQUESTS_BY_PHASE.get(self._others_phase, RunRequest.RESUME) is not RunRequest.RESUME
             )
             self._expects_echo = self._expects_echo or overrules_others
-        if overrules_others:  # other clients must not be misled
+        if overrules_others:  # another client that looks, or requests the same again, must not be misled
             threading.Thread(target=self.overrule, name="overrule", daemon=True).start()
 
     def leave_alone(self, node: str) -> None:

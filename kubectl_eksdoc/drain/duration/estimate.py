@@ -153,7 +153,7 @@ class Estimate:
     runs: int = MAX_RUNS
     sampled_part: int = 0
     median_run: MedianRun | None = field(default=None, compare=False, repr=False)
-    lower_bounds: tuple[Bound, ...] = ()  # of any run at any pace, the largest first
+    lower_bounds: tuple[Bound, ...] = ()  # of any run at any pace, largest first: none is faster
     slow_s: Mapping[str, float] = field(default_factory=dict)
     measured: int = 0
     workloads: int = 0

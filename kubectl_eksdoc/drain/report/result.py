@@ -285,8 +285,8 @@ class PlanResult(CommandResult):
     blockers: tuple[_Blocker, ...]
     """The findings that fail, again."""
     may_be_pending: tuple[_Workload, ...]
-    """Workloads whose replacements only fit into the room that they free: some stay Pending where kube-scheduler fills
-    nodes in another order."""
+    """Workloads for whose replacements no room is left except the reserved places: some stay Pending where
+    kube-scheduler fills nodes in another order."""
     not_judged: Texts
     """What this plan does not judge."""
     handoffs: tuple[HandoffResult, ...]

@@ -347,7 +347,7 @@ class RunResult(CommandResult):
     not_ready: Texts
     """Replacements (namespace/name) that it waited for and that are not Ready: exit code 1."""
     evictions: Count
-    """Pods that were evicted, restarted elsewhere, or deleted past a budget that the user named."""
+    """Pods that were evicted, restarted elsewhere, or deleted past a budget because the user named them."""
     nodes: tuple[RecordNode, ...]
     """The nodes that the plan drains, in its order."""
     placements: tuple[RecordPlacement, ...] | None

@@ -355,8 +355,8 @@ class Engine:
         )
 
     def is_settled(self, now_s: float) -> bool:
-        """Whether the run was stopped, its requests have settled (or took longer than the limit), and no node is
-        protected any more."""
+        """Whether the run was stopped, of no requested pod it is unknown whether it goes, those that go have gone (or
+        are not waited for any longer), and no node is protected any more."""
         return self._has_settled(now_s) and self._protection.is_finished
 
     def _has_settled(self, now_s: float) -> bool:

@@ -29,8 +29,8 @@ MIN_RATE = 0.1
 """Evictions per second: responses do not lower the rate below this."""
 
 MAX_UNLIMITED_RATE = 20
-"""Evictions per second: the assumed rate of an unlimited run when the server throttles. It is client-go's own limit for
-the controllers that create the replacements (kube-controller-manager's 20 QPS)."""
+"""Evictions per second: when the server throttles, an unlimited run counts as no faster than this. It is client-go's
+own limit for the controllers that create the replacements (kube-controller-manager's 20 QPS)."""
 
 UNLIMITED_ABOVE = 100.0
 """Evictions per second: above this rate the limit is removed again if the user set none."""

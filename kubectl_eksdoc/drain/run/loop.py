@@ -45,8 +45,8 @@ _LIST_UPDATES: frozenset[type] = frozenset((AllNodes, AllPods, AllBudgets))
 
 @frozen
 class ApiOutage:
-    """Waits while the lock is in doubt. `longest_s`: maximum time. `hear` receives the updates; `ends` returns why the
-    run is to end, "" if it is not, and is called every second."""
+    """Waits while the lock is in doubt. `_longest_s`: maximum time. `_handle_update` receives the updates;
+    `_end_reason` returns why the run is to end, "" if it is not, and is called every second."""
 
     _lock: DrainLock
     _field: RunBackend

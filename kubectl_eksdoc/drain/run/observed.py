@@ -141,8 +141,8 @@ def _kept_reason(node: DrainedNode) -> str:
     return "; ".join(f"{eviction.pod.key}: {eviction.message}" for eviction in node.kept_evictions)
 
 
-# Pods that were scheduled onto a node after the plan was made: before its cordon, through a toleration, or by another
-# scheduler.
+# Pods that were scheduled onto a node after the plan was made: before its cordon, through a toleration, or bound to
+# it without the scheduler.
 #
 # A new plan decides whether, when and under which limits they are evicted. If an owner puts pods onto the same node
 # again and again, they are kept and the node is left alone. The same applies to a pod that this run's own restart
@@ -283,7 +283,8 @@ FAILED_READ_S = 90.0
 """Duration of a failing read: a minute of retries and the pause after it."""
 
 MAX_CORDON_REFUSALS = 5
-"""A node is left alone after this many refusals of its cordon (refusals as such, not conflicts or throttling)."""
+"""A node is left alone after this many refusals of its cordon (refusals as such, not conflicts, throttling
+or server errors)."""
 
 ERROR_TOLERANCE = 2
 """Errors on one node's cordon are tolerated this many times as long as errors that stop the whole drain."""
@@ -358,8 +359,8 @@ class ResponseHandler:
             self._run_state.leave_alone(node, now_s, f"it cannot be cordoned: {message}")
 
     def _is_final_cordon_failure(self, node: DrainedNode, response: ApiStatus | LostResponse, now_s: float) -> bool:
-        """Whether this response to the cordon was the last one accepted. Server errors that also affect other nodes
-        stop the whole drain before this limit is reached."""
+        """Whether this response to the cordon was one failure too many, so that the node is left alone. Server errors
+        that also affect other nodes stop the whole drain before this limit is reached."""
         if server_error(response):
             node.cordon_failing_since_s = now_s if node.cordon_failing_since_s is None else node.cordon_failing_since_s
             return now_s - node.cordon_failing_since_s >= ERROR_TOLERANCE * self._failing_s

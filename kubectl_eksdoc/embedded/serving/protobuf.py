@@ -33,7 +33,7 @@ def decode(body: bytes) -> Doc:
     """Return the object in a protobuf body.
 
     Raises:
-        NotUnderstood
+        UnsupportedMessage
     """
     if not body.startswith(MAGIC):
         raise UnsupportedMessage("no protobuf of Kubernetes")
@@ -50,7 +50,7 @@ def _message(value: Wire, struct: str, depth: int) -> Doc:
     """Decode a message.
 
     Raises:
-        NotUnderstood: also if a field has a value and `struct` does not have the field.
+        UnsupportedMessage: also if a field has a value and `struct` does not have the field.
     """
     if depth > MAX_DEPTH:
         raise UnsupportedMessage("it is too deep")

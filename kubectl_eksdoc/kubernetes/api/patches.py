@@ -245,7 +245,7 @@ def apply_strategic(doc: Doc, patch: Any, root: SchemaPlace) -> Doc:
 
 def _merge_object(old: Doc, patch: Doc, place: SchemaPlace) -> Doc:
     if PATCH_DIRECTIVE in patch:
-        # The patch, which has a directive, replaces the object.
+        # The patch is not merged: by its directive the object becomes empty, or is replaced.
         if patch[PATCH_DIRECTIVE] not in ("delete", "replace"):
             raise ValueError(f"unknown patch type: {patch[PATCH_DIRECTIVE]}")
         return {} if patch[PATCH_DIRECTIVE] == "delete" else _stored_value(patch)

@@ -1,7 +1,7 @@
-"""The garbage collector: deletes objects without owners, in the background or the foreground, or orphans them.
+"""The garbage collector: deletes objects whose owners are all gone, in the background or foreground, or orphans them.
 
-An owner of an unknown kind, or of a kind without any object, never counts as missing: where a kind was not read, the
-absence of its objects proves nothing.
+An owner of an unknown kind, or of a kind of which no object was ever seen, never counts as missing: where a kind was
+not read, the absence of its objects proves nothing.
 Source: pkg/controller/garbagecollector/{garbagecollector,graph_builder}.go, Kubernetes v1.36.
 """
 
