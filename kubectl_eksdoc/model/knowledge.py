@@ -114,7 +114,8 @@ def _read_records(record_type: type[_T], subject: str) -> tuple[_T, ...]:
     section_names = content.get("sections", ())
     rows = ({name: each[name] for name in each if name not in section_names} for each in content["records"])
     return tuple(
-        from_json(record_type, {**each, "source": content["source"] | each.get("source", {})}) for each in rows
+        _build_record(record_type, subject, {**each, "source": content["source"] | each.get("source", {})})
+        for each in rows
     )
 
 
@@ -125,7 +126,9 @@ def sections(record_type: type[_T], subject: str, section: str) -> Records[_T]:
     """Entries of the section with that name, each with those fields of `record_type` that its record has. A missing
     part of a source is taken from the record, and then from the head."""
     return Records(
-        lambda: tuple(from_json(record_type, each) for each in _read_sections(record_type, subject, section))
+        lambda: tuple(
+            _build_record(record_type, subject, each) for each in _read_sections(record_type, subject, section)
+        )
     )
 
 
@@ -140,11 +143,19 @@ def _read_sections(record_type: Any, subject: str, section: str) -> Iterator[Map
             yield {**record_fields, **each, "source": source}
 
 
+def _build_record(record_type: type[_T], subject: str, record: Mapping[str, Any]) -> _T:
+    """As `from_json`; an error names the file and the record."""
+    try:
+        return from_json(record_type, record)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{subject}.json, record {next(iter(record.values()), '')!r}: {error}") from error
+
+
 def from_json(record_type: type[_T], document: Any) -> _T:
     """Build an instance from a record, or from a list of its fields in their order.
 
     Raises:
-        TypeError, ValueError: the record is not valid; a test names the record.
+        TypeError, ValueError: the record is not valid; the message names the field.
     """
     any_type: Any = record_type
     fields = _field_makers(any_type)
@@ -158,7 +169,13 @@ def from_json(record_type: type[_T], document: Any) -> _T:
         raise TypeError(f"{record_type.__name__} has no field {', '.join(unknown_fields)}, but {', '.join(fields)}")
     if missing_fields := [name for name in _required_fields(any_type) if name not in document]:
         raise TypeError(f"it lacks {', '.join(missing_fields)}")
-    return record_type(**{name: fields[name](value) for name, value in document.items()})
+    values: dict[str, Any] = {}
+    for name, value in document.items():
+        try:
+            values[name] = fields[name](value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name}: {error}") from error
+    return record_type(**values)
 
 
 def to_json(value: Any) -> Any:

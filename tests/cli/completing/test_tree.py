@@ -13,6 +13,7 @@ from kubectl_eksdoc.cli.commands import COMMANDS, Command, command_parser, liste
 from kubectl_eksdoc.cli.completion_candidates import allowed_words, completion_source, long_flag_name, takes_value
 from kubectl_eksdoc.cli.flags import OUTPUTS
 from kubectl_eksdoc.cli.parser import Parser, RefusedFlag
+from kubectl_eksdoc.cli.rights import BY_COMMAND
 from tests.cli.completing.asked import at
 
 
@@ -86,6 +87,19 @@ def test_the_list_of_commands_is_what_their_parsers_say() -> None:
 
 
 NO_WORK = ("completion", "plugins")
+OTHER_RIGHTS = {"changes": "the rights of the kind of change", "drain rehearse": "the rights of rehearse"}
+ONE_SENTENCE = ("drain pause", "drain abort")
+"""They have no report: their answer is one sentence in every format."""
+
+
+def test_every_command_that_reads_a_cluster_has_rights_and_formats() -> None:
+    working = {path: parser for path, parser in LEAVES.items() if path.split()[0] not in NO_WORK}
+    flags = {
+        path: {name for flag in parser.flags() for name in flag.option_strings} for path, parser in working.items()
+    }
+    rights, formats = ({key.partition(" --")[0] for key in table} for table in (BY_COMMAND, sources.FORMATS_BY_COMMAND))
+    assert {path for path in working if "--context" in flags[path]} - rights == set(OTHER_RIGHTS)
+    assert {path for path in working if "--output" in flags[path]} - formats == set(ONE_SENTENCE)
 
 
 @pytest.mark.parametrize("path", sorted(LEAVES))
