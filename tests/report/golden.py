@@ -1,4 +1,4 @@
-"""AnswerFormats that are read before they are changed: golden files, EKSDOC_UPDATE_GOLDEN=1 writes them anew."""
+"""Golden files of all formats of a command. EKSDOC_UPDATE_GOLDEN=1 writes them again; read the diff."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def complaints(document: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class AnswerFormats:
-    """Of one command, in which `views` are shown, each by a function that makes it.
+    """The formats of one command and their golden files. `views` builds reports by name.
 
-    `goldens`: by file in `folder`, how the first of the views is shown, or which one. `loose`: what the schema accepts
-    of broken documents; of the paths `free` it says nothing. `whole`: a line that begins so may be wider than a
-    terminal, and so may those that `commands` gives of a view."""
+    `goldens`: by file name in `folder`, the format, the appearance, and the name of the view if it is not the first.
+    `loose`: broken documents that the schema accepts; it does not describe the paths `free`. Lines that begin with one
+    of `whole`, or with one of the `commands` of a view, may be wider than the terminal."""
 
     folder: Path
     views: Mapping[str, Callable[[], Any]]
