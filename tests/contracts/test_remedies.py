@@ -31,7 +31,7 @@ Words = Sequence[str | None]
 """None: an unknown word before run time, or several words."""
 
 LISTED: Mapping[str, Any] = json.loads((ROOT / "tests" / "data" / "commands.json").read_text(encoding="utf-8"))
-MAKERS = {"shell", "kubectl", "aws", "eks"}
+MAKERS = {"shell", "kubectl", "aws_command", "eks_command"}
 """Functions that build a command from words."""
 AWS_GLOBALS = {"--region", "--profile", "--query", "--output", "--cli-input-json", "--cli-input-yaml", "--no-cli-pager"}
 
@@ -225,7 +225,7 @@ def _made(call: ast.Call) -> Words | None:
         return words if words and words[0] in ("kubectl", "aws", "eksctl", "helm") else None
     if maker.endswith("kubectl"):
         return None if words[0] is None else ["kubectl", *words[0].split(), *words[1:]]
-    if maker == "aws":
+    if maker == "aws_command":
         return ["aws", *words[1:]]
     if words[1:] and words[1] is not None:
         return ["aws", "eks", *words[1].split(), *words[2:]]
@@ -237,7 +237,7 @@ def written() -> tuple[tuple[str, Words], ...]:
     """The commands in calls of the package, and in texts of its strings and records."""
     found: list[tuple[str, Words]] = []
     for path in files(PACKAGE):
-        if not re.search(r"kubectl|aws|eksctl|helm|nodeadm|terraform|eks\(", text(path)):
+        if not re.search(r"kubectl|aws|eksctl|helm|nodeadm|terraform|eks_command\(", text(path)):
             continue
         of = name(path)
         for node in ast.walk(ast.parse(text(path))):

@@ -13,7 +13,8 @@ from tests.contracts.source import PACKAGE, files, name, text
 JUDGING = (*("addon_diff", "check", "coredns_lameduck", "drain", "imds_probe", "interruption", "model", "probes"),)
 MAKERS = frozenset(
     ("Finding", "Finding.of", "Remedy", "Remedy.of", "link.fails", "of_change", "clause")
-    + ("unknown", "unread", "groups_unknown", "cannot_tell", "not_read", "stays", "filters.more")
+    + ("unknown_finding", "unread_lists", "unknown_node_groups", "unknown_result", "unread_finding", "stays_result")
+    + ("unknown_link", "filters.scale_remedy")
 )
 EVIDENCE = 2
 """The third argument of `Finding.of`: the observed value, unchanged. The second one, its subject, is a name."""
@@ -91,7 +92,7 @@ def test_no_rule_puts_a_text_together() -> None:
         ('Finding.of("a/b", subject, zone=zone or "zone unknown")', True),
         ('Finding.of("a/b", subject, where="; ".join(f"some lie in {name}" for name in old))', True),
         ('link.fails("a/b", "a line of evidence", rule=rule)', False),
-        ('unread(facts, "a", f"which {kind} run", kinds.PODS)', True),
+        ('unread_lists(facts, "a", f"which {kind} run", kinds.PODS)', True),
     ],
 )
 def test_a_text_is_seen(planted: str, so: bool) -> None:
