@@ -32,9 +32,10 @@ _SOURCES = {
     "kube-proxy": f"eksctl-io/eksctl, {_ASSETS}/testdata/sample-1.25.json, of a cluster that EKS made (Apache-2.0)",
 }
 _ABOUT = [
-    "Manifests of add-ons by version, the oldest first; python -m tools.addon_manifests makes them.",
-    "changes: by object and path (steps of FieldsV1), what is other than in the record before of the same add-on;",
-    "null: it is gone. Custom resource definitions are left out.",
+    "Manifests of add-ons by version, the oldest first. python -m tools.addon_manifests writes this file.",
+    "changes: the differences to the previous record of the same add-on, by object and path (steps of FieldsV1).",
+    "null: the object or field is removed.",
+    "Custom resource definitions are left out.",
 ]
 Fields = dict[str, dict[str, Any]]
 
