@@ -1,4 +1,4 @@
-"""A snapshot with something changed in it: its files are JSON in an archive, and are written again as they were."""
+"""Edit a snapshot: its files are JSON in an archive, and the edited ones are written in the same form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Edit = Callable[[str, dict[str, Any]], object]
 
 
 def edited(snapshot: str, to: Path, edit: Edit) -> str:
-    """The path of a copy of `snapshot` with what `edit` does to it. Of a file that it empties nothing is written."""
+    """The path of a copy of `snapshot` after `edit`. A file that `edit` empties is omitted."""
     file, manifest = SnapshotWriter(str(to)), b""
     with tarfile.open(snapshot, "r:gz") as archive:
         for member in archive:

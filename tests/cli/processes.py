@@ -1,4 +1,4 @@
-"""The command line as a process of its own."""
+"""Run the command line as a separate process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_S = 120.0
 
 @contextmanager
 def started(home: Path, *argv: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
-    """With nothing of AWS around it; whatever becomes of it, it is over at the end."""
+    """Start a process without any AWS variables; it always ends with the block."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     around = {**plain, "PYTHONPATH": str(ROOT), "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true", **environ}
     command = [sys.executable, "-m", "kubectl_eksdoc", *argv]

@@ -1,4 +1,4 @@
-"""Run the command line inside the test's process, on streams and a cluster of the test's own."""
+"""Run the command line inside the test's process, with the test's own streams and cluster."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that reports to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 class Typist(Terminal):
-    """Something else may happen before it is typed."""
+    """A terminal that runs a callback before each typed line."""
 
     def __init__(self, types: str, before: Callable[[], object]) -> None:
         super().__init__(types)
@@ -48,7 +48,7 @@ class Typist(Terminal):
 
 @dataclass(frozen=True)
 class Fast:
-    """A clock so many times as fast."""
+    """A clock that is faster by a factor."""
 
     speed: float
 
@@ -68,7 +68,8 @@ class Ran:
 
 @dataclass
 class FakeSource:
-    """Stands for every source: remembers what it was asked for and answers with `cluster`, or raises `error`."""
+    """A fake of any source: it records the requested sources and connections, and returns `cluster` or raises
+    `error`."""
 
     cluster: Cluster = field(
         default_factory=lambda: a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[a_pod(node="old-0")])
@@ -94,7 +95,7 @@ class FakeSource:
 
 @dataclass
 class FakeRuns:
-    """Stands for the runs that a cluster has journals of: by their ids, the latest first; `error`: none can be read."""
+    """A fake of the runs with journals in a cluster: by id, the latest first; `error`: reading them fails."""
 
     journals: Mapping[str, JournalEntries] = field(default_factory=dict)
     error: EksdocError | None = None
@@ -120,7 +121,7 @@ def called(
     err: io.StringIO | None = None,
     **around: Any,
 ) -> Ran:
-    """The exit code and what was said, in a context that says no more than `around`."""
+    """The exit code and the output, in a context with only the fields of `around`."""
     out, err = out or io.StringIO(), err or io.StringIO()
     code = run(argv, out, err, context=CommandContext(out, err, environ or {}, **around))
     return Ran(code, out.getvalue(), err.getvalue())
@@ -133,25 +134,25 @@ def run_cli(
     now: Any = lambda: NOW,
     **more: Any,
 ) -> Ran:
-    """The cluster is a healthy node with a pod unless `source` says more."""
+    """The default `source` is a cluster of one healthy node with a pod."""
     edges = edges or DrainRunEdges(open_runs=FakeRuns().open)
     return called(*argv, open_reader=(source or FakeSource()).open, now=now, run_edges=edges, **more)
 
 
 @cache
 def judge(kind: str) -> jsonschema.Draft202012Validator:
-    """Of documents of that kind, by its schema."""
+    """Validate documents of that kind by its schema."""
     return jsonschema.Draft202012Validator(schemas.load_schema(kind))
 
 
 def told(*words: str) -> dict[str, Any]:
-    """What the command prints as JSON."""
+    """The command's JSON output."""
     found: dict[str, Any] = json.loads(run_cli(*words, "-o", "json").out)
     return found
 
 
 def document(text: str, kind: str) -> dict[str, Any]:
-    """What was printed, as its schema has it."""
+    """The output, which must be valid by its schema."""
     found: dict[str, Any] = json.loads(text)
     judge(kind).validate(found)
     return found

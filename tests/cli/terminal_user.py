@@ -1,4 +1,4 @@
-"""Somebody with a kubeconfig and the keys of the account: who looks, and who changes something at a terminal."""
+"""A user with a kubeconfig and the AWS account's keys: one who only reads, and one who makes changes at a terminal."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @cache
 def _asking(whose: AwsAccess, endpoint: str) -> LiveAws:
-    """Clients are made of large models: once for all tests."""
+    """AWS clients, created once for all tests because their models are large."""
     return LiveAws(whose, endpoint, 1)
 
 
 @dataclass
 class Somebody:
-    """`command`: the words that they begin with."""
+    """A user. `command`: the first words of each command line."""
 
     config: str
     aws: World
@@ -54,7 +54,7 @@ class Somebody:
         return document(ran.out, kind)
 
     def around(self) -> dict[str, Any]:
-        """What the command meets."""
+        """The context of the command."""
         return {"open_session": with_aws(self._believed), "take_snapshot": self._take}
 
     def _believed(self) -> VerifiedCluster:
@@ -69,8 +69,8 @@ class Somebody:
 
 @dataclass
 class Desk(Somebody):
-    """At a terminal, with a home of their own. `types`: what is typed, "" and nobody sits there; `happens`: before
-    anything is typed; `told`: how often they are told to stop. Mutable."""
+    """A user at a terminal, with their own home. `types`: the typed answer ("": no user is there); `happens`: a
+    callback before the answer; `told`: the number of interrupts so far. Mutable."""
 
     home: Path = field(kw_only=True)
     speed: float = field(kw_only=True)

@@ -1,4 +1,4 @@
-"""Width, colour and signs follow the flags, the environment and what stdout is."""
+"""Width, colour and characters follow the flags, the environment and the type of stdout."""
 
 from __future__ import annotations
 

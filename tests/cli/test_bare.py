@@ -1,4 +1,4 @@
-"""Flags without a command are parsed without any command, and mean what they mean to the whole tree."""
+"""Flags without a command are parsed without loading any command, with the same result as in the whole command tree."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_flags_alone_mean_what_the_whole_tree_says(argv: list[str]) -> None:
 
 
 def _said(args: argparse.Namespace) -> dict[str, object]:
-    """Besides who parsed it, and --version, which is answered at once."""
+    """The parsed values, without the parser's name and --version, which is answered at once."""
     return {name: value for name, value in vars(args).items() if name not in ("leaf", "version")}
 
 

@@ -1,4 +1,4 @@
-"""The one error boundary, the exit codes, and what goes to which stream."""
+"""The single error handler, the exit codes, and the stream of each output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cluster an answer is about: names that AWS confirmed, and names that the command line alone says."""
+"""The cluster that a report is about: names that AWS confirmed, and names from the command line alone."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_what_aws_confirmed_is_shown(command: str, at: Desk) -> None:
     ),
 )
 def test_a_name_that_aws_did_not_confirm_is_marked(command: str, at: Desk) -> None:
-    """AWS may not be asked which cluster it is; `drain plan` and `permissions` do not ask."""
+    """AWS may not be queried for the cluster; `drain plan` and `permissions` do not query it."""
     at.aws.deny("eks:DescribeCluster")
     ran, _ = at.run(f"{command} -o json", ALL)
     if command.startswith("permissions"):  # which reads no nodes

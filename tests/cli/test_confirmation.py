@@ -1,4 +1,4 @@
-"""What must be typed before anything is changed, and what stands for it."""
+"""The typed confirmation before any change, and the flags that replace it."""
 
 from __future__ import annotations
 

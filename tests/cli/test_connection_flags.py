@@ -1,5 +1,5 @@
-"""Whoever names a kubeconfig, a profile, a region and a cluster gets commands that name them, too: each that is printed
-leads to the cluster and the account that was asked. What is proposed on the demo asks the demo, and can be asked."""
+"""Printed commands repeat the flags for the kubeconfig, profile, region and cluster: each printed command selects the
+same cluster and account. Commands printed for the demo use the demo, and can be run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROFILE = "ann"
 
 _OURS = ("--kubeconfig", "--tls-server-name", "--profile", "--region", "--cluster-name")
 WANTED = {
-    # A drain asks nothing of AWS.
+    # A drain sends no requests to AWS.
     "kubectl eksdoc drain": _OURS[:2],
     "kubectl eksdoc rehearse": _OURS[:2],
     "kubectl eksdoc": _OURS,
@@ -46,7 +46,7 @@ _BETWEEN = re.compile(r" (?:&&|\|) (?=(?:kubectl|aws|eksctl|helm) )")
 
 
 def commands(told: object, field: str = "") -> Iterator[str]:
-    """One by one, of several that are run one after the other."""
+    """The single commands of a line that runs several one after the other."""
     if isinstance(told, dict):
         for name, each in told.items():
             yield from commands(each, str(name))
@@ -107,7 +107,7 @@ _FILES = ("manifests/", "values-of-before.json")
 
 
 def proposed(words: str) -> Iterator[str]:
-    """Of ours: from the JSON, and from the lines of the page that are commands."""
+    """The printed commands of this tool: from the JSON, and from the command lines in the text."""
     ran = run_cli(*shlex.split(words), "--demo", "-o", "json")
     printed = list(commands(json.loads(ran.out))) if ran.out.startswith("{") else []
     page = run_cli(*shlex.split(words), "--demo", "-o", "wide") if printed else ran
@@ -127,7 +127,7 @@ def test_what_is_proposed_on_the_demo_asks_the_demo(words: str) -> None:
 
 
 def test_a_drain_is_rehearsed_on_the_demo() -> None:
-    """drain run takes no demo."""
+    """`drain run` does not accept the demo."""
     found = list(proposed("check --target 1.34"))
     assert any(each.startswith("kubectl eksdoc rehearse --nodegroup blue") for each in found)
     assert not [each for each in found if " drain run " in each]

@@ -81,7 +81,7 @@ def test_what_a_run_may_do_only_when_asked_is_not_required() -> None:
 
 
 def test_what_allows_more_than_commands_do_with_it_is_an_opt_in() -> None:
-    """By the right or, of what is needed for nothing else, by the flag."""
+    """By the right itself or, if nothing else needs the right, by the flag."""
     every = [right for held in rights.BY_COMMAND.values() for right in held]
     assert [str(each) for each in every if opt_in_for(str(each)) not in (None, each.opt_in)] == []
     assert [str(each) for each in every if each.opt_in and not (opt_in_for(str(each)) or each.flag)] == []

@@ -1,4 +1,4 @@
-"""An option is declared once, and everything that knows it knows it from there."""
+"""Each option is declared once, and all code gets it from that declaration."""
 
 from __future__ import annotations
 

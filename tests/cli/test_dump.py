@@ -1,4 +1,4 @@
-"""A dump as the README's loop makes it gives the plan that the cluster itself gives."""
+"""A dump made with the README's loop gives the same plan as the cluster itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_dump_of_the_demo_gives_the_demo_s_plan(tmp_path: Path) -> None:
 
 
 def without_server(document: dict[str, Any]) -> dict[str, object]:
-    """Without the server's version, which a dump does not hold: in the metadata, and in one command."""
+    """The plan without the server's version, which a dump does not have: in the metadata, and in one command."""
     text = json.dumps({key: value for key, value in document.items() if key != "metadata"})
     rest: dict[str, object] = json.loads(text.replace(" --kubernetes-version 1.33", ""))
     return rest
@@ -46,7 +46,8 @@ def test_the_readme_dumps_every_kind_that_a_plan_reads() -> None:
 
 
 def test_kinds_that_the_cluster_does_not_have_are_no_unknowns(tmp_path: Path) -> None:
-    """As the README's loop leaves it: no file of a kind that is not served, but the definitions of those that are."""
+    """The README's loop leaves no file for a kind that is not served, but it saves the definitions of those that
+    are."""
     for resource, items in demo_objects().items():
         if not resource.custom:
             write(tmp_path, resource.plural, items)

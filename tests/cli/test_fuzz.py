@@ -1,4 +1,4 @@
-"""The first cases of the fuzzer: no dump, snapshot or Terraform plan ends a command in a bug or keeps it for ever."""
+"""The first cases of the fuzzer: no dump, snapshot or Terraform plan makes a command fail with a bug or hang."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CASES = 120
 
 @pytest.mark.long
 def test_changed_input_is_answered_or_refused(tmp_path: Path) -> None:
-    """In a process of its own, as it takes the signal of its timer."""
+    """It runs in a separate process, because it uses the signal of its timer."""
     log = tmp_path / "log"
     command = [sys.executable, "-m", "tools.fuzz", "--cases", str(CASES), "--log", str(log)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)

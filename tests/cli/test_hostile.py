@@ -43,7 +43,7 @@ def sent(begin: bytes, *parts: bytes, drip: float = 0.0) -> Answering:
 
 
 def pages(token: str) -> Answering:
-    """Without objects, the same again and again."""
+    """Pages without objects, repeated endlessly."""
     meta = {"resourceVersion": "1", "continue": token}
     return lambda _: json_reply({"kind": "List", "apiVersion": "v1", "metadata": meta, "items": []})
 
@@ -57,7 +57,7 @@ BEHAVIOURS: Mapping[str, Callable[[], Answering]] = {
 
 
 class Hostile(ApiServer):
-    """To every request but that for the version."""
+    """Answers every request except that for the version in this way."""
 
     def __init__(self, answering: Answering) -> None:
         super().__init__()
@@ -115,7 +115,8 @@ def test_each_command_ends_where_nothing_else_does(tmp_path: Path, command: str,
 @pytest.mark.long
 @pytest.mark.parametrize("command", ["drain plan -l !x -o wide", "check --target 1.36", "rehearse -l !x"])
 def test_a_kind_that_others_do_without(tmp_path: Path, command: str) -> None:
-    """Its list does not end: it is unknown. It takes all the time: nothing else can be read, and that is no answer."""
+    """Its list does not end, so that the kind is unknown. It takes all the time: nothing else can be read, and the
+    command gives no answer."""
     with ApiServer() as server:
         server.always[kinds.BUDGETS.path] = BEHAVIOURS["one token"]()
         of = took(command, server, tmp_path, 60.0, 60.0)
@@ -129,7 +130,7 @@ def test_a_kind_that_others_do_without(tmp_path: Path, command: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("command", ["check --target 1.36", "coredns-lameduck", "snapshot FILE"])
 def test_what_is_asked_beside_the_lists_takes_its_part_of_the_time(tmp_path: Path, command: str) -> None:
-    """The lists come at once, and each single answer takes for ever: the time for all of them is one."""
+    """The lists come at once, and each single answer never ends: all of them share one time limit."""
     lists = {each.path for each in kinds.ALL}
 
     class Beside(ApiServer):

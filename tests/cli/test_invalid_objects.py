@@ -1,4 +1,5 @@
-"""A dump with an object that no API server would have stored: it is named, and nothing passes for want of it."""
+"""A dump with an object that no API server would have stored: the object is named, and no check passes because it is
+missing."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ ALL = ("-l", "!no-such-label")
 
 
 def ran(folder: Path, stem: str, edit: Edit, *words: str) -> Ran:
-    """A command over the recorded cluster, with the first object of a list edited."""
+    """Run a command on the recorded cluster, with the first object of a list edited."""
     lists = dict(dumps.lists_of("small-traps"))
     lists[stem] = deepcopy(lists[stem])
     edit(lists[stem]["items"][0])
@@ -39,7 +40,7 @@ def against_pods(doc: dict[str, Any]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("stem", ["deployments", "daemonsets", "replicasets"])
 def test_a_template_that_its_selector_does_not_take_ends_a_rehearsal_in_words(stem: str, tmp_path: Path) -> None:
-    """Controllers would make pods of it for ever."""
+    """Controllers would create pods from it forever."""
     done = ran(tmp_path, stem, relabelled, "rehearse", *ALL)
     said = json.loads(done.out)
     read = {each["resource"]: each for each in said["metadata"]["kindsRead"]}[f"{stem}.apps"]

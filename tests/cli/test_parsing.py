@@ -1,4 +1,4 @@
-"""Command lines become targeting, policy and connection, or an error that says what to write instead."""
+"""Command lines become targets, policy and connection, or an error that names the correct flag."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parsed(line: str, *before: str) -> PlanRequest:
 
 
 def called(line: str, *before: str) -> CommandContext:
-    """With what it is called."""
+    """The context with which the command is called."""
     return _parsed(line, *before)[1]
 
 

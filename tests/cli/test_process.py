@@ -1,4 +1,4 @@
-"""The real entry point in processes of its own: kubectl, pipes, Pythons that are too old."""
+"""The real entry point in separate processes: kubectl, pipes, unsupported Python versions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def process(*command: str, path: str | None = None) -> subprocess.CompletedProce
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
-    """A folder with a script that does what pip's for the entry point does."""
+    """A folder with a script that does the same as pip's script for the entry point."""
     script = tmp_path / "script" / "kubectl-eksdoc"  # by its own name it says how it was called
     script.parent.mkdir()
     script.write_text("from kubectl_eksdoc.launch import main\nmain()\n", encoding="utf-8")
@@ -68,7 +68,7 @@ def test_a_dump_from_a_closed_stdin_is_an_error_in_words() -> None:
 
 
 def test_nobody_waits_at_its_end_for_what_goes_with_the_process_anyway() -> None:
-    """What is frozen is not gone through by the collector when Python ends."""
+    """At exit, Python's garbage collector skips frozen objects."""
     seen = "print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 1000)"
     done = process(
         sys.executable, "-c", f"import gc; from kubectl_eksdoc.cli.main import main; main(); {seen}", "version"

@@ -1,4 +1,4 @@
-"""The words that lead to the same cluster again: as given, pinned to the context, without secrets."""
+"""The flags that select the same cluster again: as given, pinned to the context, without secrets."""
 
 from __future__ import annotations
 

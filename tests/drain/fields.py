@@ -1,4 +1,4 @@
-"""A stage as the field of a run, in virtual time; a journal and a lock that live as long as the test."""
+"""A stage as the live backend of a run in virtual time, with a journal and a lock that last as long as the test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.drain.stages import NOW
 
 
 class Killed(BaseException):
-    """The process ends here, whatever it was about to do."""
+    """Raised to end the process at this point, whatever it was about to do."""
 
 
 class StageClock:
@@ -35,7 +35,7 @@ class StageClock:
 
 
 class KeptJournal:
-    """Counts its writings: at the number `dies_at` the process is killed, before or after what was written is kept."""
+    """Counts its writes: at write number `dies_at` the process is killed, before or after the entry is kept."""
 
     def __init__(self, dies_at: int = -1, *, kept: bool = True) -> None:
         self.entries: list[JournalEntry] = []
@@ -66,7 +66,7 @@ class KeptJournal:
 
 
 class OwnLock:
-    """Nobody else wants it."""
+    """A lock that no other client takes."""
 
     holder = "here"
 
@@ -88,7 +88,7 @@ class OwnLock:
 
 
 class StageField:
-    """`done`: every act that changes something. At the act number `dies_at` the process is killed once it is done."""
+    """`done`: every act that changes something. After act number `dies_at` the process is killed."""
 
     def __init__(self, stage: SimulatedStage, journal: KeptJournal, dies_at: int = -1) -> None:
         self.stage = stage
@@ -116,7 +116,7 @@ class StageField:
         return found
 
     def restart_watches(self) -> None:
-        """Nothing is ever under way here: all is told again."""
+        """No watch is open in this backend: it reports all objects again."""
         self._answers += self.stage.updates()
         now = self.stage.read(kinds.ALL)
         version = max((getattr(each, "version", 0) for each in self._answers), default=0)
@@ -136,7 +136,7 @@ def a_drain(
     lock: OwnLock | None = None,
     **more: Any,
 ) -> DrainRunLoop:
-    """As a real run goes about it."""
+    """A drain engine with the settings of a real run."""
     clock = StageClock(field.stage)
     return DrainRunLoop(
         engine, field, field.journal, lock or OwnLock(), clock, scribe or JournalWriter(), listen, **more
@@ -144,7 +144,7 @@ def a_drain(
 
 
 def begun_journal(journal: KeptJournal, plan: DrainPlan) -> JournalWriter:
-    """With its first entry, that of a run of this plan."""
+    """A journal that holds its first entry, which starts a run of this plan."""
     scribe = JournalWriter()
     who = {"plan": "digest", "tool": "0", "user": "me", "host": "here", "leader": "here"}
     journal.entries.append(

@@ -1,4 +1,4 @@
-"""Make a plan of a few facts: what the tests of this folder share."""
+"""Helpers shared by the tests in this folder: make a plan from a few facts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ WEB = (a_workload("ReplicaSet/web", owner="Deployment/web"), a_workload("Deploym
 def plan_of(
     cluster: Cluster | None = None, *, policy: DrainPolicy | None = None, roomy: bool = True, **facts: Any
 ) -> DrainPlan:
-    """Plan a drain of all nodes called old-*; by default there is one, holding three pods of Deployment web.
+    """Plan a drain of all nodes called old-*; the default is one node with three pods of Deployment web.
 
-    `roomy`: there is a node that has room for all of their pods.
+    `roomy`: another node has room for all of their pods.
     """
     if cluster is None:
         facts.setdefault("nodes", [a_node("old-0")])

@@ -1,4 +1,4 @@
-"""A drain on the ground of the planner with every answer noted, so that tests can go over it again by themselves."""
+"""Drain with the planner's placement reservations and record every answer, so that tests can check each one again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ADMITTED, RENEWED = "admitted", "renewed"
 
 @dataclass(frozen=True)
 class Drained:
-    """One drain. `log`: (ADMITTED or RENEWED, node) as it happened; `going`: what needs a place, by node."""
+    """One drain. `log`: (ADMITTED or RENEWED, node) in order; `going`: by node, the pods that need a place."""
 
     world: DrainContext
     work: NodeTasks
@@ -41,7 +41,7 @@ class Drained:
 
 
 class _Noted:
-    """A `PlacementReservations` of the simulation that asks another one."""
+    """A `PlacementReservations` that records the answers of the one it wraps."""
 
     def __init__(self, ground: PlacementReservations) -> None:
         self._ground = ground
@@ -61,7 +61,7 @@ class _Noted:
 def prepared(
     cluster: Cluster, policy: DrainPolicy
 ) -> tuple[DrainContext, NodeTasks, dict[str, list[Pod]], PlacementReservations]:
-    """All that a drain of the nodes old-* begins with."""
+    """Everything that a drain of the nodes old-* needs at its start."""
     world = drain_context(cluster, targets_of(cluster), policy)
     work = build_node_tasks(world, judge_pods(world, world.targets))
     going = {node: [task.pod for task in given if task.needs_new_place] for node, given in work.tasks.items()}
@@ -72,9 +72,9 @@ def prepared(
 
 
 def drained(cluster: Cluster, policy: DrainPolicy, again: int = 0) -> Drained:
-    """Drain as far as there is room, in order of names, without gates.
+    """Drain as many nodes as there is room for, in order of names, without gates.
 
-    `again`: the ground was used so many times before, for the order from the last to the first.
+    `again`: the number of earlier uses of the same reservations, for the reverse order.
     """
     world, work, going, ground = prepared(cluster, policy)
     clock, terms = EvictionTimes(world), drain_terms(world, work.per_round, {})
@@ -91,7 +91,7 @@ def drained(cluster: Cluster, policy: DrainPolicy, again: int = 0) -> Drained:
 
 
 def as_it_begins(world: DrainContext, going: dict[str, list[Pod]]) -> tuple[dict[str, Node], Occupancy]:
-    """The nodes by name, targets cordoned and those of the surge there, with all pods where they are."""
+    """The nodes by name at the start: targets are cordoned, surge nodes exist, and no pod has moved."""
     known = {node.name: node for node in world.targets}
     nodes = {n.name: cordoned_copy(n) if n.name in known else n for n in world.cluster.nodes}
     for new, _ in surge_nodes([known[name] for name in going], world.policy.surge or 0):

@@ -1,4 +1,4 @@
-"""A Deployment with one pod on a node that is drained, and a Job with one, as documents."""
+"""API objects of a Deployment with one pod on a drained node, and of a Job with one pod."""
 
 from __future__ import annotations
 

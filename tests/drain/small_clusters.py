@@ -1,4 +1,4 @@
-"""Small crowded clusters made from a seed, with all that decides where pods land, and what must hold of their plans."""
+"""Small crowded clusters made from a seed, with all fields that decide placement, and the invariants of their plans."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TOLERATES = Toleration(key="dedicated", operator="Exists", effect="NoSchedule")
 
 @dataclass(frozen=True)
 class App:
-    """What the replicas of one workload have in common; `zonal`: each has a volume in the zone it runs in."""
+    """The common fields of one workload's replicas; `zonal`: each has a volume in its zone."""
 
     name: str
     replicas: int
@@ -62,7 +62,7 @@ class App:
 
 
 def a_small_node(name: str, zone: str, group: str, cpu: int = 4, tainted: bool = False, most_pods: int = 8) -> Node:
-    """With that many cores and twice as many GiB of memory."""
+    """A node with that many cores and twice as many GiB of memory."""
     room = {"cpu": cpu * 1000, "memory": 2 * cpu * GIB, "ephemeral-storage": 64 * GIB, "pods": most_pods}
     taints = (DEDICATED,) if tainted else ()
     return a_node(name, group=group, labels={ZONE_KEY: zone}, allocatable=room, taints=taints)
@@ -102,8 +102,7 @@ def small(seed: int) -> Cluster:
 
 
 def of_one_kind(seed: int, full: bool = False) -> Cluster:
-    """Two to six nodes to drain and no other, all alike and in one zone; `full`: no pod fits beside those that are
-    there."""
+    """Two to six nodes to drain and no other, all alike and in one zone; `full`: no further pod fits on them."""
     c = Random(seed)
     old = [a_small_node(f"old-{i}", "a", "blue") for i in range(c.randint(2, 6))]
     held: dict[str, list[Pod]] = {node.name: [] for node in old}
@@ -120,7 +119,7 @@ def of_one_kind(seed: int, full: bool = False) -> Cluster:
 
 
 def a_policy(seed: int, **fixed: object) -> DrainPolicy:
-    """Any way to drain; `fixed` are fields that are given."""
+    """Any drain policy; `fixed`: fields with given values."""
     c = Random(seed)
     caps = [
         (),
@@ -166,7 +165,7 @@ def _app(c: Random, name: str) -> App:
 
 
 def _takes(node: Node, app: App, on: Iterable[Pod]) -> bool:
-    """Spread is not looked at: a cluster may have become uneven."""
+    """Whether the node takes the pod. Topology spread is not checked: a cluster may have become uneven."""
     on = list(on)
     room = left(node, on)
     if room["cpu"] < app.requests.cpu or room["memory"] < app.requests.memory or room["pods"] < 1:
@@ -179,7 +178,7 @@ def _takes(node: Node, app: App, on: Iterable[Pod]) -> bool:
 
 
 def left(node: Node, on: Iterable[Pod]) -> dict[str, int]:
-    """What those pods leave of the node; below 0 where they take more than there is."""
+    """The resources of the node that those pods leave free; negative where they take more than there is."""
     room = dict(node.allocatable)
     for pod in on:
         if not pod.finished:

@@ -1,4 +1,4 @@
-"""Stages for rehearsals: recorded and made clusters, with the controllers that keep them."""
+"""Stages for rehearsals: recorded and generated clusters, with simulated controllers."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ ONE_BY_ONE = DrainPolicy(max_unavailable=((ALL, IntOrPercent(1)),))
 
 
 def recorded(archive: str) -> tuple[ControlPlane, SimulatedStage]:
-    """A recorded cluster, as its dump has it."""
+    """A recorded cluster, read from its dump."""
     raw, observed = read(archive)
     return staged(raw.documents(), observed)
 
 
 @cache
 def read(archive: str) -> tuple[RawObjects, Cluster]:
-    """Its documents are made anew each time they are asked for."""
+    """The documents and facts of a recorded cluster; its documents are created again at each request."""
     raw = RawObjects()
     return raw, DumpReader(str(CLUSTERS / archive), raw=raw).read(kinds.ALL)
 
 
 def made(*docs: Doc) -> tuple[ControlPlane, SimulatedStage]:
-    """A cluster of these objects and no others."""
+    """A cluster of exactly these objects."""
     reads = tuple(KindRead(resource, ReadState.READ) for resource in kinds.ALL)
     return staged(docs, Cluster(Identity("test", "test"), Source.SNAPSHOT, NOW, reads=reads))
 
@@ -63,7 +63,7 @@ def staged(docs: Iterable[Doc], observed: Cluster) -> tuple[ControlPlane, Simula
 
 
 def web(replicas: int, nodes: int) -> list[Doc]:
-    """A ReplicaSet's pods, one on each of the first nodes, each taking most of its node."""
+    """A ReplicaSet's pods, one on each of the first nodes; each takes most of its node."""
     template = {"metadata": {"labels": {"app": "web"}}, "spec": a_pod_doc("x", cpu="3")["spec"]}
     spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
     meta = {"name": "web", "namespace": "default", "uid": "uid-rs", "generation": 1}
@@ -87,14 +87,14 @@ def begun(
     limits: RunLimits = RunLimits(),
     hooks: frozenset[str] = frozenset(),
 ) -> Engine:
-    """A drain of blue, of which nothing is done yet."""
+    """A drain of node group blue, before its first act."""
     cluster, plan = plan_drain(stage, BLUE, policy)
     stage.start(learned_kubelet_times(cluster))
     return Engine(plan, ObservedState(cluster), limits, hooks)
 
 
 def steps(stage: SimulatedStage, engine: Engine, until_s: float = 3600.0, look: Callable[[], object] = list) -> None:
-    """Until it is over, has settled, or so long; `look` at every moment at which something is to be done."""
+    """Step until the drain is over, has settled, or the time is up; call `look` whenever an act is due."""
     while not engine.is_finished and stage.seconds < until_s and not engine.is_settled(stage.seconds):
         for news in stage.updates():
             engine.handle(news, stage.seconds)
@@ -105,7 +105,8 @@ def steps(stage: SimulatedStage, engine: Engine, until_s: float = 3600.0, look: 
 
 
 class Granting(SimulatedStage):
-    """`granted`: how often each UID was; a pod is only evicted from a cordoned node. `faults` befall the cluster."""
+    """`granted`: by pod UID, the number of granted evictions; a pod is only evicted from a cordoned node. `faults`
+    affect the cluster."""
 
     def __init__(self, plane: ControlPlane, observed: Cluster, faults: Sequence[str] = (), seed: int = 0) -> None:
         chosen = of_requests.build_faults([of_requests.parse_fault(text) for text in faults], seed)
@@ -124,7 +125,7 @@ class Granting(SimulatedStage):
 
 
 class Bad(Granting):
-    """With a chance of `share` an act is answered badly: by one of `before`, undone, or of `after`, done."""
+    """With probability `share` an act fails: with an answer of `before` it is not done, with one of `after` it is."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Drains that are made to go wrong: the plan says what is in the way, hangs nowhere, and takes seconds for none."""
+"""Clusters where a drain must fail: the plan names the cause, never hangs, and takes seconds for none of them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ WEB = App("web", 6, ResourceRequests(cpu=1500))
 
 @pytest.mark.parametrize("surge", [None, 0, 1, 3])
 def test_to_take_nodes_in_part_costs_no_node_that_can_be_drained_whole(surge: int | None) -> None:
-    """What finds no room yet waits for the next new node: nothing of its node goes as long as all of it may."""
+    """A pod without room waits for the next new node: no pod of its node is evicted as long as all of them may still
+    go."""
     pods = placed(WEB, *[f"old-{i // 2}" for i in range(6)])
     whole = planned(WEB, olds(3), pods, DrainPolicy(surge=surge))
     partly = planned(WEB, olds(3), pods, DrainPolicy(surge=surge, partial=True))
@@ -77,7 +78,7 @@ def test_to_take_nodes_in_part_costs_no_node_that_can_be_drained_whole(surge: in
 
 @pytest.mark.parametrize(("surge", "count"), [(None, 1), (0, 1), (1, 4)])
 def test_all_volumes_are_in_one_zone_and_that_is_full(surge: int | None, count: int) -> None:
-    """Room in another zone is none for them; old-3 has no volume and goes there."""
+    """Room in another zone does not help them; old-3 has no volume, and its pods go there."""
     db = App("db", 3, ResourceRequests(cpu=3000), zonal=True)
     pods = [*placed(db, "old-0", "old-1", "old-2"), pod_of(WEB, "web-0", "old-3")]
     other = [a_small_node("old-3", "a", "blue"), a_small_node("new-0", "b", "green", cpu=64)]
@@ -96,7 +97,7 @@ def test_all_volumes_are_in_one_zone_and_that_is_full(surge: int | None, count: 
 
 @pytest.mark.parametrize("surge", [None, 0])
 def test_nodes_that_can_go_only_after_each_other_all_go(surge: int | None) -> None:
-    """x keeps away from y, y from z, and each may only go where the next one is; they are named from x on."""
+    """x has anti-affinity to y, y to z, and each may only go where the next one is; they are named from x on."""
     apps = []
     for name, avoided, zone in (("x", "y", "p"), ("y", "z", "q"), ("z", "none", "r")):
         away = (PodAffinityTerm(ZONE_KEY, from_parts({"app": avoided})),)

@@ -1,4 +1,4 @@
-"""Lower bounds: never above the soonest of all orders of nodes, and mostly equal to it; room as a bound."""
+"""Lower bounds of a drain's time: never above the fastest order of nodes, and mostly equal to it; room as a bound."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def by_name(found: tuple[Bound, ...]) -> dict[BoundKind, float]:
 
 
 def tiny(seed: int) -> tuple[Nodes, DrainTerms]:
-    """At most 4 nodes, 7 pods and 2 limits, whole seconds; some cannot be drained to the end."""
+    """At most 4 nodes, 7 pods and 2 limits, whole seconds; some of these drains cannot be completed."""
     c = Random(seed)
     slots = {limit: c.randint(1, 2) for limit in "xy"[: c.randint(0 if c.random() < 0.3 else 1, 2)]}
     left = dict(slots)
@@ -58,7 +58,7 @@ def tiny(seed: int) -> tuple[Nodes, DrainTerms]:
 
 
 def soonest_simulated(nodes: Nodes, terms: DrainTerms) -> float:
-    """The least makespan over all orders of nodes, infinite where none comes to its end."""
+    """The least makespan over all orders of nodes; infinite where no order completes the drain."""
     best = inf
     for order in permutations(nodes):
         timeline = simulate(sorted(order, key=lambda item: terms.waves.get(item[0], 0)), terms)
@@ -71,7 +71,7 @@ def soonest_simulated(nodes: Nodes, terms: DrainTerms) -> float:
     ("seeds", "drained", "tight"), [(range(40), 39, 27), pytest.param(range(40, 400), 341, 232, marks=pytest.mark.long)]
 )
 def test_no_bound_exceeds_the_soonest_run_and_most_reach_it(seeds: range, drained: int, tight: int) -> None:
-    """`tight`: for so many of those that can be drained the binding bound is the soonest run."""
+    """`tight`: the number of completed drains whose binding bound equals the fastest run."""
     found = [(find_bounds(nodes, terms), soonest_simulated(nodes, terms)) for nodes, terms in map(tiny, seeds)]
     assert all(bound.seconds <= soonest + CLOSE for each, soonest in found for bound in each)
     can = [(each, soonest) for each, soonest in found if soonest < inf]
@@ -98,7 +98,7 @@ def test_bounds_of_any_run_are_those_of_its_evictions_as_fast_as_they_can_be(
 
 @pytest.mark.parametrize(("pods", "slots"), [(500, 1), (500, 3), (7, 2), (3, 3)])
 def test_equal_pods_of_a_budget_go_in_rounds(pods: int, slots: int) -> None:
-    """ceil(pods / slots) rounds, of which the last ends when its pods are gone; such a run exists."""
+    """ceil(pods / slots) rounds; the last ends when its pods are gone, and such a run exists."""
     nodes = [(f"n{i}", [PodMove(f"p{i}", ("web",), stop_s=5, start_s=25)]) for i in range(pods)]
     terms = DrainTerms({"web": slots}, budget_lag_s=1, node_settle_s=10)
     expected = (ceil(pods / slots) - 1) * 26 + 5 + 10
@@ -108,7 +108,8 @@ def test_equal_pods_of_a_budget_go_in_rounds(pods: int, slots: int) -> None:
 
 
 def test_unequal_pods_share_their_slots_at_best_evenly() -> None:
-    """The area of the holds without the last on each slot; for three equal pods on two slots it is a whole turn."""
+    """The bound is the total time that slots are held, without the last hold of each slot; for three equal pods on two
+    slots it is a whole turn."""
     jobs = [TimedEviction(0, hold, 2) for hold in (10, 7, 6, 5, 5, 5)]
     assert slot_bound_s(jobs, 2) == (38 - 17) / 2 + 2
     assert slot_bound_s([TimedEviction(0, 10, 2)] * 3, 2) == 12
@@ -156,7 +157,8 @@ def test_the_pace_of_evictions_and_the_slowest_pod_first() -> None:
 
 
 def test_evictions_that_may_be_requested_at_once_need_no_time_between_them() -> None:
-    """Two a second, two at once: the fifth is requested after 1.5 s, not after 2 s; no chain or node takes longer."""
+    """At two a second, two at once, the fifth eviction is requested after 1.5 s, not after 2 s; no chain or node takes
+    longer."""
     nodes = [(f"n{i}", [PodMove(f"p{i}{x}", stop_s=3) for x in "ab"]) for i in range(2)] + [
         ("n2", [PodMove("p2", stop_s=3)])
     ]
@@ -203,7 +205,7 @@ def test_the_gap_is_a_share_of_the_bound() -> None:
 
 
 def a_supply(free: float, asked: list[float], given: list[float] | None = None) -> NodeSupply:
-    """Nodes n0, n1 … that give back 10 each unless said otherwise."""
+    """Nodes n0, n1 … that release 10 each by default."""
     names = [f"n{i}" for i in range(len(asked))]
     gives = given if given is not None else [10.0] * len(asked)
     return NodeSupply("cpu", free, dict(zip(names, asked, strict=True)), dict(zip(names, gives, strict=True)))
@@ -215,7 +217,7 @@ def a_supply(free: float, asked: list[float], given: list[float] | None = None) 
         (30, [8, 8, 8], 1),
         (8, [8, 8], 2),
         (10, [8] * 6, 4),  # 1.25, 1.56, 1.95 nodes … if they could be cut in pieces
-        (8, [8, 0], 1),  # the empty one gives its room without having to wait
+        (8, [8, 0], 1),  # the empty node frees its room without a wait
         (0, [8, 8], 0),  # nothing can begin
         (10, [10, 10, 10], 3),  # one after the other
     ],
@@ -241,7 +243,7 @@ def test_without_room_the_stream_tells_nothing() -> None:
 
 @for_each("seed", range(300))
 def test_no_order_of_whole_nodes_is_faster(seed: int) -> None:
-    """Every node by itself, as soon as there is room: any order at all, with times of its own."""
+    """Each node starts as soon as there is room, in any order, with its own time."""
     c = Random(seed)
     count, renewed = c.randint(1, 6), float(c.choice((0, 30, 120)))
     asked = [float(c.randint(0, 9)) for _ in range(count)]
@@ -256,7 +258,8 @@ def test_no_order_of_whole_nodes_is_faster(seed: int) -> None:
 
 
 def _greedy(supply: NodeSupply, seconds: dict[str, float], renewed: float, c: Random) -> tuple[float | None, int]:
-    """Until the last is done, None if room never suffices; and the longest chain of nodes that wait for others."""
+    """The time until the last node is done, None if room never suffices; and the longest chain of nodes that wait for
+    others."""
     waiting = c.sample(sorted(supply.requested), len(supply.requested))
     free, now, end, depth = supply.free, 0.0, 0.0, 0
     under_way: list[tuple[float, str, int]] = []

@@ -1,4 +1,4 @@
-"""Verdicts on budgets: fits, serial, and every way of not letting a pod go."""
+"""Verdicts on budgets: fits, serial, and every reason why a budget allows no eviction."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_bare_pods_use_their_budget_up_for_good() -> None:
 
 
 def test_a_node_freed_of_a_skipped_neighbour_keeps_the_budget_for_itself() -> None:
-    """A skipped node's pods are not evicted, so they take nothing of the budget they share."""
+    """A skipped node's pods are not evicted, so they use no slot of the budget that they share."""
     several = [a_pod("web-0"), a_pod("web-1", node="old-1"), a_pod("web-2", node="new-0")]
     several.append(a_pod("stuck", owner=None, node="old-1"))
     plan = plan_of(nodes=[a_node("old-0"), a_node("old-1")], pods=several, budgets=[a_budget(expected=3, allowed=1)])

@@ -1,4 +1,4 @@
-"""The flags that say how pods go besides evictions, from the command line to the plan and back."""
+"""Flags for eviction methods, from the command line to the plan and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods that do not simply go by an eviction within their budget: restarted, deleted past it, waited for."""
+"""Pods that are not evicted within their budget: they are restarted, deleted past the budget, or waited for."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_one_that_is_not_ready_is_not_worth_a_rollout() -> None:
 
 
 def test_it_lands_while_the_old_one_is_still_there() -> None:
-    """Two zones, one of them the old pod's, whose node there takes no second one of its kind."""
+    """There are two zones; in the old pod's zone the only node takes no second pod of its kind."""
     alone = Placement(ResourceRequests(cpu=100), anti_affinity=(PodAffinityTerm(ZONE, MINE),))
     room = {"cpu": 10_000, "memory": 1 << 40, "ephemeral-storage": 1 << 40, "pods": 50}
     beside = a_node("a-0", group="green", labels={ZONE: "a"}, allocatable=room | {"cpu": 90_000})
@@ -177,7 +177,7 @@ def test_it_lands_while_the_old_one_is_still_there() -> None:
 
 
 def with_deployments(seed: int) -> Cluster:
-    """A small cluster whose ReplicaSets all belong to Deployments that surge."""
+    """A small cluster whose ReplicaSets all belong to Deployments with maxSurge."""
     cluster = small(seed)
     made = [w for w in cluster.workloads if w.kind == "ReplicaSet"]
     above = [a_workload(f"Deployment/{w.name}", w.namespace, replicas=w.replicas, surges=True) for w in made]
@@ -195,7 +195,8 @@ def with_deployments(seed: int) -> Cluster:
 @example(375)
 @pytest.mark.long
 def test_singles_are_all_that_differs(seed: int) -> None:
-    """In any small cluster the flag changes how single replicas go, and keeps nothing that went without it."""
+    """In any small cluster the flag changes only how single replicas are evicted, and blocks no pod that was evicted
+    without it."""
     cluster = with_deployments(seed)
     with_flag = build_plan(cluster, targets_of(cluster), SURGES)
     for eviction in with_flag.evictions:
@@ -291,7 +292,7 @@ def test_a_name_that_does_not_exist_is_refused() -> None:
 
 
 def softly(percent: int | None, replicas: int = 8, **facts: object) -> DrainPlan:
-    """All replicas of a Deployment without a budget are on one node."""
+    """Plan with a soft budget: all replicas of a Deployment without a budget are on one node."""
     owners = (
         a_workload("ReplicaSet/web", owner="Deployment/web", replicas=replicas),
         a_workload("Deployment/web", replicas=replicas, surges=True),
@@ -334,7 +335,7 @@ def test_a_budget_that_is_there_is_the_one_that_counts() -> None:
 
 
 def test_only_ready_copies_are_counted() -> None:
-    """Jobs run to their end, and a pod that is not Ready serves nobody."""
+    """Pods of Jobs run to their end, and a pod that is not Ready serves no traffic."""
     unready = softly(1, replicas=3, pods=pods(3, ready=False))
     jobs = softly(1, pods=[a_pod(f"etl-{i}", owner="Job/etl") for i in range(3)], jobs=[a_job("etl", backoff_limit=6)])
     assert [plan.rounds for plan in (unready, jobs)] == [1, 1]

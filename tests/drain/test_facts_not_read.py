@@ -1,4 +1,5 @@
-"""What was not read or is not valid is unknown: exactly the codes that need it, and nothing that hangs on it passes."""
+"""Facts that were not read or are invalid are unknown: the plan names exactly the codes that need them, and nothing
+that depends on them passes."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ _OWNERS = {
 
 
 def a_world(unread: Resource) -> dict[str, Any]:
-    """Where it matters that `unread` was not read: a pod of an owner of that kind, with all the rest."""
+    """A cluster where it matters that `unread` was not read: a pod with an owner of that kind, and everything else."""
     owner = _OWNERS.get(unread, "ReplicaSet/web")
     held = [] if owner != "ReplicaSet/web" or unread == kinds.REPLICA_SETS else [a_workload(owner="Deployment/web")]
     if not held and unread not in _OWNERS:
@@ -80,7 +81,7 @@ def test_with_everything_read_nothing_is_unknown() -> None:
 
 
 def test_a_replicaset_is_not_taken_for_its_deployment() -> None:
-    """Two ReplicaSets of one pod each, in the middle of a rollout: the Deployment wants two."""
+    """In the middle of a rollout there are two ReplicaSets of one pod each; the Deployment wants two pods."""
     sets = [a_workload(f"ReplicaSet/{name}", replicas=1, owner="Deployment/web") for name in ("old", "new")]
     world = {
         "nodes": [a_node("old-0")],

@@ -1,4 +1,4 @@
-"""Orders of nodes, waves and rounds, and the search among orders: what must hold of them whatever the cluster."""
+"""Orders of nodes, waves and rounds, and the search among orders: invariants for any cluster."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def a_task(name: str, *limits: str, node: str = "n", critical: bool = False, **m
 def arranged(
     tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], at_once: int | None = None
 ) -> EvictionOrder:
-    """The nodes that can be empty soonest first, at most `at_once` of them in a wave."""
+    """The nodes in order of the soonest possible end, at most `at_once` of them in a wave."""
     nodes = soonest_first(tasks, per_round)
     room = {} if at_once is None else {ALL: at_once}
     wave = assign_waves(nodes, dict.fromkeys(nodes, (ALL,)), room, {})
@@ -114,8 +114,8 @@ LIMITS = ("x", "y", "z")
 
 @st.composite
 def clusters(draw: st.DrawFn) -> tuple[dict[str, list[Task]], dict[str, int]]:
-    """Up to six nodes of up to eight pods, each under one budget or none and sometimes sharing a second limit;
-    of some nothing takes the place."""
+    """Up to six nodes of up to eight pods, each under one budget or none and sometimes with a shared second limit; some
+    pods get no replacement."""
     tasks: dict[str, list[Task]] = {}
     for n in range(draw(st.integers(1, 6))):
         node = f"n-{n}"
@@ -215,7 +215,7 @@ CAPS = (
 
 @pytest.mark.parametrize("caps", CAPS)
 def test_no_wave_has_more_nodes_than_any_limit_allows(caps: tuple[tuple[str, IntOrPercent], ...]) -> None:
-    """Counted here from the nodes' own labels; a pinned node may be one too many, and no other."""
+    """The test counts the nodes' own labels; a pinned node may exceed the limit by one, and no other node may."""
     for seed in range(150):
         c = Random(seed)
         nodes = [a_small_node(f"n-{i}", c.choice("abc"), c.choice("xy")) for i in range(c.randint(1, 12))]
@@ -250,7 +250,7 @@ def test_the_best_of_those_tried_is_chosen(seeds: Sequence[int]) -> None:
 
 @sampled
 def test_more_effort_tries_the_same_first_and_gives_no_worse_plan(seeds: Sequence[int]) -> None:
-    """What was tried with less is tried with more, too; and the plan is what came of the best."""
+    """A search with more effort also tries every order of a search with less; the plan uses the best order found."""
     better = 0
     for seed in seeds:
         cluster, policy = small(seed), a_policy(seed, order=AUTO_ORDER, partial=False)
@@ -302,8 +302,8 @@ sampled_of_relaxed_budgets = for_seeds(range(120), every=8)
 
 @sampled_of_relaxed_budgets
 def test_what_the_search_says_of_the_best_order_is_what_the_plan_says(seeds: Sequence[int]) -> None:
-    """One simulation for both, in which every pod is as usual; in the plan's all are as slow as it takes for p50. Else
-    the search would choose by something else than what is planned."""
+    """Search and plan use one simulation, in which every pod takes its typical time; the plan's estimate slows all pods
+    by the factor that gives p50. Otherwise the search would optimise another time than the planned one."""
     told = 0
     for seed in seeds:
         cluster, policy = small(seed), a_policy(seed)

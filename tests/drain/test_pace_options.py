@@ -1,4 +1,4 @@
-"""How many nodes go at once, how fast, and which first: flags become a policy, or an error that says what to write."""
+"""Flags for parallel nodes, pace and node order become a policy, or an error that names the correct flag."""
 
 from __future__ import annotations
 

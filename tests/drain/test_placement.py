@@ -1,4 +1,4 @@
-"""Where pods land, in the plan, what is missing where they do not, and whom they would push out."""
+"""Placement of replacement pods in the plan, missing resources for pods without a place, and preempted pods."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_partial_evicts_those_that_have_a_place() -> None:
 
 
 def test_new_nodes_bring_their_daemons() -> None:
-    """Four cores less two for the agent are two web pods a node."""
+    """Four cores minus two for the agent leave room for two web pods on each node."""
     agent = asking("agent", 2, "new-0", owner="DaemonSet/agent")
     full = asking("full", 2, "new-0", owner="ReplicaSet/other")
     webs = [asking(f"web-{i}", 1) for i in range(4)]
@@ -146,8 +146,8 @@ EBS = "ebs.csi.aws.com"
 
 
 def with_disks(limit: int, attached: int = 0, **facts: Any) -> Any:
-    """Three pods of a StatefulSet with an EBS volume each on old-0, and new-0, which can attach `limit` volumes and
-    has `attached` attached already for nobody."""
+    """Three pods of a StatefulSet with an EBS volume each on old-0, and new-0, which can attach `limit` volumes and has
+    `attached` volumes attached that no pod uses."""
     names = [f"db-{i}" for i in range(3)]
     pods = [asking(n, 1, owner="StatefulSet/db", volumes=(a_claimed(f"data-{n}"),)) for n in names]
     strays = [f"stray-{i}" for i in range(attached)]
@@ -189,7 +189,7 @@ def test_without_what_nodes_can_attach_the_landing_of_volumes_alone_is_unsure(ki
 
 
 def test_a_kind_that_is_missing_is_named_only_where_it_decides() -> None:
-    """What another scheduler does with a pod without volumes does not depend on them."""
+    """How another scheduler places a pod without volumes does not depend on those kinds."""
     pod = a_pod("web-0", placement=Placement(scheduler="volcano"))
     plan = plan_of(pods=[pod], unread=[CSI_NODES, CLAIMS, NAMESPACES])
     assert finding(plan, "placement-unsure").missing == "namespaces"
@@ -200,7 +200,7 @@ ONE_CORE = Placement(ResourceRequests(cpu=1000))
 
 
 def full(nodes: int, **facts: Any) -> Cluster:
-    """Nodes of two cores, each with two pods that ask for a core: none takes what another one evicts."""
+    """Nodes of two cores, each with two pods that request a core: no node has room for a pod of another node."""
     names = [f"old-{i}" for i in range(nodes)]
     pods = [a_pod(f"web-{i}", node=names[i // 2], placement=ONE_CORE) for i in range(2 * nodes)]
     every = [*(a_node(name, allocatable=TWO_CORES) for name in names), *facts.pop("more_nodes", ())]
@@ -216,7 +216,7 @@ def drained(plan: DrainPlan) -> list[tuple[str, int, tuple[str, ...]]]:
 
 
 def landings(plan: DrainPlan) -> dict[str, set[str]]:
-    """By node, where its pods land."""
+    """By node, the pods that are placed on it."""
     return {t.node.name: {e.lands_on for e in plan.evictions if e.node == t.node.name} for t in plan.targets}
 
 
@@ -259,7 +259,7 @@ def crowded(*more: Pod, **facts: Any) -> DrainPlan:
 
 
 def crowd(*more: Pod, grows: bool = False, high: Pod = HIGH, room: int = 4, **facts: Any) -> Cluster:
-    """The pod high-0 on old-0, and one other node, new-0, that is full of two pods low-0 and low-1 of priority 0.
+    """The pod high-0 on old-0, and one other node, new-0, which is full with two pods low-0 and low-1 of priority 0.
 
     `grows`: Karpenter adds more nodes like new-0.
     """
@@ -308,7 +308,7 @@ def test_the_victims_budgets_are_named(allowed: int, said: str, beyond: int) -> 
 
 
 def test_unread_budgets_are_said() -> None:
-    """Only pods that the eviction endpoint asks no budget for go then: those that have not started."""
+    """Then only pods that need no budget at the eviction endpoint are evicted: those that have not started."""
     found = finding(
         crowded(high=replace(HIGH, phase="Pending", ready=False), unread=[kinds.BUDGETS]),
         "placement-preempts",
@@ -361,7 +361,8 @@ def test_replacements_that_were_placed_before_can_be_pushed_out() -> None:
 
 
 def test_what_a_kept_plan_is_asked_knows_whom_pods_push_out_that_go_only_then() -> None:
-    """The pod stays behind its budget; assumed to be free, it goes, and waits for a node that Karpenter adds."""
+    """Its budget blocks the pod; with that budget assumed fixed, the pod is evicted and waits for a node that Karpenter
+    adds."""
     cluster = crowd(grows=True, budgets=[a_budget("high", allowed=0, expected=1)])
     kept = WhatIfPlan(cluster, [node for node in cluster.nodes if node.name == "old-0"], DrainPolicy())
     assert "placement-preempts" not in codes(kept.plan)
@@ -386,7 +387,7 @@ def test_one_that_is_evicted_is_enough_to_fail() -> None:
 
 
 def test_the_most_important_are_examined_first_and_the_least_not_at_all() -> None:
-    """Those with nobody below them need no examination, however many kinds they are."""
+    """Pods without any pod of lower priority need no examination, however many kinds they are."""
     many = range(preemption.MAX_POD_CLASSES + 3)
     lowest = [one_of(f"app{i}-0", 2, "old-0", app=f"app{i}") for i in many]
     assert "placement-preempts" not in codes(crowded(pods=[*lowest, one_of("low-0", 2), one_of("low-1", 2)]))
@@ -401,7 +402,7 @@ def test_with_too_many_nodes_the_rest_is_unknown_or_said() -> None:
     there = [one_of(f"low-{i}", 4, node.name) for i, node in enumerate(many)]
     plan = crowded(nodes=[a_node("old-0"), *many], pods=[HIGH, *there])
     assert "only the first 200 nodes were tried" in finding(plan, "placement-preempts").evidence[1]
-    # The first 200 do not help, since what fills them is more important; nobody knows of the last one.
+    # The first 200 do not help, since their pods have a higher priority; the last one was not examined.
     stuck = [one_of(f"mid-{i}", 3, node.name, priority=2000, app="mid") for i, node in enumerate(many[:-1])]
     tiny = [one_of(f"tiny-{i}", 1, node.name) for i, node in enumerate(many[:-1])]
     plan = crowded(nodes=[a_node("old-0"), *many], pods=[HIGH, *stuck, *tiny, there[-1]])

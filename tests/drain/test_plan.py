@@ -1,4 +1,4 @@
-"""The whole plan: targets, skipping and --partial, every pod exactly once, nothing over a budget."""
+"""The whole plan: targets, skipping and --partial, every pod exactly once, and no budget exceeded."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_one_pod_elsewhere_or_a_budget_keeps_it_available() -> None:
 
 
 def test_the_last_backends_do_not_go_for_good() -> None:
-    """Two bare pods are all there is of Karpenter: nothing would replace them."""
+    """Karpenter has only two bare pods: no controller would replace them."""
     bare = [a_pod(f"k-{i}", owner=None, labels={"app": "karpenter"}) for i in range(2)]
     plan = plan_of(pods=bare, policy=DrainPolicy(force=True))
     assert plan.evictions == ()
@@ -238,7 +238,7 @@ def test_a_bare_pod_goes_in_a_later_wave_than_those_that_come_back() -> None:
 
 @st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
-    """Up to four old nodes, five apps with all sorts of budgets, pods in all sorts of states."""
+    """Up to four old nodes, five apps with all kinds of budgets, and pods in all kinds of states."""
     nodes = [a_node(f"old-{i}") for i in range(draw(st.integers(1, 4)))] + [a_node("new-0", group="green")]
     everything, budgets, workloads = [], [], []
     for app in draw(st.sets(st.sampled_from("abcde"), min_size=1)):

@@ -1,4 +1,5 @@
-"""Verdicts on pods: kubectl's filters, what kubectl does not know, and the backends of what replacements need."""
+"""Verdicts on pods: kubectl's filters, conditions that kubectl does not check, and the backends that replacements
+need."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def protected(value: str, age_s: int = 3600, key: str = DO_NOT_DISRUPT, **more: 
 
 
 def local(hostnames: tuple[str, ...] = ("old-0",), **volume: Any) -> dict[str, Any]:
-    """A claim of the pod, bound to a volume."""
+    """A claim of the pod that is bound to a local volume."""
     given: dict[str, Any] = volume or {"local": True, "hostnames": hostnames}
     return {
         "claims": [PersistentVolumeClaim("default", "data-0", "pv-0")],
@@ -163,7 +164,8 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_pod_has_its_verdict(name: str) -> None:
-    """And where a code is named, that is why: it fails if it blocks, and says what it says."""
+    """If the case names a code, the plan has a finding of it: it fails if it blocks the pod, and has the expected
+    text."""
     facts, verdict, code, says = CASES[name]
     (pod,) = facts["pods"]
     plan = plan_of(**facts)
@@ -370,7 +372,7 @@ def test_how_to_get_a_second_backend() -> None:
 
 
 def test_a_webhooks_backends_are_its_ready_endpoints() -> None:
-    """Labels alone say two; the API server would reach one of them only."""
+    """By labels there are two backends; the API server can reach only one."""
     gates = [a_pod(f"gate-{i}", "sys", owner="ReplicaSet/gate", node=("old-0", "new-0")[i]) for i in range(2)]
     endpoints = tuple(Endpoint(pod.uid, pod.name, ready=pod.name == "gate-0") for pod in gates)
     plan = plan_of(

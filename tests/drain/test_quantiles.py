@@ -1,4 +1,4 @@
-"""Sampled times of a drain: the same every time, in order, and near what runs drawn by another generator take."""
+"""Sampled times of a drain: reproducible, in order, and close to runs from another random generator."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Nodes = list[tuple[str, list[PodMove]]]
 
 
 def varied(nodes: Nodes, stop: float, start: float) -> Nodes:
-    """The same pods, which take so many times as long when they are slow."""
+    """The same pods with slow times that are longer by these factors."""
     return [
         (
             node,
@@ -58,7 +58,7 @@ def sampled(nodes: Nodes, terms: DrainTerms, stop: float = 3.0, start: float = 4
 
 
 def a_chain(length: int, stop_s: float = 10.0, start_s: float = 30.0) -> tuple[Nodes, DrainTerms]:
-    """One pod after the other, each on a node of its own; a replacement starts when the old pod is gone."""
+    """One pod after the other, each on its own node; a replacement starts when the old pod is gone."""
     moves = [PodMove(f"uid-{i}", ("web",), stop_s, start_s, Replacement.AFTER_GONE) for i in range(length)]
     return [(f"old-{i}", [move]) for i, move in enumerate(moves)], DrainTerms(
         slots={"web": 1}, budget_lag_s=1.0, node_settle_s=10.0
@@ -66,7 +66,7 @@ def a_chain(length: int, stop_s: float = 10.0, start_s: float = 30.0) -> tuple[N
 
 
 def other_runs(nodes: Nodes, terms: DrainTerms, stop: float, start: float, count: int) -> list[float]:
-    """Makespans with times drawn by Python's own generator."""
+    """Makespans with times from Python's own random generator."""
     c = Random(7)
 
     def drawn(move: PodMove) -> PodMove:
@@ -95,7 +95,7 @@ def test_what_does_not_vary_takes_exactly_the_usual_time(made: tuple[Nodes, Drai
 
 @pytest.mark.parametrize("length", [1, 5, 40])
 def test_a_chain_is_over_by_then_in_half_and_in_19_of_20_other_runs(length: int) -> None:
-    """The sampled quantiles are some true ones nearby: see `MAX_RUNS`."""
+    """Each sampled quantile equals some true quantile nearby: see `MAX_RUNS`."""
     nodes, terms = a_chain(length)
     found, others = sampled(nodes, terms), other_runs(nodes, terms, 3.0, 4.0, 300)
     assert 0.30 < fmean(seconds <= found.p50_s for seconds in others) < 0.70
@@ -103,7 +103,7 @@ def test_a_chain_is_over_by_then_in_half_and_in_19_of_20_other_runs(length: int)
 
 
 def test_a_long_chain_takes_longer_than_its_usual_run() -> None:
-    """The median of a sum with long tails is more than the sum of medians; all slow at once is far beyond p95."""
+    """The median of a sum with long tails exceeds the sum of medians; all pods slow at once is far beyond p95."""
     nodes, terms = a_chain(40)
     usual_s, found = simulate(nodes, terms).makespan_s, sampled(nodes, terms)
     assert found.p50_s > 1.1 * usual_s
@@ -141,7 +141,7 @@ def test_too_many_evictions_are_not_sampled() -> None:
 
 
 class TestOfAPart:
-    """Where not all can be sampled, those that take longest are, if they alone take as long."""
+    """Where not all nodes can be sampled, the slowest are, if they alone determine the time."""
 
     MOST = 20 * PART_COST_FACTOR * MAX_RUNS
 

@@ -1,4 +1,4 @@
-"""The plan on recorded clusters of a real API server: every planted state is named with the right verdict."""
+"""Plans for clusters recorded from a real API server: every planted state is named with the right verdict."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def planned(archive: str, group: str = "blue") -> tuple[Cluster, DrainPlan]:
 
 @cache
 def planned_everywhere(archive: str = "rich.tar.gz") -> tuple[Cluster, DrainPlan]:
-    """All nodes are targets, and what cannot go holds nothing else back: each pod shows its own verdict.
+    """All nodes are targets, and a blocked pod does not block others: each pod shows its own verdict.
 
-    There is room for everything, in all zones and with all labels, so that only eviction decides.
+    There is room for every pod, in all zones and with all labels, so that only eviction decides.
     """
     cluster, _ = planned(archive)
     alike = {n.zone: n for n in cluster.nodes if "example.com/quorum" in n.labels and not n.unschedulable}
@@ -180,8 +180,8 @@ def test_rich_budgets() -> None:
 
 
 def test_what_the_plan_evicts_the_server_would_have_let_go() -> None:
-    """The recorded dry run asked for each pod alone: a pod we evict was never refused there, and a pod that our
-    budgets block always was."""
+    """The recorded dry run requested each eviction alone: the server never refused a pod that the plan evicts, and
+    always refused a pod that the plan's budgets block."""
     answers = {
         (a["namespace"], a["pod"]): a["status"]
         for a in map(json.loads, (DATA / "clusters" / "rich-dry-run.jsonl").read_text().splitlines())
@@ -218,8 +218,8 @@ def test_rich_warns_of_what_the_api_lets_pass() -> None:
 
 
 def test_exactly_the_recorded_pods_find_no_place() -> None:
-    """The real scheduler left seven pods without a node: three of quorum, two of blue-only, local-db, and too-big,
-    which is on no target. local-db is bound to its node before its landing is asked."""
+    """The real scheduler left seven pods Pending: three of quorum, two of blue-only, local-db, and too-big, which is on
+    no target. local-db is bound to its node before its placement is computed."""
     cluster, _ = planned("landing.tar.gz")
     blue = [n for n in cluster.nodes if n.name.startswith("old-")]
     plan = build_plan(cluster, blue, EVERYWHERE)
@@ -235,20 +235,20 @@ def test_exactly_the_recorded_pods_find_no_place() -> None:
 
 
 def owners_after(which: Callable[[dict[str, Any]], bool]) -> set[tuple[str, str]]:
-    """Namespace and workload of the pods of which `which` is true, once the real scheduler had nothing more to do."""
+    """Namespace and workload of the pods of which `which` is true, after the real scheduler had finished."""
     lines = (DATA / "clusters" / "fenced-61-after.jsonl").read_text().splitlines()
     rows = (json.loads(line) for line in lines)
     return {(row["namespace"], workload(row["owner"])) for row in rows if which(row) and row["owner"]}
 
 
 def workload(owner: str) -> str:
-    """``cache``, of ``ReplicaSet/cache-6df4b8b9c8`` or ``StatefulSet/cache``."""
+    """``cache``, from ``ReplicaSet/cache-6df4b8b9c8`` or ``StatefulSet/cache``."""
     kind, _, name = owner.partition("/")
     return name.rpartition("-")[0] if kind == "ReplicaSet" else name
 
 
 def test_what_the_real_scheduler_left_pending_is_named_and_nothing_else_for_certain() -> None:
-    """All of blue was cordoned first, and all went that budgets let go."""
+    """First all nodes of blue were cordoned, then all pods that budgets allow were evicted."""
     reader = DumpReader(str(DATA / "clusters" / "fenced-61.tar.gz"))
     policy = DrainPolicy(partial=True, delete_emptydir_data=True, evict_protected=True, force=True)
     cluster, plan = plan_drain(reader, Targeting(nodegroups=("blue",)), policy)

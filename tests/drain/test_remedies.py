@@ -1,4 +1,4 @@
-"""What is proposed works: budgets and replicas are calculated first, and commands can be pasted whatever the names."""
+"""Remedies work: budgets and replicas are calculated first, and commands can be pasted whatever names they contain."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ EVIL = "x;rm -rf / #$(reboot)`id`'\"\n&& ls > y"
 
 
 def words(command: str) -> list[str]:
-    """As a POSIX shell splits them; its own operators are words by themselves."""
+    """The command's words as a POSIX shell splits them; the shell's operators are separate words."""
     return list(shlex.shlex(command, posix=True, punctuation_chars=True))
 
 
@@ -290,7 +290,7 @@ def test_files_stay_in_the_folder(name: str, file: str) -> None:
 
 
 def evil_plans() -> list[Remedy]:
-    """Every remedy of plans full of such names."""
+    """Every remedy of plans with hostile names."""
     ns, node = EVIL, replace(a_node("old-0"), name=f"old-{EVIL}")
     fargate = replace(a_node("old-1", labels={"eks.amazonaws.com/compute-type": "fargate"}), name=f"old-f{EVIL}")
     everything = [

@@ -1,4 +1,5 @@
-"""Places for evicted pods on small crowded clusters: room is never given twice, nothing lands where it could not."""
+"""Reservations for evicted pods on small crowded clusters: no room is given twice, and no pod is placed where the
+scheduler would refuse it."""
 
 from __future__ import annotations
 
@@ -42,12 +43,12 @@ SURGES = (None, 0, 1, 3)
 
 
 def crowded(seed: int) -> tuple[Cluster, DrainPolicy]:
-    """A cluster and any way to drain it."""
+    """A cluster and any policy to drain it."""
     return small(seed), a_policy(seed)
 
 
 def surging(seed: int) -> tuple[Cluster, DrainPolicy]:
-    """With room as it is, and with nodes that join; without gates."""
+    """With the existing room, and with surge nodes; without gates."""
     return small(seed), DrainPolicy(surge=SURGES[seed % 4], partial=seed % 7 == 0)
 
 
@@ -81,7 +82,8 @@ def test_places_are_on_nodes_that_stay_or_have_joined_by_then(seeds: Sequence[in
 @pytest.mark.parametrize("partial", [False, True])
 @sampled
 def test_every_place_was_one_when_it_was_given(partial: bool, seeds: Sequence[int]) -> None:
-    """Gone over again pod by pod, as nodes were admitted and joined: the scheduler's filters refuse none."""
+    """The test repeats the placements pod by pod, as nodes were admitted and joined: the scheduler's filters refuse
+    none."""
     for seed in seeds:
         run = run_of(seed, partial)
         _, occupancy = as_it_begins(run.world, run.going)
@@ -100,7 +102,7 @@ def test_every_place_was_one_when_it_was_given(partial: bool, seeds: Sequence[in
 
 @sampled
 def test_a_node_is_drained_whole_or_not_touched(seeds: Sequence[int]) -> None:
-    """What the plan says of every pod: those of a node all go, but for what stays anyway, or all are left."""
+    """The plan evicts all pods of a node, except those that always stay, or none."""
     whole = untouched = 0
     for seed in seeds:
         cluster, policy = crowded(seed)
@@ -117,7 +119,7 @@ def test_a_node_is_drained_whole_or_not_touched(seeds: Sequence[int]) -> None:
 @pytest.mark.parametrize("surge", [1, 2, 3])
 @for_seeds(range(120), every=6)
 def test_with_one_node_more_all_nodes_of_one_kind_are_drained(surge: int, seeds: Sequence[int]) -> None:
-    """No gridlock: what fits a node fits the next new one, so that one after the other can always go."""
+    """No gridlock: the pods of one node fit on the next new node, so that one node after the other can be drained."""
     for seed in seeds:
         cluster = of_one_kind(seed)
         policy = a_policy(seed, surge=surge, partial=False)
@@ -128,7 +130,7 @@ def test_with_one_node_more_all_nodes_of_one_kind_are_drained(surge: int, seeds:
 
 @sampled
 def test_what_is_said_to_have_no_place_has_every_node_against_it(seeds: Sequence[int]) -> None:
-    """Each node gives at least one reason, new ones included; where nodes filled up since, more of them do."""
+    """Each node, new ones included, gives at least one reason; after nodes filled up, more reasons apply."""
     said = 0
     for seed in seeds:
         run = run_of(seed, False)
@@ -140,7 +142,7 @@ def test_what_is_said_to_have_no_place_has_every_node_against_it(seeds: Sequence
 
 
 def test_a_place_that_only_a_node_that_stays_would_free_is_none() -> None:
-    """y keeps away from z in its zone, and z has no place: without z's going y has none, whatever becomes of z."""
+    """y has anti-affinity to z in its zone, and z has no place: as long as z stays, y has no place either."""
     away = Placement(ResourceRequests(cpu=500), anti_affinity=(PodAffinityTerm(ZONE_KEY, from_parts({"app": "z"})),))
     cluster = a_cluster(
         nodes=[
@@ -163,7 +165,7 @@ def test_a_place_that_only_a_node_that_stays_would_free_is_none() -> None:
 
 
 class Plain:
-    """The rule itself: every question looks at every node, and the emptiest one that takes a pod has it."""
+    """The rule in its simplest form: every search checks every node, and takes the emptiest one that fits the pod."""
 
     def __init__(self, world: DrainContext, going: dict[str, list[Pod]]) -> None:
         self.world, self.going = world, going
@@ -197,7 +199,7 @@ class Plain:
             self.occupancy.put(self.occupancy.class_of(pod), node)
 
     def _left(self, name: str) -> float:
-        """The share of the node that is left, of what it has least of."""
+        """The free share of the node's scarcest resource."""
         room = self.occupancy.by_node[name].room
         return min(room.cpu * (1 / room.allocatable["cpu"]), room.memory * (1 / room.allocatable["memory"]))
 
@@ -221,7 +223,7 @@ def test_nodes_are_drained_when_the_plain_rule_drains_them(
 
 
 def _waits_for_needs(timeline: Timeline, chosen: OrderedPlan, renewed_after_s: float) -> int:
-    """How many nodes waited for another one; each until that one was renewed."""
+    """The number of nodes that waited for another one; each must wait until that one was renewed."""
     spans = {span.node: span for span in timeline.nodes}
     waited = 0
     for node in chosen.start_order:
@@ -232,7 +234,7 @@ def _waits_for_needs(timeline: Timeline, chosen: OrderedPlan, renewed_after_s: f
 
 
 def test_a_node_that_waits_for_room_takes_none_of_the_emptiest_node() -> None:
-    """Its first pod had a place there, and its second none at all: the other node's pod is to be scheduled there."""
+    """Its first pod fits on the emptiest node and its second fits nowhere: the place goes to the other node's pod."""
     nodes = [a_small_node(name, "a", group, 10) for name, group in (("old-0", "blue"), ("old-1", "blue"))]
     nodes += [a_small_node(name, "a", "green", 10) for name in ("new-empty", "new-half")]
 
@@ -266,7 +268,7 @@ def test_nothing_lands_where_its_own_demands_forbid(seeds: Sequence[int]) -> Non
 
 
 def final(world: DrainContext, chosen: OrderedPlan) -> dict[str, list[Pod]]:
-    """The pods on every node at the end: those that stay, and replacements where their places are."""
+    """The pods on every node after the drain: pods that stay, and replacements on their reserved nodes."""
     going = {booking.task.pod.uid for booking in chosen.order.bookings}
     on: dict[str, list[Pod]] = defaultdict(list)
     for pod in world.cluster.pods:
@@ -278,7 +280,7 @@ def final(world: DrainContext, chosen: OrderedPlan) -> dict[str, list[Pod]]:
 
 
 def _all_nodes(world: DrainContext, on: Iterable[str]) -> list[Node]:
-    """Those of the cluster, and the new ones among `on`, each as what it is a copy of."""
+    """The nodes of the cluster, and the new ones among `on`, each as the node that it copies."""
     known = {node.name: node for node in world.cluster.nodes}
     surged, _ = as_it_begins(world, {node.name: [] for node in world.targets if node.name not in world.refused_nodes})
     new = {name: surged.get(name) or replace(known[name.partition(" ")[0]], name=name) for name in on}

@@ -1,4 +1,5 @@
-"""How nodes come and go after the drain: per owner, with commands that can be pasted, and the ways compared."""
+"""Creation and deletion of nodes after the drain: by owner, with commands that can be pasted, and a comparison of
+upgrade strategies."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def way(plan: DrainPlan, which: ReplacementMethod) -> ReplacementOption:
 
 
 def one_of(labels: dict[str, str], **more: Any) -> NodeGroupRollover:
-    """The hand-off of a drain of one empty node with `labels`, of no managed group."""
+    """The node group rollover for a drain of one empty node with `labels`, of no managed node group."""
     node = a_node("old-0", group="", labels=labels, **more)
     return only(plan_of(nodes=[node, a_node("new-0", group="green")], pods=[]))
 
@@ -106,7 +107,8 @@ def test_the_newest_kubelet_tells_the_version_that_a_dump_does_not_hold() -> Non
 
 
 def test_from_1_33_on_no_update_in_place_is_proposed_for_amazon_linux_2() -> None:
-    """EKS has no AMI for it (facts of the EKS user guide): only a new group is left, before the drain and after it."""
+    """EKS has no such AMI for it (facts of the EKS user guide): only a new node group is proposed, before the drain and
+    after it."""
     handoff = only(of_version("v1.33.1-eks-1", os_image="Amazon Linux 2"))
     assert not any("update-nodegroup-version" in each for each in commands(handoff)) and handoff.instead == ()
     (new,) = handoff.arrive
@@ -117,7 +119,7 @@ def test_from_1_33_on_no_update_in_place_is_proposed_for_amazon_linux_2() -> Non
     assert any("imds-probe --nodegroup blue --assume ami=AL2023" in text for text in handoff.beware)
 
 
-# The ways compared ---------------------------------------------------------------------------
+# Strategies compared -------------------------------------------------------------------------
 
 
 def three_zones(count: int) -> list[Node]:

@@ -1,4 +1,5 @@
-"""Room, the emptiest nodes first, and why no node takes a pod: beside a count made anew after every step."""
+"""Free room, the emptiest nodes first, and the reasons why no node takes a pod, compared with a full recount after
+every step."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from tests.drain.small_clusters import a_small_node, small
 
 
 class Beside:
-    """A room, and beside it what was done to it: (what, pod or node, where), to do it all again on a new count."""
+    """A room and the list of its changes (what, pod or node, where), to repeat them all on a new count."""
 
     def __init__(self, seed: int) -> None:
         self.world, _, self.going, _ = prepared(small(seed), DrainPolicy())
@@ -25,7 +26,7 @@ class Beside:
         self.gone: set[str] = set()  # uids of pods that left
 
     def counted(self) -> Occupancy:
-        """All of it, counted anew."""
+        """A full recount of the room."""
         _, occupancy = as_it_begins(self.world, {})
         for what, subject, where in self.done:
             if isinstance(subject, Node):
@@ -54,7 +55,7 @@ class Beside:
         del self.done[count:]
 
     def state(self) -> object:
-        """All that tells what is left where, and what of it is free together."""
+        """Everything that shows the free resources of each node and in total."""
         free = self.room.free_resources
         pods = [pod for on in self.going.values() for pod in on]
         fits = [[self.room.fits(self.room.classes_of(p)[1], name) for name in self.names] for p in pods]
@@ -70,7 +71,7 @@ class Beside:
 
 
 def walk(seed: int, steps: int) -> int:
-    """Do anything in any order and compare; how often a place was found or refused with certainty."""
+    """Make random changes and compare after each; return how often a place was found or refused with certainty."""
     c = Random(seed)
     at = Beside(seed)
     pods = [pod for on in at.going.values() for pod in on]
@@ -129,7 +130,7 @@ def test_reasons_are_those_of_every_node_asked_by_itself() -> None:
 
 
 def free(seat: NodeOccupancy) -> float:
-    """The share that is left of what it has least of."""
+    """The free share of the node's scarcest resource."""
     room = seat.room
     return min(room.cpu / room.allocatable["cpu"], room.memory / room.allocatable["memory"])
 
@@ -148,7 +149,8 @@ def fill(c: Random, seat: NodeOccupancy) -> None:
 
 
 def test_the_emptiest_node_that_fits_is_found_while_nodes_fill_up_and_join() -> None:
-    """Of the few that are emptiest it is the emptiest; a thorough question finds one of the others if there is one."""
+    """Among the few emptiest nodes the search finds the emptiest that fits; a thorough search finds one of the others
+    if there is one."""
     within = beyond = 0
     for seed in range(150):
         c = Random(seed)

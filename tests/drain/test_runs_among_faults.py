@@ -1,5 +1,5 @@
-"""A drain whose acts are answered badly: refused, lost before or after they were done, throttled. It comes to the same
-end, asks nobody twice who goes, and never takes more from a budget than it has."""
+"""A drain whose acts fail: refused, lost before or after they were done, throttled. It reaches the same final state,
+evicts no pod twice, and never exceeds a budget."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ AFTER = {
 
 
 class Swallowing(SimulatedStage):
-    """Grants every eviction of this pod (ns/name), and does nothing, as a webhook that makes dry runs of them."""
+    """Grants every eviction of this pod (ns/name) without effect, like a webhook that turns it into a dry run."""
 
     def __init__(self, plane: ControlPlane, observed: Cluster, pod: str) -> None:
         super().__init__(plane, observed)
@@ -56,7 +56,7 @@ class Swallowing(SimulatedStage):
 
 
 def stretched(plane: ControlPlane) -> list[str]:
-    """Budgets that are written with less than they have, from now on."""
+    """Collect the budgets whose status is written below what the budget requires, from now on."""
     found: list[str] = []
 
     def note(change: StoreChange) -> None:

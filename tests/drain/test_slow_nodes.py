@@ -1,4 +1,4 @@
-"""Nodes at which a managed group's own update gives up after 15 minutes: which, how certain it is, and why."""
+"""Nodes at which the update of a managed node group gives up after 15 minutes: which nodes, how certain, and why."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def update(plan: DrainPlan) -> ReplacementOption:
 
 
 def starting_in(seconds: float, count: int = 5, **more: Any) -> tuple[Pod, ...]:
-    """Pods of one ReplicaSet, all on old-0, that took so long from scheduling to Ready (to a second)."""
+    """Pods of one ReplicaSet, all on old-0, with that time from scheduling to Ready (to a second)."""
     return pods(count, scheduled_at=ago(9000), ready_at=ago(9000 - seconds), **more)
 
 
 def test_in_the_upgrade_which_that_update_carries_out_it_fails() -> None:
-    """It passed there, as in a drain that waits, so that check proposed an update in place that fails."""
+    """This used to pass, as in a drain that waits, so that check proposed an update in place that fails."""
     cluster = a_cluster(
         nodes=[a_node("old-0"), a_roomy_node()],
         pods=starting_in(300),
@@ -55,7 +55,7 @@ def test_in_the_upgrade_which_that_update_carries_out_it_fails() -> None:
 
 
 def taking_turns(seconds: float, count: int = 5, grace_s: int = 30, **more: Any) -> DrainPlan:
-    """A budget lets one of them go at a time."""
+    """The plan under a budget that allows one eviction at a time."""
     return plan_of(
         pods=starting_in(seconds, count, grace_seconds=grace_s),
         budgets=[a_budget("web", expected=count)],
@@ -65,7 +65,7 @@ def taking_turns(seconds: float, count: int = 5, grace_s: int = 30, **more: Any)
 
 
 def test_an_update_that_no_ami_is_for_gives_up_nowhere() -> None:
-    """EKS has no Amazon Linux 2 for 1.33 (amis.json): there is no own update to drain before."""
+    """EKS has no Amazon Linux 2 AMI for 1.33 (amis.json), so there is no update of the group that could give up."""
     plan = taking_turns(300, nodes=[a_node("old-0", os_image="Amazon Linux 2")])
     assert slow_of(plan) == () and "node-slow" not in codes(plan)
 
@@ -150,7 +150,8 @@ def test_what_only_this_drain_minds_does_not_slow_the_update(policy: DrainPolicy
 
 
 def test_the_update_does_not_wait_with_system_critical_pods() -> None:
-    """This drain evicts them when the others of their node are gone: up to nine minutes, and then nine more."""
+    """Our drain evicts critical pods after the other pods of the node are gone: up to nine minutes, and then nine
+    more."""
     plan = plan_of(
         pods=[a_pod("web-0", grace_seconds=540), a_pod("web-1", grace_seconds=540, priority=2_000_000_000)],
         policy=DrainPolicy(),

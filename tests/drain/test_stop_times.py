@@ -1,4 +1,4 @@
-"""Stop times in plans: the journals of this machine and of the cluster, by one function for commands and screens."""
+"""Stop times in plans: commands and screens get them by one function, from the journals on disk and in the cluster."""
 
 from __future__ import annotations
 

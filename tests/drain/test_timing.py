@@ -1,4 +1,4 @@
-"""Start and stop times learned from running pods, what an estimate takes for granted, and headroom over time."""
+"""Start and stop times learned from running pods, the assumptions of an estimate, and headroom over time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def test_median_and_95th_of_a_workload() -> None:
 
 
 def test_whole_seconds_say_on_average_how_long_a_start_took() -> None:
-    """The API cuts both times to whole seconds: a start of 3.4 s reads as 3 s six times of ten, and as 4 s else."""
+    """The API truncates both times to whole seconds: a start of 3.4 s reads as 3 s in six of ten cases, and as 4 s
+    otherwise."""
     phases = [phase / 10 for phase in range(10)]
     read = [start_seconds(started("w", floor(phase + 3.4) - floor(phase))) for phase in phases]
     assert fmean(each for each in read if each is not None) == pytest.approx(3.4)
@@ -79,7 +80,7 @@ def test_without_any_sample_it_is_assumed() -> None:
 
 
 def test_a_stop_is_at_most_its_grace() -> None:
-    """Nobody knows more: half of all are below the geometric mean of 1 s and the grace period."""
+    """Without measurements, the median is the geometric mean of 1 s and the grace period."""
     assert stop_quantiles(a_pod(), 100) == (10, 100)
     assert stop_quantiles(a_pod(), 1) == (1, 1)
     assert stop_quantiles(a_pod(), 0) == (0, 0)
@@ -152,7 +153,8 @@ def test_the_plan_says_it_with_its_assumptions() -> None:
 
 
 def a_plan(sizes: dict[str, int], *, owners: bool = True) -> DrainPlan:
-    """The drain of one node with so many pods of each app, each under a budget of one; `owners` may be read or not."""
+    """The drain of one node with so many pods of each app, each app under a budget that allows one eviction; `owners`
+    may be read or not."""
     old = a_node("old-0")
     cluster = a_cluster(
         nodes=[old, a_roomy_node()],

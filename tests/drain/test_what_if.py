@@ -1,4 +1,4 @@
-"""What-if: assumed budgets and codes; on a kept plan it answers as a new plan for the same order would."""
+"""What-if plans: assumed budgets and fixed codes. A kept plan answers as a new plan for the same order would."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIXED = frozenset({"budget-never-allows", "budget-unhealthy", "pod-unmanaged"})
 
 @dataclass(frozen=True)
 class Case:
-    """A kept plan, what was asked of it (a word for each change, and the policy), and what it said."""
+    """A kept plan, the changes requested of it (a word for each, and the policy), and its answers."""
 
     seed: int
     cluster: Cluster
@@ -50,7 +50,7 @@ class Case:
         return {node.name for node in targets_of(self.cluster)}
 
     def is_kept(self, plan: DrainPlan) -> bool:
-        """Whether the answer is not that of a new search."""
+        """Whether the answer comes from the kept plan and not from a new search."""
         return plan.tried_orders is self.kept.plan.tried_orders
 
 
@@ -61,7 +61,7 @@ def cases(request: pytest.FixtureRequest) -> tuple[Case, ...]:
 
 @cache
 def case(seed: int, closed: bool) -> Case:
-    """`closed`: in the plan that is kept one budget lets no pod go."""
+    """`closed`: in the kept plan one budget allows no eviction."""
     cluster, policy = odd(seed)
     c = Random(seed)
     name = c.choice([node.name for node in targets_of(cluster)])
@@ -126,7 +126,7 @@ class TestAnyCluster:
         assert all(quickly[word] > 0.173 * len(cases) for word in words), quickly
 
     def test_nothing_changed_is_the_same_plan(self, cases: tuple[Case, ...]) -> None:
-        """After whatever else was asked."""
+        """This holds after any other requests."""
         for case in cases:
             again, plan = case.kept.plan_for(case.policy), case.kept.plan
             assert again.targets == plan.targets, case.seed
@@ -151,7 +151,7 @@ class TestAnyCluster:
                     assert {span.node for span in plan.estimate.spans} == drained(plan), where
 
     def test_a_new_plan_in_the_same_order_drains_the_same_where_there_is_room(self, cases: tuple[Case, ...]) -> None:
-        """Where room is short a new plan may drain more of the nodes, never another one."""
+        """Where room is short a new plan may drain more of the nodes, but no others."""
         compared: Counter[bool] = Counter()
         for case in cases:
             for word, policy in case.changes.items():
@@ -170,7 +170,7 @@ WORKLOADS = (a_workload(replicas=4), a_workload("ReplicaSet/api", replicas=2))
 
 
 def of_two_nodes(**facts: Iterable[object]) -> Cluster:
-    """Four pods web on two nodes, behind a budget of one, and room for all."""
+    """Four pods web on two nodes, under a budget that allows one eviction, and room for all."""
     nodes = [a_node("old-0"), a_node("old-1"), a_roomy_node()]
     found = [replace(pod, node=f"old-{i % 2}") for i, pod in enumerate(pods(4))]
     return a_cluster(nodes=nodes, **{"pods": found, "budgets": [a_budget(expected=4)], "workloads": WORKLOADS, **facts})

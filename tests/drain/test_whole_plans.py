@@ -1,4 +1,4 @@
-"""Whole plans of small crowded clusters in which everything odd comes together: they hold what they say."""
+"""Whole plans of small crowded clusters with all unusual features at once: each plan keeps its promises."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ SEEDS = (*range(300), 528, 1058, 1822, 8996)
 
 
 def odd(seed: int) -> tuple[Cluster, DrainPolicy]:
-    """Also with bare and critical pods, leaders, a NodePool that grows up to a limit, pins and given orders."""
+    """Clusters that also have bare and critical pods, leaders, a NodePool that grows up to a limit, pins and given
+    orders."""
     c = Random(seed)
     cluster, policy = small(seed), a_policy(seed, force=True, delete_emptydir_data=True)
     pods = [_odd_pod(c, pod) for pod in cluster.pods]
@@ -53,7 +54,7 @@ def plans(request: pytest.FixtureRequest) -> Plans:
 
 
 def test_a_drain_that_is_planned_comes_to_its_end(plans: Plans) -> None:
-    """It drains what it says, in the usual run and in the slow one, or there is no estimate."""
+    """The run drains the planned nodes, in the typical and in the slow case; otherwise there is no estimate."""
     drained = 0
     for seed, (_, plan) in plans.items():
         names = {t.node.name for t in plan.targets if t.order}
@@ -67,7 +68,7 @@ def test_a_drain_that_is_planned_comes_to_its_end(plans: Plans) -> None:
 
 
 def test_no_run_is_faster_than_its_bound(plans: Plans) -> None:
-    """With stop times from nothing to the grace period, of which the plan knows nothing."""
+    """Stop times range from zero to the grace period, and the plan does not know them."""
     for seed, (_, plan) in plans.items():
         if plan.estimate is None:
             continue
@@ -80,7 +81,7 @@ def test_no_run_is_faster_than_its_bound(plans: Plans) -> None:
 
 
 def _as_it_goes(c: Random, plan: DrainPlan, share: float) -> tuple[list[tuple[str, list[PodMove]]], DrainTerms]:
-    """Nobody knows how long its pods take, and nothing is waited for but what a run insists on."""
+    """The pods' times are random and unknown to the plan; the run waits only for what every run requires."""
     nodes: dict[str, list[PodMove]] = {t.node.name: [] for t in plan.targets if t.order}
     for each in plan.evictions:
         stop_s, start_s = each.pod.grace_seconds * c.random() * share, 60 * c.random() * share
@@ -98,7 +99,7 @@ def _as_it_goes(c: Random, plan: DrainPlan, share: float) -> tuple[list[tuple[st
 
 
 def test_no_budget_is_exceeded_at_any_moment_of_the_usual_run(plans: Plans) -> None:
-    """A pod is away from its eviction until its replacement is Ready and the budget shows it."""
+    """A pod counts as disrupted from its eviction until its replacement is Ready and the budget's status shows that."""
     used = 0
     for seed, (_, plan) in plans.items():
         if plan.estimate is None:

@@ -1,4 +1,5 @@
-"""How soon a drain can be over at all, on a cluster whose pods' times are known, and what its plan announced."""
+"""The shortest possible time of a drain, on a cluster whose pods' times are known, and the time that its plan
+announced."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ def planned(kubeconfig: str) -> DrainPlan:
 
 
 def lower_bound_s(plan: DrainPlan, shape: Shape, lag_s: float) -> float:
-    """From the first cordon until the last evicted pod is gone: no run is sooner, whatever its order.
+    """The time from the first cordon until the last evicted pod is gone: no run is faster, in any order.
 
-    The plan's own bound, but of the times that pods really take, where the plan has to assume how long they stop, and
-    of the lag of budgets that was measured. Its largest parts: of each budget's pods, one after the other as far as it
-    lets only so many be away, each start and lag, and the stop of the last one (the tail); the slowest stop of all.
-    The ten seconds in which an empty node is listed twice are not in it.
+    It is the plan's own bound with the real times: real stop times, where the plan has to assume them, and the measured
+    lag of budgets. Its largest parts: for the pods of each budget, one after the other as the budget allows, each start
+    and lag, and the stop of the last one (the tail); and the slowest stop of all. It excludes the ten seconds in which
+    an empty node is listed twice.
     """
     nodes: dict[str, list[PodMove]] = defaultdict(list)
     for each in plan.evictions:
@@ -39,5 +40,5 @@ def lower_bound_s(plan: DrainPlan, shape: Shape, lag_s: float) -> float:
 
 
 def announced(plan: DrainPlan) -> int:
-    """Replacements for which the plan has no place."""
+    """The announced replacements that have no place in the plan."""
     return sum(not each.lands_on and replacement(each.pod) is not Replacement.NEVER for each in plan.evictions)

@@ -1,4 +1,4 @@
-"""Who drains a served cluster, as processes: kubectl one node after another, kubectl all nodes at once, and ours."""
+"""Drain a served cluster with processes: kubectl one node after another, kubectl all nodes at once, and this tool."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LONGEST_S = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One cluster that is drained once."""
+    """A cluster that is drained once."""
 
     shape: Shape
     api: Api
@@ -53,7 +53,7 @@ class Served:
 
     @property
     def environ(self) -> dict[str, str]:
-        """A machine that knows nothing but this cluster."""
+        """The environment of a machine that knows only this cluster."""
         return {
             "HOME": str(self.home),
             "KUBECONFIG": self.kubeconfig,
@@ -71,7 +71,7 @@ def plane_of(shape: Shape) -> ControlPlane:
 
 @contextlib.contextmanager
 def served(shape: Shape, home: Path, speed: float = 1.0, users: Mapping[str, ServedUser] = ADMINS) -> Iterator[Served]:
-    """`users` by their tokens. In the end nothing must have gone wrong in the server."""
+    """`users`: by their tokens. At the end the test fails if the server had an internal error."""
     api = Api(plane_of(shape), ApiSetup(TokenUsers(users)), ScaledTime(time.monotonic, speed))
     watched, counted = api.run_locked(Watched), Counted(api)
     home.mkdir(exist_ok=True)
@@ -81,8 +81,8 @@ def served(shape: Shape, home: Path, speed: float = 1.0, users: Mapping[str, Ser
 
 
 class Drained(NamedTuple):
-    """`wall_s` from the first command's start to the last one's end, `gone_s` to the end of the last evicted pod; the
-    commands' exit codes, and what they printed."""
+    """`wall_s`: from the first command's start to the last one's end; `gone_s`: to the end of the last evicted pod; the
+    commands' exit codes, and their output."""
 
     wall_s: float
     gone_s: float
@@ -95,7 +95,7 @@ Drainer = Callable[[Served], Drained]
 
 
 def one_after_another(kubectl: str, timeout_s: float = 0.0) -> Drainer:
-    """``kubectl drain`` of all nodes; `timeout_s`: it gives up each node after so long."""
+    """``kubectl drain`` of all nodes; `timeout_s`: the time limit for each node."""
     return lambda world: _ran(world, [_drain(kubectl, world.shape.old_nodes, timeout_s)])
 
 

@@ -1,4 +1,4 @@
-"""A served cluster behind TLS as well: tokens are sent over nothing else."""
+"""A served cluster that is also behind TLS: clients send tokens only over TLS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from kubectl_eksdoc.embedded.serving.requests import RequestHandler
 
 
 class _Peeked(ssl.SSLSocket):
-    """Says whether the client of a watch has gone, for which TLS has no word: whatever it sends then is its end."""
+    """Detects that a watch's client has closed the connection: TLS has no call for that, so any data from the client
+    counts as the end."""
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
         if flags != socket.MSG_PEEK:
@@ -29,7 +30,7 @@ class _Peeked(ssl.SSLSocket):
 
 
 class _Secured(SimulatedApiServer):
-    """Hands are shaken by each connection's own thread: a slow one holds up nobody."""
+    """Each connection's own thread makes the TLS handshake: a slow client delays no other."""
 
     context: ssl.SSLContext
 
@@ -40,7 +41,7 @@ class _Secured(SimulatedApiServer):
 
 @contextlib.contextmanager
 def secured(api: RequestHandler) -> Iterator[tuple[str, bytes]]:
-    """Its URL, and the certificate (PEM) of the authority that vouches for it."""
+    """Its URL, and the certificate (PEM) of the certificate authority that signed its certificate."""
     authority = trustme.CA()
     with _Secured(api) as server:
         server.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -1,9 +1,9 @@
-"""Clusters as kubectl was measured on: old nodes full of pods under tight budgets, and new ones to take them.
+"""Clusters like those on which kubectl was measured: old nodes full of pods under tight budgets, and new nodes.
 
-The large one is of the size and kind of a cluster on which kubectl drained on a real API server: 12 old and 12 new
-nodes, 175 pods to evict, 14 of 16 budgets that let 1 pod be away. Two things take a minute there: 13 pods one after
-the other, and the slowest stop. Pods start and stop as in the recorded drains (3 s and 2 s), but for shops, which warm
-up as long as is best for who asks every five seconds, and gateways, which let their connections end before they stop.
+The large one has the size and kind of a cluster on which kubectl drained on a real API server: 12 old and 12 new nodes,
+175 pods to evict, 14 of 16 budgets that allow 1 disruption. Two things take a minute there: 13 pods one after the
+other, and the slowest stop. Pods start and stop as in the recorded drains (3 s and 2 s). Two apps differ: shops need a
+start time that favours a client that retries every five seconds, and gateways close their connections before they stop.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SCHEDULED = "2026-11-20T07:00:00Z"
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """`away`: what its budget calls maxUnavailable, "" without one; `together`: so many of its pods are on each node
-    that has any, from node number `first` on; `set_of`: its owner's kind."""
+    """`away`: its budget's maxUnavailable, "" without a budget; `together`: the number of its pods on each node that
+    has any, from node number `first` on; `set_of`: its owner's kind."""
 
     name: str
     pods: int
@@ -52,7 +52,7 @@ _AGENT_APP = App(_AGENT, 0)
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A `Pace`, too: that of its pods."""
+    """A cluster's shape, which is also the `Pace` of its pods."""
 
     apps: tuple[App, ...]
     old: int
@@ -60,7 +60,7 @@ class Shape:
 
     @property
     def pods(self) -> int:
-        """Those that a drain of the old nodes has to evict."""
+        """The pods that a drain of the old nodes has to evict."""
         return sum(app.pods for app in self.apps)
 
     def docs(self) -> Iterator[Doc]:
@@ -80,7 +80,7 @@ class Shape:
         return [f"old-{number}" for number in range(self.old)]
 
     def of(self, node: str) -> int:
-        """How many pods have to go from an old node."""
+        """The number of pods to evict from an old node."""
         places = (f"old-{app.node(number, self.old)}" for app in self.apps for number in range(app.pods))
         return sum(place == node for place in places)
 
@@ -106,7 +106,7 @@ class Shape:
 
 
 def large(new: int = 12) -> Shape:
-    """175 pods on 12 old nodes. With fewer than 6 new nodes not all of them find room there."""
+    """175 pods on 12 old nodes. With fewer than 6 new nodes there is no room for all of them."""
     shops = (App(f"shop-{i}", 13, together=4, first=2 * i, start_s=WARM_S) for i in range(7))
     apis = (App(f"api-{i}", 5, first=3 * i) for i in range(5))
     caches = (App(f"cache-{i}", 3, first=5 * i, set_of="StatefulSet") for i in range(2))
@@ -115,7 +115,7 @@ def large(new: int = 12) -> Shape:
 
 
 def small(new: int = 3) -> Shape:
-    """24 pods on 3 old nodes: 7 go one after the other, and 5 slower ones beside them."""
+    """24 pods on 3 old nodes: 7 are evicted one after the other, and 5 slower ones in parallel."""
     shops = (App("shop-0", 7, together=3), App("shop-1", 5, together=2, first=1, start_s=WARM_S))
     others = (App("api", 3), App("batch", 6, away="50%", together=2), App("gateway", 3, away="", stop_s=12.0))
     return Shape((*shops, *others), 3, new)
@@ -144,7 +144,7 @@ def _owner(kind: str, name: str) -> Doc:
 
 
 def _pod(name: str, node: str, app: App, owner: Doc, namespace: str = "default") -> Doc:
-    """Running and Ready; its times are whole seconds, as the API has them."""
+    """A running, Ready pod; its times are whole seconds, as in the API."""
     ready = f"2026-11-20T07:00:{int(app.start_s):02}Z"
     spec = {**_spec(app), "nodeName": node}
     status: Doc = {

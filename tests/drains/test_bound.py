@@ -1,4 +1,4 @@
-"""Our runs are over as soon as any run can be, ask for next to nothing in vain, and begin nothing that has no room."""
+"""Our runs are as fast as any run can be, send almost no useless requests, and start no node that has no room."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SETTLE_S = 10.0
 
 
 def check(watched: Watched, plan: DrainPlan, shape: Shape) -> float:
-    """Of a run that is over; the bound."""
+    """Check a completed run against the bound; return the bound."""
     assert watched.empty() == sorted(shape.old_nodes)
     assert len(watched.evicted) == shape.pods and watched.again == [] and watched.overdrawn == []
     assert len(watched.unscheduled) <= announced(plan) and watched.pending == []
@@ -48,7 +48,7 @@ def check(watched: Watched, plan: DrainPlan, shape: Shape) -> float:
 
 @pytest.mark.parametrize("make", one_in(2, [small, large]))
 def test_in_virtual_time_it_takes_as_long_as_the_bound(make: Callable[[], Shape]) -> None:
-    """Nothing is lost between two pods: what is there too much is a look at the first cordons."""
+    """No time is lost between two pods; the only excess is the check of the first cordons."""
     shape = make()
     ran = virtual.run(shape)
     assert ran.ended.is_complete and ran.refused == 0
@@ -60,8 +60,8 @@ def test_in_virtual_time_it_takes_as_long_as_the_bound(make: Callable[[], Shape]
 
 @pytest.mark.parametrize("seed", [0, 3, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(100, 160))])
 def test_no_run_is_faster_than_its_plans_bound(seed: int) -> None:
-    """Pods stop after nothing to their grace period, and the plan knows nothing of it. In one world a node waits for a
-    new one that nobody adds."""
+    """Pods stop within zero to their grace period, and the plan does not know it. In one world a node waits for a new
+    node that never joins."""
     found = held(seed)
     assert (found is None) == (seed == 141)
     assert found is None or not list(too_fast([found])), found
@@ -69,7 +69,8 @@ def test_no_run_is_faster_than_its_plans_bound(seed: int) -> None:
 
 @pytest.mark.parametrize("watch", DRAINS)
 def test_no_recorded_drain_was_faster(watch: str) -> None:
-    """What kubectl did on a real control plane; it does not list empty nodes twice, so that this is not counted."""
+    """kubectl's drains on a real control plane; kubectl does not list empty nodes twice, so that time is not
+    counted."""
     pods, seen = before_the_drain(watch), evicted(watch)
     budgets = [before[0].budget for before in writes(watch).values()]
     targets = [a_node(name) for name in sorted({each.pod.node for each in seen})]
@@ -85,7 +86,8 @@ def test_no_recorded_drain_was_faster(watch: str) -> None:
 
 
 def test_the_bound_is_of_a_budget_and_of_the_slowest_stop() -> None:
-    """13 pods one after the other: 12 starts of 4.8 s with a lag of 0.1 s each, and 2 s for the last one to stop."""
+    """13 pods one after the other: 12 starts of 4.8 s with a lag of 0.1 s each, and 2 s for the stop of the last
+    one."""
     plan = virtual.planned(large()).plan
     assert lower_bound_s(plan, large(), 0.1) == pytest.approx(12 * 4.9 + 2)
     assert lower_bound_s(plan, large(), 0.0) == pytest.approx(12 * 4.8 + 2)
@@ -95,7 +97,7 @@ def test_the_bound_is_of_a_budget_and_of_the_slowest_stop() -> None:
 @pytest.mark.waits
 @pytest.mark.long
 def test_over_http_and_unscaled(tmp_path: Path) -> None:
-    """The command line as a process of its own; the server's clock is the wall's."""
+    """The command line is a separate process; the server uses the wall clock."""
     shape = small()
     with served(shape, tmp_path / "home") as world:
         plan = planned(world.kubeconfig)
@@ -113,7 +115,7 @@ MISSING = "3 new nodes are needed for 79 of the targets' pods: 3 such as new-0"
 
 
 def most(shape: Shape) -> int:
-    """Nodes that can be emptied into the new ones at all: the smallest first."""
+    """The nodes that fit into the new ones: the smallest first."""
     room, counts = shape.new * ROOM, sorted(shape.of(node) for node in shape.old_nodes)
     return max(number for number in range(shape.old + 1) if sum(counts[:number]) <= room)
 

@@ -1,4 +1,4 @@
-"""What a user may not do, a token that ends, a server that is away: clear words, and nothing is lost."""
+"""Missing rights, an expired token, an unavailable server: clear messages, and no loss of data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.kube.live_backend.served_backends import serving_again
 
 
 class Going:
-    """Mutable. `events`: the documents it has printed so far."""
+    """A running command. `events`: the documents that it has printed so far. Mutable."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -36,7 +36,7 @@ class Going:
         self.events: list[Doc] = []
 
     def until(self, what: str, times: int = 1) -> None:
-        """It has told that so often."""
+        """Wait until it has reported that so often."""
         for event in self._told():
             times -= event.get("what") == what
             if times <= 0:
@@ -44,14 +44,14 @@ class Going:
         raise AssertionError(f"it ended before: {self.events} {self.said}")
 
     def to_the_end(self, longest_s: float = 60.0) -> int:
-        """Its exit code."""
+        """Wait for its end and return its exit code."""
         list(self._told())
         self._listener.join(longest_s)
         return self._process.wait(longest_s)
 
     @property
     def said(self) -> str:
-        """On stderr, when it is over."""
+        """Its stderr, after its end."""
         return "".join(self._said)
 
     @property
@@ -71,7 +71,7 @@ class Going:
 
 @contextlib.contextmanager
 def going(words: Sequence[str], environ: Mapping[str, str]) -> Iterator[Going]:
-    """It must print JSON lines (``-o json``); if it is not over when the block ends, it is killed."""
+    """Start a command that prints JSON lines (``-o json``); it is killed if it still runs when the block ends."""
     pipe = subprocess.PIPE
     with subprocess.Popen(words, env=environ, stdout=pipe, stderr=pipe, text=True) as process:
         try:
@@ -88,7 +88,7 @@ AWAY_S = 40.0
 
 
 def check(world: Served, run: Going) -> None:
-    """All is as if nothing had happened."""
+    """Check that the result is the same as without a disturbance."""
     watched = world.watched
     assert run.to_the_end() == 0, run.said
     assert watched.empty() == world.shape.old_nodes and watched.pending == []
@@ -115,12 +115,12 @@ def untouched(world: Served) -> None:
     assert journals(world.api) == [] and lease(world.api) == {}
 
 
-# What a user may not do
+# Missing rights of a user
 
 
 @frozen
 class AllBut(RbacRule):
-    """Everything but these verbs on these resources."""
+    """Grants all rights except these verbs on these resources."""
 
     def allows(self, action: Action) -> bool:
         named = f"{action.resource}/{action.subresource}" if action.subresource else action.resource
@@ -147,7 +147,7 @@ def test_a_right_that_is_missing_is_named_and_nothing_is_done(tmp_path: Path, ve
 
 
 def test_the_right_to_evict_is_needed_where_the_pods_are(tmp_path: Path) -> None:
-    """And nowhere else."""
+    """The right is needed in no other namespace."""
     here = RbacRule(("create",), ("pods/eviction",), ("",), namespaces=("default",))
     user = ServedUser("half", (AllBut(("create",), ("pods/eviction",)), here))
     with served(small(), tmp_path / "home", 10.0, {TOKEN: user}) as world:
@@ -164,7 +164,7 @@ say(token=f"token-{runs()}")
 
 
 def test_a_token_that_ends_in_the_middle_is_made_anew(tmp_path: Path) -> None:
-    """Twice; the server takes only those that were made since, and says so to whoever asks with another."""
+    """This happens twice; the server then accepts only newer tokens, and rejects requests with an older one."""
     users = {f"token-{number}": ADMIN for number in range(1, 100)}
     plugin = kubeconfigs.plugin(tmp_path, PLUGIN)
     with served(small(), tmp_path / "home", SPEED, users) as world, secured(world.counted) as (url, ca):
@@ -173,7 +173,7 @@ def test_a_token_that_ends_in_the_middle_is_made_anew(tmp_path: Path) -> None:
         with going(words, world.environ) as run:
             made = 0
             for _ in range(2):
-                # A token that the run has not used yet must not end, and what it tells may be of long ago.
+                # A token must not expire before the run has used it, and the run's events may be old.
                 while kubeconfigs.runs(plugin) == made:
                     run.until("evicted")
                 before = len(world.watched.evicted)
@@ -193,7 +193,7 @@ def test_a_token_that_ends_in_the_middle_is_made_anew(tmp_path: Path) -> None:
 
 @pytest.mark.waits
 def test_a_server_that_is_away_for_more_than_half_a_minute(tmp_path: Path) -> None:
-    """It does not listen, and every connection is broken; its time goes on meanwhile."""
+    """It does not listen, and all connections break; its time passes meanwhile."""
     with contextlib.ExitStack() as stack:
         world = stack.enter_context(served(small(), tmp_path / "home", SPEED))
         run = stack.enter_context(going(our_words(world, None, "-o", "json"), world.environ))
@@ -208,13 +208,13 @@ def test_a_server_that_is_away_for_more_than_half_a_minute(tmp_path: Path) -> No
         assert before and nested_field(lease(world.api), "spec", "holderIdentity") == before
         check(world, run)
     held = [event for event in run.events if event.get("what") in ("held", "released")]
-    # On a busy machine another guard may hold it once more, for pods that found no node in time for example.
+    # On a busy machine another guard may hold the run again, for example for pods that found no node in time.
     assert held[0]["what"] == "held" and held[-1]["what"] == "released", held
     assert "cannot be watched" in held[0]["why"], held
     assert time.monotonic() - away_s > AWAY_S
 
 
-# A lock that somebody takes away
+# A lock that another client takes
 
 
 def test_what_was_done_is_told_when_the_lock_is_gone(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How long a run still takes, by what it has seen: of pods whose stop times no plan knew."""
+"""A run's remaining time is estimated from what it has observed: the plan knew no stop times of these pods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ APPS = (
 
 @dataclass(frozen=True, slots=True)
 class Graceful(Shape):
-    """Its pods take a share of their grace period to stop."""
+    """A cluster whose pods take a share of their grace period to stop."""
 
     share: float = 0.0
 
@@ -35,7 +35,7 @@ class Graceful(Shape):
 
 
 def shown(shape: Shape, stops: tuple[tuple[str, float], ...] = ()) -> tuple[list[RunProgress], float]:
-    """Whatever was shown of the run, and how long it took."""
+    """The estimates that the run showed, and how long it took."""
     stage, _, cluster, plan = virtual.planned(shape, stops=stops)
     stage.start(shape)
     engine, found = Engine(plan, ObservedState(cluster)), list[RunProgress]()
@@ -45,7 +45,7 @@ def shown(shape: Shape, stops: tuple[tuple[str, float], ...] = ()) -> tuple[list
 
 
 def stopping(stop_s: float) -> Shape:
-    """Pods of all its workloads take so long, which nothing that a plan reads says."""
+    """Pods of all workloads take so long to stop, which the plan cannot read anywhere."""
     shape = small()
     return replace(shape, apps=tuple(replace(app, stop_s=stop_s) for app in shape.apps))
 
@@ -68,7 +68,7 @@ def test_within_a_fifth_of_the_truth_once_a_fifth_of_the_pods_are_gone(shape: Sh
 
 
 def test_the_plan_alone_would_be_further_from_it() -> None:
-    """Else nothing was learned."""
+    """Otherwise the run would have learned nothing."""
     found, took_s = shown(stopping(0))
     assert found[0].planned_s is not None and abs(found[0].planned_s - took_s) > NEAR * took_s
 
@@ -83,7 +83,7 @@ def test_as_long_as_no_pod_of_a_workload_has_stopped_it_is_a_range_that_says_why
 
 
 def test_what_was_measured_before_is_no_range() -> None:
-    """By a journal of an earlier run of the same cluster."""
+    """The measurements are from the journal of an earlier run of the same cluster."""
     shape = stopping(12)
     shape = replace(shape, apps=tuple(replace(app, start_s=20.0) for app in shape.apps))
     stops = tuple((f"default/ReplicaSet/{app.name}", 12.0) for app in shape.apps for _ in range(3))

@@ -1,4 +1,4 @@
-"""A run on a made cluster in virtual time: its engine, its journal and its clock as in a real one, no connection."""
+"""A run on a generated cluster in virtual time: the real engine, journal and clock, without a connection."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Staged(NamedTuple):
 
 
 def planned(shape: Shape, policy: DrainPolicy = DrainPolicy(), stops: tuple[tuple[str, float], ...] = ()) -> Staged:
-    """Nobody is at work yet."""
+    """Plan before any controller is at work."""
     reads = tuple(KindRead(resource, ReadState.READ) for resource in kinds.ALL)
     observed = Cluster(Identity("lab", "lab"), Source.SNAPSHOT, START, reads=reads)
     plane = load_documents(shape.docs(), START, seed=7).plane
@@ -54,12 +54,12 @@ def planned(shape: Shape, policy: DrainPolicy = DrainPolicy(), stops: tuple[tupl
 
 
 def run(shape: Shape, policy: DrainPolicy = DrainPolicy()) -> Run:
-    """To its end."""
+    """Carry out the run to its end."""
     return carried_out(shape, planned(shape, policy))
 
 
 def carried_out(shape: Shape, staged: Staged) -> Run:
-    """To its end; nobody adds a node meanwhile, so that a plan which needs one has none."""
+    """Carry out the run to its end; no node is added meanwhile, so that a plan that needs one has none."""
     stage, watched, cluster, plan = staged
     stage.start(shape)
     ended = a_drain(Engine(plan, ObservedState(cluster)), StageField(stage, KeptJournal())).run()

@@ -1,4 +1,4 @@
-"""What a cluster knows of the drain it goes through, whoever drains it: by its own time and its own objects."""
+"""Observe a cluster during any client's drain, by the cluster's own time and objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNSCHEDULED_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """A node that was begun and not emptied: so many of its pods went, and so many are left."""
+    """A partly drained node: how many of its pods are gone, and how many remain."""
 
     node: str
     gone: int
@@ -27,18 +27,18 @@ class Half:
 
 
 class Watched:
-    """Mutable: it listens from the moment when it is made. Times are seconds of the cluster's.
+    """Observes the cluster from its creation on. Times are seconds of the cluster's clock. Mutable.
 
     `cordoned_s`: when the first node was cordoned; `gone_s`: when the last evicted pod was gone; `evicted`: by UID how
-    often each was marked as evicted; `unscheduled`: by ns/name how long pods had no node that had none for longer than
-    `UNSCHEDULED_S`; `lags_s`: from a pod that became Ready until its budget's status showed it.
+    often each was marked as evicted; `unscheduled`: by ns/name, the time without a node of each pod that had none for
+    longer than `UNSCHEDULED_S`; `lags_s`: from the moment a pod became Ready until its budget's status showed it.
     """
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
         self._first = {item.uid: _node_of(item.doc) for item in plane.store.list(PODS) if _counts(item.doc)}
         self._left = dict(self._first)
-        self._waiting: dict[str, tuple[str, float]] = {}  # by UID, the name and since when it has no node
+        self._waiting: dict[str, tuple[str, float]] = {}  # by UID, the name and the start of the time without a node
         self._unseen: dict[tuple[str, str], float] = {}  # by budget (its app's name), since when a pod is Ready unseen
         self.cordoned_s: float | None = None
         self.gone_s = 0.0
@@ -56,12 +56,12 @@ class Watched:
 
     @property
     def lag_s(self) -> float:
-        """The budgets' controller's, usually."""
+        """The typical lag of the disruption controller."""
         return median(self.lags_s)
 
     @property
     def again(self) -> list[str]:
-        """UIDs of pods that were evicted twice, or that replaced one that was."""
+        """UIDs of pods that were evicted twice, or that replaced an evicted pod and were evicted."""
         return [uid for uid, times in self.evicted.items() if times > 1 or uid not in self._first]
 
     @property
@@ -70,16 +70,16 @@ class Watched:
         return sorted(name for name, _ in self._waiting.values())
 
     def empty(self) -> list[str]:
-        """Nodes that had pods at first and are cordoned and empty of them now."""
+        """Nodes that had pods at first and are now cordoned and empty of them."""
         return sorted(set(self._first.values()) - set(self._left.values()))
 
     def half(self) -> list[Half]:
-        """Nodes of which some pods are gone, and some are not."""
+        """Nodes of which some pods are gone and some are not."""
         first, left = Counter(self._first.values()), Counter(self._left.values())
         return [Half(node, first[node] - left[node], left[node]) for node in sorted(left) if left[node] < first[node]]
 
     def settled(self) -> None:
-        """What has no node by now has had none until now."""
+        """Add the pods that still have no node."""
         for name, since_s in self._waiting.values():
             self._had_none(name, since_s)
 
@@ -139,12 +139,12 @@ def _node_of(doc: Doc) -> str:
 
 
 def _counts(doc: Doc) -> bool:
-    """Agents stay where they are."""
+    """Whether the pod counts: pods of agents stay on their nodes."""
     return not any(each["kind"] == "DaemonSet" for each in nested_field(doc, "metadata", "ownerReferences") or ())
 
 
 class Counted:
-    """In front of an API: how often evictions were answered with which code."""
+    """An API wrapper that counts evictions by response code."""
 
     def __init__(self, api: RequestHandler) -> None:
         self._api = api

@@ -1,6 +1,6 @@
-"""Small clusters made from a seed, with stop times from nothing to the grace period, which no plan knows.
+"""Small clusters made from a seed, with stop times from zero to the grace period, which no plan knows.
 
-No run of one is over before its plan's lower bound: ``python -m tests.drains.worlds 2000`` holds that of so many.
+No run of one ends before its plan's lower bound: ``python -m tests.drains.worlds 2000`` checks that many clusters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.drains.shapes import App, Shape
 
 @dataclass(frozen=True, slots=True)
 class World(Shape):
-    """Each pod stops at its own pace, and starts no faster than those that are there did."""
+    """Each pod has its own stop time, and starts no faster than the existing pods did."""
 
     seed: int = 0
     stops: tuple[float, float] = (0.0, 1.0)  # shares of the grace period: of pods of one world the least and the most
@@ -41,7 +41,7 @@ class World(Shape):
 
 
 def hash_of(text: str) -> int:
-    """The same in every process."""
+    """A hash that is the same in every process."""
     return sum(ord(char) * 31**i for i, char in enumerate(text)) & 0xFFFFFFFF
 
 
@@ -74,7 +74,7 @@ def _app(c: Random, name: str) -> App:
 
 
 class Held(NamedTuple):
-    """Seconds. `took_s`: until the last node was done; `binds`: what the bound is about."""
+    """Times in seconds. `took_s`: until the last node was done; `binds`: the binding part of the bound."""
 
     seed: int
     took_s: float
@@ -83,8 +83,8 @@ class Held(NamedTuple):
 
 
 def held(seed: int) -> Held | None:
-    """None where not all is drained, or a node waits for a new one to join, which none does here: then there is nothing
-    to compare."""
+    """None where not all nodes are drained, or a node waits for a new node, which never joins: then there is nothing to
+    compare."""
     world = a_world(seed)
     staged = virtual.planned(world, world.policy)
     if any(target.needs for target in staged.plan.targets):

@@ -1,4 +1,4 @@
-"""Definitions of kinds that are not built in."""
+"""CustomResourceDefinitions for kinds that are not built in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ESTABLISHED = {"type": "Established", "status": "True"}
 def a_definition(
     kind: str = "Widget", *versions: Doc, conditions: tuple[Doc, ...] = (ESTABLISHED,), **spec: Any
 ) -> Doc:
-    """Of one version unless there are others; its schema knows no field."""
+    """A definition with one version by default; its schema has no fields."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     names = {"plural": f"{kind.lower()}s", "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
     held = versions or ({"name": "v1", "served": True, "storage": True, "schema": schema},)

@@ -1,4 +1,4 @@
-"""What ``/metrics`` of an API server says of clients that use deprecated APIs.
+"""An API server's ``/metrics`` on clients that use deprecated APIs.
 
 Source: apiserver pkg/endpoints/metrics/metrics.go (deprecatedRequestGauge).
 """
@@ -18,7 +18,7 @@ _HELP = (
 
 @frozen
 class DeprecatedUse:
-    """Somebody asked for ``policy/v1beta1``, `removed` in ``1.25``."""
+    """A client requested ``policy/v1beta1``, `removed` in ``1.25``."""
 
     group: str
     version: str
@@ -28,8 +28,8 @@ class DeprecatedUse:
 
 
 def text(uses: Iterable[DeprecatedUse]) -> bytes:
-    """In Prometheus' format, labels by name, as the server's own library writes it. Nothing at all without any use: a
-    gauge that was never set is not shown."""
+    """The metric in Prometheus' format, labels sorted by name, as the server's library writes it. It is empty without
+    any use: a gauge that was never set is not shown."""
     lines = [f"{_NAME}{{{_labels(use)}}} 1\n" for use in uses]
     head = f"# HELP {_NAME} {_HELP}\n# TYPE {_NAME} gauge\n" if lines else ""
     return (head + "".join(sorted(lines))).encode()

@@ -1,5 +1,5 @@
-"""What pods that measure DNS print on a served cluster: which answers are lost follows from lameduck, grace, and how
-long proxies take; the sockets of `tests.dns` leave by the same rules."""
+"""Output of pods that measure DNS on a served cluster: lost answers depend on lameduck, the grace period, and the delay
+of proxies; the sockets of `tests.dns` follow the same rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WALL = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
 class Plane:
-    """A cluster with CoreDNS and one pod that asks, from which one CoreDNS pod is deleted. Mutable."""
+    """A cluster with CoreDNS and one pod that sends queries; one CoreDNS pod is deleted. Mutable."""
 
     def __init__(self, lameduck: str, speed: float = 1.0) -> None:
         self.plane = ControlPlane(START, StoredFacts(), seed=7)
@@ -72,7 +72,7 @@ class Plane:
 def test_answers_are_lost_if_lameduck_or_grace_is_shorter_than_propagation(
     lameduck: str, grace_s: int | None, loses: bool
 ) -> None:
-    """Questions of 20 s after it was deleted: to the service, and to the pod itself."""
+    """Queries of the 20 s after the deletion: to the service, and to the pod itself."""
     lab = Plane(lameduck)
     one = lab.pods()[0]
     lab.asks({"service": "172.20.0.10", "own": one["status"]["podIP"]})
@@ -96,7 +96,7 @@ def test_the_pods_seconds_are_the_walls_however_fast_the_cluster_is() -> None:
 
 
 def test_what_it_prints_is_what_measurements_are_tried_with() -> None:
-    """The same keys as in the tests' own world, which flows read."""
+    """The keys are the same as in the fake world of the tests for measurement flows."""
     lab = Plane("5s")
     lab.asks({"service": "172.20.0.10"})
     lab.pass_s(20)

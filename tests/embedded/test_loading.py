@@ -1,4 +1,4 @@
-"""A cluster from the objects of a dump, and of which version it says it is when it is served."""
+"""Load a cluster from the objects of a dump, and the version that it reports when it is served."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def owned(**owner: str) -> Doc:
     ],
 )
 def test_what_a_server_would_not_have_stored_is_named(doc: Doc, said: str) -> None:
-    """Controllers would stumble over it, or work without an end."""
+    """Controllers would fail on such an object, or never finish."""
     (invalid,) = load_documents([doc], START).invalid
     assert invalid.message == f"{doc['kind']} default/web: {said}"
     assert invalid.resource.kind == doc["kind"]

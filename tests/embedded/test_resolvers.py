@@ -1,4 +1,4 @@
-"""CoreDNS's pods of a simulated cluster: when they take a Corefile up, and what they tell of it over HTTP."""
+"""CoreDNS pods of a simulated cluster: when they reload a Corefile, and what they report of it over HTTP."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ USERS = {
 
 
 class World:
-    """A server whose time passes when it is told to."""
+    """A server whose time passes only when a test moves it."""
 
     def __init__(self, server: SimulatedApiServer, api: Api, resolvers: CoreDnsPods, home: Path) -> None:
         self.api, self.resolvers, self._server, self._home = api, resolvers, server, home

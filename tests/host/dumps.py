@@ -1,4 +1,4 @@
-"""Dumps for tests: the recorded clusters in every form people hand over, and small ones made by hand."""
+"""Dumps for tests: the recorded clusters in every form that users provide, and small hand-written ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lists_of(name: str) -> Lists:
 
 
 def as_kubectl(value: Any) -> bytes:
-    """As `kubectl -o json` prints."""
+    """The form of `kubectl -o json`."""
     return json.dumps(value, indent=4, ensure_ascii=False).encode()
 
 
@@ -42,7 +42,7 @@ def compact(value: Any) -> bytes:
 
 
 def as_raw(listed: dict[str, Any]) -> dict[str, Any]:
-    """As `kubectl get --raw` prints: the kind on the list, none on its items."""
+    """The form of `kubectl get --raw`: the list has a kind, its items have none."""
     items = listed["items"]
     first = items[0] if items else {"kind": "Pod", "apiVersion": "v1"}
     bare = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in items]
@@ -51,7 +51,7 @@ def as_raw(listed: dict[str, Any]) -> dict[str, Any]:
 
 
 def mixed(lists: Lists) -> dict[str, Any]:
-    """As `kubectl get nodes,pods,… -A -o json` prints: everything in one List."""
+    """The form of `kubectl get nodes,pods,… -A -o json`: everything in one List."""
     items = [item for listed in lists.values() for item in listed["items"]]
     return {"apiVersion": "v1", "items": items, "kind": "List", "metadata": {"resourceVersion": ""}}
 

@@ -1,4 +1,4 @@
-"""Terraform plans as ``terraform show -json`` prints them, of EKS add-ons."""
+"""Terraform plans of EKS add-ons, in the form of ``terraform show -json``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AWS = "registry.terraform.io/hashicorp/aws"
 
 
 def an_addon(**given: Any) -> Json:
-    """The values of a resource, with vpc-cni of the cluster shop at v1.11.0."""
+    """The values of a resource; the default is vpc-cni v1.11.0 of the cluster shop."""
     values = {"cluster_name": "shop", "addon_name": "vpc-cni", "addon_version": "v1.11.0-eksbuild.1", "preserve": None}
     return {**values, "configuration_values": None, "service_account_role_arn": "", "tags": {}, **given}
 

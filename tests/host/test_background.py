@@ -1,4 +1,4 @@
-"""Work that goes on after its process has ended; each in a process of its own, as it forks."""
+"""Background work that continues after its process has ended; each test starts a process, because the code forks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ print("after")
 
 
 def run(tmp_path: Path, work: str, wait_s: float = 5, longest_s: float = 20) -> str:
-    """What was said until the end of the pipes."""
+    """The output up to the end of the pipes."""
     script = _RUN.format(work=work, wait=wait_s, longest=longest_s)
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "place")],
@@ -65,7 +65,7 @@ def test_what_goes_wrong_is_nobodys(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_it_ends_with_its_programs(tmp_path: Path) -> None:
-    """A credential plugin that hangs must not be left behind."""
+    """A credential plugin that hangs must not keep running."""
     lasting = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
     run(tmp_path, f"subprocess.run([sys.executable, '-c', {lasting!r}, str(place)])", wait_s=0.1, longest_s=3)
     pid = ""

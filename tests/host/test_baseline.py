@@ -1,4 +1,4 @@
-"""A saved plan is read back as it was made, and whatever else lies at the path is refused in one sentence."""
+"""A saved plan is read back unchanged, and any other file at the path is rejected in one sentence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def refusal(text: str | bytes, folder: Path) -> BaselineError:
 
 @pytest.mark.parametrize("plan", [NOW, PLAN, an_empty_plan()], ids=["now", "full", "empty"])
 def test_a_plan_is_read_back_as_it_was_made(plan: DrainPlan, tmp_path: Path) -> None:
-    """But for the order of lists, which is the document's. A blocker stands in it twice and counts once."""
+    """Only the order of lists may differ: it is the document's. The document has a blocker twice; it counts once."""
     found = read(render(a_view(plan, options=OPTIONS), "json", Appearance()), tmp_path)
     made, back = plan_outline(plan), found.outline
     for one, other in ((made.targets, back.targets), (made.budgets, back.budgets), (made.findings, back.findings)):

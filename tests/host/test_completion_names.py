@@ -1,4 +1,4 @@
-"""Names that are kept for the next press of Tab."""
+"""Names cached for the next press of Tab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured is there again for the same CoreDNS, and nothing that is damaged is believed."""
+"""Saved DNS measurements are found again for the same CoreDNS, and damaged files are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that names clusters: YAML, JSON or plain lines; paths in it are of its own folder."""
+"""The fleet file, which lists clusters: YAML, JSON or plain lines; its paths are relative to its own folder."""
 
 from __future__ import annotations
 

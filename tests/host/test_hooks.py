@@ -1,4 +1,4 @@
-"""Hooks with real processes: what they are given, what they say, and that they end when the run does."""
+"""Hooks as real processes: their input, their output, and that they end when the run ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOOK = Hook(BEFORE_WAVE, 3, ("old-0", "old-1"))
 
 
 class Echo:
-    """Answers every act with a yes."""
+    """Answers every act with success."""
 
     def __init__(self) -> None:
         self.answers: list[RunUpdate] = []
@@ -112,7 +112,7 @@ def test_a_hook_without_a_command_says_no() -> None:
 
 @pytest.mark.long
 def test_who_takes_too_long_is_killed_with_what_it_started(tmp_path: Path) -> None:
-    """One of them will not hear that it should end."""
+    """One of the processes ignores SIGTERM."""
     ended = asked(f"trap '' TERM; sleep 600 & echo $! > {tmp_path}/pid; echo waiting; wait; sleep 600", timeout_s=0.5)
     assert not ended.ok and ended.message == "it takes more than 0s: waiting"
     assert ends(int((tmp_path / "pid").read_text()))

@@ -1,4 +1,4 @@
-"""The journal on this machine's disk: whole lines, for its owner alone, there before anything is done."""
+"""The journal on this machine's disk: whole lines, readable only by its owner, and on disk before any act."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Disk:
-    """Knows what was brought onto it, and breaks when it is told to."""
+    """A fake disk that records what was synced, and fails when a test says so."""
 
     def __init__(self) -> None:
         self.synced: list[tuple[bool, int]] = []  # (is it a folder, its size)
@@ -157,7 +157,7 @@ def test_without_a_home_it_is_said(home: str) -> None:
 
 
 def test_the_real_disk(tmp_path: Path) -> None:
-    """Of a closed descriptor nothing can be brought anywhere: it is really asked."""
+    """Syncing a closed descriptor fails, which proves that the system call is made."""
     descriptor = os.open(tmp_path / "x", os.O_CREAT | os.O_RDWR)
     sync_to_disk(descriptor)
     os.close(descriptor)

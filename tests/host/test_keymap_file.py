@@ -1,4 +1,4 @@
-"""The user's file of keys: where it is, and what is wrong with it."""
+"""The user's key map file: its location, and errors in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubectl_eksdoc.host.user_files import keymap_path, read_keymap
 
 
 def written(folder: Path, text: str) -> dict[str, str]:
-    """The environment that leads there."""
+    """The environment variables that point to the file."""
     file = folder / "eksdoc" / "keys.json"
     file.parent.mkdir(parents=True)
     file.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Pictures of clusters on this machine's disk: whole, few, for their owner alone; what else lies there is nothing."""
+"""Saved views of clusters on this machine's disk: whole, few, readable only by their owner; other files are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files, folders and standard input as manifests: what cannot be read is named, and nothing is passed over."""
+"""Manifests from files, folders and standard input: unreadable ones are named, and none is skipped silently."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_no_standard_input_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_documents_of_a_rendered_manifest_need_a_type(tmp_path: Path) -> None:
-    """One without it would be left out, and its fields be taken for fields that EKS does not set."""
+    """A document without a type would be skipped, and its fields would count as fields that EKS does not set."""
     listed = '{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Secret"}]}'
     folder = made(tmp_path, a_yaml=f"---\n{PDB}---\n", b_json=listed)
     kinds = [each["kind"] for each in read_documents(folder, "--manifest", 1 << 20)]

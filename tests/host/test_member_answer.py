@@ -1,4 +1,4 @@
-"""What a member's process printed, as facts: answers, refusals, and what is neither."""
+"""The output of a fleet member's process, as facts: answers, refusals, and invalid output."""
 
 from __future__ import annotations
 

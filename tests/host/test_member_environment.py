@@ -1,4 +1,5 @@
-"""The environment of one member's process: what of ours is somebody else's account stays here."""
+"""The environment of a fleet member's process: it excludes variables of this process that would select another
+account."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def test_where_a_profile_takes_its_credentials_from(config: Path) -> None:
 
 
 def test_keys_here_would_win_over_the_profile_of_a_member(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As botocore and awscli decide: the reason why they are not passed on."""
+    """botocore and awscli decide like that, which is why the keys are not passed on."""
     ours = {"AWS_ACCESS_KEY_ID": "AKIAOURS", "AWS_SECRET_ACCESS_KEY": "secret"}
 
     def key_with(environ: dict[str, str]) -> str:

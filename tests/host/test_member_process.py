@@ -1,4 +1,4 @@
-"""A process for each cluster: how it is asked and read, how it is ended, and that nobody is left behind."""
+"""One process for each cluster of a fleet: how it is started, read and ended, and that no child process remains."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRINTS = f"print({ANSWER!r})"
 
 
 def members(program: str, timeout_s: float = LONGEST_S, environ: Mapping[str, str] | None = None) -> MemberProcesses:
-    """`program`: Python, with the name of the member in ``sys.argv[1]``."""
+    """`program`: Python source; the member's name is in ``sys.argv[1]``."""
     around = dict(os.environ) if environ is None else environ
     asked = MemberProcessSettings(
         lambda member: (member.name,),
@@ -65,7 +65,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def gone(number: int) -> bool:
-    """Ended, and waited for; what is an orphan is init's."""
+    """Whether the process has ended and was reaped; init reaps orphans."""
     try:
         stat = Path(f"/proc/{number}/stat").read_text()
     except OSError:
@@ -94,7 +94,7 @@ def test_one_that_fails_takes_nobody_with_it() -> None:
 
 
 def test_nobody_can_be_asked_there() -> None:
-    """Neither on stdin nor on a terminal: the process is of a session without one."""
+    """The process cannot prompt on stdin or on a terminal: its session has no terminal."""
     program = (
         "try: open('/dev/tty'); sys.exit('error: a terminal')\nexcept OSError: pass\n"
         f"sys.exit('error: stdin') if sys.stdin.read() else {PRINTS}"
@@ -111,7 +111,7 @@ def test_however_much_it_prints_it_does_not_hang() -> None:
 
 @pytest.mark.long
 def test_who_hangs_is_ended_with_all_that_was_started(tmp_path: Path) -> None:
-    """As a credential plugin that waits for a browser; it does not listen to SIGTERM either."""
+    """Like a credential plugin that waits for a browser; it ignores SIGTERM."""
     noted = tmp_path / "pids"
     program = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -154,7 +154,7 @@ def test_a_program_that_is_not_there_is_a_row() -> None:
 
 @pytest.mark.long
 def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
-    """A folder of the same name where it is called must not be taken for it."""
+    """A folder of the same name in the current directory must not be imported."""
     stranger = tmp_path / "kubectl_eksdoc"
     stranger.mkdir()
     (stranger / "__init__.py").write_text("raise SystemExit('error: a stranger')")
@@ -173,7 +173,7 @@ def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_whom_it_leaves_behind_holds_nothing_up() -> None:
-    """As a helper that keeps a login: it has the pipes still, and is not waited for."""
+    """Like a helper that caches a login: it still has the pipes open, and the caller does not wait for it."""
     begun_s = time.monotonic()
     found = answer(members(f"sys.stdout.flush()\nif not os.fork(): time.sleep(30); os._exit(0)\n{PRINTS}"))
     assert isinstance(found, JudgedMember) and time.monotonic() - begun_s < 20

@@ -1,4 +1,4 @@
-"""Texts that are packed: the same bytes each time, and nothing broken or endless is unpacked."""
+"""Packed texts: the bytes are reproducible, and broken or endless data is not unpacked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this tool writes as YAML is read as the same; what else YAML can say is refused in one line."""
+"""YAML that this tool writes is read back as the same; other YAML features are rejected in one line."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_what_go_reads_beyond_plain_values(content: bytes, expected: object) -> 
 
 
 def test_aliases_grow_nothing() -> None:
-    """Written out, this would be some 10^22 numbers."""
+    """Expanded, this would be some 10^22 numbers."""
     found = parse_go_yaml(LAUGHS)
     assert isinstance(found, dict) and found["b"][0] is found["a"] and len(found) == 25
 

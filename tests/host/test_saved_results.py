@@ -1,4 +1,4 @@
-"""A saved answer is read back as it was made, and whatever else lies at the path is refused in one sentence."""
+"""A saved result is read back unchanged, and any other file at the path is rejected in one sentence."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def places(node: Any) -> list[tuple[Any, Any]]:
 
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
 def test_whatever_a_value_is_changed_to(step: int, tmp_path: Path) -> None:
-    """Facts or a refusal, never another error."""
+    """The reader returns facts or a refusal, never another error."""
     document = json.loads(TEXT)
     document["metadata"]["kindsRead"] = document["metadata"]["kindsRead"][:2]
     document |= {"checklist": [], "checks": document["checks"][:2]}

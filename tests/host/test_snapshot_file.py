@@ -1,4 +1,4 @@
-"""The file of a snapshot: whole or not there, readable as what it is, and refused in one sentence where it is not."""
+"""The snapshot file: complete or absent, readable, and rejected in one sentence if it is invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One cluster gives the same facts whatever form its dump has."""
+"""A cluster gives the same facts for every form of its dump."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def recorded(name: str) -> Cluster:
 
 
 def facts(cluster: Cluster) -> Cluster:
-    """Without what may differ between forms: a mixed List does not tell which empty kinds were asked for."""
+    """The facts that are the same in every form: a mixed List does not show which empty kinds were requested."""
     return replace(cluster, reads=tuple(r for r in cluster.reads if r.count))
 
 
@@ -74,7 +74,7 @@ def in_form(form: str, lists: dumps.Lists, path: Path) -> Path:
 
 @pytest.mark.parametrize(("name", "seed"), [("small-traps", 0), pytest.param("rich", 2, marks=pytest.mark.long)])
 def test_the_order_of_keys_and_files_does_not_matter(name: str, seed: int, tmp_path: Path) -> None:
-    """Kinds may be named after the items, as sorted keys do; then a part is read twice."""
+    """Sorted keys may put the kind after the items; then the reader reads a part twice."""
     chance = random.Random(seed)
     lists = dumps.lists_of(name)
     texts = []

@@ -1,4 +1,4 @@
-"""Whatever is done to a dump, the reader gives facts or refuses it; it never ends in another error."""
+"""For any change of a dump, the reader returns facts or rejects it; it never ends with another error."""
 
 from __future__ import annotations
 

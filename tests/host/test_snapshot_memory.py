@@ -1,4 +1,4 @@
-"""Memory follows the facts, not the size of the dump."""
+"""The reader's memory depends on the facts, not on the size of the dump."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ print(len(cluster.pods), len(cluster.nodes), peak)
 
 
 def big_list(pods: int, padding: int) -> bytes:
-    """One node and that many pods, each with so many bytes that nobody wants to know."""
+    """One node and that many pods, each with that many irrelevant bytes."""
     pod = json.dumps(dumps.an_object("Pod", "NAME", "shop", spec={"containers": []}, status={"padding": "x" * padding}))
     node = json.dumps(dumps.an_object("Node", "n-1"))
     items = ",".join([node, *(pod.replace("NAME", f"web-{n}") for n in range(pods))])

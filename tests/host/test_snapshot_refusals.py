@@ -1,4 +1,4 @@
-"""A dump that cannot be used is refused in one clear sentence and with advice, never with a traceback."""
+"""An unusable dump is rejected in one clear sentence with advice, never with a traceback."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_no_such_path(tmp_path: Path) -> None:
 
 @contextmanager
 def not_root() -> Iterator[None]:
-    """Root may read everything."""
+    """Skip the test for root, who may read every file."""
     before = os.geteuid()
     if before == 0:
         os.seteuid(65534)
@@ -141,7 +141,7 @@ def test_a_missing_page_of_pods(tmp_path: Path) -> None:
     ],
 )
 def test_values_of_a_wrong_type(where: list[Any], value: Any, says: str, tmp_path: Path) -> None:
-    """Their objects are left out and named, and what else is of their kind is read."""
+    """Objects with such values are skipped and named; other objects of their kind are read."""
     target = tmp_path / "d.json"
     target.write_bytes(changed(where, value))
     cluster = DumpReader(str(target)).read(kinds.ALL)
@@ -164,7 +164,7 @@ def test_values_of_a_wrong_type(where: list[Any], value: Any, says: str, tmp_pat
     ],
 )
 def test_a_mistyped_kind_is_not_passed_over(name: str, kind: str, version: str, tmp_path: Path) -> None:
-    """Without the budget its pods would seem free to go."""
+    """Without the budget its pods would seem free to be evicted."""
     dump: Any = dumps.a_small_dump()
     *others, budget = dump["items"]
     mistyped = {**budget, "kind": kind, "apiVersion": version}
@@ -216,7 +216,7 @@ def test_links_and_devices_in_an_archive_are_not_followed(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_an_archive_that_is_cut_anywhere(packed: bool, tmp_path: Path) -> None:
-    """Also between two entries, where Python's tarfile sees nothing wrong."""
+    """Also between two entries, where Python's tarfile detects no error."""
     whole = dumps.tar_of({"a.json": SMALL, "b.json": b'{"items":[],"kind":"JobList"}'}, "w:gz" if packed else "w")
     end = len(whole) if packed else 512 * (2 + -(-len(SMALL) // 512) + 1)
     cuts = range(1, end, 97 if packed else 256)

@@ -1,4 +1,4 @@
-"""The file of findings that somebody decided to live with: every entry has a reason and an end, or is refused."""
+"""The file of suppressed findings: an entry without a reason and an end date is rejected."""
 
 from __future__ import annotations
 

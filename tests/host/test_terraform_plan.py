@@ -1,4 +1,4 @@
-"""Terraform plans are read as Terraform writes them; what is none says so in a sentence."""
+"""Terraform plans are read in Terraform's own form; any other file is rejected in one sentence."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_a_plan_that_somebody_edited_is_read_or_refused(
 
 
 def test_plans_of_terraform_from_0_12_to_1_0_are_read(tmp_path: Path) -> None:
-    """Their formats have the same changes. Where one does not say what is sensitive, values are not held."""
+    """Their formats have the same changes. If a plan does not mark sensitive values, no values are kept."""
     old, new = an_addon(), an_addon(addon_version="v1.20.4-eksbuild.2", configuration_values='{"token": "hunter2"}')
     plan = a_plan(a_change(old, new, "update"), format_version="0.1")
     found = read_terraform_plan(written(tmp_path, plan))

@@ -1,4 +1,4 @@
-"""Journals of updates on this machine: whole, their owner's alone, and readable whatever else stands in them."""
+"""Journals of updates on this machine: complete, readable only by their owner, and readable despite unknown content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_it_is_made_with_the_first_entry_and_for_its_owner_alone(tmp_path: Path)
 
 
 def test_a_file_that_was_there_becomes_its_owners_alone(tmp_path: Path) -> None:
-    """As one that was copied back, with the rights of any file."""
+    """Example: a file that was restored with default permissions."""
     journal, there = ChangeJournalFile(tmp_path, "20261122-1"), tmp_path / "20261122-1.values.json"
     for path in (journal.path, there):
         path.write_text("")

@@ -1,4 +1,4 @@
-"""A served cluster with the demo's EC2NodeClass, and what defines it."""
+"""A served cluster with the demo's EC2NodeClass and its CustomResourceDefinition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLURAL = "ec2nodeclasses.karpenter.k8s.aws"
 
 @contextmanager
 def served_classes(users: Mapping[str, ServedUser] | None = None) -> Iterator[tuple[SimulatedApiServer, ControlPlane]]:
-    """`users`: more of them, by their tokens."""
+    """`users`: additional users, by their tokens."""
     plane = worlds.plane_of("small-traps", pace=None)
     for doc in others():
         if doc["kind"] == "CustomResourceDefinition":
@@ -31,6 +31,6 @@ def served_classes(users: Mapping[str, ServedUser] | None = None) -> Iterator[tu
 
 
 def hop_limit_of(plane: ControlPlane) -> int:
-    """As the cluster has it."""
+    """The EC2NodeClass's httpPutResponseHopLimit in the cluster."""
     (item,) = plane.store.list(_PLURAL)
     return int(nested_field(item.doc, "spec", "metadataOptions", "httpPutResponseHopLimit"))

@@ -1,4 +1,4 @@
-"""A TLS API server, a kubeconfig for it, and a reader whose waiting takes no time."""
+"""Fixtures: a TLS API server, a kubeconfig for it, and a reader whose waits take no time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Authority:
 
 @dataclass
 class Slept:
-    """Records pauses instead of making them."""
+    """Records pauses instead of sleeping."""
 
     pauses: list[float] = field(default_factory=list)
 
@@ -92,7 +92,8 @@ def transport(around: CredentialContext, slept: Slept) -> Callable[..., Transpor
 def signed_in(
     server: ApiServer, authority: Authority, transport: Callable[..., Transport], tmp_path: Path
 ) -> Callable[..., Transport]:
-    """A transport to the server by a kubeconfig for this user; `cluster` and `flags` are parts of it and beside it."""
+    """A transport to the server with this user in its kubeconfig; `cluster` are fields of the kubeconfig's cluster,
+    `flags` are command line flags."""
 
     def make(user: dict[str, Any] | None = None, cluster: Any = None, flags: Any = None, **more: Any) -> Transport:
         fields = {"certificate-authority-data": kubeconfigs.b64(authority.pem)} if cluster is None else cluster

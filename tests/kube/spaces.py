@@ -1,4 +1,4 @@
-"""A served API of one namespace, and machines that keep a lock and a journal there, in a test's own time."""
+"""A served API with one namespace, and machines that keep a lock and a journal there, in a test's own time."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ def an_api() -> Api:
 
 
 def directly(api: Api, dates: Callable[[], datetime | None] = lambda: None) -> DirectSender:
-    """To `api` itself: no fault comes between."""
+    """A sender to `api` itself, without faults."""
     return DirectSender(api, "admin", dates)
 
 
 def no_fence() -> None:
-    """The cluster's own must be enough."""
+    """No local check of the lock: the checks in the cluster must suffice."""
 
 
 class World:
-    """Machines whose wall clocks may be years apart, and one server clock; time is moved by hand and by pauses."""
+    """Machines whose wall clocks may differ by years, and one server clock; tests and pauses move the time."""
 
     def __init__(self, api: Api, url: Callable[[str], str]) -> None:
         self.url = url
@@ -94,7 +94,7 @@ class World:
 
 @contextmanager
 def served(*faults: str | Fault, seed: int = 0, api: Api | None = None) -> Iterator[World]:
-    """With faults, by name or as they are; nothing is ever slept."""
+    """Serve with faults, given by name or as objects; no call sleeps."""
     api = api or an_api()
     named = build_faults([parse_fault(each) for each in faults if isinstance(each, str)], seed).requests
     others = [each for each in faults if isinstance(each, Fault)]

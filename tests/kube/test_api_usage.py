@@ -1,4 +1,5 @@
-"""What a server tells of who uses which API version, and what it refuses or answers oddly: each is unknown."""
+"""An API server's data on the use of API versions: metrics, objects, Helm releases, Events and logs. Refused or odd
+answers mean unknown."""
 
 from __future__ import annotations
 
@@ -136,7 +137,7 @@ def test_a_secret_that_is_gone_or_none_of_helm_is_no_release(server: ApiServer, 
     assert json.dumps(server.asked(ONE)[0].query) == "{}"
 
 
-# Events and counters that a server does not tell, or tells in another shape: each is unknown.
+# Events and counters that a server does not return, or returns in another shape: each is unknown.
 
 EVENTS = "/api/v1/namespaces/default/events"
 METRICS = "/api/v1/namespaces/kube-system/pods/karpenter-1:8080/proxy/metrics"
@@ -203,7 +204,7 @@ def test_events_of_notices(change: dict[str, Any], found: InterruptionEvent | No
     assert interruption_event({**NOTICE, **change}) == found
 
 
-# Logs and containers that a server does not tell: each is unknown, and the others are had.
+# Logs and containers that a server does not return: each is unknown, and the others are read.
 
 PODS = "/api/v1/namespaces/default/pods"
 LOG = LogKey("default", "asks", "app")

@@ -1,4 +1,5 @@
-"""What a field manager has applied is found over all kinds; what cannot be listed is unknown, by its name."""
+"""Objects that a field manager has applied are found in all kinds; a kind that cannot be listed is unknown and
+named."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def group(name: str, *resources: tuple[str, str, str]) -> tuple[str, list[Doc]]:
 
 
 def discovery(server: ApiServer, *groups: tuple[str, list[Doc]]) -> None:
-    """Without resources a group does not answer; the first is the core."""
+    """Script the server's discovery: a group without resources does not answer; the first group is the core."""
     versions = [{"groupVersion": f"{name}/v1"} for name, _ in groups[1:]]
     names = [{"preferredVersion": each, "versions": [each]} for each in versions]
     server.script("/api", *[json_reply({"versions": ["v1"]})] * 2)
@@ -103,7 +104,7 @@ def test_an_object_that_was_found_is_read_with_the_right_to_list(server: ApiServ
     found = objects.read_object(ROLE)
     assert isinstance(found, dict) and (found["rules"], found["kind"]) == ([], "Role")
     assert server.asked(path)[0].query == {"fieldSelector": f"metadata.name={ROLE.name}", "limit": "1"}
-    other = ObjectName("v1", "ConfigMap", "karpenter", "settings")  # nobody has found it: whoever reads it may get it
+    other = ObjectName("v1", "ConfigMap", "karpenter", "settings")  # it was not listed before: a read may still find it
     server.script("/api/v1/namespaces/karpenter/configmaps/settings", json_reply({"metadata": {"name": "settings"}}))
     assert isinstance(objects.read_object(other), dict)
     server.script(f"{path}", json_reply({"items": []}))

@@ -1,4 +1,4 @@
-"""Which server and user kubeconfig files and flags choose; the rules are kubectl's (see test_like_kubectl)."""
+"""The server and user that kubeconfig files and flags choose; the rules are kubectl's (see test_like_kubectl)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_no_kubeconfig_at_all(tmp_path: Path) -> None:
     missing = tmp_path / ".kube" / "config"
     assert caught.value.message == f"no cluster to talk to: {missing} does not exist, so there are no contexts"
     assert "aws eks update-kubeconfig" in caught.value.hint
-    # A whole command: the one that was typed need not have --demo (drain run, resume, status).
+    # A whole command, because the typed one may not accept --demo (drain run, resume, status).
     assert caught.value.hint.endswith(": kubectl eksdoc --demo") and "--snapshot" not in caught.value.hint
 
 
@@ -176,7 +176,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, flag: str) -> None:
             choose_target(Connection(server="https://x", **{flag: path}), places(tmp_path))
 
 
-# Whatever a kubeconfig or a plugin holds, the answer is a target or one of our errors.
+# For any content of a kubeconfig or a plugin, the result is a target or one of our errors.
 
 ANYTHING = anything(st.sampled_from(["https://x", "https://[", "https://x:y", "c", "LS0t"]))
 
@@ -204,7 +204,7 @@ USER = {
 
 @st.composite
 def documents(draw: st.DrawFn) -> Any:
-    """A good kubeconfig in which some values were replaced by anything."""
+    """A valid kubeconfig in which some values were replaced by arbitrary ones."""
     document: Any = {
         "current-context": "c",
         "clusters": [{"name": "c", "cluster": json.loads(json.dumps(CLUSTER))}],

@@ -1,4 +1,4 @@
-"""CoreDNS of a cluster as it is read over HTTP, restarted and evicted."""
+"""Read, restart and evict CoreDNS of a cluster over HTTP."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def stand(dns: CorednsAccess) -> CoreDnsState:
 
 
 def ready(dns: CorednsAccess, count: int) -> CoreDnsState:
-    """Once so many serve, and nobody else is there."""
+    """Wait until exactly that many pods exist and all of them serve."""
     until(lambda: len(stand(dns).pods) == count == len(stand(dns).serving or ()))
     return stand(dns)
 
@@ -85,7 +85,7 @@ def test_rights_that_are_missing_are_named(tmp_path: Path) -> None:
         assert refused is not None and refused.missing == "patch deployments.apps"
 
 
-# EC2NodeClasses over HTTP: read, patched as they were read, by the rights one has.
+# EC2NodeClasses over HTTP: read, and patched in the version that was read, with the user's rights.
 
 ACT = NodeClassFix("default", 1, 2, ("n0",))
 GROUPS, PLURALS = ("karpenter.k8s.aws",), ("ec2nodeclasses",)
@@ -94,7 +94,7 @@ READER = restricted("reader", (RbacRule(("get",), PLURALS, GROUPS),))
 
 @contextmanager
 def cluster(tmp_path: Path) -> Iterator[Callable[[str], LiveNodeClasses]]:
-    """One with the demo's EC2NodeClass and what defines it, for whoever has the token."""
+    """A cluster with the demo's EC2NodeClass and its CustomResourceDefinition; each token gives a client."""
     with served_classes({"reader": READER}) as (server, _), ExitStack() as closed:
 
         def opened(token: str) -> LiveNodeClasses:

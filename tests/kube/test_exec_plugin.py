@@ -48,7 +48,7 @@ def at(**later: int) -> str:
 
 @pytest.fixture
 def running(signed_in: Callable[..., Transport], tmp_path: Path) -> Callable[..., Transport]:
-    """For a user who runs a plugin with this source."""
+    """A transport for a user whose plugin has this source."""
 
     def make(source: str, *args: str, around: Any = None, **more: Any) -> Transport:
         program = kubeconfigs.plugin(tmp_path, source)
@@ -293,7 +293,7 @@ def test_what_another_request_renewed_may_have_ended_too(
     def ask(credential: Credential) -> HttpResponse:
         asked.append(credential.authorization)
         if credential.authorization == "Bearer 0":
-            credentials.renew(credential)  # as another request does meanwhile
+            credentials.renew(credential)  # another request does the same meanwhile
         return HttpResponse(200 if credential.authorization == "Bearer 2" else 401, b"", {})
 
     assert exchanges.with_credentials(ask).status == 200 and asked == ["Bearer 0", "Bearer 1", "Bearer 2"]
@@ -303,7 +303,7 @@ def test_what_another_request_renewed_may_have_ended_too(
 
 
 def test_who_waited_for_a_run_that_failed_does_not_run_it_again() -> None:
-    """And who asks later does."""
+    """A later request runs it again."""
     begun, over = threading.Event(), threading.Event()
     tried: list[int] = []
 
@@ -351,14 +351,14 @@ def test_connections_of_one_process_share_it(server: ApiServer, around: Credenti
         )
 
 
-# Whether a credential plugin may ask whoever sits at the terminal.
+# Whether a credential plugin may prompt the user at the terminal.
 
 pty = pytest.importorskip("pty")
 tty = pytest.importorskip("tty")
 
 
 def test_nobody_is_asked_while_screens_read_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They put their terminal into raw mode."""
+    """The screens put their terminal into raw mode."""
     near, far = pty.openpty()
     try:
         with os.fdopen(os.dup(far), "r") as stdin:
@@ -376,7 +376,7 @@ def test_a_pipe_answers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not process_credential_context().interactive
 
 
-# Ctrl-C while a server does not answer: out at once, and without threads that keep the process alive.
+# Ctrl-C while a server does not answer: the process ends at once, and no thread keeps it alive.
 
 PROGRAM = """
 import signal, sys

@@ -1,4 +1,4 @@
-"""A server, a proxy, AWS and a plugin repeat in their own words what they were sent: nothing of it is in a message."""
+"""A server, a proxy, AWS and a plugin repeat the secrets that they received: none of them appears in a message."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def said_of(error: EksdocError) -> str:
 
 
 def repeated(request: Request) -> str:
-    """The token, or user and password."""
+    """The token, or the user and password, that the other side repeats."""
     sort, _, value = request.header("authorization").partition(" ")
     return value if sort == "Bearer" else f"{value} that is {base64.b64decode(value).decode()}"
 
@@ -118,7 +118,7 @@ def test_none_is_cut_in_the_middle() -> None:
 
 
 def test_logins_of_the_environment_and_of_addresses(tmp_path: Path) -> None:
-    """Over plain http no credentials are sent; what stands in the kubeconfig is held all the same."""
+    """Over plain http no credentials are sent; those of the kubeconfig are removed from messages all the same."""
     environ = {"HTTPS_PROXY": "http://ann:mellon-5%2Fmellon@127.0.0.1:1", "AWS_ENDPOINT_URL": "http://a:mellon-6-m@h"}
     environ |= {"AWS_SECRET_ACCESS_KEY": "mellon-7-mellon", "no_proxy": "ben:mellon-8-m@p"}
     config = kubeconfigs.one(tmp_path / "config", "http://a:mellon-9-m@127.0.0.1:1", user={"token": "mellon-10-m"})
@@ -146,7 +146,7 @@ def test_an_aws_that_repeats_them() -> None:
     assert "not … with …" in caught.value.message
 
 
-# No message about a server has what its address holds beside the host: neither a password nor a rehearsal's token.
+# A message about a server has only the host of its address: neither a password nor a rehearsal's token.
 
 SECRET_PATH = "/as/hunter2-token"
 
@@ -215,7 +215,7 @@ def test_of_the_line_of_a_plugin() -> None:
     )
 
 
-# Which cluster the kubeconfig leads to: a key of its own for everything by which two may differ.
+# The cluster that the kubeconfig selects: a different key for every property by which two may differ.
 
 AROUND = CredentialContext()
 

@@ -1,4 +1,4 @@
-"""Servers whose answers never end: each read ends, in one of our errors, with little taken."""
+"""Servers whose answers never end: each read ends with one of our errors and uses little time and memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 @pytest.fixture
 def server() -> Iterator[ApiServer]:
-    """Without TLS: what is tested is below HTTP, and above it the same."""
+    """A server without TLS: the tested behaviour is below HTTP, and the same with TLS."""
     with ApiServer() as running:
         yield running
 
@@ -55,7 +55,7 @@ def for_ever(begin: bytes, *parts: bytes) -> Callable[[], Iterator[bytes]]:
 
 @pytest.fixture
 def failure(config: str, around: CredentialContext) -> Callable[..., ClusterError]:
-    """Of one request for pods."""
+    """The error of one request for pods."""
 
     def of(**flags: Any) -> ClusterError:
         timing = Timing(lambda _: None, chance=lambda: 1.0)
@@ -106,7 +106,7 @@ def test_a_head_without_an_end(server: ApiServer, failure: Any, begin: bytes, pa
 
 
 def bomb() -> tuple[bytes, bytes]:
-    """A gzip stream's beginning, and some KiB with which it goes on: a MiB each."""
+    """The start of a gzip stream, and some KiB that continue it: each expands to a MiB."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     first, more = (packer.compress(b" " * (1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
     return first, more
@@ -158,7 +158,8 @@ def test_headers_without_an_end_are_no_answer_that_broke_off(
 def test_what_comes_before_a_request_is_a_part_of_the_time(
     server: ApiServer, config: str, around: CredentialContext
 ) -> None:
-    """As a name that nobody resolves, addresses that are tried one after the other, a plugin that does not end."""
+    """Examples: a name that does not resolve, addresses that are tried one after the other, a plugin that does not
+    end."""
 
     over = threading.Event()
 
@@ -223,7 +224,7 @@ def test_pages_that_lead_nowhere(
 
 
 class Passing:
-    """A clock that goes on by a second whenever it is looked at, or slept by."""
+    """A clock that advances by a second at each read and at each sleep."""
 
     def __init__(self) -> None:
         self.now_s = 0.0

@@ -1,4 +1,4 @@
-"""Which EKS cluster an entry means, from what real tools write into kubeconfigs."""
+"""The EKS cluster that a kubeconfig entry means, for entries that real tools write."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_flags_of_other_programs_mean_nothing() -> None:
     assert identify_cluster(target(plugin=aws("eks", "get-token", "--cluster-name")), {}) == EksIdentity(Identity())
 
 
-# As whom, where and about which cluster AWS is asked: the context decides, unless the command line does.
+# The identity, region and cluster of requests to AWS: from the context, unless the command line sets them.
 
 SERVER = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
 PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
@@ -200,7 +200,7 @@ def test_keys_in_the_environment_of_the_plugin_do_not_show(tmp_path: Path) -> No
 
 
 def test_keys_come_before_a_profile_of_the_environment_and_behind_one_that_is_named(tmp_path: Path) -> None:
-    """As botocore has it: the plugin would use them, and so do we."""
+    """botocore has this order: the plugin would use these keys, and so does this tool."""
     both = [{"name": "AWS_PROFILE", "value": "ops"}, *KEYS]
     unnamed = asked(tmp_path, {**GET_TOKEN, "env": both})
     assert (unnamed.profile, unnamed.setting("AWS_ACCESS_KEY_ID")) == ("", "AKIA")

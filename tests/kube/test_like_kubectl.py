@@ -1,4 +1,4 @@
-"""The same kubeconfigs and flags, given to the real kubectl and to us: the servers must see the same."""
+"""The real kubectl and this tool get the same kubeconfigs and flags: the servers must see the same requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.fakes.proxy import Proxy
 
 
 def _kubectl() -> str:
-    """A plain kubectl: where `kubectl` only picks one of several, it would ask /version once more."""
+    """A plain kubectl: a `kubectl` that only selects one of several would also request /version."""
     real = Path(required_programs.kubectl()).resolve()
     return str(next((p for p in sorted(real.parent.glob("kubectl.1.*"), reverse=True)), real))
 
@@ -58,7 +58,7 @@ class World:
         )
 
     def seen(self) -> list[tuple[Any, ...]]:
-        """What reached either server since the last call."""
+        """The requests that reached either server since the last call."""
         told = [("first", *_told(r)) for r in self.first.requests] + [
             ("second", *_told(r)) for r in self.second.requests
         ]
@@ -128,7 +128,7 @@ def world(authority: Any, tmp_path: Path, transport: Callable[..., Transport]) -
 
 
 def ours(flags: str) -> Connection:
-    """As the command line reads them."""
+    """The connection as the command line parses it."""
     parser = Parser(prog="kubectl eksdoc")
     GlobalOptions.add_to(parser, level=0)
     return GlobalOptions.from_args(
@@ -208,7 +208,7 @@ def test_what_kubectl_refuses_we_refuse(world: World, monkeypatch: Any, cases: l
 
 @pytest.mark.long
 def test_merged_contexts(world: World) -> None:
-    """Every context of the merged files leads to the server that kubectl shows for it."""
+    """Each context of the merged files selects the server that kubectl shows for it."""
     environ = {"KUBECONFIG": os.pathsep.join(reversed(world.files))}
     shown = json.loads(world.kubectl("config", "view", "--raw", "-o", "json", **environ).stdout)
     clusters = {c["name"]: c["cluster"] for c in shown["clusters"]}
@@ -229,7 +229,7 @@ def test_merged_contexts(world: World) -> None:
 
 @pytest.mark.long
 def test_proxies(authority: Any, world: World, tmp_path: Path) -> None:
-    """The same choice between proxy-url, HTTPS_PROXY, NO_PROXY and the direct way."""
+    """The same choice between proxy-url, HTTPS_PROXY, NO_PROXY and a direct connection."""
     with ApiServer(authority.server_context("api.example.test"), "api.example.test") as server:  # noqa: SIM117
         with Proxy(server.port) as proxy, Proxy(server.port) as other:
             url = f"http://{proxy.address}"
@@ -255,7 +255,7 @@ def test_proxies(authority: Any, world: World, tmp_path: Path) -> None:
 
 
 def test_the_token_flag_wins_over_a_token_file(world: World, monkeypatch: Any) -> None:
-    """Here we differ on purpose: kubectl sends the file's token, though the flag was given by hand."""
+    """A deliberate difference: kubectl sends the file's token although the user gave the flag."""
     monkeypatch.chdir(world.folder)
     world.transport(ours("--user file --token flag"), environ=world.environ()).get("/version")
     assert world.seen()[0][2] == "Bearer flag"

@@ -1,4 +1,4 @@
-"""Names of what a cluster has: one page of metadata each, and whatever a server may answer."""
+"""Names of a cluster's objects: one page of metadata for each kind, and any answer of a server."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Says:
-    """A server that gives the same items to every question."""
+    """A server that returns the same items to every request."""
 
     items: object
 

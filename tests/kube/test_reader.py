@@ -1,4 +1,4 @@
-"""Reading a live cluster: pages, expired lists, refusals, garbage, and who the cluster is."""
+"""Reading a live cluster: pages, expired lists, refusals, garbage, and the cluster's identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server, or somebody in between, answered to a write, as a Status; or that nobody knows."""
+"""The answer of a server or a proxy to a write, as a Status; or that the answer is unknown."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_nonsense_in_a_status_is_left_out(document: Any) -> None:
 
 
 def test_addresses_in_what_a_server_says_are_printed_as_all_others() -> None:
-    """A webhook's, for one: it goes into journals."""
+    """Example: a webhook's address, which is written to journals."""
     said = 'failed calling webhook "a": Post "https://admin:hunter2@hook.shop.svc:443/check?timeout=10s&sig=hunter2"'
     causes = [{"reason": "x", "message": said}]
     told = answered(500, {"kind": "Status", "message": "x" * 100_000})
@@ -122,7 +122,7 @@ def test_addresses_in_what_a_server_says_are_printed_as_all_others() -> None:
     assert status.details.causes[0].message == status.message
 
 
-# What an answer says of who we are and what we may, and the clock that a lock is measured with.
+# Identity and permissions in an answer, and the clock by which a lock is measured.
 
 RBAC = 'configmaps is forbidden: User "eve" cannot create resource "configmaps" in API group "" in the namespace "x"'
 
@@ -157,14 +157,14 @@ def test_the_clock_goes_on_while_the_machine_sleeps() -> None:
     assert real_clock().monotonic() >= now
 
 
-# Objects of a live cluster that are created: how each answer of a server is understood.
+# Creation of objects in a live cluster: the interpretation of each answer of a server.
 
 JOB = {"kind": "Job", "metadata": {"name": "a", "namespace": "ns"}}
 ROLE = {"kind": "ClusterRole", "metadata": {"name": "a"}}
 
 
 class Server:
-    """Answers always the same. `asked`: what it was asked for."""
+    """Always gives the same answer. `asked`: the received requests."""
 
     def __init__(self, answer: ApiStatus | LostResponse, doc: dict[str, Any] | None = None) -> None:
         self.sent = ApiResponse(answer, doc or {})

@@ -1,4 +1,4 @@
-"""Certificates: whom we trust, what we show, and what is said when that fails."""
+"""TLS certificates: trusted authorities, client certificates, and the messages when they fail."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_expired_and_future_certificates_hint_at_the_clock(transport: MakeTransp
 
 
 def test_old_style_certificates_are_accepted_as_kubectl_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those without key identifiers, as older clusters have: from Python 3.13 on the default is stricter."""
+    """Certificates without key identifiers, as older clusters have: from Python 3.13 on the default is stricter."""
     strict = ssl.create_default_context()
     strict.verify_flags |= ssl.VERIFY_X509_STRICT
     monkeypatch.setattr("urllib3.util.ssl_.create_urllib3_context", lambda **_: strict)
@@ -86,7 +86,7 @@ def test_old_style_certificates_are_accepted_as_kubectl_does(monkeypatch: pytest
 
 
 def test_client_certificates(authority: Any, transport: MakeTransport, tmp_path: Path) -> None:
-    """Those of files and of flags: test_like_kubectl."""
+    """test_like_kubectl tests those of files and of flags."""
     issued = authority.ca.issue_cert("jane@example.com", common_name="jane")
     certificate, key = issued.cert_chain_pems[0].bytes(), kubeconfigs.b64(issued.private_key_pem.bytes())
     (tmp_path / "jane.crt").write_bytes(certificate)
@@ -198,7 +198,7 @@ def test_proxies_we_cannot_use(url: str) -> None:
 
 @pytest.fixture
 def behind(authority: Any, tmp_path: Path) -> Any:
-    """An API server whose name only the proxy knows."""
+    """An API server whose name only the proxy can resolve."""
     with ApiServer(authority.server_context("api.example.test"), "api.example.test") as server:
         yield server
 
@@ -237,14 +237,14 @@ def test_a_proxy_that_refuses_or_is_not_there(
         transport(Connection(kubeconfig=config)).get("/version")
 
 
-# Connections that are kept alive, can be cut from outside, and whose bounds can change while they are read.
+# Connections that are kept alive, can be closed from outside, and whose limits can change during a read.
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
 @contextlib.contextmanager
 def listening(head: bytes) -> Iterator[str]:
-    """Somebody who answers every connection with `head`, and says no more; its address."""
+    """A server that answers every connection with `head` and nothing more; return its address."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         held: list[socket.socket] = []
 
@@ -277,7 +277,7 @@ ENDLESS = [HEAD + b"Transfer-Encoding: chunked\r\n\r\n", HEAD + b"Connection: cl
 @pytest.mark.parametrize("head", ENDLESS)
 @pytest.mark.parametrize("ends", ["cut", "late"])
 def test_reading_ends_when_it_is_cut_and_when_the_time_for_the_rest_is_over(head: bytes, ends: str) -> None:
-    """Which is not the time for its beginning."""
+    """The time limit for the rest differs from the limit for the start of an answer."""
     sockets, manager, bounds = OpenSockets(), urllib3.PoolManager(), ResponseLimits(time.monotonic, 30.0)
     sockets.track(manager)
     with listening(head) as url:

@@ -1,4 +1,4 @@
-"""Requests that go wrong below and above HTTP, and what becomes of them."""
+"""Requests that fail below and above HTTP, and their results."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_reset_in_the_body_is_tried_again(server: ApiServer, get: Any, slept: 
 
 @pytest.fixture
 def patient(config: str, around: CredentialContext) -> Callable[..., tuple[Transport, Hands, list[str]]]:
-    """Pauses pass at once, and all of them count."""
+    """A transport whose pauses pass at once and are all counted."""
 
     def made(answered: bool) -> tuple[Transport, Hands, list[str]]:
         told: list[str] = []

@@ -1,4 +1,4 @@
-"""Addresses as they are printed and stored."""
+"""Redaction of addresses in printed and stored texts."""
 
 from __future__ import annotations
 
@@ -45,5 +45,6 @@ def test_in_a_text() -> None:
 
 
 def test_whose_it_is_alone() -> None:
-    """A digest of two users of a rehearsal tells them apart; their tokens cannot be guessed, as passwords can."""
+    """A digest of an address distinguishes two users of a rehearsal; unlike passwords, their tokens cannot be
+    guessed."""
     assert strip_user_info("http://u:p@127.0.0.1:1/as/token") == "http://127.0.0.1:1/as/token"

@@ -1,4 +1,4 @@
-"""Budget arithmetic: properties, upstream's own tables, and what facts that are missing do to it."""
+"""Budget arithmetic: invariants, upstream's own tables, and the effect of missing facts."""
 
 from __future__ import annotations
 
@@ -173,9 +173,9 @@ _ALL_IN_V1BETA1 = Selector((Requirement(MARKER, "DoesNotExist"),))
 
 
 def as_v1(api_version: str, selector: Selector) -> Selector:
-    """The selector as policy/v1 shows it of a budget that was written as `api_version` with `selector`.
+    """The selector that policy/v1 shows for a budget that was written as `api_version` with `selector`.
 
-    A selector that was not given at all matches nothing in both (`selectors.NOTHING`) and stays as it is.
+    An absent selector matches nothing in both versions (`selectors.NOTHING`) and stays unchanged.
     """
     if api_version == "policy/v1beta1":
         if selector == EVERYTHING:
@@ -237,7 +237,7 @@ class Controller:
         self.budget = written
 
     def told(self, key: str) -> Any:
-        """What came out under one key of a step's `expect`."""
+        """The results under one key of a step's `expect`."""
         failed = self.budget.condition_reason == "SyncFailed"
         status = self.budget.status
         return {
@@ -249,7 +249,7 @@ class Controller:
             "syncFailed": failed,
             "event": "CalculateExpectedPodCountFailed" if failed else None,
             "disruptedPods": {name: f"{at:%Y-%m-%dT%H:%M:%SZ}" for name, at in self.budget.disrupted.items()},
-            # A Budget holds the one condition that decides; the table's other one is not its business.
+            # A Budget has only the condition that decides; it ignores the table's other one.
             "conditionTypes": ["DisruptionAllowed", "ExistingTestCondition"],
         }[key]
 
@@ -327,7 +327,7 @@ def test_a_disruption_target_is_taken_back_when_upstream_does(case: dict[str, An
 
 
 def shown(condition: DisruptionTarget) -> dict[str, Any]:
-    """As the table has it: without what is empty, and without the time."""
+    """The condition in the table's form: without empty fields and without the time."""
     told = {
         "type": "DisruptionTarget",
         "status": condition.status,

@@ -1,4 +1,4 @@
-"""What kubectl's filters say of one pod, alone and together, against upstream's own tables and by rule."""
+"""kubectl's drain filters for one pod, alone and together, compared with upstream's own tables and by rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The eviction endpoint: what decides, one rule after the other, requests and lost races, and upstream's own tables."""
+"""The eviction endpoint: each rule that decides, requests and lost races, and upstream's own tables."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_races_conflicts_and_contradictions(store: OnePod, more: dict[str, Any],
 
 
 def test_a_counted_eviction_stays_counted_when_the_delete_fails() -> None:
-    """The server takes from the budget first: a retry after a failed delete takes a second one."""
+    """The server updates the budget first: a retry after a failed delete takes a second disruption."""
     failed = EvictionResponse(500, EvictionCause.REQUEST, "InternalError")
     store = OnePod(a_pod(), a_budget(allowed=2), refuse_delete=failed)
     assert [serve_eviction(ASKED, store, NOW).code for _ in range(2)] == [500, 500]
@@ -293,7 +293,7 @@ def request_of(given: Mapping[str, Any], eviction: Mapping[str, Any]) -> Evictio
 
 
 def judged(answer: EvictionResponse, store: Store, name: str, expect: Mapping[str, Any]) -> dict[str, Any]:
-    """What came out, in the words of `expect`; a key that is not known here fails the case."""
+    """The result in the terms of `expect`; an unknown key fails the case."""
     came_out: dict[str, Any] = {}
     for key, wanted in expect.items():
         if key == "messageContains":
@@ -319,7 +319,7 @@ def judged(answer: EvictionResponse, store: Store, name: str, expect: Mapping[st
 
 
 def after(store: Store, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The budget as the eviction left it; currentHealthy is only told after the controller's next sync."""
+    """The budget after the eviction; currentHealthy is only set by the controller's next sync."""
     budget = store.budgets[wanted["name"]]
     if "currentHealthy" in wanted:
         pods = [p for p in store.pods.values() if budget.selector.matches(p.labels)]

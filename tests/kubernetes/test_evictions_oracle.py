@@ -1,7 +1,7 @@
-"""The eviction rule and the budget arithmetic against a real kube-apiserver: 160 worlds, 979 evictions.
+"""The eviction rule and the budget arithmetic compared with a real kube-apiserver: 160 worlds, 979 evictions.
 
-In the recording replacements never get a node and evicted pods never stop, so nothing depends on time,
-except where the server had not yet seen a change ("still being processed").
+In the recording replacements never get a node and evicted pods never stop, so that nothing depends on time, except
+where the server had not yet seen a change ("still being processed").
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORLDS = tuple(raw_facts.lines("recordings/eviction-oracle.jsonl.gz"))
 
 
 def kind_of_owner(raw: dict[str, Any]) -> str:
-    """The recording's owners carry no kind; their specs tell."""
+    """The kind of an owner: the recording has none, but the owner's spec shows it."""
     spec = raw["spec"]
     if "strategy" in spec:
         return "Deployment"

@@ -1,4 +1,4 @@
-"""The index of who guards whom gives what trying every budget on every pod gives."""
+"""The index of budgets by pod gives the same result as a match of every budget with every pod."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_index_equals_brute_force(
 
 
 def test_the_rarest_label_finds_the_candidates() -> None:
-    """2,000 budgets of one namespace share a label; each pod must meet only the one of its app."""
+    """2,000 budgets of one namespace share a label; each pod must be compared only with the budget of its app."""
     budgets = [a_budget(f"b{i}", selector={"a-team": "shop", "app": f"app-{i}"}) for i in range(2000)]
     pod = a_pod(labels={"a-team": "shop", "app": "app-7"})
     guards = index_budgets(budgets, [pod])

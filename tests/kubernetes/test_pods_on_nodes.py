@@ -1,4 +1,4 @@
-"""Rules of pods on nodes: what replaces an evicted one, what a kubelet and pod security refuse, and lost nodes."""
+"""Rules for pods on nodes: replacements of evicted pods, refusals by kubelets and pod security, and lost nodes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_each_resource_by_its_name() -> None:
     for new, there, reason in ((pod("new", 0, 950), old, "OutOfmemory"), (pod("new"), full, "OutOfpods")):
         found = kubelet_rejection(new, NODE, there)
         assert found is not None and found.reason == reason
-    # What has ended takes nothing, and it is among the pods of its node itself.
+    # Completed pods use no resources, and the pod itself is among the pods of its node.
     ended = [pod(f"old-{number}", 1000, 1000, "Succeeded") for number in range(5)]
     assert kubelet_rejection(pod("new", 1000, 1000), NODE, [*ended, pod("new", 1000)]) is None
 

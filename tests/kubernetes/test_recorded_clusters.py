@@ -1,4 +1,4 @@
-"""The rules against clusters that a real API server printed, and what it answered to evictions of their pods."""
+"""The rules compared with clusters recorded from a real API server, and with its answers to evictions."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def blocked_for_ever(name: str) -> set[str]:
 
 
 def test_budgets_that_can_never_allow_anything() -> None:
-    """As the recordings' description lists them."""
+    """The budgets that the recordings' description lists."""
     assert blocked_for_ever("small-traps") == {"trap-zero", "trap-min-all", "app-9"}
     assert len(blocked_for_ever("medium")) == 23
     rounding = {"app-7", "app-8", "sale", "ads"}

@@ -1,7 +1,7 @@
-"""Two drains by a real kubectl, as they were watched: whom it evicts, and every write of every budget.
+"""Two recorded drains by a real kubectl: the pods that it evicts, and every write of every budget.
 
-Each write was made either by the eviction endpoint or by the disruption controller, which sees pods a few
-writes late. Both are computed here from what was there before.
+Each write came from the eviction endpoint or from the disruption controller, which sees pods a few writes late. The
+test computes both from the state before the write.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CONTROLLER_LAG = 10
 
 @pytest.mark.parametrize("watch", DRAINS)
 def test_kubectl_evicts_whom_its_filters_let_go(watch: str) -> None:
-    """Only namespace default was watched, so the DaemonSet's pod that it skipped is not here."""
+    """Only namespace default was watched, so that the DaemonSet's pod that kubectl skipped is not in the recording."""
     asked = DrainFilterInput(FilterOptions(ignore_daemonsets=True), NOW, DaemonSetPresence.EXISTS)
     on_node = [p for p in before_the_drain(watch).values() if p.node == DRAINED]
     ours = {p.name for p in on_node if run_filters(p, asked).outcome is DrainFilterOutcome.DELETE}
@@ -51,7 +51,7 @@ def granted(before: Budget, after: Budget, pods: Pods) -> bool:
 
 
 def controlled(before: Budget, after: Budget, seen: list[Pods], scales: ScaleIndex, now: datetime) -> bool:
-    """Whether the controller did, seeing the pods as they were at one of the last few writes."""
+    """Whether the controller made that write, with the pods as they were at one of the last few writes."""
     for pods in reversed(seen):
         selected = [p for p in pods.values() if before.selector.matches(p.labels)]
         result = recompute(before, selected, scales, now)

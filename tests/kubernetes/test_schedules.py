@@ -1,4 +1,4 @@
-"""Schedules of CronJobs: which the API server takes, and what is said of the others."""
+"""Schedules of CronJobs: those that the API server accepts, and the error messages for the others."""
 
 from __future__ import annotations
 

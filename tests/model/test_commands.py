@@ -1,4 +1,4 @@
-"""Commands lead to the cluster that was read; what an ARN tells; what is done about a right that is missing."""
+"""Printed commands select the cluster that was read; also the parts of an ARN, and remedies for missing rights."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_text_that_is_not_empty_stands_in_its_part_and_another_does_in_place_o
 
 
 def test_what_a_value_has_of_a_templates_signs_stays_as_it_is() -> None:
-    """Values come from the cluster: a field may have any text."""
+    """Values come from the cluster, so a field may have any text."""
     found = Finding.of(
         "addon-field-reset/at-risk",
         SUBJECT,
@@ -209,7 +209,7 @@ def test_a_text_without_a_record_or_a_value_is_an_error() -> None:
 
 
 def test_what_the_update_of_a_group_does_is_known_of_each_code_that_blocks_a_pod() -> None:
-    """Without it a pod counts as not judged."""
+    """Without this entry a pod counts as not judged."""
     known = {code.name: code.update for code in Code.of_areas("drain")}
     assert (known["pod-emptydir"], known["budget-stale"], known["pod-returns"]) == ("evicts", "may-stop", "stops")
     assert known["pod-daemonset"] == ""
@@ -219,7 +219,7 @@ def test_no_words_of_a_code_are_longer_than_their_column() -> None:
     assert 15 < max(len(code.brief) for code in Code.all_codes()) <= 26
 
 
-# What a probe prints is read as it was meant, and whatever else a log may hold is no answer.
+# A probe's output is parsed as intended, and any other text in a log is no answer.
 
 LOG = f"""\
 {FIRST_LINE}

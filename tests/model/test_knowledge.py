@@ -1,4 +1,4 @@
-"""Each record of the package's knowledge can be read, says where it is from, and stands there once."""
+"""Each record of the package's knowledge files is readable, names its source, and exists once."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Doc = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """What the records of a file are made into, and in `key` the fields by which they are told apart."""
+    """The type of a file's records; `key`: the fields that identify a record."""
 
     of: type[Any]
     key: str
@@ -102,7 +102,7 @@ SUBJECTS = {
 
 
 def faults(subject: Subject, told: Doc) -> Iterator[str]:
-    """What is wrong with a file, a sentence for each fault, that names the record."""
+    """Errors in a file, one sentence for each, with the record's name."""
     yield from (f"the head has no {part}" for part in ("about", "source", "records") if part not in told)
     keys = [" ".join(str(each.get(part, "")) for part in subject.key.split()) for each in told["records"]]
     yield from (f"{key}: there are {count} records of it" for key, count in Counter(keys).items() if count > 1)
@@ -178,14 +178,14 @@ def test_a_fault_is_said_of_its_record(change: Doc, fault: str) -> None:
 
 
 def test_no_image_or_label_is_that_of_two() -> None:
-    """The first would hide the second."""
+    """Otherwise the first record would hide the second."""
     known = records(Software, "software")
     for told in ([image for each in known for image in each.images], [pair for each in known for pair in each.labels]):
         assert [each for each, count in Counter(told).items() if count > 1] == []
 
 
 def test_the_values_of_variables_that_conditions_name_are_read() -> None:
-    """Of others nothing but their names is kept, and a condition on one would never hold."""
+    """Of all other variables only the names are kept, so that a condition on one would never hold."""
     conditions = (
         each for program in sections(Program, "software", "metadata") for mode in program.modes for each in mode.when
     )
@@ -198,7 +198,7 @@ def test_the_values_of_variables_that_conditions_name_are_read() -> None:
 
 
 def test_each_variable_whose_value_is_read_is_one_that_something_is_judged_by() -> None:
-    """A value that nothing goes by may be a secret, and is not to be read."""
+    """An unused value may be a secret, and must not be read."""
     programs = [*sections(Program, "software", "metadata")]
     settings = {name for each in programs for need in ImdsNeed for name in each.given.names_for(need)}
     conditions = {
@@ -209,7 +209,7 @@ def test_each_variable_whose_value_is_read_is_one_that_something_is_judged_by() 
 
 
 def test_a_rule_and_its_record_are_there_together() -> None:
-    """A record that no rule asks for says nothing, and without its record a rule fails."""
+    """A record without a rule has no effect, and a rule without its record fails."""
     asked = {
         name for path in files(PACKAGE) for name in re.findall(r'basis\("([^"]+)"\)', path.read_text(encoding="utf-8"))
     }
@@ -219,7 +219,7 @@ def test_a_rule_and_its_record_are_there_together() -> None:
 
 
 def test_what_a_log_line_lacks_is_one_of_what_is_judged() -> None:
-    """Any other would count as something that is lacking, though the line names another cause."""
+    """Any other value would count as missing, although the log line names another cause."""
     judged = {OTHER_CAUSE, "credentials", "credentials or metadata", "metadata", "region", "vpc"}
     assert {each.lacks for each in records(LogLine, "metadata_log_lines")} == judged
 
@@ -236,7 +236,7 @@ def test_a_record_has_what_the_head_says_of_all() -> None:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of two values of one name JSON would keep the last, without a word."""
+    """Reject duplicate names: JSON silently keeps the last of two values."""
     if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
         raise ValueError(f"{', '.join(twice)}: twice in one object")
     return dict(pairs)
@@ -250,7 +250,7 @@ def test_no_object_has_a_name_twice() -> None:
 
 
 def test_files_are_written_as_json_writes_them_in_lines() -> None:
-    """So that a change of a record is a change of its lines."""
+    """A change of a record then changes only its own lines."""
     for name in SUBJECTS:
         text = (PACKAGE / "knowledge" / f"{name}.json").read_text(encoding="utf-8")
         assert (

@@ -1,4 +1,4 @@
-"""Amounts, durations and versions are read exactly and strictly, as apimachinery, Go and kubelets read them."""
+"""Quantities, durations and versions are parsed exactly and strictly, as apimachinery, Go and kubelets do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Label selectors: the text of ``-l`` against apimachinery's grammar, and matching against its rules."""
+"""Label selectors: parsing of ``-l`` compared with apimachinery's grammar, and matching compared with its rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One object, as an API server prints it, and the cluster that holds it alone."""
+"""One object in the form of an API server, and the cluster that contains only this object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T0_TEXT = "2026-11-20T08:00:00Z"
 
 
 def observed(resource: Resource, **fields: Any) -> Cluster:
-    """The cluster that holds one object, called shop/x or x."""
+    """The cluster that contains one object, called shop/x or x."""
     meta = {"name": "x", "uid": "u", **fields.pop("meta", {})}
     if resource.namespaced:
         meta["namespace"] = "shop"
@@ -25,7 +25,7 @@ def observed(resource: Resource, **fields: Any) -> Cluster:
 
 
 def fact(resource: Resource, **fields: Any) -> Any:
-    """What becomes of that object."""
+    """The fact that the reader makes of that object."""
     cluster = observed(resource, **fields)
     facts = (getattr(cluster, name) for name in Cluster.__slots__ if name not in ("reads", "notes"))
     (found,) = (each for held in facts if isinstance(held, tuple) for each in held)

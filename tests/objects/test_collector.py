@@ -1,4 +1,4 @@
-"""Pages and single objects are gathered into sorted facts; what cannot be is refused by name."""
+"""Pages and single objects become sorted facts; invalid ones are rejected by name."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ INVALID: list[tuple[Resource, dict[str, Any], str, str | None]] = [
 def test_of_a_snapshot_what_is_not_valid_is_left_out_and_named(
     resource: Resource, invalid: dict[str, Any], said: str, node: str | None, paged: bool
 ) -> None:
-    """The others are there, as facts and as they were read, and their kind is not known completely."""
+    """The other objects are kept, as facts and as raw objects, and their kind counts as incomplete."""
     raw = RawObjects()
     gathered = FactCollector(Source.SNAPSHOT, raw)
     valid = item("a", spec={})
@@ -202,7 +202,7 @@ def test_of_many_that_are_not_valid_the_first_are_told_with_their_kind_and_all_i
     assert cluster.reads[0].detail.endswith("p-2 has no spec; and 2 more") and len(cluster.notes) >= 5
 
 
-# Objects without a uid stay apart, and what refers to them still finds them.
+# Objects without a uid stay distinct, and references to them still work.
 
 RS: dict[str, Any] = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}
 
@@ -235,7 +235,7 @@ def test_an_object_without_a_uid_is_known_by_its_name_and_a_note_says_so() -> No
     [
         ({}, {"uid": "gone"}, "ReplicaSet/shop/web"),  # it lost its uid, and its pods still know it
         ({"uid": "u-web"}, {}, "u-web"),
-        ({"uid": "new"}, {"uid": "old"}, "old"),  # one of the same name was made anew
+        ({"uid": "new"}, {"uid": "old"}, "old"),  # an object of the same name was created again
         ({}, {"uid": "theirs", "apiVersion": "example.io/v1"}, "theirs"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is held of a dump that is gone through once more: lists as they are, single pods, and signs of old versions."""
+"""A second pass over a dump: lists unchanged, single pods, and signs of old API versions."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_what_is_no_object_is_passed_over() -> None:
     assert told(held).objects == ()
 
 
-# Pages of lists and lines of watches become facts with versions, or a sentence that says which object cannot be.
+# Pages of lists and lines of watches become facts with versions, or a sentence that names the invalid object.
 
 PATH = "/api/v1/pods"
 
@@ -296,7 +296,7 @@ def test_a_page_that_cannot_be_is_named(body: bytes, said: str) -> None:
         WatchDecoder(kinds.PODS).page(body, PATH)
 
 
-# Revisions and Events of API objects that may lack anything.
+# Revisions and Events of API objects that may lack any field.
 
 AT = datetime(2026, 11, 20, 8, 0, tzinfo=timezone.utc)
 NEW_SET: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Releases of Helm: of their Secrets only which objects are in them is kept; what is odd is unknown, never opened."""
+"""Helm releases: only the list of objects in their Secrets is kept; unusual data is unknown and never unpacked."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_any_release_is_read(content: dict[str, Any] | bytes) -> None:
     helm_release(OF, a_secret(content))
 
 
-# Which objects are in a text: documents, Lists, JSON, and what cannot be read beside them.
+# The objects in a text: documents, Lists, JSON, and the unreadable parts beside them.
 
 PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: shop}\n"
 OF_PDB = ObjectName("policy/v1beta1", "PodDisruptionBudget", "shop", "web")
@@ -196,7 +196,7 @@ def test_items_of_lists_are_objects() -> None:
 
 @pytest.mark.parametrize("text", ["[", '{"a": ', "a: [", "- "])
 def test_what_is_nested_without_an_end_is_given_up_early(text: str) -> None:
-    """libyaml takes the longer for a value, the more of them it is in: minutes for so many."""
+    """libyaml's time for a value grows with its depth: minutes for this depth."""
     (unread,) = parse_manifest(text * 100_000).unread
     assert "nested too deeply" in unread.why or "no YAML" in unread.why or "neither YAML nor JSON" in unread.why
 
@@ -268,7 +268,7 @@ def test_what_cannot_be_read_is_named_and_hides_no_other(text: str, line: int, t
     ],
 )
 def test_what_makes_objects_or_holds_some_is_not_judged(text: str, said: str) -> None:
-    """In a file; a release applies no more than what Helm has made."""
+    """This is about files; a release applies only the output of Helm."""
     found = parse_manifest(text, "deploy/x.yaml")
     assert len(found.documents) == 1 and parse_manifest(text).unread == ()
     assert said in found.unread[0].why and found.unread[0].line == 1 if said else found.unread == ()

@@ -1,4 +1,4 @@
-"""Pods become the facts they should: their own, their containers', and with what they call AWS."""
+"""Pods become facts: of the pod, of its containers, and of its calls to AWS."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_whole_pod() -> None:
     ],
 )
 def test_how_long_its_pre_stop_hooks_sleep(hooks: list[Any], seconds: int) -> None:
-    """They run side by side; a hook that does anything else takes nobody knows how long."""
+    """The hooks run in parallel; the duration of a hook that does anything else is unknown."""
     containers = [{"name": f"c{i}"} | ({} if hook is None else {"lifecycle": hook}) for i, hook in enumerate(hooks)]
     assert a_pod_of(spec={"containers": containers}).pre_stop_s == seconds
 
@@ -257,7 +257,7 @@ def test_whatever_it_is_it_has_containers_or_is_no_pod(doc: dict[str, Any]) -> N
 
 
 def pods(*given: dict[str, Any]) -> tuple[Pod, ...]:
-    """`given`: a container's part, or with ``spec``, ``annotations`` and ``ip`` whole pods."""
+    """`given`: a part of the container, or with ``spec``, ``annotations`` and ``ip`` whole pods."""
     items = []
     for number, each in enumerate(given):
         container = {"name": "app", "image": "app:1", **each.get("container", {})}

@@ -1,4 +1,4 @@
-"""Nodes, budgets, storage, network, Karpenter's and cluster-wide kinds become the facts they should."""
+"""Nodes, budgets, storage and network objects, Karpenter's objects and cluster-wide kinds become facts."""
 
 from __future__ import annotations
 
@@ -343,7 +343,7 @@ def test_amounts_that_cannot_be(given: Any) -> None:
     ],
 )
 def test_what_a_run_noted_on_a_node(run: str, prior: str, note: RunNote | None) -> None:
-    """People may have written anything."""
+    """Users may have written any value."""
     annotations = {"eksdoc.io/run": run, "eksdoc.io/prior": prior, "other": "x"}
     node = fact(kinds.NODES, meta={"annotations": annotations})
     assert node.note == note

@@ -1,4 +1,4 @@
-"""The splitter finds the same items wherever the chunks end, and says what is wrong at the same byte."""
+"""The splitter finds the same items for any chunk boundaries, and reports an error at the same byte."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def split(chunks: Iterator[bytes], largest: int = 1 << 20) -> tuple[list[Any], l
 
 
 def plain(data: bytes) -> tuple[list[Any], list[ListHeader]]:
-    """What the standard library sees in the Lists of `data`."""
+    """The standard library's view of the Lists in `data`."""
     text, decoder, items, headers = data.decode(), json.JSONDecoder(), [], []
     while text := text.strip():
         listed, end = decoder.raw_decode(text)
@@ -84,7 +84,7 @@ def test_every_truncation_is_cut_or_ends_between_lists(data: bytes, size: int) -
                 StreamError.ENCODING,
                 StreamError.MALFORMED,
             )
-            # What is no complete number or character yet may be called malformed, nothing else.
+            # Only an incomplete number or character may be reported as malformed.
             if error.trouble is StreamError.MALFORMED:
                 assert part[-1:] in b"-.eE+"
         else:
@@ -123,7 +123,7 @@ def test_any_items_in_any_formatting(
 
 
 def test_work_is_linear_in_the_size_of_one_item() -> None:
-    """A value over many chunks is looked at a few times, not once per chunk."""
+    """A value over many chunks is scanned a few times, not once for each chunk."""
     asked = 0
 
     def chunks() -> Iterator[bytes]:
@@ -174,7 +174,7 @@ def test_the_kind_of_an_item_wherever_it_stands(item: bytes, kind: str, version:
     assert [(e.kind, e.api_version) for e in found] == [(kind, version)]
 
 
-# Lines of a journal and of a run's events are read back; whatever else a line holds takes no other with it.
+# Lines of a journal and of a run's events are read back; an invalid line does not affect other lines.
 
 INTENT = IntentEntry(4, NOW, Verb.EVICT, "Pod", "web-1", "uid-1", "shop", "old-0", grace_s=0)
 NOTE = NoteEntry(5, NOW, NoteKind.PAUSED)

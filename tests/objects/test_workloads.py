@@ -1,4 +1,4 @@
-"""What makes pods, what their templates mount of nodes, and the extensions of the API become the facts they should."""
+"""Workloads, the host paths that their templates mount, and API extensions become facts."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def test_who_converts(conversion: object, converter: ServerTarget | None) -> Non
     assert found.converter == converter
 
 
-# What a pod's spec says of where it may run becomes one fact, which replicas share.
+# The placement rules in a pod's spec become one fact, which replicas share.
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 GPU = "nvidia.com/gpu"
@@ -343,7 +343,7 @@ def container(restart: str | None = None, ports: Any = None, **requests: Any) ->
             {"containers": [container(cpu="1")], "overhead": {"cpu": "250m", "memory": "1Ki"}},
             ResourceRequests(1250, 1024),
         ),
-        # What the pod asks for as a whole replaces the sum, for the resources it may name.
+        # Pod-level requests replace the sum, for the resources that they may name.
         (
             {
                 "containers": [container(cpu="3", memory="1Ki", gpu="1")],

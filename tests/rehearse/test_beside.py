@@ -1,4 +1,4 @@
-"""Whoever writes down what a cluster answers asks it nothing twice, and names the rights that are missing."""
+"""A recorder of a cluster's answers requests nothing twice, and names the missing rights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE, OTHER = LogKey("shop", "web-0", "web"), LogKey("shop", "web-1", "web")
 
 
 class Cluster:
-    """Answers everything, and counts."""
+    """Answers every request and counts the requests."""
 
     def __init__(self) -> None:
         self.asked: list[object] = []
@@ -42,7 +42,7 @@ class Cluster:
 
 
 class Keeper:
-    """Keeps nothing of a text."""
+    """A redactor that removes all text."""
 
     def document(self, of: ObjectName, doc: dict[str, Any]) -> dict[str, Any]:
         return {"kept": of.name}
@@ -73,7 +73,7 @@ def no(right: str) -> Unknown:
 
 @dataclass
 class Nobody:
-    """Answers nothing, and says which right would."""
+    """Answers no request, and names the right that is needed."""
 
     def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
         return no("get configmaps")

@@ -1,4 +1,4 @@
-"""``kubectl eksdoc rehearse`` on the built-in cluster, and the served cluster as kubectl meets it."""
+"""``kubectl eksdoc rehearse`` on the built-in cluster, and kubectl as a client of the served cluster."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ SERVE = ("rehearse", "--serve", "--demo")
 
 
 def url_of(path: Path) -> str:
-    """Of an administrator."""
+    """The URL of an administrator."""
     config = json.loads(path.read_text())
     return next(str(each["cluster"]["server"]) for each in config["clusters"] if each["name"] == "rehearsal")
 
@@ -124,7 +124,7 @@ def test_a_served_demo_meets_its_faults_and_says_what_befell_it(tmp_path: Path) 
         url = url_of(path)
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(f"{url}/api/v1/nodes", timeout=10)
-        for _ in range(100):  # time passes when somebody looks
+        for _ in range(100):  # time passes at each request
             with urllib.request.urlopen(f"{url}/api/v1/pods?limit=1", timeout=10):
                 time.sleep(0.05)
             if process.stderr is not None and "is gone with its instance" in process.stderr.readline():
@@ -154,7 +154,8 @@ def test_the_served_demo_answers_until_it_is_interrupted(tmp_path: Path) -> None
 @pytest.mark.long
 @pytest.mark.parametrize("sent", [(signal.SIGINT,), (signal.SIGTERM,), (signal.SIGHUP, signal.SIGTERM)], ids=str)
 def test_a_temporary_kubeconfig_goes_with_its_server(sent: tuple[signal.Signals, ...], tmp_path: Path) -> None:
-    """Be it by Ctrl-C, by kill, or because its terminal is closed, which is said twice and heard once."""
+    """The server ends by Ctrl-C, by kill, or because its terminal is closed, which sends two signals of which one is
+    handled."""
     with started(tmp_path, *SERVE) as process:
         assert process.stdout is not None and process.stderr is not None
         path = Path(process.stdout.readline().strip())

@@ -1,4 +1,4 @@
-"""Pods that do not simply go by an eviction, on a stage: a rollout replaces one, a Job ends, one is deleted."""
+"""Eviction methods on a stage: a rollout replaces one pod, a Job ends, one pod is deleted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WAITS = DrainPolicy(wait_jobs=1800)
 
 
 def ready_pods(plane: ControlPlane, app: str = "web") -> list[int]:
-    """How many pods of `app` are Ready and not leaving, after every change from now on."""
+    """Record the number of pods of `app` that are Ready and not in deletion, after every change from now on."""
     seen: list[int] = []
 
     def note(change: StoreChange) -> None:
@@ -74,7 +74,7 @@ def test_a_single_replica_moves_and_its_budget_holds_all_the_time() -> None:
 
 
 class Run:
-    """One run on a stage, with pods that take as long as `pace` says."""
+    """One run on a stage, with the pods' times from `pace`."""
 
     def __init__(self, stage: SimulatedStage, policy: DrainPolicy, pace: Steady, dies_at: int = -1) -> None:
         self.stage = stage
@@ -92,7 +92,7 @@ class Run:
         return self._draining.run()
 
     def go_on(self) -> DrainRunEnd:
-        """Somebody else does."""
+        """Another process resumes the run."""
         journaled = replay_journals(self.journal.read())
         cluster = self.stage.read(kinds.ALL)
         engine = resumed_engine(cluster, journaled, self.policy)
@@ -174,7 +174,8 @@ NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
 
 
 def never() -> list[Any]:
-    """A ReplicaSet's pod on a node to drain and on another one, and a budget that lets none go."""
+    """A ReplicaSet's pod on a node to drain and another on another node, under a budget that never allows an
+    eviction."""
     moved = [
         with_value(doc, ("spec", "nodeName"), "new-0") if doc["metadata"]["name"] == "web-1" else doc
         for doc in web(2, 1)

@@ -1,4 +1,4 @@
-"""A drain tried in virtual time, on recorded clusters and on small ones where something is in the way."""
+"""Rehearse a drain in virtual time, on recorded clusters and on small ones with a problem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.simulator.control_planes import BUDGETS, a_budget_doc, a_node_doc, a_
 
 
 def lowest_headroom(plane: ControlPlane) -> list[int]:
-    """Every number of allowed disruptions that is written from now on."""
+    """Record every value of disruptionsAllowed that is written from now on."""
     seen: list[int] = []
 
     def note(change: StoreChange) -> None:
@@ -59,7 +59,7 @@ def test_a_recorded_cluster_is_drained_as_planned(archive: str, evictions: int) 
 
 
 def owners_on(plane: ControlPlane, nodes: set[str]) -> set[str]:
-    """The kinds of what owns the pods there."""
+    """The kinds of the pods' owners on that node."""
     owned = (item.doc for item in plane.store.list("pods") if item.doc["spec"].get("nodeName") in nodes)
     return {owner["kind"] for doc in owned for owner in doc["metadata"].get("ownerReferences", ())}
 
@@ -112,7 +112,7 @@ def a_troubled(*faults: str, seed: int = 0) -> SimulatedStage:
 
 
 def troubled(cluster: tuple[ControlPlane, SimulatedStage], *faults: str, seed: int = 0) -> SimulatedStage:
-    """With what is to go wrong in it."""
+    """The stage with these faults."""
     plane, stage = cluster
     chosen = of_requests.build_faults([of_requests.parse_fault(text) for text in faults], seed)
     return SimulatedStage(plane, stage.read(kinds.ALL), chosen.cluster, seed)
@@ -120,7 +120,7 @@ def troubled(cluster: tuple[ControlPlane, SimulatedStage], *faults: str, seed: i
 
 @pytest.mark.parametrize("faults", [("pod-deleted=default/web-1@1s",), ("node-gone=old-1@1s", "endless-pulls")])
 def test_who_goes_by_another_hand_is_not_evicted(faults: tuple[str, ...]) -> None:
-    """web-1 waits for its budget when it goes, or its node does."""
+    """web-1 waits for its budget when another client deletes it or its node."""
     docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc()]
     stage = troubled(made(*docs), *faults)
     rehearsal = tried(stage, DrainPolicy())
@@ -152,7 +152,7 @@ def test_the_same_seed_is_the_same_rehearsal() -> None:
 
 
 def shut_out(policy: DrainPolicy) -> Record:
-    """old-1 keeps a pod that no controller makes again, and has room; so has new-0, a little less."""
+    """old-1 has a pod without a controller, and free room; new-0 has a little less room."""
     alone = [a_pod_doc("bare", "old-1", cpu="100m"), a_pod_doc("other", "new-0", cpu="500m")]
     bare = [with_value(pod, ("metadata", "labels"), {"app": "alone"}) for pod in alone]
     docs = [*web(1, 1), with_group(a_node_doc("old-1")), a_node_doc("new-0"), *bare]
@@ -167,7 +167,7 @@ def test_nothing_is_scheduled_onto_a_skipped_target_unless_the_user_leaves_it_op
 
 
 def with_volume() -> list[Doc]:
-    """Two old nodes with a pod each; the first one's has a volume."""
+    """Two old nodes with one pod each; the pod on the first one has a volume."""
     docs = web(2, 2)
     (pod,) = (doc for doc in docs if doc["kind"] == "Pod" and doc["metadata"]["name"] == "web-0")
     pod["spec"] = {**pod["spec"], "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}

@@ -1,4 +1,4 @@
-"""Small simulated clusters: nodes and pods as documents, and kubelets that take as long as the test says."""
+"""Small simulated clusters: nodes and pods as API objects, and kubelets with the times that a test sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PODS, NODES, BUDGETS = "pods", "nodes", "poddisruptionbudgets.policy"
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """Every pod takes as long to start, to stop and to run as the others."""
+    """Every pod takes the same time to start, to stop and to run."""
 
     start: float = 20.0
     stop: float = 5.0
@@ -47,7 +47,7 @@ def a_node_doc(name: str, cpu: str = "4", **spec: Any) -> Doc:
 
 
 def a_pod_doc(name: str, node: str = "", cpu: str = "1", ready: bool = True, app: str = "web", **spec: Any) -> Doc:
-    """Running on its node, or waiting for one."""
+    """A pod that runs on its node, or waits for one."""
     container = {"name": "app", "image": "app:1", "resources": {"requests": {"cpu": cpu}}}
     meta = {"name": name, "namespace": "default", "uid": f"uid-{name}", "labels": {"app": app}}
     made = {"containers": [container], "terminationGracePeriodSeconds": 30, "restartPolicy": "Always", **spec}
@@ -79,7 +79,7 @@ def a_plane(
     seed: int = 1,
     started: bool = True,
 ) -> ControlPlane:
-    """With the namespace default, `docs` as they are, and everybody at work if it is `started`."""
+    """A control plane with the namespace default and `docs` unchanged; `started`: all controllers run."""
     plane = ControlPlane(START, StoredFacts(), seed)
     plane.load(
         "namespaces", [{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "default", "uid": "uid-ns"}}]

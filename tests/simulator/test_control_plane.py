@@ -1,4 +1,4 @@
-"""Controllers' loops, their budget of work, the roster of budgets, disruptions, and what goes wrong in a cluster."""
+"""Controllers' loops, their work limit, the roster of budgets, disruptions, and faults of a cluster."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ THINGS = "things"
 
 
 class Looks:
-    """A `Controller` that notes when it looked at what. `writes`: it changes what it looks at; `refused`: so many of
-    its looks are."""
+    """A `Controller` that records which object it processed when. `writes`: it changes the object; `refused`: that many
+    of its attempts are refused."""
 
     resources = (THINGS,)
 
@@ -73,7 +73,7 @@ def add(store: Store, *names: str) -> None:
         ("", "ab", {"lag_s": 2.0}, {}, [(2.0, "a"), (2.0, "b")]),
         ("ab", "", {}, {}, [(0.0, "a"), (0.0, "b")]),
         ("", "abc", {"sync_s": 3.0}, {}, [(0.0, "a"), (3.0, "b"), (6.0, "c")]),
-        # The worker is kept by a look that writes, too, and what was refused is looked at again.
+        # A turn that writes also occupies the worker, and a refused turn is repeated.
         ("", "a", {"sync_s": 3.0}, {"writes": 2}, [(0.0, "a"), (3.0, "a"), (6.0, "a")]),
         ("", "a", {}, {"refused": 2}, [(0.0, "a"), (0.5, "a"), (1.0, "a")]),
     ],
@@ -98,7 +98,7 @@ OWNER = {"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
 
 
 class Restless:
-    """A `Controller` that makes a pod each time it looks, or (`changes`) changes the one that there is."""
+    """A `Controller` that creates a pod at each turn, or (`changes`) changes the existing one."""
 
     resources = ("pods",)
 
@@ -156,7 +156,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["pod", "budget"]), NAMES, st.none() 
 
 
 def put(plane: ControlPlane, resource: str, name: str, app: str | None) -> None:
-    """There is such a pod or budget, for that app; or there is none (None)."""
+    """Make sure that such a pod or budget of that app exists, or that none exists (None)."""
     item = plane.store.get(resource, ("default", name))
     if app is None:
         if item is not None:
@@ -209,7 +209,7 @@ def test_a_granted_eviction_that_is_not_seen_is_forgotten_after_two_minutes() ->
 
 
 def test_a_stale_status_of_a_dump_stays_until_something_changes() -> None:
-    """Of a pod under two budgets the controller computes one: a dump may show the other one wrong."""
+    """Of the budgets over one pod the controller computes only one: the other one may be wrong in a dump."""
     plane = a_plane([*WEB[:3], with_value(a_budget_doc(), ("status", "currentHealthy"), 0)])
     plane.run_until_idle(600)
     assert status(plane)["currentHealthy"] == 0

@@ -1,4 +1,4 @@
-"""Evictions in any order, at any pace, while everybody works: no budget is exceeded, and nothing is lost."""
+"""Evictions in any order and at any pace, with all controllers at work: no budget is exceeded, and no pod is lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ASKS = st.lists(st.tuples(st.integers(0, 20), st.sampled_from([0.0, 0.0, 0.01, 0
 
 
 class Paced:
-    """Pods start and stop within seconds, no two alike."""
+    """Pods start and stop within seconds, all with different times."""
 
     def __init__(self, *seconds: float) -> None:
         self._seconds = seconds
@@ -47,7 +47,7 @@ class Paced:
 
 
 class Guarded:
-    """Applications with a budget each, at rest; `healthy` counts with every change, from the documents alone."""
+    """Applications with one budget each, at rest; `healthy` counts at every change, from the objects alone."""
 
     def __init__(self, apps: list[Any], seconds: list[float], lags: ControlPlaneLags) -> None:
         self.plane = a_plane([a_node_doc(f"n{place}", cpu="64") for place in range(3)], started=False)
@@ -67,7 +67,7 @@ class Guarded:
         self.plane.virtual_time.run_until(self.plane.virtual_time.seconds + seconds)
 
     def evict(self, place: int) -> bool:
-        """Whether it was granted; not, if there is no pod to ask for."""
+        """Whether the eviction was granted; False if there is no pod to evict."""
         pods = list(self.plane.store.list("pods"))
         if not pods:
             return False
@@ -80,7 +80,7 @@ class Guarded:
         return sum(_ready(item.doc) and not item.deleting for item in self._pods(app))
 
     def desired(self, app: str) -> int:
-        """By the words of the API reference."""
+        """The desired healthy pods as the API reference defines them."""
         _, replicas, limit, amount = self.apps[app]
         count = amount if isinstance(amount, int) else math.ceil(int(amount[:-1]) * replicas / 100)
         return int(count if limit == "minAvailable" else max(0, replicas - count))
@@ -134,7 +134,7 @@ def test_no_budget_is_exceeded_and_nothing_is_lost(
 @given(APPS)
 @settings(max_examples=examples(30))
 def test_every_pod_that_can_be_spared_is_granted(apps: list[Any]) -> None:
-    """A server that refused everything would exceed no budget either."""
+    """Otherwise a server that refused everything would also exceed no budget."""
     world = Guarded(apps, [5.0], ControlPlaneLags())
     for place in range(sum(replicas for _, replicas, _, _ in apps)):
         world.evict(place)

@@ -1,4 +1,4 @@
-"""The simulated scheduler and kubelets: where pods go, and that they start and stop in their time."""
+"""The simulated scheduler and kubelets: the nodes that pods get, and the times at which they start and stop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_pod_stops_when_it_can_and_at_the_latest_when_its_grace_period_is_over
     plane = a_plane([a_node_doc("a"), a_pod_doc("old", "a")], Steady(stop=stop))
     deleted = plane.registry.delete(plane.registry.get(PODS, ("default", "old")), DeleteOptions(grace_s=grace))
     assert not deleted.is_gone
-    if grace > 30:  # a second deletion with less time is minded
+    if grace > 30:  # a second deletion with a shorter grace period has an effect
         plane.registry.delete(plane.registry.get(PODS, ("default", "old")), DeleteOptions(grace_s=2))
     plane.virtual_time.run_until(gone_s - 0.5)
     assert plane.store.get(PODS, ("default", "old")) is not None
@@ -69,7 +69,8 @@ def test_pods_take_what_others_left() -> None:
 
 
 def test_pods_of_one_controller_are_spread() -> None:
-    """Though the emptiest node stays the emptiest: it gets one more, and the fullest one less."""
+    """The emptiest node stays the emptiest all the time, yet gets only one pod more than the next, and the fullest node
+    gets one pod less."""
 
     def owned(name: str, node: str = "") -> Doc:
         owner = {"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}

@@ -1,4 +1,4 @@
-"""Deletion by the rules, whatever the object: graceful, held by finalizers, at once; dry runs that write nothing."""
+"""Deletion rules for any object: graceful, held by finalizers, immediate; and dry runs that write nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def a_pod(into: Registry, of: Doc) -> StoredItem:
 
 
 def seconds_to_stop(of: Doc, asked: int | None) -> int:
-    """As the API reference says it, not as the code does."""
+    """The seconds by the API reference, not by the code."""
     if not of["node"] or of["phase"] in ("Succeeded", "Failed"):
         return 0
     own = 30 if of["grace"] is None else of["grace"]

@@ -1,4 +1,4 @@
-"""Controllers and scheduler crash at any moment: the cluster comes to the same end as if they never had."""
+"""Controllers and scheduler crash at any moment: the cluster reaches the same final state as without a crash."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def ended(script: list[tuple[float, str]], restarts: list[float]) -> Doc:
 
 
 def shape(plane: ControlPlane) -> Doc:
-    """What does not depend on chance: how many there are of what, and what controllers say of it."""
+    """The state without random parts: counts of objects, and the status that controllers wrote."""
     docs = {resource: [item.doc for item in plane.store.list(resource)] for resource in plane.store.resources()}
     pods = Counter(
         (doc["metadata"]["labels"]["app"], nested_field(doc, "status", "phase"), "deletionTimestamp" in doc["metadata"])
@@ -115,7 +115,7 @@ def test_the_end_is_the_same(script: list[tuple[float, str]], restarts: list[flo
 
 
 def test_the_end_is_one_in_which_all_is_well() -> None:
-    """So that equal ends are not equally bad ones."""
+    """This rules out final states that are equal but all wrong."""
     found = ended([(30.0, "drain n1"), (40.0, "roll out"), (50.0, "lose n2")], [])
     assert found["pods"] == {
         ("web", "Running", False): 4,

@@ -1,4 +1,4 @@
-"""The store against the plainest one there is: a copy of everything at each version."""
+"""The store compared with the simplest possible one: a full copy of everything at each version."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Objects = dict[ObjectKey, dict[str, Any]]
 
 
 class Plain:
-    """What was there after each version, and every change, next to a store that all of it is done to."""
+    """The contents after each version, and every change, beside a store that gets the same calls."""
 
     def __init__(self, kept: int) -> None:
         self.store = Store(max_changes=kept)

@@ -1,4 +1,4 @@
-"""Apps that tests share are closed at the end; until then garbage is looked for less often."""
+"""Close the apps that tests share at the end of the session; until then the garbage collector runs less often."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 @pytest.fixture(scope="package", autouse=True)
 def _apps_of_these_tests() -> Iterator[None]:
     usual = gc.get_threshold()
-    gc.set_threshold(50_000, 20, 100)  # what apps draw is kept in many small caches: to go through them takes long
+    gc.set_threshold(50_000, 20, 100)  # apps cache drawn text in many small objects: a collection takes long
     yield
     from tests.tui.shared import close_all
 

@@ -1,4 +1,5 @@
-"""A live cluster for screens in tests: it answers as it is told, and its watch tells what is put into it."""
+"""A fake live cluster for tests of screens: reads return configured answers, and its watch reports what a test puts
+into it."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ DEMO = replace(read_demo(lambda kind, count: None), source=Source.LIVE, observed
 
 @dataclass
 class Clock:
-    """Mutable: it stands still until somebody moves it."""
+    """A clock that stands still until a test moves it. Mutable."""
 
     moment: datetime = NOW
 
@@ -40,7 +41,7 @@ class Clock:
 
 
 class FakeField:
-    """Tells what is put into it; an error is raised once what was put before it is told."""
+    """A live backend that reports the updates put into it; an error is raised after the updates before it."""
 
     def __init__(self) -> None:
         self.told: SimpleQueue[RunUpdate | EksdocError] = SimpleQueue()
@@ -67,7 +68,7 @@ class FakeField:
 
 @dataclass
 class LiveCluster:
-    """Mutable: `answers` are given one after the other, the last one for ever; each is a cluster or an error."""
+    """`answers` are returned one after the other, the last one repeatedly; each is a cluster or an error. Mutable."""
 
     answers: list[Cluster | EksdocError] = field(default_factory=lambda: [DEMO])
     last: LastView | None = None

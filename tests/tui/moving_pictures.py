@@ -1,6 +1,6 @@
-"""A moving picture of screens: an SVG that shows one still after the other, by CSS alone, and so in an <img>, too.
+"""An animated SVG of screens: it shows one still after the other by CSS alone, so that it also works in an <img>.
 
-What is the same in several stills is in it once: each row, for as long as it stays.
+A part that several stills share is stored once: each row, for as long as it stays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Row = tuple[tuple[str, Style | None], ...]
 
 
 class Film:
-    """Mutable: the stills so far, each with how long it stays."""
+    """The stills so far, each with its duration. Mutable."""
 
     def __init__(self) -> None:
         self._stills: list[tuple[list[Row], float]] = []
@@ -59,7 +59,7 @@ g.z {{ visibility: visible; }} }}"""
 
 
 def _shown(name: str, first: int, until: int, ends: Sequence[float]) -> str:
-    """From which still until which it is seen; what is always seen needs nothing."""
+    """The CSS that shows an element from one still until another; an element that is always visible needs none."""
     if (first, until) == (0, len(ends)):
         return f".{name} {{ visibility: visible; }}"
     marks = [] if first == 0 else ["0%{visibility:hidden}"]

@@ -1,4 +1,4 @@
-"""Screens in colour, as pictures: of fixed size, at a fixed time, drawn by the Textual that constraints.txt pins."""
+"""Pictures of the screens in colour: of fixed size, at a fixed time, with the Textual version of constraints.txt."""
 
 from __future__ import annotations
 

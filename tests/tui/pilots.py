@@ -1,4 +1,4 @@
-"""The screens under a pilot, over the built-in cluster: what is seen is read line by line."""
+"""Run the screens under a Textual pilot over the built-in cluster; tests read the visible text line by line."""
 
 from __future__ import annotations
 
@@ -54,9 +54,10 @@ def drive(
     ready: bool = True,
     ascii: bool = False,
 ) -> EksdocApp:
-    """`driven` is given the pilot and the screen once what was marked first is planned, or at once (not `ready`).
+    """Call `driven` with the pilot and the screen once the marked nodes are planned, or at once (not `ready`).
 
-    Without an `opening` it is of the demo. The app is mostly one that other tests had before."""
+    The default `opening` is the demo. The app is usually shared with earlier tests.
+    """
     if opening is None and ready and size in (WIDE, NARROW):
         shared = partial(_shared, size, ascii)
         return with_shared(("plan", size, ascii), shared, lambda pilot: driven(pilot, main_screen(pilot.app)))
@@ -70,7 +71,7 @@ def drive(
 
 
 def with_opening(opening: Opening, size: tuple[int, int], work: Work) -> EksdocApp:
-    """`work` from the beginning, as if another context was chosen: with a screen of its own, that has read nothing."""
+    """Run `work` on a fresh screen that has read nothing, as after a change of the context."""
     if size not in (WIDE, NARROW) or opening.plain or opening.light:
         return with_own(EksdocApp(opening), size, work)
 
@@ -127,7 +128,7 @@ def _shared(size: tuple[int, int], ascii: bool) -> SharedApp[EksdocApp]:
 
 
 async def as_first(pilot: Pilot[Any], size: tuple[int, int], model: Model) -> None:
-    """As it was opened: of that size, on the page of the nodes, with that model, every cursor on the first row."""
+    """Reset the app to its first state: that size, the nodes page, that model, every cursor on the first row."""
     app = pilot.app
     screen = main_screen(app)
     while app.screen is not screen:
@@ -153,7 +154,7 @@ def main_screen(app: Any) -> PlanScreen:
 
 
 async def planned(pilot: Pilot[Any]) -> None:
-    """Until the cluster is read, or cannot be, and nothing is being planned."""
+    """Wait until the cluster is read or reading failed, and no plan is being computed."""
     for _ in range(2400):
         model = main_screen(pilot.app).model
         if (model.facts is not None or model.error) and (not model.is_stale or model.error):
@@ -170,7 +171,7 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
 
 
 def lines(app: EksdocApp) -> list[str]:
-    """What is seen, without colours."""
+    """The visible text, without colours."""
     strips = app.screen._compositor.render_strips()
     return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
 
@@ -180,5 +181,5 @@ def page_text(pilot: Drives) -> str:
 
 
 def notes_of(pilot: Drives) -> list[str]:
-    """What is told for a moment, the latest last."""
+    """The notifications, the latest last."""
     return [each.message for each in pilot.app._notifications]

@@ -1,4 +1,4 @@
-"""Every screen, page, panel and dialog, each as a scene: it opens it at 120x36 and hands over what is open."""
+"""Every screen, page, panel and dialog as a scene: a function opens it at 120x36 and hands it to the test."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def of_live(
     ready: bool = True,
     opening: Callable[[LiveCluster], Opening] = LiveCluster.opening,
 ) -> Scene:
-    """A cluster that is watched, once `until_it` holds and the `keys` are pressed."""
+    """A scene of a watched cluster, once `until_it` holds and the `keys` are pressed."""
 
     def opened(see: See) -> None:
         made = cluster()
@@ -217,7 +217,7 @@ RUNS: dict[str, Scene] = {
 
 
 def of_desk(desk: Callable[[], ScriptedDesk], sees: str, *keys: str, types: str = "") -> Scene:
-    """Where runs are begun: once it is seen."""
+    """A scene with a run controller, once it is visible."""
 
     def opened(see: See) -> None:
         async def look(shown: Show) -> None:

@@ -1,6 +1,6 @@
-"""What a screen looks like, to be read and compared: its text, and for each line which role its colours have.
+"""A screen as text that tests can compare: its characters, and for each line the roles of its colours.
 
-A role is the name of a colour of the theme, so that it is the same in the dark and the light one.
+A role is the name of a theme colour, so that it is the same in the dark and the light theme.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Triplet = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class LookOf:
-    """Of a sign: its role and that of what it stands on, in upper case where it is bold, ``~`` where both are
-    exchanged; and its contrast by WCAG 2.1, None without a colour."""
+    """A character's look: its role and that of its background, in upper case where it is bold, ``~`` where both are
+    swapped; and its contrast by WCAG 2.1, None without a colour."""
 
     role: str
     contrast: float | None
@@ -46,7 +46,7 @@ BEHIND = LookOf(MIXED, None)
 
 @dataclass(frozen=True)
 class Seen:
-    """`rows`: each sign of each line with its look; `is_dialog`: some of them are behind it."""
+    """`rows`: each character of each line with its look; `is_dialog`: some of them are behind a dialog."""
 
     rows: tuple[tuple[tuple[str, LookOf], ...], ...]
     is_dialog: bool
@@ -57,7 +57,7 @@ class Seen:
 
     @property
     def roles(self) -> str:
-        """``3 12.4w2g``: of the line with that number from 1 on 12 signs as usual, 4 in yellow, 2 in blue."""
+        """``3 12.4w2g``: line 3 (counted from 1) has 12 characters in the default colour, 4 in yellow, 2 in blue."""
         told = []
         for at, row in enumerate(self.rows, 1):
             runs = [(role, len(list(same))) for role, same in groupby(look.role for _, look in row)]
@@ -133,7 +133,7 @@ _DRAWN = re.compile(r"[\s─-╿▀-▟▲▼·]")
 
 
 def pale(found: Seen, least: float) -> Iterator[str]:
-    """What is to be read and has too little contrast: of what lies behind a dialog nothing is."""
+    """Readable text that has too little contrast; text behind a dialog is not meant to be read."""
     for row in found.rows:
         for (_, contrast), signs in groupby(row, lambda each: (each[1].role, each[1].contrast)):
             text = "".join(sign for sign, _ in signs)

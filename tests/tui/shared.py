@@ -1,6 +1,6 @@
-"""Apps that stay open from test to test: to open one costs more than most tests do with it.
+"""Apps that stay open from test to test, because opening one costs more time than most tests.
 
-A test is given the app as it was when it was opened first. One that fails, or leaves the app, is the last with it.
+Each test gets the app in its first state. If a test fails or leaves the app, no later test uses that app.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Work = Callable[[TypingPilot], Awaitable[None]]
 
 
 class SharedApp(Generic[A]):
-    """Mutable: whether it is open. `reset` makes it as it was when it was opened."""
+    """A shared app, which is open or not. `reset` returns it to its first state. Mutable."""
 
     def __init__(self, app: A, size: tuple[int, int], begin: Work, reset: Work) -> None:
         self.app = app
@@ -32,7 +32,7 @@ class SharedApp(Generic[A]):
             raise
 
     async def _keep_open(self, size: tuple[int, int]) -> None:
-        """All that is done with it is done by this task: Textual keeps what app it is in the task's context."""
+        """This task does all work on the app, because Textual stores the active app in the task's context."""
         app: Any = self.app
         async with app.run_test(size=size):
             pilot = TypingPilot(app)
@@ -62,7 +62,7 @@ class SharedApp(Generic[A]):
         self.do(self._reset)
 
     def close(self) -> None:
-        """Whatever went wrong in it is raised."""
+        """Close the app and raise the error that occurred in it, if any."""
         self._asked.put_nowait(None)
         try:
             self._loop.run_until_complete(self._task)
@@ -74,7 +74,7 @@ _OPEN: dict[Hashable, SharedApp[Any]] = {}
 
 
 def with_shared(key: Hashable, opened: Callable[[], SharedApp[A]], work: Work) -> A:
-    """`work` with the app of that `key`; the app, which may be closed by now."""
+    """Run `work` with the shared app of that `key`; return the app, which may be closed."""
     shared = _OPEN.pop(key, None) or opened()
     try:
         shared.do(work)
@@ -92,7 +92,7 @@ def with_shared(key: Hashable, opened: Callable[[], SharedApp[A]], work: Work) -
 
 
 def with_own(app: A, size: tuple[int, int], work: Work) -> A:
-    """`work` with an app that is opened for it, and closed behind it."""
+    """Run `work` with a new app, and close it afterwards."""
     opened: Any = app
 
     async def main() -> None:

@@ -1,4 +1,4 @@
-"""What is chosen, step by step: every edit can be taken back, and done again."""
+"""The choice of nodes, step by step: every edit can be undone and redone."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def test_so_many_steps_are_kept_and_no_more() -> None:
 
 
 def test_a_node_that_is_marked_no_more_is_pinned_no_more() -> None:
-    """`--pin` names nodes of the plan, and the same holds for what `C` copies and `r` runs."""
+    """`--pin` names nodes of the plan; the same holds for the command that `C` copies and for the run that `r`
+    starts."""
     pinned = EditHistory(PlanInput(frozenset(("a", "b")), DrainPolicy(pins=(("a", 2), ("b", 1)))))
     without = pinned.with_mark_toggled("a")
     assert without.plan_input.policy.pins == (("b", 1),)
@@ -68,7 +69,7 @@ def test_a_node_that_is_marked_no_more_is_pinned_no_more() -> None:
     assert pinned.with_marks((), "none").plan_input.policy.pins == ()
 
 
-# The knobs: each turn is what a flag says, and stays within what the planner takes.
+# The knobs: each turn equals a flag, and stays within the planner's limits.
 
 
 @given(targets=st.integers(0, 9), turns=st.lists(st.sampled_from((-1, 1)), max_size=30))

@@ -1,4 +1,4 @@
-"""What the screens are given of a live cluster, over a real kubeconfig and a served cluster."""
+"""The arguments of the screens for a live cluster, with a real kubeconfig and a served cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.fakes import kubeconfigs
 
 @dataclass
 class Opened:
-    """Mutable: what the screens were opened with."""
+    """The arguments with which the screens were opened. Mutable."""
 
     openings: list[Opening] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ def opened(
 
 
 def unheard(kind: str, count: int) -> None:
-    """Nobody looks at the progress."""
+    """A progress callback that does nothing."""
 
 
 def test_what_is_read_is_remembered_for_this_context_and_no_other(tmp_path: Path) -> None:

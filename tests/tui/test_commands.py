@@ -1,4 +1,4 @@
-"""What is typed behind the colon: which command is meant, and what it does."""
+"""Commands typed after the colon: which command is meant, and its effect."""
 
 from __future__ import annotations
 

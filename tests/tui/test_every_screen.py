@@ -1,7 +1,8 @@
-"""Every screen on three terminals, dark, light and without colours: what it looks like, and that all of it can be read.
+"""Every screen on terminals of three sizes, dark, light and without colours: its golden file, and that all text is
+readable.
 
-A golden file has the text of a scene in each size, and below it the roles of its colours (`tests.tui.screen_text`).
-They are the same in the light theme; without colours there is the same text.
+A golden file has the text of a scene in each size, and below it the roles of its colours (`tests.tui.screen_text`). The
+roles are the same in the light theme; without colours the text is the same.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def test_every_screen_looks_like_this_and_can_be_read(name: str) -> None:
         for size in SIZES:
             if app.size != size:
                 await pilot.resize_terminal(*size)
-                await pilot.pause(0.1)  # what is behind a dialog follows later
+                await pilot.pause(0.1)  # the screen behind a dialog is drawn later
                 await pilot.pause()
             dark = await look_at(app, pilot, framed.DARK)
             light = await look_at(app, pilot, framed.LIGHT)
@@ -87,7 +88,7 @@ def test_every_screen_looks_like_this_and_can_be_read(name: str) -> None:
 
 
 def dead_keys(app: App[int]) -> list[str]:
-    """Keys at the foot of the screen that do nothing there, or only say why not."""
+    """Keys in the footer that do nothing on this screen, or only report why not."""
     screen: Any = app.screen
     refusal = getattr(screen, "refusal", getattr(screen, "why_not", None))
     ids = {key.id: key for key in screen.keymap.keys} if hasattr(screen, "keymap") else {}
@@ -109,7 +110,7 @@ _LONG = {"esc": "escape"}
 
 
 def figures_of(text: str) -> set[str]:
-    """Of the head, and of titles of frames: a smaller terminal may leave one out, and cuts none."""
+    """The figures in the head and in frame titles: a smaller terminal may omit one, but never cuts one."""
     lines = text.splitlines()
     head = next((at for at, line in enumerate(lines) if line[:1] in FRAMES), 0)
     kept = [*lines[:head], *(line for line in lines if line[:1] in FRAMES)]

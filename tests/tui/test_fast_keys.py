@@ -1,4 +1,4 @@
-"""Keys that come faster than they can be drawn: each does what it would have done had one waited."""
+"""Keys that arrive faster than the screen is drawn: each has the same effect as if the user had waited."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_keys_before_the_last_are_not_painted_one_by_one_and_the_last_is() -> No
 
 
 class Slow:
-    """An app that takes one key after the other. Mutable: those that wait in it."""
+    """An app that handles one key after the other, with a queue of waiting keys. Mutable."""
 
     def __init__(self) -> None:
         self.waiting: list[str] = []
@@ -194,7 +194,7 @@ async def at_once(pilot: Drives, *keys: str) -> None:
 
 
 def test_the_key_behind_the_one_that_opens_a_screen_is_for_that_screen() -> None:
-    """q left the screens, which ended in a traceback, and 2 turned the page below."""
+    """A former bug: q left the screens with a traceback, and 2 turned the page below."""
 
     async def rights(pilot: Drives, screen: PlanScreen) -> None:
         await at_once(pilot, "exclamation_mark", "q")
@@ -207,7 +207,7 @@ def test_the_key_behind_the_one_that_opens_a_screen_is_for_that_screen() -> None
 
 
 def test_a_key_that_is_bound_to_nothing_does_nothing_on_the_screen_that_the_next_one_opens() -> None:
-    """The arrows turned a knob of the dialog that opened behind them."""
+    """A former bug: the arrow keys turned a knob of the dialog that opened after them."""
 
     async def knobs(pilot: Drives, screen: PlanScreen) -> None:
         before = screen.model.choice

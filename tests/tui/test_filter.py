@@ -1,4 +1,4 @@
-"""Which nodes a filter lets through, and what is said where it lets none."""
+"""The nodes that a filter shows, and the message where it shows none."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_faults_are_what_is_not_ready_and_what_the_plan_leaves_out() -> None:
     assert "Nothing is the matter" in narrowing.empty_text(facts, "", faults=True)
 
 
-# The order of the nodes: by every column, forth and back, and what is not known last.
+# The order of the nodes: by every column, in both directions, with unknown values last.
 
 
 NOW = CLUSTER.observed_at
@@ -108,7 +108,7 @@ def of(*nodes: Node) -> Cluster:
 
 
 def ordered(order: SortOrder, *nodes: Node) -> str:
-    """The names, which are of one letter."""
+    """The nodes' names (one letter each), sorted in that order."""
     facts = node_facts(of(*nodes))
     return "".join(sort_nodes(facts.texts, order, facts, None))
 

@@ -1,4 +1,4 @@
-"""What is painted first: keys that come before anything is loaded are not silent."""
+"""The first painted screen: keys that arrive before any data is loaded get a response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""[4] What to fix: by cause, with what each frees; taken for fixed the plan follows, and a fix that happens is told."""
+"""Page [4] What to fix: causes, each with the nodes that its fix frees. The plan can assume a cause as fixed, and a
+real fix is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The line at the foot: nothing in it that a key does not do, the most important first, and a click is a press."""
+"""The footer line: it lists only keys that have an effect, the most important first, and a click acts as a key
+press."""
 
 from __future__ import annotations
 

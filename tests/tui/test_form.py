@@ -1,4 +1,4 @@
-"""The form of all knobs: every turn is what a flag says, can be undone, and is planned at once."""
+"""The form of all knobs: every turn equals a flag, can be undone, and is planned at once."""
 
 from __future__ import annotations
 

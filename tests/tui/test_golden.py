@@ -1,4 +1,4 @@
-"""What pages look like in ASCII, sign by sign; as they usually are they are in `test_every_screen`."""
+"""Golden files of pages in ASCII, character by character; `test_every_screen` has their usual form."""
 
 from __future__ import annotations
 

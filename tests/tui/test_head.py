@@ -1,4 +1,5 @@
-"""The lines at the head: what matters most is seen on every terminal; badges say where one is and what one may do."""
+"""The head lines: the most important facts are visible on every terminal; badges show the cluster and the user's
+permissions."""
 
 from __future__ import annotations
 
@@ -119,7 +120,7 @@ def test_a_run_that_is_not_over_is_in_the_head_until_it_is_or_is_dismissed() -> 
         await press(pilot, "x")
         await pilot.pause()
         assert badge in lines(pilot.app)[0], "there is another one"
-        desk._runs = (left,)  # the other one came to its end elsewhere
+        desk._runs = (left,)  # the other run ended on another machine
         await pilot.press("ctrl+r")
         await until(pilot, lambda: badge not in lines(pilot.app)[0])
 

@@ -1,4 +1,4 @@
-"""Keys as the user wants them: what is followed, what is not and why, and that the screen shows them."""
+"""The user's key map: bindings that apply, bindings that are rejected and why, and their display on the screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The screens over a live cluster: what is remembered of it, reading it anew by itself, and what stays meanwhile."""
+"""The screens over a live cluster: the last saved view, automatic rereading, and the parts that stay visible
+meanwhile."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ async def until(pilot: Drives, true: Callable[[], bool]) -> None:
 
 
 async def tick(pilot: Drives, cluster: LiveCluster, seconds: float = 1.0) -> None:
-    """The time that stands still passes, and the screens notice."""
+    """Move the stopped clock and let the screens notice."""
     app: Any = pilot.app
     cluster.clock.pass_s(seconds)
     app._tick()
@@ -171,7 +172,7 @@ def test_where_it_cannot_be_watched_it_is_read_now_and_then(error: Forbidden | U
 
 
 def test_an_answer_that_comes_while_the_screens_are_closed_is_dropped() -> None:
-    """Read by a thread, it waits in the queue while there is no screen left that could show it."""
+    """A thread has read it; it waits in the queue when no screen is left to show it."""
     cluster = LiveCluster()
     left: list[EksdocApp] = []
 

@@ -1,4 +1,4 @@
-"""Where nothing could be read: why, what to do, trying again by itself, and other contexts."""
+"""The screens without a readable cluster: the cause, the remedy, automatic retries, and other contexts."""
 
 from __future__ import annotations
 

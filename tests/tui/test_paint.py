@@ -1,4 +1,4 @@
-"""What is painted piece by piece is what Textual itself would paint at once: every sign and colour."""
+"""Incremental painting gives the same result as a full paint by Textual: every character and colour."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Cells = list[list[tuple[str, str]]]
 
 
 class Terminal(EksdocApp):
-    """Mutable: each cell that was painted, with its colours, and how many were painted since one looked; and how often
-    something was."""
+    """Each painted cell with its colours, the number of cells painted since the last check, and the number of paints.
+    Mutable."""
 
     def __init__(self, size: tuple[int, int]) -> None:
         super().__init__(a_demo())
@@ -43,7 +43,7 @@ class Terminal(EksdocApp):
                 if y:
                     row, column = int(y) - 1, int(x) - 1
                 elif sign:
-                    if column < len(self.cells[row]):  # what is being closed has no room for its frames
+                    if column < len(self.cells[row]):  # a closing widget has no room for its frames
                         self.cells[row][column] = sign, colours
                     column += 1
                     self.painted += 1
@@ -55,7 +55,7 @@ class Terminal(EksdocApp):
 
 
 def by_textual(screen: Screen[Any]) -> Cells:
-    """All of it, made anew by Textual's own painter."""
+    """A full paint by Textual's own painter."""
     for widget in screen.query("*"):
         widget._styles_cache.clear()
     whole: Region = screen.size.region
@@ -90,7 +90,7 @@ def test_pieces_add_up_to_the_whole(keys: tuple[str, ...], size: tuple[int, int]
         for key in keys:
             await pilot.press(key)
             await planned(pilot)
-            for _ in range(100):  # whatever is painted later
+            for _ in range(100):  # some parts are painted later
                 if app.cells == by_textual(app.screen):
                     break
                 await pilot.pause(0.05)
@@ -142,7 +142,7 @@ def test_the_text_beside_a_row_is_painted_with_the_row_and_nothing_is_laid_out()
 
 
 def test_the_scroll_bar_is_where_the_rows_are_when_it_is_shown_again() -> None:
-    """Its thumb stayed at the end while few rows took the place of many, and many theirs."""
+    """A former bug: its thumb stayed at the end when few rows replaced many, and many rows replaced those."""
     app = Terminal(WIDE)
 
     async def work(pilot: Drives) -> None:

@@ -1,4 +1,4 @@
-"""The colours: no kind of colour blindness makes two states one. That text can be read says `test_every_screen`."""
+"""The colours: no kind of colour blindness makes two states look the same. `test_every_screen` tests readability."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Triple = tuple[float, float, float]
 
 
 def linear(colour: str) -> Triple:
-    """Of ``#rrggbb``."""
+    """Linear RGB from ``#rrggbb``."""
     channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
     return red, green, blue
 
 
 def lab(colour: Triple) -> Triple:
-    """CIE L*a*b* under D65."""
+    """Convert to CIE L*a*b* under D65."""
     r, g, b = (min(max(each, 0.0), 1.0) for each in colour)
     x = (0.4124564 * r + 0.3575761 * g + 0.1804375 * b) / 0.95047
     y = 0.2126729 * r + 0.7151522 * g + 0.0721750 * b

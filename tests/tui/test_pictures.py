@@ -1,4 +1,4 @@
-"""The pictures of the documentation are what the screens show."""
+"""The pictures in the documentation match the current screens."""
 
 from __future__ import annotations
 

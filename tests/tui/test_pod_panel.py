@@ -1,4 +1,4 @@
-"""d on a pod: a panel at the side with what the cluster says of it now."""
+"""Key d on a pod: a side panel with the cluster's current data on the pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pods of a node and of a budget: in which order they go, what keeps them, and the way there and back."""
+"""The pods of a node and of a budget: their eviction order, what blocks them, and navigation there and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How reading goes, step by step: what the head of the screen says, and when it is read next."""
+"""Reading a cluster, step by step: the progress in the screen's head, and the time of the next read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What is hidden: named with what is not known without it, and with the roles that would show it."""
+"""Kinds that the user may not read: the screen names them, the facts that stay unknown, and the roles that grant
+access."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ EVICT = Permission("create", kinds.PODS, "eviction")
 
 
 def without(cluster: Cluster, *resources: Resource, state: ReadState = ReadState.FORBIDDEN) -> Cluster:
-    """As a reader says it."""
+    """A cluster without these kinds, in the form that a reader reports."""
     reads = tuple(
         KindRead(read.resource, state, 0, f"missing right: list {read.resource.full_name} in all namespaces")
         if read.resource in resources

@@ -1,4 +1,4 @@
-"""The screens under keys, over the built-in cluster."""
+"""Keys on the screens, over the built-in cluster."""
 
 from __future__ import annotations
 

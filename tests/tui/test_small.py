@@ -1,4 +1,4 @@
-"""A terminal that is too small says so; keys still work, and room brings the screens back as they were."""
+"""A terminal that is too small shows a message; keys still work, and a larger size restores the screens."""
 
 from __future__ import annotations
 

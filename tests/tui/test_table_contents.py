@@ -1,4 +1,4 @@
-"""What stands in the tables: bars, Gantts, figures."""
+"""The contents of tables: bars, Gantt charts, figures."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_node_says_whether_there_is_room_elsewhere_for_its_pods() -> None:
     assert warned == [(f"! Room elsewhere: no place is reserved for {len(going)} pods", Tone.WARN)]
 
 
-# What leads the eye: words in the place of codes, old versions in colour, and what is in the way before any mark.
+# Visual cues: words instead of codes, old versions in colour, and blockers before any mark is set.
 
 
 FACTS = nodes.node_facts(DEMO)

@@ -1,4 +1,4 @@
-"""The screens in a real terminal: what is sent to it, and that it is left as it was found."""
+"""The screens in a real terminal: the bytes sent to it, and that its state is restored at the end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLOURS = {str(code).encode() for code in (*range(30, 39), *range(40, 49), *rang
 
 
 class Terminal:
-    """Mutable: all that was sent to it."""
+    """All bytes that were sent to it. Mutable."""
 
     def __init__(self, process: subprocess.Popen[bytes], end: int) -> None:
         self.process = process
@@ -36,7 +36,7 @@ class Terminal:
         self._end = end
 
     def until(self, text: bytes, since: int = 0) -> None:
-        """It was sent, and not only before so many bytes were."""
+        """Wait until the terminal received `text` after the first `since` bytes."""
         until_s = time.monotonic() + LONGEST_S
         while text not in self.sent[since:]:
             assert time.monotonic() < until_s, self.sent[-2000:]
@@ -46,12 +46,12 @@ class Terminal:
         os.write(self._end, keys)
 
     def hang_up(self) -> None:
-        """As when its window is closed."""
+        """Close the terminal as when its window is closed."""
         os.close(self._end)
         self._end = -1
 
     def over(self) -> int:
-        """Its exit code; all that it sends until then is read."""
+        """Read everything that is sent until the process ends; return its exit code."""
         until_s = time.monotonic() + LONGEST_S
         while self._read():
             assert time.monotonic() < until_s, self.sent[-2000:]
@@ -69,7 +69,7 @@ class Terminal:
             return self.process.poll() is None
         try:
             told = os.read(self._end, 65536)
-        except OSError:  # nobody holds the other end any more
+        except OSError:  # no process has the other end open
             return False
         self.sent += told
         return bool(told)
@@ -79,7 +79,8 @@ class Terminal:
 def a_terminal(
     columns: int = 120, rows: int = 36, argv: tuple[str, ...] = ("--demo",), controls: bool = True, **environ: str
 ) -> Iterator[Terminal]:
-    """With the screens in it. `controls`: it is the terminal that the process would be told to end by."""
+    """A terminal that shows the screens. `controls`: it is the process's controlling terminal, whose closing sends
+    SIGHUP."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     env = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", **environ}
@@ -146,7 +147,7 @@ def test_told_to_end_it_restores_the_terminal(told: signal.Signals) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("controls", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_where_the_terminal_goes_away_it_ends(controls: bool) -> None:
-    """Told or not: Textual by itself would wait for it for ever."""
+    """With or without a signal: Textual by itself would wait for the terminal forever."""
     with a_terminal(controls=controls) as terminal:
         terminal.until(b"blue-1")
         terminal.hang_up()

@@ -1,4 +1,4 @@
-"""Workloads that no budget guards: how much of them goes at once, and budgets to begin with."""
+"""Workloads without a budget: how many of their pods are evicted at once, and proposed budgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys that change how the nodes are looked at, and no plan: order, faults, width, head."""
+"""Keys that change only the view of the nodes and not the plan: order, faults, width, head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is watched: a change that matters is told once it is one, and whatever is only told again is not."""
+"""Watched changes: a relevant change is reported once, and a repeated event is not."""
 
 from __future__ import annotations
 

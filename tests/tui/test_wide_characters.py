@@ -1,4 +1,4 @@
-"""Signs that take two columns each: whatever is Korean, the columns of tables and the frames stand where they stood."""
+"""Characters that take two columns: with Korean text, table columns and frames stay at the same positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUP = "결제-서비스-노드그룹"
 
 
 def korean(progress: Progress) -> Cluster:
-    """The built-in cluster with a Korean name, groups and types of nodes, and owners of pods."""
+    """The built-in cluster with Korean names of the cluster, node groups, instance types and pod owners."""
     cluster = read_demo(progress)
     nodes = []
     for at, node in enumerate(cluster.nodes):
@@ -39,13 +39,13 @@ def korean(progress: Progress) -> Cluster:
 
 
 def drawn(pilot: Drives) -> list[str]:
-    """Line by line, as wide as the screen."""
+    """The screen's lines, each as wide as the screen."""
     strips = pilot.app.screen._compositor.render_strips()
     return ["".join(segment.text for segment in strip) for strip in strips]
 
 
 def column_of(line: str, word: str) -> int:
-    """Where `word` begins, in columns of the terminal."""
+    """The terminal column where `word` starts."""
     return cell_len(line[: line.index(word)])
 
 

@@ -1,4 +1,5 @@
-"""A pilot that waits for what its keys do, and not for the process to be idle: under load that alone takes seconds."""
+"""A pilot that waits until its keys are handled, and not until the process is idle: under load that alone takes
+seconds."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _MOST_ROUNDS, _MOST_TURNS, _QUICK_TURNS = 200, 2000, 400
 
 
 class TypingPilot(Pilot[int]):
-    """As Textual's, but for `press` and `pause`, which return when every widget has handled all its messages."""
+    """Textual's pilot, except that `press` and `pause` return when every widget has handled all its messages."""
 
     async def press(self, *keys: str) -> None:
         for key in keys:
@@ -29,20 +30,20 @@ class TypingPilot(Pilot[int]):
             await self._handled()
             if not self.app.is_running:
                 return
-            self.app.screen._on_timer_update()  # which may lay out, and call what waits for that
+            self.app.screen._on_timer_update()  # this may lay out the screen, and run the callbacks that wait for it
             if not self._is_busy:
                 break
         await self.app.animator.wait_until_complete()
 
     async def _handled(self) -> None:
-        """Nothing is queued any more, and nobody handles anything."""
+        """Whether no message is queued and no widget handles one."""
         for turn in range(_MOST_TURNS):
             await asyncio.sleep(0 if turn < _QUICK_TURNS else 0.005)
             if turn and not self._is_busy:
                 return
 
     async def resize_terminal(self, width: int, height: int) -> None:
-        """Textual lays out anew only some time later, so that it does so once however often the size changes."""
+        """Resize and wait: Textual delays the new layout, so that several changes of the size cause one layout."""
         await super().resize_terminal(width, height)
         app: Any = self.app
         for _ in range(_MOST_ROUNDS):
@@ -60,13 +61,13 @@ class TypingPilot(Pilot[int]):
 
 
 def _waits(pump: MessagePump) -> bool:
-    """For the next message."""
+    """Whether the widget waits for its next message."""
     queue: Any = pump._message_queue
     return bool(queue.ready_event._waiters) and queue.empty() and not pump._next_callbacks
 
 
 def event_of(key: str) -> Key:
-    """As Textual's own pilot makes it."""
+    """A key event as Textual's own pilot makes it."""
     name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
     try:
         character: str | None = unicodedata.lookup(_get_unicode_name_from_key(REPLACED_KEYS.get(name, name)))

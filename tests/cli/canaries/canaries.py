@@ -1,4 +1,5 @@
-"""Secrets that say where they were planted, and a search that finds them plain, URL-encoded, in base64 and packed."""
+"""Canary secrets that name the place where they were planted, and a search that finds them plain, URL-encoded, in
+base64 and packed."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ MARK = "canary7q"
 
 
 class Canaries:
-    """One secret after the other, each with its place and a number."""
+    """A series of secrets, each with its place and a number."""
 
     def __init__(self, place: str) -> None:
         self._place, self._count = re.sub(r"[^a-z0-9]+", "-", place.lower()), 0
@@ -29,7 +30,7 @@ class Canaries:
     known = any
 
     def label(self, number: int) -> str:
-        """No secret: labels are printed."""
+        """A value without a secret, because labels are printed."""
         return "ann"
 
     def of_route53(self) -> str:
@@ -42,7 +43,7 @@ _WORD = re.compile(rb"[A-Za-z0-9+/_-]*")
 
 
 def _fragments() -> Iterator[tuple[int, bytes]]:
-    """How many bytes stand before the mark in its group of three, and all of base64 that depends on nothing else."""
+    """For each offset of the mark in a group of three bytes, the base64 text that depends on nothing else."""
     for before in range(3):
         whole = base64.b64encode(bytes(before) + MARK.encode())
         yield before, whole[(before * 8 + 5) // 6 : (before + len(MARK)) * 8 // 6]
@@ -52,7 +53,7 @@ FRAGMENTS = tuple(_fragments())
 
 
 def canaries_in(data: bytes, more: Mapping[str, str] = {}) -> set[str]:
-    """The names of those that stand in it. `more`: secrets without the mark, and their names."""
+    """The names of the canaries in the text. `more`: secrets without the mark, and their names."""
     found = set()
     for text in _unpacked(data):
         found |= {each.decode().lower() for each in _PLAIN.findall(text)}
@@ -83,7 +84,7 @@ def _forms(secret: str) -> tuple[bytes, bytes]:
 
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
-    """It, and all that is packed in it."""
+    """The data itself, and all data packed in it."""
     if data[:2] == b"\x1f\x8b":
         try:
             yield from _unpacked(gzip.decompress(data))
@@ -109,7 +110,7 @@ def _unpacked(data: bytes) -> Iterator[bytes]:
 
 
 def canaries_below(folder: Path, more: Mapping[str, str] = {}) -> set[str]:
-    """Each with the file that holds it, or is called so."""
+    """The canaries in contents and names of files, each with its file."""
     found = set()
     for path in sorted(folder.rglob("*")):
         data = path.read_bytes() if path.is_file() and not path.is_symlink() else b""

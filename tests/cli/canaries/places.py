@@ -1,4 +1,4 @@
-"""Somebody at a served cluster and at the AWS of the tests, with secrets planted wherever each of them keeps some."""
+"""A user with a served cluster and a fake AWS account, where a secret is planted in every field that may hold one."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ BY_CHANCE = "q7Zp0fK2vXw9Lr4TnB8sYd3h"
 
 
 def documents(name: str) -> list[Doc]:
-    """Of a recorded cluster, with one pod of each owner: a secret in each annotation, variable, argument, probe and
-    comment of a Corefile."""
+    """The objects of a recorded cluster, with one pod of each owner: a secret is in each annotation, variable,
+    argument, probe and comment of a Corefile."""
     docs = worlds.documents(name)
     pods = {_owner(doc): doc for doc in docs if doc["kind"] == "Pod"}
     kept = [_planted(doc) for doc in docs if doc["kind"] != "Pod" or pods[_owner(doc)] is doc]
@@ -61,7 +61,7 @@ def plane(name: str) -> ControlPlane:
 
 
 def running(name: str) -> ControlPlane:
-    """With its controllers and kubelets at work; no template is another one than that of the pods made of it."""
+    """The cluster with its controllers and kubelets at work; each template equals that of its pods."""
     docs = [doc if "template" in doc.get("spec", {}) else _planted(doc) for doc in worlds.documents(name)]
     made = load_documents(docs, worlds.START).plane
     made.start(worlds.QUICK, workload_controllers)
@@ -69,7 +69,7 @@ def running(name: str) -> ControlPlane:
 
 
 def dump(path: Path, docs: Iterable[Doc]) -> str:
-    """As ``kubectl get … -A -o json`` prints them, packed."""
+    """The packed output of ``kubectl get … -A -o json``."""
     by_kind: dict[str, list[Doc]] = {}
     for doc in docs:
         by_kind.setdefault(doc["kind"], []).append(doc)
@@ -83,7 +83,7 @@ def dump(path: Path, docs: Iterable[Doc]) -> str:
 
 
 def plant_in_aws(aws: World) -> None:
-    """Tags, descriptions, user data, values of an add-on, and what is given to an update."""
+    """Secrets in tags, descriptions, user data, values of an add-on, and the parameters of an update."""
     of = Canaries("aws")
     ec2, eks = aws.client("ec2"), aws.client("eks")
     tags = [{"Key": "password", "Value": of.any()}]
@@ -113,7 +113,7 @@ def plant_in_aws(aws: World) -> None:
 
 
 def plant_by_hand(site: Site) -> None:
-    """What an administrator has set in the objects of the add-ons: an update would take it."""
+    """Secrets in fields of the add-ons' objects that an administrator has set: an update would reset them."""
     of = Canaries("by hand")
     for kind, name in (("daemonsets", "aws-node"), ("deployments", "coredns")):
         dsn = f"https://{quote(of.any(), safe='')}@sentry.example.com/1"
@@ -133,7 +133,7 @@ def plant_by_hand(site: Site) -> None:
 
 
 def environment(aws: World | None, home: Path, proxy: str = "127.0.0.1:9") -> dict[str, str]:
-    """Of the process: keys of AWS, proxies with passwords, and what else people keep there."""
+    """The environment of the process: AWS keys, proxies with passwords, and other usual variables."""
     of = Canaries("environment")
     found = {
         **(aws.environ() if aws is not None else {}),
@@ -150,7 +150,7 @@ def environment(aws: World | None, home: Path, proxy: str = "127.0.0.1:9") -> di
 
 @dataclass
 class Kubeconfigs:
-    """Those of one served cluster, below `folder`: outside of the home that is searched."""
+    """Kubeconfigs of one served cluster, below `folder`, which is outside the searched home."""
 
     folder: Path
     url: str
@@ -172,7 +172,7 @@ class Kubeconfigs:
         return self._one("key", user)
 
     def of_plugin(self, source: str = "") -> str:
-        """One called as AWS's own, with the keys of the account in its environment."""
+        """A kubeconfig with a plugin named as AWS's own, with the account's keys in its environment."""
         of = Canaries("plugin")
         says = source or f"say(token={of.any()!r})\n"
         command = kubeconfigs.plugin(self.folder, says, "aws")
@@ -185,7 +185,7 @@ class Kubeconfigs:
         return self._one("plugin", kubeconfigs.exec_user(command, *args, env=env))
 
     def _one(self, name: str, user: dict[str, Any]) -> str:
-        """Its server with user information, and below a path that is a token."""
+        """A kubeconfig whose server has user information, and a path that is a token."""
         login = f"ann:{quote(Canaries('server').any(), safe='')}@"
         more = {"tls-server-name": self.endpoint} if self.endpoint else {}
         more |= {"proxy-url": self.proxy_url} if self.proxy_url else {}
@@ -198,7 +198,7 @@ TOKEN = Canaries("as").any().partition("/")[0]
 
 @dataclass
 class Place:
-    """`home`: of whoever types, and all that is written; `more`: secrets without the mark."""
+    """`home`: the user's home, with all written files; `more`: secrets without the mark."""
 
     home: Path
     environ: Mapping[str, str]
@@ -211,7 +211,7 @@ class Place:
         return called(*words.split(), "--debug", environ=environ, stdin=io.StringIO(), run_edges=edges)
 
     def leaks(self, words: str, ran: Ran) -> list[str]:
-        """Of what was printed."""
+        """The canaries in the output."""
         streams = {"stdout": ran.out, "stderr": ran.err}
         return [
             f"{words}: {each} on {stream}"
@@ -220,8 +220,8 @@ class Place:
         ]
 
     def kept(self) -> list[str]:
-        """Of what was written below the home: journals, caches, snapshots. The values of before stand in a file of the
-        owner alone, as they are: with others there would be no way back."""
+        """The canaries in files below the home: journals, caches, snapshots. One file, readable only by its owner, has
+        the former values unchanged: a rollback needs exactly these."""
         of_owner = {path.name for path in self.home.rglob("*.values-of-before.json") if path.stat().st_mode & 0o77 == 0}
         found = sorted(canaries_below(self.home, self.more))
         return [f"{each} in the home" for each in found if each.rpartition("/")[2] not in of_owner]
@@ -236,7 +236,8 @@ def served(made: ControlPlane) -> Iterator[Site]:
 
 
 def written_in(api: Api, before: Mapping[tuple[str, tuple[str, str]], int], more: Mapping[str, str]) -> list[str]:
-    """What is in objects of the server now that was not `before`. Pods are made by controllers, of their templates."""
+    """The canaries in new or changed objects of the server since `before`. Controllers create pods from their
+    templates."""
 
     def found(plane: ControlPlane) -> list[str]:
         return [
@@ -262,7 +263,7 @@ def _texts(plane: ControlPlane) -> dict[tuple[str, tuple[str, str]], str]:
 
 
 def host_of(aws: World) -> str:
-    """By which EKS says that the cluster is reached."""
+    """The host name of the cluster's endpoint in EKS."""
     said = aws.client("eks").describe_cluster(name=NAME)["cluster"]["endpoint"]
     aws.forget_calls()
     return urlsplit(said).hostname or ""

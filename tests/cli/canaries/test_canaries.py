@@ -1,5 +1,5 @@
-"""Every command, with secrets planted wherever a cluster, an account, a kubeconfig and an environment keep some: none
-is printed, and none is in what is written."""
+"""Run every command with secrets planted in a cluster, an account, a kubeconfig and an environment: no output and no
+written file has one of them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ OF_AWS = (
 
 
 def commands(among: Sequence[Command] = COMMANDS, path: str = "") -> Iterator[str]:
-    """All that there are, without those that only have others below."""
+    """All commands, without those that only have subcommands."""
     for each in among:
         name = f"{path} {each.name}".strip()
         yield from commands(each.subcommands, name) if each.subcommands else (name,)
@@ -111,9 +111,9 @@ def formats(command: str) -> Sequence[str]:
 
 
 def lines(source: str = "", among: Sequence[str] = ()) -> Iterator[str]:
-    """Each command in each format: live, in the wide table and JSON, and of a file, where it reads one, in the others.
-    With more flags, and where `IN_JSON` says so, in JSON alone. A table is part of the wide one, and YAML is the same
-    document as JSON."""
+    """Each command in each format: on the live cluster as wide table and JSON, and on a file, if it reads one, in the
+    other formats. With more flags, and where `IN_JSON` says so, only as JSON. The wide table includes the table, and
+    YAML is the same document as JSON."""
     for command in among or [
         each for each in dict.fromkeys((*FORMATS_BY_COMMAND, *commands())) if each not in AS_ANOTHER
     ]:
@@ -140,7 +140,7 @@ DONE = (0, 1, 5, 6)
 
 
 def leaks(place: Place, config: str, names: Mapping[str, str], among: Iterable[str]) -> Iterator[str]:
-    """Each line must be done: what was refused or not reached leaks nothing."""
+    """Each command line must succeed: a refused or unreachable one would leak nothing."""
     for line in among:
         words = line
         for name, value in names.items():
@@ -152,7 +152,7 @@ def leaks(place: Place, config: str, names: Mapping[str, str], among: Iterable[s
 
 @pytest.mark.long
 def test_no_command_prints_or_writes_one(prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Live, and of a dump; a snapshot that is taken on the way holds none that could be printed of it."""
+    """On the live cluster and on a dump; a snapshot that is taken meanwhile has no secret either."""
     with places.served(places.plane("rich")) as site:
         place, configs = places.planted_place(site, prod, tmp_path, monkeypatch)
         before, given = places.counted(site.api), tmp_path / "given"
@@ -169,7 +169,7 @@ def test_no_command_prints_or_writes_one(prod: World, tmp_path: Path, monkeypatc
 
 
 def test_a_few_commands_print_and_write_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of each kubeconfig, of a server that is there and of one that is away."""
+    """With each kubeconfig, for a reachable server and an unreachable one."""
     with places.served(places.plane("small-traps")) as site:
         place, configs = places.planted_cluster(site.url(places.TOKEN), tmp_path, monkeypatch)
         few = list(lines(among=("drain plan",)))[:1] + ["drain status -o json", "permissions drain run --check -o json"]
@@ -192,7 +192,7 @@ LOST = (
 @pytest.mark.parametrize("goes_on", ("resume", pytest.param("rollback", marks=pytest.mark.long)))
 @pytest.mark.long
 def test_a_run_that_is_cut_off_writes_none(goes_on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connections break under its evictions, it is ended in the middle, and another machine goes on with it or takes
+    """Connections break during its evictions, the run is stopped in the middle, and another machine resumes it or rolls
     it back."""
     api = Api(
         places.running("small-traps"),
@@ -227,7 +227,7 @@ def test_a_run_that_is_cut_off_writes_none(goes_on: str, tmp_path: Path, monkeyp
 
 
 def values(aws: World, folder: Path) -> str:
-    """Those of CoreDNS, and one more."""
+    """A file with the configuration values of CoreDNS, and one more value."""
     addon = aws.client("eks").describe_addon(clusterName=NAME, addonName="coredns")["addon"]
     found = {**json.loads(addon["configurationValues"]), "replicaCount": 3}
     folder.mkdir(exist_ok=True)
@@ -237,7 +237,7 @@ def values(aws: World, folder: Path) -> str:
 
 
 def terraform(folder: Path) -> str:
-    """A plan that gives an add-on other values; what is sensitive in it is marked, and what is not stands there."""
+    """A plan that gives an add-on other values; its sensitive values are marked, and the others are readable."""
     of = Canaries("terraform")
     env = [{"MY_TOKEN": of.any(), "SITE": places.BY_CHANCE[number:], "ENABLE_POD_ENI": "true"} for number in range(2)]
     values = [json.dumps({"env": each}) for each in env]
@@ -251,7 +251,7 @@ def terraform(folder: Path) -> str:
 def test_a_change_that_is_cut_off_and_resumed_writes_none(
     command: str, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The answer of AWS to the update is lost, and it is looked for later."""
+    """AWS's answer to the update is lost, and the update is looked up later."""
     with places.served(places.plane("rich")) as site:
         place, configs = places.planted_place(site, prod, tmp_path, monkeypatch)
         config, before = configs.of_plugin(), places.counted(site.api)

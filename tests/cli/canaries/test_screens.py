@@ -1,4 +1,4 @@
-"""The screens over a cluster with secrets planted: none is shown on any page, and none is copied."""
+"""The screens over a cluster with planted secrets: no page shows one, and no copied text has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What completion answers, inside the test's process and as a process of its own."""
+"""Completion answers, computed in the test's process and by a separate process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAST = re.compile(r":([0-9]+)\n")
 
 @dataclass(frozen=True)
 class Answered:
-    """`offers`: each with its description; `seconds` it took."""
+    """`offers`: each with its description; `seconds`: the time it took."""
 
     offers: dict[str, str]
     directive: int
@@ -34,7 +34,7 @@ class Answered:
 
 
 def read(text: str, seconds: float = 0.0) -> Answered:
-    """What is not well-formed fails the test."""
+    """Parse the answer; malformed output fails the test."""
     *lines, last = text.split("\n")[:-1]
     directive = LAST.fullmatch(f"{last}\n")
     assert text.endswith("\n") and directive, text
@@ -45,12 +45,12 @@ def read(text: str, seconds: float = 0.0) -> Answered:
 
 
 def at(*words: str, **environ: str) -> Answered:
-    """No cluster is asked, and there is no home."""
+    """Complete offline and without a home."""
     return read(complete(words, {OFFLINE_VARIABLE: "1", "HOME": "/nowhere", **environ}))
 
 
 def process(*words: str, home: Path, environ: Mapping[str, str] | None = None) -> Answered:
-    """It ends with 0, and is silent on stderr."""
+    """Complete in a process, which must exit with 0 and print nothing on stderr."""
     around = {
         "PATH": os.environ["PATH"],
         "HOME": str(home),

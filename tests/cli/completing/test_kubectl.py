@@ -1,4 +1,4 @@
-"""The real kubectl completes: it finds the completers on PATH, and asks a served cluster through them."""
+"""Completion by the real kubectl: it finds the completers on PATH, and they query a served cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMPLETERS = [(plugin.completer, plugin.name, plugin.command) for plugin in regi
 
 @dataclass(frozen=True)
 class Shell:
-    """Somebody's home, with every completer in a folder on PATH, as krew's bin has them."""
+    """A user's home, with every completer in a folder on PATH, as in krew's bin folder."""
 
     home: Path
     config: str = ""
@@ -41,7 +41,7 @@ class Shell:
         return {**given, **({"KUBECONFIG": self.config} if self.config else {})}
 
     def tab(self, *words: str) -> Answered:
-        """``kubectl WORDS<TAB>``, the last as far as it is typed."""
+        """``kubectl WORDS<TAB>``; the last word is incomplete."""
         command = [required_programs.kubectl(), "__complete", *words]
         begun = time.monotonic()
         done = subprocess.run(command, capture_output=True, text=True, env=self.environ, timeout=60, check=False)
@@ -53,7 +53,7 @@ class Shell:
         return read(done.stdout, seconds)
 
     def soon(self, *words: str) -> Answered:
-        """With as many presses of the key as it takes, where the machine is slow."""
+        """Press the key as often as necessary where the machine is slow."""
         ends_s = time.monotonic() + 60
         while True:
             found = self.tab(*words)
@@ -131,7 +131,7 @@ def test_a_server_that_never_answers_holds_nobody(home: Path) -> None:
         found = process("drain", "plan", "", home=home, environ={"KUBECONFIG": config})
         again = process("drain", "plan", "", home=home, environ={"KUBECONFIG": config})
         server.open.set()
-    # A second is for the cluster, the rest is Python's own, which a busy machine makes longer; nobody waits until the
+    # A second is for the cluster, the rest is Python's own, which a busy machine makes longer; no test waits until the
     # look-up is ended.
     for each in (found, again):
         assert (each.values, each.directive) == ([], 4) and each.seconds < LOOKUP_TIMEOUT_S - 1
@@ -140,7 +140,7 @@ def test_a_server_that_never_answers_holds_nobody(home: Path) -> None:
 
 @pytest.mark.long
 def test_a_kubeconfig_that_never_ends_holds_nobody(home: Path) -> None:
-    """Of a pipe that nobody writes to, and of what has no end."""
+    """A pipe without a writer, and an endless file."""
     os.mkfifo(home / "pipe")
     for endless in (str(home / "pipe"), "/dev/zero"):
         found = process("check", "--context", "", home=home, environ={"KUBECONFIG": endless})

@@ -1,4 +1,4 @@
-"""Completion loads nothing that the place at the cursor does not need; each in a process of its own."""
+"""Completion imports only the modules that the cursor position needs; each test starts a process."""
 
 from __future__ import annotations
 

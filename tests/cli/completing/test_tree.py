@@ -1,4 +1,4 @@
-"""The whole tree of commands: nothing in it is without a decision on what is offered there."""
+"""The whole command tree: for every position it is decided what completion offers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FLAGS = [(path, flag) for path, parser in EVERY.items() for flag in parser.flags
 
 
 def test_what_follows_each_flag_is_decided() -> None:
-    """A new flag has a type that tells its words, or a line in the table of sources."""
+    """A new flag needs a type with known words, or a line in the table of sources."""
     undecided = [
         f"{path} {long_flag_name(flag)}"
         for path, flag in FLAGS

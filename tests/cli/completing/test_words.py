@@ -1,4 +1,4 @@
-"""What is offered at each place of a command line."""
+"""Completion offers at each position of a command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shells at a terminal: somebody types a line, presses Tab, and looks at what has become of it."""
+"""Shells in a terminal: a test types a line, presses Tab, and reads the completed line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ zle -N show; bindkey '^X^D' show
 
 
 def completed(shell: str, line: str, home: Path, environ: Mapping[str, str]) -> str:
-    """The line after Tab. In `home` lie the scripts of this tool, under the names of their shells."""
+    """The line after Tab. `home` has this tool's scripts, under the names of their shells."""
     (home / ".bashrc").write_text(BASH)
     (home / ".zshrc").write_text(ZSH)
     (home / "line").unlink(missing_ok=True)

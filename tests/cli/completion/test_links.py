@@ -1,4 +1,4 @@
-"""``completion install``, ``uninstall`` and ``status`` in folders as krew, pip and others leave them."""
+"""``completion install``, ``uninstall`` and ``status`` in folders with the layouts of krew, pip and others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="links")
 
 @pytest.fixture
 def krew(tmp_path: Path) -> Path:
-    """krew's bin: links into its store."""
+    """krew's bin folder: links into its store."""
     store, folder = tmp_path / "store" / "eksdoc", tmp_path / "bin"
     store.mkdir(parents=True)
     folder.mkdir()
@@ -34,7 +34,7 @@ def krew(tmp_path: Path) -> Path:
 
 
 def of_links(folder: Path, *argv: str, path: str | None = None) -> Ran:
-    """As kubectl runs it: by the path where it was found."""
+    """Call the command as kubectl does: by the path where kubectl found it."""
     before, sys.argv = sys.argv, [str(folder / "kubectl-eksdoc")]
     try:
         return called(*argv, environ={"PATH": str(folder) if path is None else path})

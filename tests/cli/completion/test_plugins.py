@@ -1,4 +1,4 @@
-"""``plugins link``, ``unlink`` and ``status`` in a folder as krew leaves it; and completers of packagers."""
+"""``plugins link``, ``unlink`` and ``status`` in a folder with krew's layout; and completers of packagers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_mistakes(folder: Path) -> None:
 
 @pytest.mark.long
 def test_completers_of_packagers_complete(tmp_path: Path) -> None:
-    """The scripts of ``completions/`` beside the programs, as a distribution installs them."""
+    """The scripts of ``completions/`` beside the executables, as in a distribution's package."""
     (tmp_path / "main").write_text("from kubectl_eksdoc.launch import main\nmain()\n")
     for name in ("kubectl-eksdoc", "kubectl-eksdoc_drain"):
         (tmp_path / f"{name}.py").write_text(

@@ -1,4 +1,4 @@
-"""The scripts for shells, run by the shells themselves; zsh and fish where they are there."""
+"""The completion scripts, run by real shells; zsh and fish only where they are installed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def around(home: Path) -> dict[str, str]:
             ("kubectl-eksdoc drain plan $(touch gone) ", ("drain", "plan", "$(touch gone)", ""), []),
             ("kubectl-eksdoc addon", ("addon",), ["addon-diff"]),
             ("kubectl-eksdoc  check  --gate=before-n", ("check", "--gate", "=", "before-n"), ["before-nodes"]),
-            # What stands behind the last : is all that bash replaces.
+            # bash replaces only the text after the last colon.
             ("kubectl-eksdoc check --context arn:aws:eks:eu",
              ("check", "--context", "arn", ":", "aws", ":", "eks", ":", "eu"),
              ["eu-west-1:111122223333:cluster/prod"]),
@@ -107,7 +107,7 @@ TYPED = {
     '"drain" plan --demo --nodegroup gr': '"drain" plan --demo --nodegroup green ',
     "check --context=arn:": f"check --context={ARN} ",
     "check --context w": r"check --context with\ space ",
-    # Behind a quote that is open nothing may become a command.
+    # After an open quote, no text may become a command.
     'check --context "with s': 'check --context "with space" ',
     'check --context "$': r'check --context "\$(touch gone)" ',
     "check --context '$": "check --context '$(touch gone)' ",

@@ -1,4 +1,5 @@
-"""Two machines at a served cluster; a file may serve another one by its own `api`."""
+"""Fixtures for `drain` commands: two machines that use one served cluster; a test file may override the `api`
+fixture."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from tests.kube.live_backend.test_complete_drain import Evictions
 
 @pytest.fixture
 def api() -> Api:
-    """Slow enough for others to have a say."""
+    """The cluster's pods are slow enough that another machine can act during a run."""
     return worlds.api_of("small-traps", ScaledTime(time.monotonic, 10.0))
 
 

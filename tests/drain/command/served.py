@@ -1,4 +1,4 @@
-"""The command line on a served cluster, as several machines: each with a home of its own, all in this process."""
+"""Run the command line against a served cluster as several machines, each with its own home, in this process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EVICTED = "Z  evicted"
 
 
 class Hasty:
-    """A field whose news are waited for as fast as time passes."""
+    """A live backend whose waits for updates are shortened, as the cluster's time passes faster."""
 
     def __init__(self, field: RunBackend) -> None:
         self._field = field
@@ -60,7 +60,7 @@ def opened_fast(connection: Connection, keeping: JournalLocation, wait_s: float,
 
 
 class Said(io.StringIO):
-    """Text that other threads may wait for."""
+    """Collected output that other threads can wait for."""
 
     def until(self, text: str, longest_s: float = 30.0) -> None:
         ends_s = time.monotonic() + longest_s
@@ -71,7 +71,8 @@ class Said(io.StringIO):
 
 @dataclass
 class Machine:
-    """`types`: what is typed when it asks, `before_typing`: what happens meanwhile; "" and nobody sits there."""
+    """One user's machine. `types`: the answer to a prompt ("": no user is at the terminal); `before_typing`: a callback
+    that runs before the answer."""
 
     home: Path
     config: str
@@ -86,13 +87,13 @@ class Machine:
     code: int = -1
 
     def run(self, *argv: str, **environ: str) -> Ran:
-        """The exit code and what was said, of this command alone."""
+        """Return the exit code and the output of this command alone."""
         self.out, self.err = self.opens_out(), self.opens_err()
         self.code = run([*argv, "--kubeconfig", self.config], self.out, self.err, context=self._around(environ))
         return Ran(self.code, self.out.getvalue(), self.err.getvalue())
 
     def goes_on(self, *argv: str, longest_s: float = 30.0, **environ: str) -> Ran:
-        """``drain resume``, again as long as it says so: what a stopped run has left behind still settles meanwhile."""
+        """Run ``drain resume`` again while it requests that: the results of a stopped run may still be settling."""
         ends_s = time.monotonic() + longest_s
         while True:
             ran = self.run("drain", "resume", *argv, **environ)
@@ -101,7 +102,7 @@ class Machine:
 
     @contextmanager
     def running(self, *argv: str) -> Iterator[threading.Thread]:
-        """In a thread, until the block ends or it does."""
+        """Run the command in a thread until the block ends or the command ends."""
         thread = threading.Thread(target=self.run, args=argv)
         thread.start()
         time.sleep(0.05)
@@ -140,7 +141,7 @@ def cordoned(api: Api) -> set[str]:
 
 
 def aged(api: Api, seconds: float = 52.0) -> None:
-    """The lock's holder was killed so long ago: little is left to wait for of the minute that it is held."""
+    """Age the lock as if its holder was killed that long ago, so that little of its one-minute lease is left."""
 
     def older(plane: ControlPlane) -> None:
         item = plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain"))

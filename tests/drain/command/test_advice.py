@@ -1,4 +1,5 @@
-"""What an error of a run advises works: not to go on with a run that was not begun, or cannot be read here."""
+"""The advice in an error message of a run works: it never proposes to resume a run that did not start or that cannot be
+read from this machine."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def test_a_run_that_was_not_begun_is_not_to_be_resumed(api: Api, one: Machine, t
 
 @pytest.mark.long
 def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> None:
-    """And who resumes goes on resuming."""
+    """The same holds for a user who resumes: the advice is to resume."""
     stopped_early(one)
     resumed = one.run("drain", "resume", "--yes", "--expect-nodes", "1", XDG_STATE_HOME=no_folder(tmp_path))
     assert resumed.code == 6 and "XDG_STATE_HOME set to another folder, go on: kubectl" in resumed.err, resumed.err
@@ -64,7 +65,7 @@ def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api
 def test_who_may_not_go_on_is_told_how_to_once_it_is_mended(
     api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It stopped in the middle of a run."""
+    """The run stopped halfway because of a missing right."""
     monkeypatch.setattr(runs, "REFUSED_S", 0.0)
     gone = Fault(forbidden_for("configmaps"), method="PATCH", skip=4)
     with serving(FaultyHandler(api, [gone], time.sleep)) as server:

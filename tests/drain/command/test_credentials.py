@@ -1,4 +1,4 @@
-"""How often the credential plugin of the kubeconfig is run while a drain asks the server in many ways."""
+"""Count how often the kubeconfig's credential plugin runs while a drain sends requests of many kinds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
 
 
 class Changing:
-    """Takes the first token until it was `used` so often, and then the second."""
+    """An API server that accepts the first token until it was used `used` times, and then only the second token."""
 
     def __init__(self, api: Api, used: int) -> None:
         self._api = api
@@ -43,7 +43,7 @@ def ends() -> Iterator[str]:
 @pytest.mark.long
 @pytest.mark.parametrize(("used", "runs"), [pytest.param(10**9, 1, marks=pytest.mark.long), (40, 2)])
 def test_one_run_of_the_plugin_is_enough_for_all(api: Api, tmp_path: Path, ends: str, used: int, runs: int) -> None:
-    """And one more where the server does not take its token any more in the middle."""
+    """The plugin runs once more if the server rejects its token during the run."""
     with secured(Changing(api, used)) as (url, ca):
         program = kubeconfigs.plugin(
             tmp_path, f"time.sleep(0.1); say(token=f't{{runs()}}', expirationTimestamp={ends!r})"

@@ -1,4 +1,4 @@
-"""Runs in which not all pods are evicted, by the command line, on a served cluster: one is restarted, one deleted."""
+"""Runs with other eviction methods, from the command line on a served cluster: one pod is restarted, one is deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPEED = 10.0
 
 
 def db() -> list[Doc]:
-    """Two pods, one on the node to drain, and a budget that never lets one go."""
+    """Two pods, one of them on the node to drain, under a budget that never allows an eviction."""
     template = {"metadata": {"labels": {"app": "db"}}, "spec": a_pod_doc("x", app="db")["spec"]}
     spec = {"replicas": 2, "selector": {"matchLabels": {"app": "db"}}, "template": template}
     status = {"replicas": 2, "readyReplicas": 2, "availableReplicas": 2, "observedGeneration": 1}
@@ -45,7 +45,7 @@ def a_namespace(name: str) -> Doc:
 
 
 def plane_of(*made: Doc) -> ControlPlane:
-    """Of these pods, and nodes for them."""
+    """A control plane with these pods and nodes for them."""
     plane = load_documents([*map(a_namespace, ("default", "kube-system")), *nodes(), *made], worlds.START).plane
     plane.start(worlds.QUICK, workload_controllers)
     return plane
@@ -57,7 +57,7 @@ def api() -> Api:
 
 
 def pods(api: Api) -> dict[str, str]:
-    """The node of each, by name."""
+    """Map each pod's name to its node."""
     return api.run_locked(
         lambda plane: {i.key[1]: str(i.doc["spec"].get("nodeName", "")) for i in plane.store.list("pods")}
     )
@@ -107,7 +107,7 @@ def test_nothing_is_done_while_the_name_is_not_typed_back(api: Api, one: Machine
 def test_a_run_that_was_stopped_is_gone_on_with_by_the_words_it_was_asked_by(
     api: Api, server: SimulatedApiServer, one: Machine, tmp_path: Path
 ) -> None:
-    """The name is typed back once more: what has it may be another pod by now."""
+    """`drain resume` requires the typed confirmation again: the pod of that name may have been replaced."""
     one.types = "lab 1\ndefault/db-0\n"
     one.times_told = lambda: 1
     ran = one.run("drain", "run", *BLUE, *CHOSEN)

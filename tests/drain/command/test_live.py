@@ -1,4 +1,4 @@
-"""A run in a thread of this process, and who may wish what of it: whoever sits here, or others from elsewhere."""
+"""A run in a thread of this process accepts requests (pause, stop) from the local user and from other machines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS = rehearsed_demo().steps
 
 
 class Others:
-    """Mutable: what others ask of the run, as its journal says; and what it told them."""
+    """Requests from other machines, as the run's journal shows them, and the answers that they received. Mutable."""
 
     def __init__(self) -> None:
         self.asked = ("", "")
@@ -38,7 +38,7 @@ class Others:
 
 
 class Carried:
-    """A run that goes step by step, as a test lets it. Mutable."""
+    """A run that advances step by step when the test says so. Mutable."""
 
     def __init__(self, others: Others | None = None) -> None:
         self.others = others or Others()
@@ -109,7 +109,7 @@ def test_paused_elsewhere_and_gone_on_with_here_others_are_told() -> None:
 
 
 def test_what_is_wished_here_after_others_were_told_is_not_taken_for_theirs() -> None:
-    """Others are told by what they ask by: it comes back."""
+    """This machine overrules a request of another machine by a request of its own, which it reads back later."""
     others = Others()
     others.overrule = lambda: others.overruled.append(RunRequest.RESUME)  # type: ignore[method-assign]
     with Carried(others) as run:
@@ -180,7 +180,7 @@ def test_an_error_and_a_bug_become_what_came_of_it() -> None:
 
 
 def test_its_thread_outlives_whoever_looks() -> None:
-    """A daemon would be cut off in the middle of what it does to a cluster."""
+    """The thread is no daemon: a daemon thread could be killed in the middle of a change to the cluster."""
     with Carried() as run:
         assert [thread.daemon for thread in threading.enumerate() if thread.name == "run r1"] == [False]
         assert not run.live.has_ended

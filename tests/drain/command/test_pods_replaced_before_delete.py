@@ -1,4 +1,5 @@
-"""Between what was typed and the lock another pod may have got the name: it is not deleted, and neither is one more."""
+"""A pod that takes the confirmed name between the confirmation and the lock is not deleted, and neither is any other
+pod."""
 
 from __future__ import annotations
 

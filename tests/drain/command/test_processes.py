@@ -1,4 +1,5 @@
-"""Runs as processes: told to end, told twice, killed; and gone on with by another machine that has only the cluster."""
+"""Runs as processes: interrupted once, interrupted twice, killed, and resumed by another machine that has only the
+cluster."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ GO_ON = ("resume", "--yes", "--expect-nodes", "1")
 
 
 def goes_on(server: SimulatedApiServer, home: Path) -> Process:
-    """Again as long as it says so: what a stopped run has left behind still settles meanwhile."""
+    """Run it again while it requests that: the results of a stopped run may still be settling."""
     ends_s, tries = time.monotonic() + LONGEST_S, 0
     home.mkdir()
     while True:
@@ -96,7 +97,7 @@ def test_told_to_end_it_settles_and_another_goes_on(
 
 
 def test_told_twice_it_leaves_at_once(tmp_path: Path) -> None:
-    """Pods take five seconds to stop here, so that there is something to wait for."""
+    """Pods take five seconds to stop in this cluster, so that the first signal has something to wait for."""
     slow = worlds.api_of("small-traps", ScaledTime(time.monotonic, 0.2))
     with serving(slow) as server:
         first = Process(server, tmp_path / "ann", *RUN)

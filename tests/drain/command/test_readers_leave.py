@@ -1,4 +1,5 @@
-"""Whoever read what a command says has left (`| head`): a run stops as at a hang-up, and a watch ends quietly."""
+"""The reader of a command's output closes the pipe (`| head`): a run stops as after SIGHUP, and a watch ends without an
+error."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ LEFT = "its output is no longer read"
 
 
 class Broken(Said):
-    """Cannot be written any more once this was said."""
+    """A stream that fails every write after it has received this text."""
 
     def __init__(self, after: str, error: OSError) -> None:
         super().__init__()

@@ -1,4 +1,5 @@
-"""Runs whose journal somebody removed from the cluster: seen in their nodes' notes, told, and taken back by them."""
+"""Runs whose journal was deleted from the cluster: the node annotations reveal them, status reports them, and a
+rollback uses those annotations."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def api() -> Api:
 
 
 def removed(api: Api, *parts: str) -> str:
-    """The journals of all runs, or these parts of them; the id of a run."""
+    """Delete the journals of all runs, or these parts of them; return the id of a run."""
 
     def remove(plane: ControlPlane) -> str:
         maps = [item for item in plane.store.list(MAPS) if item.key[1].startswith("eksdoc-run-")]
@@ -52,7 +53,7 @@ def nodes(api: Api) -> dict[str, object]:
 
 
 def _kept(doc: dict[str, object]) -> object:
-    """What a run may have changed."""
+    """The state of the objects that a run may have changed."""
     made = lasting(doc)
     spec = {key: value for key, value in made["spec"].items() if value}  # no taints are no taints
     return spec, made["metadata"].get("labels"), made["metadata"].get("annotations")
@@ -118,7 +119,7 @@ def test_the_advice_after_its_namespace_is_gone_works(api: Api, one: Machine, ot
 
 
 def check_status_shows_it(other: Machine, run: str) -> None:
-    """And says the command."""
+    """The status also names the command."""
     for words in ((), (run,), ("-w",)):
         shown = other.run("drain", "status", *words)
         assert shown.code == 0 and "its journal is gone" in shown.out, shown.err
@@ -131,7 +132,7 @@ def check_status_shows_it(other: Machine, run: str) -> None:
 
 
 def check_it_cannot_be_resumed(other: Machine, run: str) -> None:
-    """And the error says why."""
+    """The error gives the reason."""
     for words in ((run,), ()):
         refused = other.run("drain", "resume", *words)
         assert refused.code == 2 and f"the journal of run {run} is gone" in refused.err, refused.err
@@ -139,7 +140,7 @@ def check_it_cannot_be_resumed(other: Machine, run: str) -> None:
 
 
 def check_no_other_run_is_begun(one: Machine, run: str) -> None:
-    """On its nodes."""
+    """No other run starts on the nodes of the run."""
     refused = one.run("drain", "run", *agreed(one))
     assert refused.code == 3 and f"old-0 and 5 more nodes carry the notes of run {run}" in refused.err, refused.err
     assert f"drain rollback {run}" in refused.err

@@ -1,4 +1,4 @@
-"""``--replay FILE``: what a real run wrote down, by its journal and with ``-o json``, is shown; other files are not."""
+"""``--replay FILE`` shows a run from its journal or from its ``-o json`` output, and rejects other files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.drain.command.test_runs import BLUE, agreed
 
 
 def opened(*argv: str, terminal: bool = True) -> tuple[Ran, list[ReplayOptions]]:
-    """By a process on a terminal; what its screens were given."""
+    """The arguments that the screens received from a process on a terminal."""
     shown: list[ReplayOptions] = []
 
     def show(again: ReplayOptions) -> int:

@@ -1,4 +1,4 @@
-"""A run that is killed after its last node was done: `drain resume` releases what it protects, and writes its end."""
+"""A run is killed after its last node is done: `drain resume` releases the protected nodes and writes the run's end."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ WRITINGS: Mapping[str, Callable[[JournalEntry], bool]] = {
 
 
 class Dying:
-    """A journal whose owner is killed when it writes what `at` names, once its node is done; `kept`: that is
-    still written. `seen`: what was written since."""
+    """A journal whose owner is killed when it writes the entry that `at` names, once its node is done; `kept`: that
+    entry is still written. `seen`: the entries since then."""
 
     def __init__(self, inner: RunJournal, at: str, *, kept: bool) -> None:
         self._inner = inner
@@ -119,7 +119,7 @@ def opened_dying(
 
 
 def protected(api: Api) -> set[str]:
-    """The nodes that carry a protection, or the notes of a run while nobody cordoned them."""
+    """The nodes that carry a protection, or that carry annotations of a run without being cordoned."""
 
     def found(plane) -> set[str]:  # type: ignore[no-untyped-def]
         carried = {*SCALE_DOWN_PROTECTIONS, "eksdoc.io/run"}
@@ -163,7 +163,7 @@ def test_everything_that_is_written_after_the_last_node_is_done_is_known(tmp_pat
 
 @pytest.mark.long
 def test_a_rollback_counts_what_the_plan_of_the_run_counted(tmp_path: Path) -> None:
-    """Not the nodes that it protected, too."""
+    """It does not count the protected nodes."""
     with two(tmp_path) as (api, one, other):
         killed(one, "release", False)  # the release may be written, and done, before the note that the node is done
         assert protected(api) == {"new-0"}
@@ -190,7 +190,7 @@ def test_killed_at_any_writing_after_that_it_is_finished_by_resume(tmp_path: Pat
     with two(tmp_path) as (api, one, other):
         killed(one, at, kept)
         run = RUN.findall(one.err.getvalue())[0]
-        named = (run,) if (at, kept) == ("head", True) else ()  # else it is the unfinished one
+        named = (run,) if (at, kept) == ("head", True) else ()  # otherwise this run is the unfinished one
         ran = other.goes_on(*named, "--yes", "--expect-nodes", "1")
         assert ran.code == 0, ran.err
         assert protected(api) == set()

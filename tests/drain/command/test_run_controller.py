@@ -1,4 +1,4 @@
-"""The desk of the screens at a served cluster: what it refuses before anything is done, and whole runs at it."""
+"""The run controller of the screens on a served cluster: requests that it refuses before any change, and whole runs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def prepared(machine: Machine, desk: RunController) -> PreparedRun:
 
 
 def over(live: ActiveRun, seen: RunHistory | None = None) -> RunSummaryView:
-    """What came of it, once all was told."""
+    """The run's result, once all events have arrived."""
     ends_s = time.monotonic() + LONGEST_S
     while True:
         update = live.take_update()
@@ -71,7 +71,7 @@ def over(live: ActiveRun, seen: RunHistory | None = None) -> RunSummaryView:
         time.sleep(0.02)
 
 
-# What is refused before anything is done
+# Requests that are refused before any change
 
 
 def test_a_plan_of_a_cluster_that_has_changed_is_not_prepared(api: Api, one: Machine, seen: Evictions) -> None:
@@ -180,7 +180,7 @@ def check_it_is_shown_again_with_reasons_and_budgets(events: str, known: RunHist
 
 
 def check_missing_rights_to_give_back_are_named(run: str, eve: Machine) -> None:
-    """Before anything is typed."""
+    """The error comes before the confirmation prompt."""
     with pytest.raises(Forbidden, match="does not let you: patch nodes"):
         desk_of(eve).prepare_rollback(run)
     asked = eve.run("drain", "rollback", run, "--yes", "--expect-nodes", "1")

@@ -1,5 +1,5 @@
-"""``drain run --run-id``: begun once under its id; what is no decision about the run is said so that it is started
-again, and everything else is not. Processes that are killed are in tests/in_cluster/command/test_process.py."""
+"""``drain run --run-id`` starts a run once under its id. Errors that say nothing about the run itself ask the caller to
+start it again; all other results do not. tests/in_cluster/command/test_process.py tests killed processes."""
 
 from __future__ import annotations
 

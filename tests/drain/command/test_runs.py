@@ -1,4 +1,5 @@
-"""`drain run` and what looks after runs, by the command line, on a served cluster, from several machines."""
+"""`drain run` and the commands that inspect and control runs, from the command line, with several machines on one
+served cluster."""
 
 from __future__ import annotations
 
@@ -22,20 +23,21 @@ BLUE = ("--nodegroup", "blue")
 
 
 def valid(doc: dict[str, object]) -> str:
-    """The kind of a document that is as its schema says."""
+    """The kind of a document that is valid by its schema."""
     kind = str(doc["kind"])
     judge(kind).validate(doc)
     return kind
 
 
 def nodes_of(machine: Machine) -> int:
-    """So many the plan drains."""
+    """The number of nodes that the plan drains."""
     ran = machine.run("drain", "plan", *BLUE, "-o", "name")
     return len(ran.out.split())
 
 
 def agreed(machine: Machine) -> tuple[str, ...]:
-    """Once a node can be drained: while pods of a run that was stopped are still starting, budgets forbid it."""
+    """Plan until a node can be drained: while replacement pods of a stopped run still start, budgets allow no
+    eviction."""
     ends_s = time.monotonic() + 30.0
     while (count := nodes_of(machine)) == 0:
         assert time.monotonic() < ends_s
@@ -99,14 +101,14 @@ def test_a_saved_plan_is_run_and_told_in_lines_of_json(
     doc = json.loads(status.out)
     assert valid(doc) == "DrainRunStatus" and doc["run"]["ended"] == "done"
     assert sum(node["granted"] for node in doc["run"]["nodes"]) == 16
-    # Told again, by the journal in the cluster.
+    # The event is reported again, from the journal in the cluster.
     there = other.run("drain", "status", "--events")
     assert there.code == 0 and there.out.count("evicted") == 16 and re.search(r"done +old-1", there.out)
 
 
 @pytest.mark.long
 def test_somebody_elses_drain_is_watched(api: Api, one: Machine, other: Machine) -> None:
-    """Here that of another machine, which is a run of ours."""
+    """The other drain is a run of this tool on another machine."""
     words = agreed(one)
     with one.running("drain", "run", *words):
         one.out.until(EVICTED)
@@ -129,7 +131,7 @@ COMMANDS = [("run", "old-1"), ("status",), ("status", "--attach"), ("pause",), (
 def test_another_source_before_the_command_does_not_lead_to_the_live_cluster(
     source: tuple[str, ...], one: Machine, seen: Evictions
 ) -> None:
-    """Before the subcommand, and before its own."""
+    """The source flag stands before the subcommand and before the subcommand's own flags."""
     wrong = []
     for command, early in product(COMMANDS, (True, False)):
         words = (*source, "drain", *command) if early else ("drain", *source, *command)
@@ -141,7 +143,7 @@ def test_another_source_before_the_command_does_not_lead_to_the_live_cluster(
 
 @pytest.mark.long
 def test_a_run_is_ended_and_gone_on_with_elsewhere(api: Api, seen: Evictions, one: Machine, other: Machine) -> None:
-    """Under the same guards and hooks."""
+    """The resumed run has the same guards and hooks."""
     one.times_told = lambda: int(EVICTED in one.out.getvalue())
     guards = ("--hook-before-wave", "true", "--eviction-timeout", "31m", "--stop-not-ready", "0")
     ran = one.run("drain", "run", *agreed(one), *guards)
@@ -161,7 +163,7 @@ def test_a_run_is_ended_and_gone_on_with_elsewhere(api: Api, seen: Evictions, on
 
 
 def stopped_early(one: Machine) -> None:
-    """A run that was begun, and of which something is left."""
+    """A run that was stopped before its end, so that a part of it remains."""
     one.times_told = lambda: int(EVICTED in one.out.getvalue())
     assert one.run("drain", "run", *agreed(one)).code == 6
     one.times_told = lambda: 0

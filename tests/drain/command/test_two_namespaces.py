@@ -1,4 +1,5 @@
-"""Two who keep their journals in two namespaces have two locks: what nodes carry tells the one of the other."""
+"""Two clients that keep their journals in two namespaces have two locks: the annotations on the nodes reveal each run
+to the other client."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def test_a_second_drain_is_not_begun_on_nodes_of_the_first(seen: Evictions, one:
 
 
 class Elsewhere(Machine):
-    """Keeps the journals of what it runs in the other namespace."""
+    """A machine that keeps its journals in the other namespace."""
 
     def __init__(self, of: Machine) -> None:
         super().__init__(of.home, of.config)
@@ -68,7 +69,7 @@ def test_status_and_rollback_lead_to_the_other_namespace(one: Machine, other: Ma
         refused = other.run("drain", verb, run)
         assert refused.code == 2 and f"the journal of run {run} is in namespace default" in refused.err, refused.err
         assert f"kubectl eksdoc drain {verb} {run} " in refused.err
-    # Attached to its node it says which run that is.
+    # When it attaches to the node, it names the run.
     other.times_told = lambda: 1
     watched = other.run("drain", "status", "--attach", "old-1", "-o", "json")
     said = docs(watched.out)

@@ -1,4 +1,4 @@
-"""What differs between two plans: figures, nodes, budgets, findings, and what was asked."""
+"""Differences between two plans: figures, nodes, budgets, findings, and the requested options."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HERE = replace(a_cluster(), identity=WHO, source=Source.LIVE)
 
 
 def a_plan(*names: str, bare: bool = False, allowed: int = 1, **policy: object) -> DrainPlan:
-    """Two nodes with two pods of one budget; with `bare` one more pod that nothing creates again, on old-1."""
+    """Two nodes with two pods under one budget; `bare` adds a pod without a controller on old-1."""
     on = [replace(pod, node=f"old-{i % 2}") for i, pod in enumerate(pods(4))]
     on += [a_pod("shell", owner=None, node="old-1")] if bare else []
     cluster = a_cluster(
@@ -173,7 +173,7 @@ def test_a_node_that_cannot_be_judged_fixes_nothing_on_it() -> None:
 
 
 def test_a_kind_that_was_not_read_fixes_nothing() -> None:
-    """Without the budgets nobody knows which of them never allows an eviction."""
+    """Without the budgets the plan cannot tell which of them never allows an eviction."""
     then, now = a_plan(allowed=0), a_plan()
     seen = tuple(read for read in HERE.reads if read.resource.plural != "poddisruptionbudgets")
     comparison = compare_plans(saved(then), replace(HERE, reads=seen), now, {})
@@ -203,7 +203,7 @@ def finding(code: str, name: str = "web", kind: str = "Deployment", status: Stat
 
 
 def outlined(*findings: FindingOutline, on: str = "", **verdicts: str) -> PlanOutline:
-    """`on`: the node on which they are about some pod; `verdicts` of targets."""
+    """Findings in outline. `on`: the node of the pod that they are about; `verdicts`: those of targets."""
     targets = tuple(TargetOutline(name, verdict) for name, verdict in verdicts.items())
     return replace(NOTHING, findings=findings, targets=targets, stops=frozenset((f.code, on) for f in findings if on))
 
@@ -238,6 +238,6 @@ LATER, BEFORE = f"not-judged-this-time: {UNSEEN}", f"new: {UNSEEN}"
 def test_what_could_not_be_judged_is_not_fixed(
     before: PlanOutline, now: PlanOutline, read_then: frozenset[str], read_now: frozenset[str], became: Any, back: Any
 ) -> None:
-    """Unknown is never a pass: a blocker is not gone because nobody could look any more."""
+    """Unknown never passes: a blocker is not fixed because it could not be checked again."""
     assert since_then(before, now, read_then, read_now) == became
     assert since_then(now, before, read_now, read_then) == back

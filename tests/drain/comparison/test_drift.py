@@ -1,4 +1,4 @@
-"""Whether what would be done is still what was read, and whether a plan would be the same."""
+"""Drift: whether the cluster still matches the facts of the plan, and whether a new plan would be the same."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ READ = a_promise()
     "now",
     [
         READ,
-        a_promise(pods={"p1": PODS["p1"]}),  # others have gone
-        a_promise(pods={**PODS, "p9": ("shop/web-9", "rs-web", "eviction")}),  # its owner made it
+        a_promise(pods={"p1": PODS["p1"]}),  # other pods are gone
+        a_promise(pods={**PODS, "p9": ("shop/web-9", "rs-web", "eviction")}),  # its owner created it
         a_promise(budgets={}),  # none of its pods is on the targets any more
     ],
 )

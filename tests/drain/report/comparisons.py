@@ -1,4 +1,4 @@
-"""A plan beside a saved one, by hand, with every kind of difference that a renderer meets."""
+"""A hand-written comparison of a plan with a saved one: it has every kind of difference that a renderer meets."""
 
 from __future__ import annotations
 

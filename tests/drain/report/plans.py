@@ -1,4 +1,4 @@
-"""Plans built by hand, with every verdict, state and kind of finding that a renderer meets."""
+"""Hand-written plans with every verdict, state and kind of finding that a renderer meets."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def a_finding(
 
 
 def a_view(plan: DrainPlan | None = None, cluster: Cluster | None = None, **more: object) -> DrainReport:
-    """The whole plan by hand unless told otherwise; its tool version never changes."""
+    """The whole hand-written plan unless arguments replace parts of it; its tool version never changes."""
     fields: dict[str, object] = {"options": OPTIONS, "tool_version": "1.2.3"} | more
     return DrainReport(plan or PLAN, cluster or CLUSTER, **fields)  # type: ignore[arg-type]
 
@@ -255,7 +255,7 @@ PLAN = DrainPlan(
 
 
 def commands(view: DrainReport) -> set[str]:
-    """All that is to be copied from it, and so stands in one line however long it is."""
+    """All texts of the plan that a user copies: each must stay on one line, however long it is."""
     found = {remedy.command for finding in view.plan.findings for remedy in finding.remedy}
     found |= {c for each in view.plan.handoffs for step in (*each.arrive, *each.leave) for c in step.commands}
     found |= {step.command for step in next_steps(view)}
@@ -265,7 +265,7 @@ def commands(view: DrainReport) -> set[str]:
 
 
 def with_long_names() -> DrainReport:
-    """Nodes as EC2 names them, in a group with a long name."""
+    """Nodes with names as EC2 gives them, in a node group with a long name."""
     targets = tuple(
         replace(
             target,

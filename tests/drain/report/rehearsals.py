@@ -1,4 +1,4 @@
-"""Rehearsals built by hand over the plan of `plans`: one that goes as planned, and one in which much goes wrong."""
+"""Hand-written rehearsals of the plan in `plans`: one without problems, and one with many problems."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def of_node(span: NodeSpan) -> tuple[DrainEvent, ...]:
 
 
 def in_time(*moments: DrainEvent) -> tuple[DrainEvent, ...]:
-    """Of one moment, what has to come first."""
+    """Sort by time; events of one moment have a fixed order."""
     return tuple(sorted(moments, key=lambda moment: (moment.at_s, list(DrainEventKind).index(moment.what))))
 
 
@@ -67,13 +67,13 @@ def a_rehearsal(
 def a_rehearsal_view(
     rehearsal: Record | None = None, cluster: Cluster | None = None, **more: object
 ) -> RehearsalReport:
-    """The one in which all goes well unless told otherwise; its tool version never changes."""
+    """The rehearsal without problems unless arguments replace parts of it; its tool version never changes."""
     fields: dict[str, object] = {"options": OPTIONS, "tool_version": "1.2.3"} | more
     return RehearsalReport(rehearsal or WELL, cluster or BEFORE, **fields)  # type: ignore[arg-type]
 
 
 def as_planned(late_s: float = 0.0) -> tuple[DrainEvent, ...]:
-    """Every node at its time in the plan, the last one done `late_s` later."""
+    """Every node at its planned time; the last one is done `late_s` later."""
     last = SPANS[-1]._replace(done_s=SPANS[-1].done_s + late_s)
     return in_time(
         *cordons(),

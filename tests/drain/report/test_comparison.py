@@ -1,4 +1,4 @@
-"""What differs from a baseline; in every format: `tests.drain.report.test_formats`."""
+"""Reports of differences from a baseline plan; `tests.drain.report.test_formats` covers every format."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def document(view: DrainReport) -> Any:
 
 
 def the_same() -> Baseline:
-    """The plan of now, saved."""
+    """The current plan, saved."""
     return replace(
         BASELINE,
         outline=plan_outline(NOW),
@@ -49,7 +49,7 @@ def the_same() -> Baseline:
 
 
 def long_names() -> Baseline:
-    """Far down in folders, of nodes as EC2 names them and budgets with long names."""
+    """A baseline path deep in folders, nodes with EC2 names, and budgets with long names."""
     long = f"-{'long-' * 12}"
     findings = tuple(replace(f, subject=replace(f.subject, name=f"{f.subject.name}{long}")) for f in BEFORE.findings)
     return replace(
@@ -132,7 +132,7 @@ def test_how_a_change_is_said(figure: PlanFigure, said: str) -> None:
 
 
 def test_green_and_yellow_only_where_like_is_compared_with_like() -> None:
-    """What came of asking for fewer nodes is neither better nor worse."""
+    """A plan for fewer nodes is neither better nor worse."""
     green, yellow = "\x1b[36m", "\x1b[33m"
     targets = tuple(replace(target, verdict="skipped") for target in plan_outline(NOW).targets)
     same_nodes = replace(BASELINE, outline=replace(BEFORE, targets=targets), read=BASELINE.read - {"services"})

@@ -1,4 +1,4 @@
-"""How a drain goes in words, and a plan with new nodes; in every format: `tests.drain.report.test_formats`."""
+"""The course of a drain in words, and a plan with new nodes; `tests.drain.report.test_formats` covers every format."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def test_how_it_goes_in_words(policy: dict[str, Any], tried: tuple[TriedOrder, .
 
 
 def test_targets_stand_in_the_order_of_the_file_where_there_is_one() -> None:
-    """That of the plan is the one in which the usual run empties them: with other stop times another may be done first,
-    as DONE then says."""
+    """The plan's order is the order in which the typical run empties the nodes. With other stop times another node may
+    be done first, as the DONE column shows."""
     given = surging(policy=DrainPolicy(order_nodes=("old-1",)))
     for fmt in ("table", "wide", "markdown", "html"):
         assert "targets, in the order of --order-file" in render(given, fmt, Appearance()).lower()

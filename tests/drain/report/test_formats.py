@@ -1,4 +1,5 @@
-"""Every answer in every format: as it was read last, valid, the same as YAML, and fit for a screen whatever it says."""
+"""Every report in every format: the same as its golden file, valid by its schema, equal as YAML, and safe on a terminal
+for any text."""
 
 from __future__ import annotations
 

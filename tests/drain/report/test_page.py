@@ -1,4 +1,4 @@
-"""The HTML page: whole, closed to the outside, with every row of the plan, and deaf to what a cluster says."""
+"""The HTML page is complete, loads nothing from outside, has every row of the plan, and escapes text of the cluster."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EMPTY = {"meta", "rect", "line", "br", "input"}
 
 @dataclass
 class Page(HTMLParser):
-    """What a browser would make of a page: its elements in order, its text, and where the nesting is wrong."""
+    """A page as a browser parses it: its elements in order, its text, and nesting errors."""
 
     tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
@@ -94,7 +94,7 @@ def test_the_page_is_well_formed_and_asks_nobody_for_anything(name: str) -> None
 
 
 def check_closed(html: str) -> None:
-    """It is well formed, loads and runs nothing, and only its own style is allowed."""
+    """The page is well formed, loads and runs nothing, and allows only its own style."""
     page = Page()
     page.feed(html)
     assert page.done().broken == []
@@ -130,7 +130,7 @@ def test_every_row_of_the_plan_is_in_the_page(name: str) -> None:
 
 
 def a_view_of_many(nodes: int, waves: int) -> DrainReport:
-    """Of two groups in turn; a wave takes ten seconds."""
+    """Many nodes, every second one of node group blue; a wave takes ten seconds."""
     names = [f"n-{n}" for n in range(nodes)]
     targets = tuple(
         replace(a_target("old-0", TargetVerdict.DRAINS, n + 1, wave=n * waves // nodes + 1), node=a_node(name, group=g))
@@ -177,7 +177,7 @@ def shape(view: DrainReport) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def of_a_width(told: str) -> str:
-    """Long enough that a cell of it is always broken into lines, as the cells of another one are."""
+    """Text so long that its cell always wraps, as the cells of another value do."""
     return f"{told}{'w' * 40}"
 
 
@@ -197,7 +197,7 @@ KNOWN = [*TRICKS, *NASTY, '"onload="x', "'><svg onload=alert(1)>", "</title><scr
     )
 )
 def test_no_text_of_a_cluster_changes_the_page(told: str) -> None:
-    assume("--" not in told)  # what looks like a flag is kept on one line, whoever says it
+    assume("--" not in told)  # a text like a flag stays on one line, from any source
     assert shape(a_hostile_view(of_a_width(told))) == plain_shape()
 
 

@@ -1,4 +1,4 @@
-"""The demo and the recorded clusters in every format: valid, the same rows everywhere, and fit for a screen."""
+"""Plans of the demo and the recorded clusters in every format: valid, with the same rows, and fit for a terminal."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_every_text_has_the_same_rows(name: str) -> None:
 
 
 def test_a_ticket_fits_into_an_issue(view: DrainReport) -> None:
-    """And says what it leaves out for that: medium has 632 evictions."""
+    """The ticket names the parts that it omits: the cluster `medium` has 632 evictions."""
     ticket = render(view, "markdown", Appearance())
     assert len(ticket) <= GITHUB_TAKES
     assert ("more evictions; all of them are in `-o json`" in ticket) == (len(view.plan.evictions) > 200)

@@ -1,4 +1,4 @@
-"""A rehearsal in words and rows: every format says the same, and nothing of a cluster's acts on a terminal."""
+"""Reports of a rehearsal: every format has the same content, and no text of a cluster controls the terminal."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_half_a_second_is_no_difference() -> None:
 
 @cache
 def many() -> RehearsalReport:
-    """A hundred nodes, a hundred pods that wait, and moments for more than a ticket has room for."""
+    """A hundred nodes, a hundred waiting pods, and more events than fit into a ticket."""
     first = next(target for target in TIMED.targets if target.order)
     targets = tuple(replace(first, order=n, node=a_node(f"node-{n:03}")) for n in range(1, 101))
     plan: DrainPlan = replace(TIMED, targets=targets)
@@ -114,7 +114,7 @@ def test_a_ticket_is_not_longer_than_github_takes() -> None:
 
 
 def a_hostile_view(text: str) -> RehearsalReport:
-    """`text` in every name and every word of a server's."""
+    """Put `text` into every name and every message from a server."""
     first = next(target for target in TIMED.targets if target.order)
     plan = replace(TIMED, targets=(replace(first, node=replace(first.node, name=text)),))
     moments = (

@@ -1,4 +1,4 @@
-"""A ticket says of a finding what a terminal says: what it lacks, and what is for later."""
+"""A ticket has the same findings as a terminal: missing data, and findings that matter only later."""
 
 from __future__ import annotations
 

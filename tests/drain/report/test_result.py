@@ -1,4 +1,4 @@
-"""Results are filled by name from what was found, and the schemas that are made from their types hold them to it."""
+"""Results take their fields by name from facts, and the schemas generated from their types validate them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_what_is_not_there_is_null() -> None:
 
 
 class Leaf(Printed):
-    """By other names than those of the facts."""
+    """A result whose field names differ from those of the facts."""
 
     called = {"rack": "of.place.rack", "sons": "of.sons"}
 

@@ -1,4 +1,4 @@
-"""Predicted against actual of past runs."""
+"""The report of past runs compares predicted with actual values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OLD = RunStarted(0, AT, "r1", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r1")
 
 
 def past(*entries: RunStarted | NoteEntry | TimingEntry) -> PastRun:
-    """As it is read again from its text."""
+    """A past run as it is read again from its text."""
     read = read_journal(entry_lines(entries).encode(), "a test")
     assert not read.dropped
     begun = entries[0]

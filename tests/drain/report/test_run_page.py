@@ -1,4 +1,4 @@
-"""The page of a run: made of what was written down, and unknown where that has nothing."""
+"""The HTML page of a run shows the content of its journal, and "unknown" where the journal has nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.tui.replay.shown import EVENTS, JOURNAL, recording_of
 
 
 def read(text: str) -> tuple[str, ET.Element]:
-    """Its words, and the document: it is XML but for its first line."""
+    """Return the page's words, and the parsed document: it is XML except for its first line."""
     tree = ET.fromstring(text.split("\n", 1)[1])
     return " ".join(" ".join(tree.itertext()).split()), tree
 

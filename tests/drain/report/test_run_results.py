@@ -1,4 +1,4 @@
-"""Events, the status of runs, and drains of others are as their published schemas say."""
+"""Events, run statuses and the drains of other clients are valid by their published schemas."""
 
 from __future__ import annotations
 

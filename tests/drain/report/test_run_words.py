@@ -1,4 +1,4 @@
-"""What came of a run, in sentences: against what users were told it would take, and what held it back."""
+"""The result of a run in sentences: its duration against the predicted one, and the causes of delay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every format comes from the same rows: what JSON says is in the table, the wide table and the ticket."""
+"""Every format uses the same rows: the table, the wide table and the ticket contain the rows of the JSON document."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ WHOLE = ("wide", "markdown", "html")
 
 
 def squeezed(text: str) -> str:
-    """Without line breaks and Markdown's backslashes, to find what was wrapped."""
+    """Text without line breaks and Markdown's backslashes, so that wrapped text is found."""
     return re.sub(r"\s+", " ", text.replace("\\", ""))
 
 
 def check_same_rows(view: DrainReport) -> None:
-    """Nodes, budgets that block and blockers are in each text."""
+    """Each text contains the nodes, the blocking budgets and the blockers."""
     doc: Any = json.loads(render(view, "json", Appearance()))
     for fmt in WHOLE:
         text = squeezed(render(view, fmt, Appearance()))

@@ -1,4 +1,5 @@
-"""The page of a plan fits a screen, and so does what stands above the prompt; EKSDOC_UPDATE_GOLDEN=1 writes both."""
+"""The text of a plan fits a terminal, and so does the text above the prompt; EKSDOC_UPDATE_GOLDEN=1 writes both golden
+files."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def test_what_stands_above_the_prompt_is_short(name: str) -> None:
 
 
 def test_it_says_what_a_run_would_do_otherwise_than_by_default() -> None:
-    """Skipped targets that stay schedulable, and pods that are deleted past their budget."""
+    """The text names skipped targets that stay schedulable, and pods that are deleted past their budget."""
     cluster, plan = plan_drain(DemoReader(), Targeting(nodegroups=("blue",)), DrainPolicy(cordon_skipped=False))
     text = asked(DrainReport(plan, cluster), Appearance(width=120))
     assert "  skipped     3, not cordoned: blue-6" in text
@@ -72,7 +73,8 @@ def test_no_golden_file_is_left_over() -> None:
 
 
 def test_causes_stand_in_the_order_in_which_their_fixes_free_nodes() -> None:
-    """A node with one cause first; a cause that is needed for several nodes counts where the last of them is fixed."""
+    """A node with one cause comes first; a cause of several nodes has the position of the last node that its fix
+    frees."""
     view = blocked_by(
         ("web", PodVerdict.BLOCKED, ("pod-emptydir",)),
         ("sale", PodVerdict.BLOCKED, ("pod-returns",)),

@@ -1,4 +1,4 @@
-"""The end of the text: the answer once more, and command lines that can be run as they stand."""
+"""The end of the plan's text repeats the verdict and lists command lines that a user can run unchanged."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def commands(view: DrainReport) -> dict[str, str]:
 
 
 def blocked_by(*found: tuple[str, PodVerdict, tuple[str, ...]], flags: dict[str, object] | None = None) -> DrainReport:
-    """old-3 with pods of these verdicts and codes."""
+    """A plan where old-3 has pods with these verdicts and codes."""
     table = {
         "pod-emptydir": Code.of("pod-emptydir"),
         "pod-unmanaged": Code.of("pod-unmanaged"),
@@ -213,7 +213,7 @@ def test_many_groups_of_nodes_are_one_line_each() -> None:
 
 
 def test_evidence_names_each_pod_once() -> None:
-    """With the words that the planner really uses."""
+    """The evidence has the words that the planner really uses."""
     view = view_of("demo")
     group = next(g for g in grouped(view.blockers, view) if g.first.code is Code.of("budget-unhealthy"))
     lines, more = evidence_lines(group)

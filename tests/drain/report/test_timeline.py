@@ -1,4 +1,5 @@
-"""The text Gantt: one line a node, in the order in which they begin, to scale and never wider than there is room."""
+"""The text Gantt chart: one line for each node, in order of their start, to scale, and never wider than the
+terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ NARROW = Appearance(width=80)
 def timed(
     *spans: tuple[str, float, float, float], waves: tuple[int, ...] = (), surge: int | None = None
 ) -> DrainReport:
-    """A run of these nodes: name, begun, empty and done, in seconds."""
+    """A run of these nodes: name, and the times of start, empty and done in seconds."""
     targets = tuple(
         replace(a_target("old-0", TargetVerdict.DRAINS, n, wave=wave), node=a_node(span[0]))
         for n, (span, wave) in enumerate(zip(spans, waves or [1] * len(spans), strict=True), 1)

@@ -1,4 +1,4 @@
-"""An engine without a cluster: what it asks for is done at once and seen, but for what a test answers itself."""
+"""An engine without a cluster: every act succeeds and is observed at once, unless a test answers it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LONGEST_S = 10_000.0
 
 
 class Driven:
-    """Mutable: drains the nodes called old-*. `asked`: every act with its time. `answers` by the kind of act."""
+    """Drains the nodes called old-*. `asked`: every act with its time; `answers`: by the kind of act. Mutable."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Driven:
             self.engine.handle(each, self.now_s)
 
     def until(self, end_s: float) -> None:
-        """Everything that is to be done until then."""
+        """Run everything that is due until that time."""
         while True:
             self.step()
             due_s = self.engine.next_s(self.now_s)
@@ -139,7 +139,7 @@ class Driven:
 def drained(
     cluster: Cluster, policy: DrainPolicy | None = None, limits: RunLimits = RunLimits(), **answers: Answering
 ) -> Driven:
-    """To its end."""
+    """Run the drain to its end."""
     driven = Driven(cluster, policy, limits, **answers)
     driven.to_the_end()
     return driven

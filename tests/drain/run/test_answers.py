@@ -1,4 +1,4 @@
-"""What is made of each answer to an eviction: of those a real server gave, and of the rare ones."""
+"""The interpretation of each answer to an eviction: answers that a real API server gave, and rare ones."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_without_an_answer_nobody_knows() -> None:
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 422, 429, 500, 503])
 def test_a_webhook_denies_with_any_code(code: int) -> None:
-    """None of them says that the pod is gone, or that the eviction may have been carried out."""
+    """No such answer means that the pod is gone or that the eviction may have succeeded."""
     reading = interpret_eviction(status(code, 'admission webhook "no.example.com" denied the request: not found'))
     assert (reading.follow_up, reading.trouble) == (FollowUp.RETRY, RunTrouble.DENIED)
 
@@ -143,7 +143,7 @@ def test_no_code_is_without_a_reading() -> None:
 
 
 def of_step(step: Raw) -> ApiStatus:
-    """An answer as the oracle has it."""
+    """An answer in the form of the recorded oracle."""
     causes = tuple(StatusCause(each["reason"], each["message"]) for each in step["causes"] or ())
     retry_s = int(step["retryAfter"] or 0)
     return ApiStatus(
@@ -171,7 +171,7 @@ def test_answers_of_a_real_server() -> None:
 
 
 def test_answers_of_the_oracle() -> None:
-    """About a thousand, of every rule of the endpoint."""
+    """About a thousand answers, from every rule of the eviction endpoint."""
     seen = Counter(
         (step["code"], interpret_eviction(of_step(step)).follow_up, interpret_eviction(of_step(step)).trouble)
         for world in lines("recordings/eviction-oracle.jsonl.gz")

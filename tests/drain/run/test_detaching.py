@@ -1,4 +1,4 @@
-"""A node is done when the volumes of the pods that were evicted from it are detached, or nobody waits for that."""
+"""A node is done when the volumes of its evicted pods are detached, unless the run does not wait for that."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LISTED_S = 2 * LISTING_INTERVAL_S
 
 
 class Detached:
-    """What is attached to old-0 until a time, by the clock of what drains."""
+    """Volumes that stay attached to old-0 until a time of the engine's clock."""
 
     def __init__(self, cluster: Cluster = CLUSTER, **until_s: float) -> None:
         self.until_s = {name.replace("_", "-"): end_s for name, end_s in until_s.items()}
@@ -47,7 +47,7 @@ class Detached:
 
 
 def test_the_node_is_done_when_all_are_detached() -> None:
-    """Nobody asks before it was found empty twice."""
+    """The engine lists attachments only after two lists found the node empty."""
     detached = Detached(pv_0=17, pv_1=22, pv_2=1000, pv_other=1000)
     detached.driven.to_the_end()
     assert detached.driven.at(ListPods) == [LISTING_INTERVAL_S, LISTED_S]
@@ -114,7 +114,7 @@ def test_a_node_that_is_uncordoned_or_taken_over_meanwhile_is_not_done() -> None
 
 
 def test_a_pod_that_comes_to_it_meanwhile() -> None:
-    """The second list found one: it is begun anew, and nothing is asked for."""
+    """The second list finds a pod: the two lists start again, and no attachments are listed."""
     strange = a_pod("late", owner="ReplicaSet/late")
     lists = iter([(), (strange,), (), ()])
     driven = drained(CLUSTER, ListPods=lambda act: PodsFound(act, next(lists)))

@@ -1,4 +1,5 @@
-"""Answers that are errors, refusals or none: one pod's matter or all pods', tried again, told, and given up in time."""
+"""Errors, refusals and missing answers: they affect one pod or all pods, are retried, reported, and given up in
+time."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def granted(act: ClusterAction) -> list[RunUpdate]:
 
 
 def failing(answer: ApiStatus | LostResponse, *names: str, until: Callable[[], bool] = lambda: False) -> Answering:
-    """Evictions of these pods, or of all, are answered so, until `until`."""
+    """Evictions of these pods, or of all pods, get this answer until `until`."""
 
     def evicted(act: ClusterAction) -> RunUpdate | list[RunUpdate]:
         assert isinstance(act, Evict)
@@ -49,7 +50,7 @@ def failing(answer: ApiStatus | LostResponse, *names: str, until: Callable[[], b
 
 
 def a_run(nodes: int = 3, pods: int = 2, limits: RunLimits = RunLimits(), **answers: Answering) -> Driven:
-    """Pods web-0-0 … on old-0 …, all under one budget that lets one of them go at a time."""
+    """Pods web-0-0 … on old-0 …, all under one budget that allows one eviction at a time."""
     there = [a_pod(f"web-{i}-{j}", node=f"old-{i}") for i in range(nodes) for j in range(pods)]
     budget = a_budget("web", max_unavailable=1, allowed=1, expected=len(there))
     named = [*(a_node(f"old-{i}") for i in range(nodes)), a_roomy_node()]
@@ -76,7 +77,7 @@ def test_nothing_but_errors_to_one_pod_end_with_its_node(
 
 
 def test_it_stands_in_nobodys_way_meanwhile() -> None:
-    """All others of its budget go while it is tried again."""
+    """All other pods of its budget are evicted while its eviction is retried."""
     run = a_run(Evict=failing(FAILED, "web-0-0"))
     run.until(400.0)
     assert len(run.told(DrainEventKind.GONE)) == 5
@@ -103,7 +104,7 @@ def test_a_pod_that_waited_long_for_its_budget_is_not_given_up_for_one_error() -
 
 
 def _said(budget: Budget, version: int) -> list[RunUpdate]:
-    """The budget says something new, and lets nothing go until the last time."""
+    """The budget's status changes each time, and allows no eviction until the last change."""
     status = replace(budget.status, allowed=1 if version == 19 else 0, current=budget.status.current - version % 2)
     return [BudgetChanged(replace(budget, status=status), version + 1)]
 
@@ -127,11 +128,11 @@ def test_errors_to_all_hold_it_and_stop_it_in_the_end(answer: ApiStatus | LostRe
         (ApiStatus(401, "Unauthorized", "Unauthorized"), "it cannot be cordoned: ", 400),
         (ApiStatus(409, "Conflict", 'Node "old-0" is left as it is: run b has changed it'), "cordon", 2400),
         (ApiStatus(429, "TooManyRequests", "slow down"), "cordon", 2400),
-        (ApiStatus(200), "cordon", 2400),  # and a webhook has taken it back
+        (ApiStatus(200), "cordon", 2400),  # and a webhook has reverted it
     ],
 )
 def test_a_cordon_that_never_holds_is_given_up(answer: ApiStatus | LostResponse, says: str, longest_s: float) -> None:
-    """The others wait for it, as they are begun only when all are cordoned; but not for ever."""
+    """The other nodes start only when all are cordoned, so they wait for this one, but with a time limit."""
 
     def cordoned(act: ClusterAction) -> RunUpdate | list[RunUpdate]:
         assert isinstance(act, Cordon)
@@ -171,7 +172,7 @@ DENIED = ApiStatus(403, "Forbidden", 'admission webhook "w" denied the request: 
 
 
 def answering(answer: ApiStatus, times: int) -> Answering:
-    """The first evictions of pods called bad-* are answered so; all others are granted, and their pods go at once."""
+    """The first evictions of pods called bad-* get this answer; all others are granted, and their pods go at once."""
     asked: list[ClusterAction] = []
 
     def evicted(act: ClusterAction) -> RunUpdate | list[RunUpdate]:
@@ -185,7 +186,7 @@ def answering(answer: ApiStatus, times: int) -> Answering:
 
 
 def driven(answer: ApiStatus, times: int, limits: RunLimits = RunLimits(), *, bad: int = 1) -> Driven:
-    """One bad pod on old-0, or several on as many nodes; and good ones on the last node."""
+    """One bad pod on old-0, or one on each of several nodes; good pods are on the last node."""
     nodes = [*(a_node(f"old-{i}") for i in range(bad + 1)), a_roomy_node()]
     pods = [a_pod(f"bad-{i + 1}", node=f"old-{i}", labels={"app": "bad"}) for i in range(bad)]
     pods += [a_pod(f"web-{i}", node=f"old-{bad}") for i in range(3)]
@@ -219,7 +220,7 @@ def test_a_right_that_is_missing_is_named_after_a_few_tries() -> None:
 
 
 def test_a_right_that_comes_and_goes_is_not_missing_for_good() -> None:
-    """Only what is said in a row counts."""
+    """Only consecutive refusals count."""
     said = [NO_RIGHT, NO_RIGHT, NO_RIGHT, DENIED, NO_RIGHT, NO_RIGHT]
     run = driven(NO_RIGHT, 0)
 
@@ -264,7 +265,7 @@ def test_it_is_not_looked_at_once_more_while_somebody_looks() -> None:
 
 
 def test_one_that_nobody_can_look_at_holds_nothing_up_for_ever() -> None:
-    """Its node is left alone after --eviction-timeout; the other one is emptied meanwhile."""
+    """Its node is given up after --eviction-timeout; meanwhile the other node is emptied."""
     pods = [a_pod("web-1", node="old-0"), a_pod("web-2", node="old-1")]
     cluster = a_cluster(nodes=[a_node("old-0"), a_node("old-1"), a_roomy_node()], pods=pods)
     doubtful, own = pods[0].uid, {}

@@ -1,4 +1,4 @@
-"""What holds a run and what stops it, and its pace."""
+"""Run guards: the conditions that hold a run, the conditions that stop it, and the pace of evictions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CLUSTER = a_cluster(nodes=[a_node("old-0"), *OTHERS], workloads=WEB, pods=pods(3
 
 
 class Guarded:
-    """Guards, and what they see."""
+    """Run guards with the cluster state that they observe."""
 
     def __init__(self, cluster: Cluster = CLUSTER) -> None:
         self.seen = ObservedState(cluster)
@@ -54,7 +54,7 @@ class Guarded:
 
 
 def a_replacement(name: str = "web-new", node: str = "") -> Pod:
-    """Of the workload that is drained."""
+    """A replacement pod of the drained workload."""
     why = "" if node else "Unschedulable: 0/4 nodes are available"
     return replace(CLUSTER.pods[0], name=name, uid=name, node=node, ready=bool(node), not_ready_because=why)
 
@@ -110,7 +110,7 @@ def test_a_cluster_that_cannot_be_watched_holds_it_and_then_stops_it() -> None:
 
 
 def answers(answer: ApiStatus | LostResponse, count: int, of: str = "n") -> list[RequestAnswered]:
-    """To as many nodes."""
+    """This answer to the cordons of `count` nodes."""
     return [RequestAnswered(Cordon(f"{of}-{i}", f"{of}-{i}"), answer) for i in range(count)]
 
 

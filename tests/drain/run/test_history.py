@@ -1,4 +1,4 @@
-"""What is known of nodes and pods by what happened: of any story, and of drains on a simulated cluster."""
+"""The history of nodes and pods, computed from events: of arbitrary stories, and of drains on a simulated cluster."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_it_is_held_by_the_last_that_held_it_until_it_is_released_and_stopped_fo
 
 
 def test_a_workload_that_was_restarted_is_no_pod() -> None:
-    """As a journal tells it."""
+    """The event has the form that a journal gives it."""
     chronicle = RunHistory(AIMS)
     chronicle.add([DrainEvent(1.0, DrainEventKind.RESTARTED, "shop/web", "a")])
     assert "shop/web" not in chronicle.nodes["a"].pods
@@ -143,12 +143,12 @@ EMPTIED = (NodeState.DONE, NodeState.EMPTIED_BY_OTHERS)
 
 
 def is_gone_with_its_pods(node: NodeHistory) -> bool:
-    """A run waits for the pods of a node that is gone."""
+    """Whether the node and all of its pods are gone: a run waits for the pods of a deleted node."""
     return node.state is NodeState.GONE and node.gone == len(node.pods)
 
 
 def same_at_every_step(drain: Rehearsed) -> RunHistory:
-    """As it is at the end."""
+    """Compare history and run state after every step; return the final history."""
     chronicle = RunHistory(planned_nodes(drain.plan))
     for step in drain.steps:
         chronicle.add(step.moments)
@@ -202,7 +202,7 @@ def test_a_node_that_somebody_else_drains_comes_to_its_end_though_nobody_says_so
 
 
 def test_what_stays_on_a_node_that_is_done_is_not_gone() -> None:
-    """As with --partial."""
+    """As in a run with --partial."""
     chronicle = RunHistory(AIMS)
     chronicle.add(
         [
@@ -215,7 +215,7 @@ def test_what_stays_on_a_node_that_is_done_is_not_gone() -> None:
 
 
 def test_who_goes_on_with_a_run_takes_up_what_was_left_alone() -> None:
-    """As a journal tells it; a node that is left to others is told by the same word."""
+    """The events have the form of a journal; a node that is left to another client has the same event kind."""
     over = [
         DrainEvent(1.0, DrainEventKind.LEFT_ALONE, "a", "", "it stays"),
         DrainEvent(2.0, DrainEventKind.STOPPED, "the drain", "", "no"),

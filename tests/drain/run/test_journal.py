@@ -1,4 +1,4 @@
-"""What stands after a journal, however it was torn, and what it tells of a run afterwards."""
+"""The valid part of a journal, wherever it was truncated, and the state of the run that follows from it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def a_beginning(scribe: JournalWriter) -> RunStarted:
 
 
 class Story:
-    """Entries as a run would write them."""
+    """Journal entries as a run would write them."""
 
     def __init__(self) -> None:
         self.scribe = JournalWriter()
@@ -189,7 +189,7 @@ def test_order_and_copies_change_nothing(seed: int) -> None:
 
 
 def test_every_beginning_of_a_journal_stands() -> None:
-    """What is added later never takes an intent away."""
+    """Later entries never remove an intent."""
     entries = a_long_story().entries
     for length in range(len(entries) + 1):
         stands = replay_journals(JournalEntries(tuple(entries[:length])))
@@ -208,7 +208,7 @@ def test_a_gap_is_said() -> None:
 
 
 def test_the_same_number_twice_leaves_both_in_doubt() -> None:
-    """Two machines wrote at once: it is not known which of the two was answered."""
+    """Two machines wrote at once: it is unknown which of the two was answered."""
     here, there = Story(), Story()
     one, two = here.does(Evict(a_pod("one")), OK), there.does(Evict(a_pod("two")))
     stands = replay_journals(here.journal, there.journal)
@@ -333,7 +333,7 @@ TOLD = (ABORTED, "", TERMINATED)
     ],
 )
 def test_a_killed_run_goes_on_unless_somebody_or_a_guard_ended_it(notes: Any, wanted: str, expected: object) -> None:
-    """Notes with subject and why, and what is asked for since."""
+    """Notes with subject and reason, and the requests since then."""
     entries: list[JournalEntry] = [BEGUN, *(NoteEntry(number, AT, *note) for number, note in enumerate(notes, 1))]
     found = JournalEntries(tuple(entries))
     run = RunSummary("r1", AT, RunPhase.RUNNING.value, "ann@here", AT, "", wanted, "ben@x" if wanted else "")

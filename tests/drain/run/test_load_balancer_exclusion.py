@@ -1,4 +1,4 @@
-"""When nodes are taken from load balancers: before their first pod goes, and never so that traffic is cut off."""
+"""Nodes are excluded from load balancers before their first pod is evicted, and never so that traffic is lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NEW = a_roomy_node("new-0")
 
 
 def a_world(service: Service | None = WEB, *, old: int = 2, more: Sequence[Pod] = (), allowed: int = 1) -> Cluster:
-    """Old nodes with one pod of web each, under a budget of one."""
+    """Old nodes with one pod of web each, under a budget that allows one eviction."""
     pods = [*(a_pod(f"web-{i}", node=f"old-{i}") for i in range(old)), *more]
     budget = a_budget("web", max_unavailable=allowed, allowed=allowed, expected=len(pods))
     sets = [a_workload("ReplicaSet/web", replicas=len(pods)), a_workload("DaemonSet/web", replicas=old + 1)]
@@ -39,7 +39,7 @@ def a_world(service: Service | None = WEB, *, old: int = 2, more: Sequence[Pod] 
 
 
 def order(driven: Driven) -> list[str]:
-    """What was asked for, in a word each: x of a node, - of a pod."""
+    """The requests in order: "x NODE" excludes a node, "- POD" evicts a pod."""
     told = []
     for _, act in driven.asked:
         if isinstance(act, Exclude):
@@ -111,7 +111,7 @@ def test_a_node_that_is_labelled_already_is_not_labelled_again() -> None:
 
 
 def test_never_the_last_that_takes_traffic() -> None:
-    """Until another one is there; if none comes, that is told."""
+    """The last serving node stays in until another one serves; if none comes, a warning reports that."""
     world = a_world(old=2)
     alone = replace(world, nodes=(*world.nodes[:2], replace(NEW, ready="Unknown")))
     driven = Driven(alone)
@@ -126,7 +126,7 @@ def test_never_the_last_that_takes_traffic() -> None:
 
 
 def test_of_a_local_service_only_what_goes_anyway_is_cut_off() -> None:
-    """Each node serves its own pods alone: one is taken out with its last pod, when others serve elsewhere."""
+    """Each node serves only its own pods: a node is excluded together with its last pod, when other nodes serve."""
     driven = Driven(a_world(LOCAL, old=3))
     driven.until(1)
     assert order(driven) == ["- web-0", "x old-0"], "no node that stays has another: it was left out once it was empty"
@@ -139,7 +139,7 @@ def test_of_a_local_service_only_what_goes_anyway_is_cut_off() -> None:
 
 
 def test_pods_that_stay_do_not_keep_a_node_in_as_long_as_others_serve() -> None:
-    """As an ingress controller that is a DaemonSet."""
+    """Example: an ingress controller that is a DaemonSet."""
     daemons = [a_pod(f"d-{node}", owner="DaemonSet/web", node=node) for node in ("old-0", "new-0")]
     driven = drained(replace(a_world(LOCAL, old=1), pods=tuple(daemons), budgets=()))
     assert order(driven) == ["x old-0"]
@@ -204,7 +204,7 @@ def test_who_stops_it_meanwhile_evicts_nothing() -> None:
 
 
 class Traffic:
-    """A cluster whose replacements come after a while; at every moment somebody must take what is sent."""
+    """A cluster whose replacements come after a while; at every moment some node must accept the traffic."""
 
     def __init__(self, world: Cluster, answers: list[ApiStatus | LostResponse]) -> None:
         self._left = answers
@@ -221,7 +221,7 @@ class Traffic:
         return RequestAnswered(act, answer)
 
     def check(self) -> None:
-        """No more are cut off than may go at once, and somebody else serves."""
+        """At most one pod gets no traffic, as the budget allows, and another node serves."""
         seen = self.driven.engine.observed
         out = {name for name, node in seen.nodes.items() if EXCLUDE_FROM_LOAD_BALANCERS in node.labels}
         cut_off = [pod.name for pod in seen.pods() if pod.node in out]
@@ -255,7 +255,7 @@ def test_traffic_is_never_cut_off(old: int, answers: list[ApiStatus | LostRespon
 
 
 def test_whoever_waits_for_its_node_keeps_its_place_in_the_budget_however_long_it_is_paused() -> None:
-    """The node may be left out by now, and its pod cut off, though nothing was answered."""
+    """The node may be excluded already, so that its pod gets no traffic, although no answer came."""
     left = iter([LostResponse("reset")])
     world = a_world(LOCAL, old=2, more=[a_pod("web-9", node="new-0")])
     driven = Driven(world, Exclude=lambda act: RequestAnswered(act, next(left, ApiStatus(200))), Evict=lambda act: None)

@@ -1,4 +1,4 @@
-"""How far EKS is, how far a rollout is, how often it is asked, and whose targets are watched."""
+"""Progress of an EKS node group update and of a rollout, how often each is polled, and whose targets are watched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes of others: drained by other clients, noted by other runs, and who is waited for."""
+"""Nodes that other clients drain and nodes that other runs annotated, and which of them a run waits for."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def marked(node: Node, sign: CordonMark) -> Node:
 
 
 def a_run() -> Driven:
-    """Two old nodes with two pods each; one may be away at a time, and nobody comes in its place by itself."""
+    """Two old nodes with two pods each; one pod may be unavailable, and no replacement comes by itself."""
     webs = [a_pod(f"web-{i}", node=f"old-{i // 2}") for i in range(4)]
     nodes = [a_node("old-0"), a_node("old-1"), a_roomy_node()]
     budget = a_budget("web", max_unavailable=1, allowed=1, expected=4)
@@ -188,7 +188,7 @@ def test_runs_are_told_by_their_nodes() -> None:
 
 
 def test_nodes_of_a_run_are_counted_as_its_plan_counts_them() -> None:
-    """Without those that it cordons and does not drain, and those that it protects."""
+    """The count excludes nodes that the run only cordons or protects."""
     nodes = [noted("a", "r"), noted("b", "r", skipped=True), noted("c", "r", drains=False, protects=True)]
     found = noted_run(nodes, "r")
     assert (found.drained_count, found.nodes, [each.node for each in found.cordoned]) == (
@@ -212,7 +212,7 @@ def test_what_a_journal_knows_better_counts_and_what_it_lacks_is_added() -> None
 
 
 def a_world(*old: Node) -> Cluster:
-    """A pod of web on each."""
+    """One pod of web on each node."""
     pods = [a_pod(f"web-{node.name}", node=node.name) for node in old]
     return a_cluster(
         nodes=[*old, a_roomy_node("new-0")],
@@ -223,7 +223,8 @@ def a_world(*old: Node) -> Cluster:
 
 
 def test_a_node_that_another_run_changed_meanwhile_is_left_alone() -> None:
-    """The cordon is refused by whoever is told of it first: the server's version of the node, or the watch."""
+    """The server's resource version or the watch shows the change first; either way the run does not cordon the
+    node."""
     refused = []
 
     def answer(act: ClusterAction) -> RunUpdate | None:
@@ -255,7 +256,7 @@ def test_what_we_noted_ourselves_and_what_is_over_is_nobody_elses() -> None:
 
 
 def test_what_somebody_had_cordoned_is_noted_before_it_is_begun() -> None:
-    """So that others see whose it is; a rollback leaves it cordoned."""
+    """The annotation tells other runs whose node it is; a rollback leaves the node cordoned."""
     driven = Driven(a_world(replace(a_node("old-0"), unschedulable=True)), run=OURS)
     driven.step()
     assert len(driven.of(Cordon)) == 1 and not driven.of(Evict)

@@ -1,4 +1,4 @@
-"""Where a drain stands, and what whoever watches it may wish: a pause, an end after this wave, a node left alone."""
+"""The progress of a drain, and requests to it: pause, stop after this wave, leave one node alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def a_run(policy: DrainPolicy = DrainPolicy()) -> tuple[SimulatedStage, Engine]:
 
 
 def stood(stage: SimulatedStage, engine: Engine) -> list[RunProgress]:
-    """At every moment at which something is to be done, until it is over."""
+    """The progress at every moment at which an act is due, until the drain is over."""
     found, course = list[RunProgress](), RemainingTime(engine.plan)
     steps(stage, engine, look=lambda: found.append(run_progress(engine, course, stage.seconds)))
     return found
@@ -78,7 +78,7 @@ def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:
 
 
 def test_a_pod_that_was_not_ready_before_the_run_replaces_nothing() -> None:
-    """A crash loop of the same workload on another node is no result of the drain, at its end neither."""
+    """A crash loop of the same workload on another node is no effect of the drain, not even at its end."""
     _, begun_before = a_run()
     plan, cluster = begun_before.plan, begun_before.observed.pods()
     twin = replace(plan.evictions[0].pod, uid="twin", name="web-twin", node="new-0", ready=False)
@@ -107,7 +107,7 @@ def test_of_what_nothing_replaces_no_replacement_is_waited_for() -> None:
 
 
 def test_how_long_a_replacement_is_there_is_told_by_the_clock_of_the_run() -> None:
-    """The cluster's clock, by which it was created, may be days from ours."""
+    """The pod's creation time is from the cluster's clock, which may differ from ours by days."""
     stage, engine = a_run()
     told = [(each.at_s, why) for each in stood(stage, engine) for _, why, *_ in each.reasons if "replacement " in why]
     seen = [(at_s, why.rpartition("seen for ")[2]) for at_s, why in told if "seen for " in why]

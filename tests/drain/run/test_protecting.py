@@ -1,4 +1,4 @@
-"""Which nodes are kept from autoscalers, and that they are released however a run ends."""
+"""Nodes that a run protects from autoscalers: which ones, and that each ending of a run releases them."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_node_that_is_gone_is_forgotten(answer: ApiStatus) -> None:
 
 
 def test_a_run_waits_for_the_answer_of_what_it_protects() -> None:
-    """Or it might be done after the run has ended, and stay."""
+    """Without the wait, a protection could arrive after the run's end and stay."""
     answers: list[ClusterAction] = []
     driven = Driven(CLUSTER, Protect=lambda act: answers.append(act))  # type: ignore[func-returns-value]
     driven.until(100)
@@ -171,7 +171,7 @@ ANSWERS = [
 def test_whatever_is_answered_nothing_stays_that_was_not_told(
     answers: list[ApiStatus | LostResponse], joins_at: int, stops: bool
 ) -> None:
-    """A lost answer and a 5xx may have been done or not."""
+    """After a lost answer or a 5xx, the request may have succeeded or not."""
     left = list(answers)
     marked: set[str] = set()
 

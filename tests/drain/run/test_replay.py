@@ -1,4 +1,4 @@
-"""A run as it was written down, and a place in its time: what is known there does not depend on the way."""
+"""Replay of a journal: the state at a moment does not depend on the steps by which the replay got there."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ RECORDINGS = st.builds(
 
 
 def seen(chronicle: RunHistory) -> object:
-    """All of it, as data."""
+    """The whole state of a run's history, as data."""
     nodes = {
         name: (
             node.state,

@@ -1,4 +1,5 @@
-"""A resumed run waits for the replacements of pods that an earlier process of it evicted, as that would have done."""
+"""A resumed run waits for the replacements of pods that its earlier process evicted, as that process would have
+done."""
 
 from __future__ import annotations
 

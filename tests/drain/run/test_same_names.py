@@ -1,4 +1,5 @@
-"""A budget that counts a pod as evicted which came back under its name: told with its end, waited for, estimated."""
+"""A budget still counts a pod as evicted after a pod of the same name returned: the run reports when that ends, waits
+for it, and includes it in the estimate."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def a_world(budget: Budget | None = None, created_s: float = 100.0) -> Cluster:
 
 
 def held(granted_s: float) -> Budget:
-    """db-0 counts as evicted since then."""
+    """The budget has counted db-0 as evicted since that time."""
     granted = NOW - timedelta(seconds=granted_s)
     return a_budget("db", allowed=0, current=2, desired=2, disrupted={"db-0": granted})
 
@@ -62,7 +63,7 @@ def test_a_hold_is_a_pod_that_is_younger_than_the_grant(
 
 
 class Holding(Driven):
-    """db-1 is evicted, and its budget counts the next db-1 as evicted for 2 minutes."""
+    """Evicts db-1; the budget counts the next db-1 as evicted for 2 minutes."""
 
     def __init__(self, limits: RunLimits = RunLimits()) -> None:
         super().__init__(a_world(), limits=limits, Evict=self._evict)

@@ -1,4 +1,4 @@
-"""Targets that are not drained are cordoned all the same, before the first eviction: nothing is scheduled onto them."""
+"""Skipped targets are cordoned too, before the first eviction, so that no evicted pod is scheduled onto them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.drain.run.instant_engine import Driven, drained
 
 
 def a_world(*more: Node, others: Sequence[Pod] = ()) -> Cluster:
-    """old-0 can be drained; on old-1 is a pod that no controller makes again."""
+    """old-0 can be drained; old-1 has a pod without a controller."""
     bare = a_pod("bare", node="old-1", owner=None)
     nodes = [a_node("old-0"), a_node("old-1"), *more, a_roomy_node("new-0")]
     return a_cluster(nodes=nodes, workloads=[a_workload("ReplicaSet/web")], pods=[*pods(2), bare, *others])

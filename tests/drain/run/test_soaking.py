@@ -1,4 +1,4 @@
-"""A drain that waits between waves takes so much longer: as it is estimated, while it goes on, and as it ends."""
+"""A soak between waves adds its time to a drain: in the estimate, in the remaining time, and in the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run from its beginning to its end, and one that is killed at any moment and gone on with by somebody else."""
+"""A run from start to end, and a run that is killed at any moment and resumed by another process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.simulator.control_planes import a_budget_doc, a_node_doc
 
 
 class Checked(Engine):
-    """When everything is done that can be now, there is nothing to do before some later time."""
+    """An engine that checks: after all acts that are due now, the next act is due later."""
 
     def due_actions(self, now_s: float) -> list[ClusterAction]:
         found = super().due_actions(now_s)
@@ -41,7 +41,8 @@ class Checked(Engine):
 
 
 def three_nodes() -> list[Doc]:
-    """Three old nodes with a pod each under a budget of one, behind a load balancer, and room for them."""
+    """Three old nodes with one pod each under a budget that allows one eviction, behind a load balancer, and room for
+    the replacements."""
     new = [a_node_doc(f"new-{i}") for i in range(3)]
     return [*web(3, 3), *new, a_budget_doc(allowed=1, healthy=3), a_service_doc()]
 
@@ -58,7 +59,7 @@ def begun(stage: SimulatedStage) -> tuple[Cluster, DrainPlan, Engine]:
 
 
 class Heard:
-    """What was told, and what is wished: by the number of evictions so far."""
+    """The events of a run, and its requests by the number of evictions so far."""
 
     def __init__(self, wishes: dict[int, RunRequest] | None = None) -> None:
         self.moments: list[DrainEvent] = []
@@ -76,17 +77,17 @@ class Heard:
 
 
 def run(stage: SimulatedStage, heard: Heard, journal: KeptJournal, dies_at: int = -1) -> tuple[DrainRunEnd, StageField]:
-    """A new run to its end."""
+    """Carry out a new run to its end."""
     _, plan, engine = begun(stage)
     field = StageField(stage, journal, dies_at)
     return a_drain(engine, field, heard.listen, begun_journal(journal, plan), read_request=heard.wish).run(), field
 
 
 def go_on(stage: SimulatedStage, heard: Heard, journal: KeptJournal) -> tuple[DrainRunEnd, StageField]:
-    """Somebody else goes on with what is in the journal."""
+    """Another process resumes the run from its journal."""
     journaled = replay_journals(journal.read())
     engine = resumed_engine(stage.read(kinds.ALL), journaled, DrainPolicy())
-    stage.updates()  # watches begin with what was read
+    stage.updates()  # watches start from the objects that were read
     field, scribe = StageField(stage, journal), JournalWriter(journaled.next_number)
     return a_drain(engine, field, heard.listen, scribe, read_request=heard.wish).run(), field
 
@@ -96,7 +97,7 @@ def evicted(acts: Sequence[ClusterAction]) -> list[str]:
 
 
 def state(plane: ControlPlane) -> dict[str, object]:
-    """What matters in the end: which nodes are cordoned, and how many pods are where they may be."""
+    """The final state that tests compare: cordoned nodes, and how many pods are on cordoned and on other nodes."""
     nodes = {i.key[1]: bool(i.doc["spec"].get("unschedulable")) for i in plane.store.list("nodes")}
     places = Counter(
         nodes[i.doc["spec"]["nodeName"]] for i in plane.store.list("pods") if i.doc["spec"].get("nodeName")
@@ -218,7 +219,7 @@ def _come_to_the_same_end(plane: ControlPlane, stage: SimulatedStage, journal: K
 
 
 def test_what_the_new_plan_does_not_drain_is_not_done() -> None:
-    """Somebody made the budget impossible meanwhile."""
+    """Meanwhile another client changed the budget so that it never allows an eviction."""
     plane, stage = made(*three_nodes())
     journal = KeptJournal()
     run(stage, Heard({1: RunRequest.STOP}), journal)

@@ -1,4 +1,5 @@
-"""A run's journal in both places, over a served cluster: whatever machine goes on, and wherever the other one ended."""
+"""A run's journal on disk and in the cluster (a served one): any machine can resume the run, wherever the other one
+stopped."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ from tests.fakes.sender import START, Hands, HttpSender
 
 @dataclass
 class Machine:
-    """One that has a folder of its own. Its scribe counts on from wherever the journal ended."""
+    """A machine with its own folder. Its `JournalWriter` continues the numbers from the journal's end."""
 
     server: SimulatedApiServer
     home: Path
@@ -136,7 +137,7 @@ def test_a_machine_that_stood_still_sends_nothing_more(
 
 
 def cut_off(tmp_path: Path, hands: Hands, last: str) -> Api:
-    """A cluster whose first machine intended web-1, and then something that only it has written down."""
+    """A cluster whose first machine wrote the intent for web-1, and then an entry that only this machine has."""
     api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
     with serving(
         FaultyHandler(api, [Fault(BrokenConnection(), "configmaps", "POST|PATCH", skip=2)], lambda seconds: None)
@@ -150,7 +151,7 @@ def cut_off(tmp_path: Path, hands: Hands, last: str) -> Api:
 
 
 def test_what_only_this_machine_wrote_is_brought_to_the_cluster(tmp_path: Path, hands: Hands) -> None:
-    """It was killed, or the network was, between the two places: what was intended may not have been begun."""
+    """The process or the network failed between the two writes: the act of that intent may not have started."""
     api = cut_off(tmp_path, hands, "web-2")
     with serving(api) as server:
         hands.seconds += 70
@@ -165,7 +166,8 @@ def test_what_only_this_machine_wrote_is_brought_to_the_cluster(tmp_path: Path, 
 
 
 def test_two_histories_are_put_together_and_doubted(tmp_path: Path, hands: Hands) -> None:
-    """The first wrote one more line at home before it was cut off; the second went on under the same number."""
+    """The first machine wrote one more line on its disk before it lost the cluster; the second machine used the same
+    number."""
     api = cut_off(tmp_path, hands, "only-here")
     with serving(api) as server:
         hands.seconds += 70
@@ -183,7 +185,7 @@ def test_two_histories_are_put_together_and_doubted(tmp_path: Path, hands: Hands
 
 
 def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: Hands) -> None:
-    """It was away for so long that what was written down must not be done any more."""
+    """The machine was away for so long that it must not carry out the acts that it wrote down."""
     api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
 
     def slow(seconds: float) -> None:
@@ -250,7 +252,7 @@ def test_nothing_is_written_before_it_is_begun(server: SimulatedApiServer, tmp_p
 
 @dataclass
 class Overtaken:
-    """The journal in the cluster, where something happens right after the first look at it."""
+    """The journal in the cluster; another machine acts right after the first read of it."""
 
     inner: ClusterJournal
     then: list[Callable[[], None]]
@@ -268,7 +270,7 @@ class Overtaken:
 def test_an_act_of_theirs_that_is_still_under_way_is_waited_out(
     server: SimulatedApiServer, tmp_path: Path, hands: Hands
 ) -> None:
-    """It arrives between our look at the run and our word that we lead it."""
+    """That act arrives after this machine read the run and before it announces that it leads the run."""
     scribe = JournalWriter()
     begun = scribe.run_started(
         "r1", NOW, plan="d", tool="1", user="a", host="b", leader="one", planned_nodes=(), arguments=()
@@ -292,7 +294,7 @@ LEFT = RunSummary("run-1", NOW, "running", "ann@desk/1/run-1/a", NOW)
 
 
 class Others:
-    """run-1 was left where it was; somebody else leads run-2, and renews the lock."""
+    """run-1 stopped where it was; another machine leads run-2 and renews the lock."""
 
     def __init__(self) -> None:
         self.looks = 0

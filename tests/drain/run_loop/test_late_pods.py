@@ -1,4 +1,5 @@
-"""Pods that come to a node while it is drained: they go as a new plan has it, once each, and the node gets done."""
+"""Late pods: pods that arrive on a node during its drain are evicted as a new plan says, once each, and the node is
+done."""
 
 from __future__ import annotations
 
@@ -56,14 +57,14 @@ def of_api(pod: Doc) -> Doc:
 
 
 def a_cluster(*more: Doc) -> tuple[ControlPlane, Granting]:
-    """Three old nodes with a pod each that goes one after the other, and room for all."""
+    """Three old nodes with one pod each, evicted one after the other, and room for all replacements."""
     nodes = [a_node_doc(f"new-{i}", cpu="8") for i in range(3)]
     plane, stage = made(*web(3, 3), *nodes, a_budget_doc(allowed=1, healthy=3), *api(2), *more)
     return plane, Granting(plane, stage.read(kinds.ALL))
 
 
 def comes(plane: ControlPlane, name: str, at_s: float, node: str = "old-0", **spec: Any) -> None:
-    """One more pod of api that somebody makes then: past the scheduler, or for one that ignores the cordon."""
+    """Another client creates one more pod of api at that time: it bypasses the scheduler or tolerates the cordon."""
     doc = of_api(a_pod_doc(name, cpu="100m", app="api", **(spec or {"nodeName": node})))
     del doc["metadata"]["uid"]
 
@@ -118,7 +119,7 @@ def test_it_keeps_to_its_budget_as_all_others() -> None:
 
 
 class Late(Granting):
-    """What somebody made is not watched: only a list shows it."""
+    """A stage that hides another client's pod from the watch: only a list shows it."""
 
     def updates(self) -> Sequence[RunUpdate]:
         hidden = "api-new"
@@ -135,7 +136,7 @@ def test_what_only_a_list_shows_goes_too() -> None:
 
 
 def test_what_belongs_on_the_node_is_left() -> None:
-    """A DaemonSet's pod, one that has ended, a static one."""
+    """A DaemonSet's pod, a completed pod, and a static pod."""
     plane, stage = a_cluster()
     agent = a_pod_doc("agent", "old-0", cpu="100m", app="agent")
     owner = {"kind": "DaemonSet", "apiVersion": "apps/v1", "name": "agent", "uid": "uid-ds", "controller": True}
@@ -169,7 +170,7 @@ def test_who_comes_back_again_and_again_is_not_fought() -> None:
     sent = []
 
     def again(change: StoreChange) -> None:
-        """Somebody's controller puts a pod back on the node whenever one of its pods is gone from it."""
+        """A controller puts a pod back on the node whenever one of its pods leaves it."""
         doc = change.item.doc
         ours = doc["kind"] == "Pod" and doc["metadata"]["labels"].get("app") == "api"
         if change.change_kind is StoreChangeKind.DELETED and ours and doc["spec"].get("nodeName") == "old-0":
@@ -241,7 +242,7 @@ def test_the_name_of_a_pod_that_was_deleted_deletes_no_other() -> None:
 
 
 def a_newer_job(plane: ControlPlane, at_s: float) -> None:
-    """A Job that is not known to the plan, with a pod that somebody makes for it past the scheduler."""
+    """A Job that the plan does not know; another client creates its pod directly on a node."""
     labels = {"app": "newer"}
     spec = {
         "parallelism": 1,

@@ -1,4 +1,4 @@
-"""A lock that nobody could renew in time: nothing is done meanwhile, and it goes on only if the lock is ours again."""
+"""The lock was not renewed in time: the run does nothing meanwhile, and continues only if it gets the lock again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FAILED = "the server gave no answer: it refused the connection"
 
 
 class Doubted(OwnLock):
-    """In doubt from the moment when it is told so; ours again `AWAY_S` later, or somebody else's."""
+    """A lock that is in doubt from a given moment; after `AWAY_S` it is held again or another client has it."""
 
     def __init__(self, stage: SimulatedStage, lost: str = "", for_s: float = AWAY_S) -> None:
         self._stage = stage
@@ -73,7 +73,7 @@ class Doubted(OwnLock):
 
 
 class DoubtingField(StageField):
-    """Once so many acts were done the lock is in doubt."""
+    """A live backend whose lock is in doubt after that number of acts."""
 
     def __init__(self, stage: SimulatedStage, journal: KeptJournal, lock: Doubted, at: int = -1) -> None:
         super().__init__(stage, journal)
@@ -94,7 +94,7 @@ class DoubtingField(StageField):
 
 
 class DoubtingJournal(KeptJournal):
-    """At one writing the lock is in doubt, before or after it is kept."""
+    """A journal whose lock is in doubt at one write, before or after the entry is kept."""
 
     def __init__(self, lock: Doubted, at: int, *, kept: bool, error: type[Exception] = LockInDoubt) -> None:
         super().__init__()
@@ -149,12 +149,12 @@ def test_it_goes_on_after_any_act(at: int) -> None:
     lock, journal = Doubted(stage), KeptJournal()
     ended, field, heard = drained(stage, lock, journal, at)
     assert lock.gaps == 1
-    if lock.refused:  # else the last thing that it did was not followed by another
+    if lock.refused:  # otherwise no act followed its last one
         check(stage, plane, ended, field, journal, heard)
 
 
 def each_writing() -> list[object]:
-    """With either error, kept or not: in quick one of the four at each, in turn."""
+    """Each write, with either error, kept or not; quick tests use one of the four cases for each write, in turn."""
     found = []
     for at, kept, error in product(range(1, WRITINGS + 1), (True, False), (LockInDoubt, JournalError)):
         quick = (kept, error is LockInDoubt) == (at % 2 == 0, at % 4 < 2)
@@ -199,7 +199,7 @@ def test_it_is_not_waited_for_for_ever() -> None:
 
 
 def test_who_slept_for_too_long_does_not_go_on_though_it_could() -> None:
-    """A laptop that is opened in the morning."""
+    """Example: a laptop that is opened after a night."""
     _, stage = made(*three_nodes())
 
     class Slept(Doubted):
@@ -227,7 +227,7 @@ def test_the_user_need_not_wait_for_it(wish: RunRequest) -> None:
 
 
 class Blinking(OwnLock):
-    """In doubt for one question: a renewal is under way, and its answer is late."""
+    """A lock that is in doubt for one check only: its renewal is under way and answered late."""
 
     late = False
 

@@ -1,4 +1,5 @@
-"""The end of a run, which waits for the last replacements, and of pods that are refused for ever or never stop."""
+"""The end of a run: it waits for the last replacements, for pods whose eviction is always refused, and for pods that
+never stop."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ NEVER = 1e7
 
 
 class Said(Heard):
-    """`why`: with the time, what was explained."""
+    """Events as in `Heard`. `why`: the reasons that were reported, with their times."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +49,7 @@ def ended(
     wish: Callable[[Said, float], RunRequestState] | None = None,
     docs: Sequence[Doc] = tuple(web(2, 2)),
 ) -> tuple[ControlPlane, DrainRunEnd, Said, KeptJournal]:
-    """Two nodes with a pod each are emptied onto two new ones."""
+    """Empty two nodes with one pod each; the pods move to two new nodes."""
     plane, stage = made(*docs, a_node_doc("new-0"), a_node_doc("new-1"), *([a_budget_doc()] if budget else []))
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
     stage.start(Steady(start=start_s, stop=2.0))
@@ -83,7 +84,7 @@ def test_it_does_not_wait_where_nobody_wants_it() -> None:
 
 
 def test_what_was_not_ready_before_is_not_waited_for_long() -> None:
-    """Both pods crash, before the drain and after it."""
+    """Both pods crash before the drain and after it."""
     ill = {"conditions": [{"type": "Ready", "status": "False"}]}
     docs = [doc | {"status": doc["status"] | ill} if doc["kind"] == "Pod" else doc for doc in web(2, 2)]
     _, run, _, _ = ended(NEVER, docs=docs)
@@ -145,7 +146,7 @@ DENIED = ApiStatus(403, "Forbidden", 'admission webhook "w" denied the request: 
 
 
 class Refusing(SimulatedStage):
-    """Every eviction of default/web-0 is answered so, until `until_s`."""
+    """Every eviction of default/web-0 gets this answer until `until_s`."""
 
     answer = OVER_BUDGET
     until_s = float("inf")

@@ -1,4 +1,4 @@
-"""A run that was killed anywhere is rolled back by somebody else: nothing of it is left, on skipped targets neither."""
+"""A run that was killed at any moment is rolled back by another process: no change remains, nor on skipped targets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.simulator.control_planes import a_node_doc, a_pod_doc, doc_of
 
 
 class AdoptedJournal(KeptJournal):
-    """One that somebody else can go on with."""
+    """A journal that another process can continue."""
 
     def adopt(self, run: str, at: datetime) -> JournalState:
         self.entries.append(JournalWriter(replay_journals(self.read()).next_number).note(NoteKind.ADOPTED, at, "there"))
@@ -85,7 +85,7 @@ def test_what_is_rolled_back_is_told() -> None:
 
 
 class Refusing(StageField):
-    """Answers every release with this, and does nothing."""
+    """Gives this answer to every release and changes nothing."""
 
     def __init__(self, stage: SimulatedStage, journal: KeptJournal, answer: ApiStatus | LostResponse) -> None:
         super().__init__(stage, journal)
@@ -145,7 +145,7 @@ WRITES = 4
 
 
 def one_more() -> list[Doc]:
-    """old-3 keeps a pod that no controller makes again, and is the emptiest."""
+    """old-3 is the emptiest node and has a pod without a controller."""
     bare = with_value(a_pod_doc("bare", "old-3", cpu="100m"), ("metadata", "labels"), {"app": "bare"})
     return [*three_nodes(), with_group(a_node_doc("old-3", cpu="64")), bare]
 

@@ -1,4 +1,4 @@
-"""What is between two waves: a soak, the user's hooks, whose yes is needed; and waves of a resumed run."""
+"""Between two waves: a soak, and the user's hooks, which must succeed; also the waves of a resumed run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def a_cluster() -> tuple[ControlPlane, SimulatedStage]:
 
 
 class HookedStage(StageField):
-    """`says` answers the hooks, `takes_s` after they were asked for."""
+    """`says`: the answers of the hooks, `takes_s` seconds after each request."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ def test_a_wave_whose_nodes_went_away_is_none() -> None:
 
 
 class Begins(AdoptedJournal):
-    """One that can also be begun."""
+    """An adopted journal that can also be started."""
 
     def start(self, begun: object) -> None:
         self.entries.append(begun)  # type: ignore[arg-type]
@@ -234,7 +234,7 @@ def test_waves_are_counted_on_however_often_it_is_gone_on_with() -> None:
 
 
 def test_what_is_left_of_a_wave_goes_in_the_next_one() -> None:
-    """It is stopped in the midst of the first: nobody has noted that its node is done."""
+    """The run stopped during the first wave: its journal does not say that the node is done."""
     world = World()
     world.begun()
     ends = (NoteKind.NODE_DONE, NoteKind.ENDED)
@@ -246,7 +246,7 @@ def test_what_is_left_of_a_wave_goes_in_the_next_one() -> None:
 
 @pytest.mark.parametrize(("version", "teaches"), [("v1.33.0", True), (simulated_version("v1.33.0", 15), False)])
 def test_a_rehearsal_that_plays_faster_than_time_teaches_later_plans_nothing(version: str, teaches: bool) -> None:
-    """A snapshot that is served has the uid of the real cluster, and its journals are beside those of that."""
+    """A served snapshot has the uid of the real cluster, so its journals are stored beside those of the real one."""
     world = World()
     observed = world.stage._observed
     world.stage._observed = replace(observed, identity=replace(observed.identity, server_version=version))
@@ -263,13 +263,13 @@ Says = tuple[float, bool]
 
 
 class Gated(HookedStage):
-    """Answers each hook as the next of `says` has it, with a yes after the last; and checks every eviction."""
+    """Answers each hook as the next item of `says`, and with success after the last; checks every eviction."""
 
     def __init__(self, stage: SimulatedStage, says: Sequence[Says]) -> None:
         super().__init__(stage, self._next)
         self._said = list(says)
         self.asked: list[tuple[float, Hook]] = []
-        self.open: set[str] = set()  # nodes that a hook has said yes of
+        self.open: set[str] = set()  # nodes for which a hook has succeeded
         self.refused = False
 
     def _next(self, hook: Hook) -> HookEnded:
@@ -294,7 +294,7 @@ class Gated(HookedStage):
 def gated(
     stage: SimulatedStage, says: Sequence[Says] = (), wish: Callable[[], RunRequestState] = RunRequestState
 ) -> tuple[DrainRunEnd, Gated, list[DrainEvent]]:
-    """As a real run goes about it, with new plans for pods that come."""
+    """A run loop as in a real run, with new plans for late pods."""
     cluster, plan = plan_drain(stage, BLUE, ONE_BY_ONE)
     stage.start(learned_kubelet_times(cluster))
     engine = Engine(plan, ObservedState(cluster), hooks=frozenset((BEFORE_WAVE,)))
@@ -320,7 +320,7 @@ def when_begun(moments: Sequence[DrainEvent]) -> list[tuple[str, float]]:
 
 @pytest.mark.long
 def test_a_yes_that_came_while_it_was_paused_is_asked_for_again() -> None:
-    """Whoever gates by alerts wants to know of those that fire now, not of those before the pause."""
+    """A hook that checks alerts must see the alerts of now, not those from before the pause."""
     _, stage = with_strangers()
     ended, field, moments = gated(stage, [(30.0, True)], paused(stage, (10.0, 3000.0)))
     assert ended.is_complete and [hook.wave for _, hook in field.asked] == [1, 1, 2, 3]
@@ -336,7 +336,7 @@ def test_a_no_during_the_pause_or_after_it_stops_it(says: list[Says]) -> None:
 
 
 def test_it_is_asked_only_when_the_new_nodes_are_there_that_the_wave_needs() -> None:
-    """Else its yes would be old by the time when the wave is begun."""
+    """An earlier answer would be outdated when the wave starts."""
     _, stage = with_strangers()
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
     waiting = replace(plan, targets=tuple(replace(each, needs=("old-9",)) for each in plan.targets))

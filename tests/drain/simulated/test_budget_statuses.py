@@ -1,4 +1,4 @@
-"""A budget's status over a drain: each kind of rule and pod, what must hold for any drain, and the cost."""
+"""A budget's status during a simulated drain: each kind of rule and pod, invariants of any drain, and the cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Row = tuple[float, int, int, int, int]
 
 
 def watched(members: Sequence[Pod], replicas: int | None = None, **rule: object) -> WatchedBudget:
-    """A budget over `members`, in sync with them; `rule` is as `a_budget` takes it."""
+    """A budget over `members`, in sync with them; `rule` has the arguments of `a_budget`."""
     kind = members[0].owner.kind if members and members[0].owner else "ReplicaSet"
     scales = ScaleIndex.of([a_workload(f"{kind}/web", replicas=len(members) if replicas is None else replicas)])
     budget = a_budget(**rule)  # type: ignore[arg-type]
@@ -39,7 +39,7 @@ def watched(members: Sequence[Pod], replicas: int | None = None, **rule: object)
 
 
 def rows(written: Sequence[StatusWrite]) -> list[Row]:
-    """Second, allowed, healthy, expected, disrupted."""
+    """The columns: second, allowed, healthy, expected, disrupted."""
     return [(at, s.allowed, s.current, s.expected, disrupted) for at, s, disrupted in written]
 
 
@@ -67,7 +67,7 @@ def test_what_the_endpoint_does_not_count_only_adds_its_replacement(sick: dict[s
 
 
 def test_a_pod_that_is_not_ready_and_must_be_counted_costs_a_disruption_only_until_the_next_sync() -> None:
-    """maxUnavailable 100 % needs no healthy pod, and then no policy lets an unready one go uncounted."""
+    """With maxUnavailable 100 % no healthy pod is needed, and then no policy exempts an unready pod from the count."""
     web = [a_pod("a"), a_pod("b", ready=False)]
     of = watched(web, max_unavailable="100%")
     assert rows(only(of, moved(web[1], 0, 1, 9))) == [
@@ -101,7 +101,7 @@ def test_an_eviction_that_would_be_refused_shows_below_zero() -> None:
 
 
 def test_headroom_is_a_line_with_one_value_at_each_moment() -> None:
-    """Given back and taken again at the same second, it does not rise between."""
+    """A slot that is released and taken in the same second causes no rise."""
     web = pods(3)
     written = only(watched(web, max_unavailable=1), moved(web[0], 0, 5, 20), moved(web[1], 20, 25, 40))
     assert headroom_over_time(written) == ((0, 0), (40, 1))
@@ -110,7 +110,7 @@ def test_headroom_is_a_line_with_one_value_at_each_moment() -> None:
 
 @st.composite
 def drains(draw: st.DrawFn) -> tuple[list[WatchedBudget], list[tuple[str, list[PodMove]]], DrainTerms]:
-    """Budgets at full health with room for one at least, over pods that are spread over a few nodes."""
+    """Budgets at full health that allow at least one eviction, over pods on a few nodes."""
     seconds = st.integers(0, 20).map(float)
     budgets, by_node = [], {f"n{i}": list[PodMove]() for i in range(draw(st.integers(1, 4)))}
     for app in ("web", "api")[: draw(st.integers(1, 2))]:
@@ -150,7 +150,7 @@ def test_no_simulated_drain_takes_more_than_a_budget_allows(
             assert write.status.allowed >= 0
             assert write.status.current >= min(write.status.desired, of.computed.status.current)
             assert 0 <= write.disrupted <= 1
-        # All pods are replaced in the end, so it ends as it began; nothing is written twice.
+        # Finally all pods are replaced, so it ends as it began; nothing is written twice.
         assert written[-1][1:] == written[0][1:]
         assert all(a[1:] != b[1:] for a, b in pairwise(written))
         assert [w.at_s for w in written] == sorted(w.at_s for w in written)

@@ -1,4 +1,4 @@
-"""A drain in virtual time: slots, replacement by owner, nodes at once, and nodes that wait for room."""
+"""A drain in virtual time: budget slots, replacement by owner, parallel nodes, and nodes that wait for room."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_full_zone_lets_others_pass() -> None:
 
 
 def test_where_evictions_keep_their_distance_the_longest_chain_goes_first() -> None:
-    """Pods of no budget can go in between: they must not keep a budget's next pod from its slot."""
+    """Pods without a budget can go in between, but must not delay the next pod of a budget."""
     free = [PodMove(f"f{i}") for i in range(20)]
     chain = [PodMove(x, ("web",), start_s=10) for x in "abc"]
     timeline = simulate([("n", free), ("m", chain)], DrainTerms({"web": 1}, eviction_interval_s=1))
@@ -131,9 +131,9 @@ Nodes = Sequence[tuple[str, Sequence[PodMove]]]
 
 
 class Shelf:
-    """A ground of so many places: a node takes one for each of its pods, its successor brings as many as it `has`.
+    """Reservations with that many places: a node takes one for each pod; its successor node adds as many as it `has`.
 
-    Nodes of `hidden` find theirs only if they are looked for thoroughly.
+    Nodes of `hidden` find their places only in a thorough search.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Shelf:
 
 
 def a_shelf(nodes: Nodes, places: int, hidden: Sequence[str] = ()) -> Shelf:
-    """On which the successor of a node has room for all that the node held."""
+    """Reservations where a node's successor has room for all pods of that node."""
     sizes = {name: len(given) for name, given in nodes}
     return Shelf(places, sizes, sizes, frozenset(hidden))
 
@@ -186,7 +186,7 @@ def test_a_node_that_is_refused_lets_others_pass() -> None:
 
 
 def test_renewal_admits_what_was_refused() -> None:
-    """10 s to stop, 5 s to settle, 100 s until the new node has joined, and so on."""
+    """Each node takes 10 s to stop, 5 s to settle, and 100 s until its new node joins."""
     nodes = some_nodes(2, 2, 2)
     timeline = simulate(nodes, RENEWING, a_shelf(nodes, 2))
     assert starts(timeline) == {"n0": 0, "n1": 115, "n2": 230}
@@ -205,7 +205,7 @@ def test_without_renewal_what_is_refused_stays_so() -> None:
 
 
 def test_a_thorough_question_finds_what_the_quick_one_missed() -> None:
-    """It is asked when all else has happened, so that nothing is left that could be drained."""
+    """The thorough search runs after everything else, so that every node that can be drained is drained."""
     nodes = some_nodes(*[1] * (THOROUGH_NODE_COUNT + 1))
     ground = a_shelf(nodes, THOROUGH_NODE_COUNT + 1, hidden=["n0"])
     timeline = simulate(nodes, DrainTerms(node_settle_s=5), ground)
@@ -222,7 +222,7 @@ def test_of_few_nodes_all_are_asked_about_thoroughly() -> None:
 
 @pytest.mark.parametrize("hopeless", [MAX_REFUSED_NODES, MAX_REFUSED_NODES + 1, 3 * MAX_REFUSED_NODES])
 def test_nodes_for_which_there_never_is_room_do_not_keep_others_from_being_drained(hopeless: int) -> None:
-    """Beyond some of them the others wait until all else has happened, but no longer."""
+    """After some failed searches the other nodes wait until everything else has happened, but no longer."""
     nodes = some_nodes(*[50] * hopeless, 1, 2)
     timeline = simulate(nodes, RENEWING, a_shelf(nodes, 2))
     assert set(starts(timeline)) == {f"n{hopeless}", f"n{hopeless + 1}"}
@@ -297,7 +297,7 @@ def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
 def test_a_strict_limit_serves_by_turn_alone(
     made: tuple[list[tuple[str, list[PodMove]]], DrainTerms], limit: str
 ) -> None:
-    """Where all else is free: with other limits in the way turns can wait for each other."""
+    """This holds where no other limit applies: with several limits, turns can wait for each other."""
     nodes, terms = made
     turn = iter(range(1000))
     nodes = [

@@ -1,9 +1,9 @@
-"""The simulator against two real drains: each status that a real disruption controller wrote, and each refusal.
+"""The simulator against two real drains: each status from a real disruption controller, and each refusal.
 
-The recordings know three things that the simulator leaves out. kubectl asks again 5 s after a refusal, where the
-simulator evicts as soon as a slot is free. Of two evictions under one budget at the same moment the endpoint
-grants the second 0.5 s later, because the first changed the budget meanwhile; the simulator grants both at once.
-And the controller is up to a tenth of a second late, so that now and then it writes two changes as one.
+The simulator omits three things that the recordings show. kubectl asks again 5 s after a refusal, but the simulator
+evicts as soon as a slot is free. Of two evictions under one budget at the same moment the endpoint grants the second
+0.5 s later, because the first changed the budget meanwhile; the simulator grants both at once. The controller is up to
+a tenth of a second late, so that it sometimes writes two changes as one.
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ def watched(watch: str) -> list[WatchedBudget]:
 
 @cache
 def budget_of(watch: str) -> dict[str, str]:
-    """By a pod's name the budget that guards it."""
+    """Map each pod's name to the budget that covers it."""
     return {pod.name: w.budget.key for w in watched(watch) for pod in w.pods}
 
 
 @cache
 def simulated(watch: str) -> Timeline:
-    """The drain as the simulator runs it: the recorded pods in the recorded order, each as slow as it was."""
+    """The simulated drain: the recorded pods in the recorded order, each with its recorded times."""
     budgets, guard = {w.budget.key: w.budget for w in watched(watch)}, budget_of(watch)
     moves = [_move(e, guard.get(e.pod.name, "")) for e in evicted(watch)]
     return simulate([("old-0", moves)], DrainTerms({key: b.status.allowed for key, b in budgets.items()}))
@@ -121,7 +121,7 @@ def test_every_status_of_a_real_controller_in_its_order_and_at_its_time(watch: s
 
 @pytest.mark.parametrize(("watch", "count"), [("drain-watch", 28), ("drain-refused-watch", 44)])
 def test_the_simulated_drain_has_the_same_statuses_as_the_real_one(watch: str, count: int) -> None:
-    """All of them, in the same order: only the waiting differs."""
+    """All statuses occur in the same order: only waits differ."""
     timeline = simulated(watch)
     assert timeline.never_evicted == ()
     real = status_writes(watched(watch), as_it_was(watch))
@@ -132,7 +132,7 @@ def test_the_simulated_drain_has_the_same_statuses_as_the_real_one(watch: str, c
 
 @pytest.mark.parametrize("watch", DRAINS)
 def test_the_real_drain_is_never_ahead_of_the_simulated_one(watch: str) -> None:
-    """Behind it by what kubectl waits after each refusal, and by the endpoint's retry."""
+    """It is later by kubectl's wait after each refusal, and by the endpoint's retry."""
     at = {moved.uid: moved.evicted_s for moved in simulated(watch).moves}
     found = evicted(watch)
     begin = found[0].evicted_s
@@ -159,7 +159,7 @@ def test_two_at_once_under_one_budget_are_granted_half_a_second_apart() -> None:
 
 
 def test_kubectl_is_refused_where_the_simulator_waits_for_a_slot() -> None:
-    """Every round of asking grants one pod of each budget: the n-th of a budget is refused n times before."""
+    """Every round of requests grants one pod of each budget: the n-th pod of a budget is refused n times first."""
     names = {pod.uid: name for name, pod in before_the_drain("drain-refused-watch").items()}
     guard = budget_of("drain-refused-watch")
     moves = simulated("drain-refused-watch").moves
@@ -199,7 +199,7 @@ def answer(watch: str, pod: str, budget: Budget, write: StatusWrite) -> Eviction
 
 
 def test_every_real_answer_is_the_rules_answer_at_that_place_of_the_simulated_drain() -> None:
-    """A grant comes from the last status before it; a refusal from one between two grants, word for word."""
+    """A grant matches the last status before it; a refusal matches a status between two grants, word for word."""
     watch = "drain-refused-watch"
     budgets, guard, windows = {w.budget.key: w.budget for w in watched(watch)}, budget_of(watch), by_grant(watch)
     granted: Counter[str] = Counter()

@@ -1,4 +1,5 @@
-"""Discovery: what is built in, what definitions and APIServices add, OpenAPI, and the form of an answer."""
+"""Discovery: built-in resources, resources from CustomResourceDefinitions and APIServices, OpenAPI, and the form of an
+answer."""
 
 from __future__ import annotations
 

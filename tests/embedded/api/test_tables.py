@@ -1,4 +1,4 @@
-"""Tables: what is shown of each kind, ages as kubectl writes them, and what a row holds."""
+"""Tables of the API: the columns of each kind, ages as kubectl prints them, and the contents of a row."""
 
 from __future__ import annotations
 

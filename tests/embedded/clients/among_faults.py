@@ -1,4 +1,4 @@
-"""A recorded cluster that is served with faults, and which of them somebody who reads can meet."""
+"""Serve a recorded cluster with faults, and list the faults that a reading client can meet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_READING = frozenset(
 
 @contextlib.contextmanager
 def served(api: RequestHandler, *faults: str, seed: int = 0) -> Iterator[SimulatedApiServer]:
-    """Nothing is ever slept; in the end nothing must have gone wrong by our fault."""
+    """No call sleeps; at the end the test fails if the server itself had an error."""
     chosen = build_faults([parse_fault(text) for text in faults], seed)
     with serving(FaultyHandler(api, chosen.requests, lambda seconds: None, seed)) as server:
         yield server

@@ -1,4 +1,5 @@
-"""A recorded cluster that is served, and the kubectls that use it: the newest always, in long tests the oldest too."""
+"""Fixtures: a recorded cluster that is served, and kubectl clients: the newest kubectl, in long tests also the
+oldest."""
 
 from __future__ import annotations
 
@@ -25,25 +26,25 @@ def program(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def shown() -> Iterator[tuple[SimulatedApiServer, Api]]:
-    """A cluster that tests only look at."""
+    """A cluster that tests only read."""
     with worlds.served("small-traps") as world:
         yield world
 
 
 @pytest.fixture
 def world() -> Iterator[tuple[SimulatedApiServer, Api]]:
-    """A cluster of one's own."""
+    """A cluster for one test alone."""
     with worlds.served("small-traps") as world:
         yield world
 
 
 @pytest.fixture
 def looking(program: str, shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> Kubectl:
-    """An admin who only looks."""
+    """A kubectl of an administrator who only reads."""
     return Kubectl(program, tmp_path, shown[0].url(worlds.ADMIN_TOKEN))
 
 
 @pytest.fixture
 def kubectl(program: str, world: tuple[SimulatedApiServer, Api], tmp_path: Path) -> Kubectl:
-    """An admin with a cluster of their own."""
+    """A kubectl of an administrator with a cluster for one test alone."""
     return Kubectl(program, tmp_path, world[0].url(worlds.ADMIN_TOKEN))

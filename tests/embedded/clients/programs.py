@@ -1,4 +1,4 @@
-"""kubectl as a person uses it: its words, a kubeconfig and a home of its own, and what it printed."""
+"""Run kubectl as a user does: arguments, its own kubeconfig and home, and its output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.fakes import kubeconfigs
 
 
 def at_once(*deeds: Callable[[], object]) -> None:
-    """All of them, each in a thread of its own: kubectl mostly waits. Whatever fails is told when all have ended."""
+    """Run all of them in parallel threads, because kubectl mostly waits. Failures are reported after all have ended."""
     with ThreadPoolExecutor(len(deeds)) as pool:
         failed = [error for done in [pool.submit(deed) for deed in deeds] if (error := done.exception())]
     assert not failed, "\n".join(map(repr, failed))
@@ -28,10 +28,10 @@ class Ran(NamedTuple):
 
 
 class Kubectl:
-    """`kubectl("get", "nodes")` is what it printed, which must end well; `ran` is all of it."""
+    """`kubectl("get", "nodes")` returns the output and requires success; `ran` returns the whole result."""
 
     def __init__(self, program: str, folder: Path, server: str, **cluster: str) -> None:
-        """`cluster`: more fields of it in the kubeconfig."""
+        """`cluster`: additional fields of the cluster in the kubeconfig."""
         self._program = program
         self._kubeconfig = kubeconfigs.one(folder / "config", server, **cluster)
         self._environ = {
@@ -53,7 +53,7 @@ class Kubectl:
         return Ran(done.returncode, done.stdout, done.stderr)
 
     def refused(self, *words: str, given: str = "") -> str:
-        """What it said when it failed, as it must."""
+        """Its error message; the command must fail."""
         ran = self.ran(*words, given=given)
         assert ran.code != 0, f"kubectl {' '.join(words)} should fail:\n{ran.out}{ran.err}"
         return ran.err
@@ -63,7 +63,7 @@ class Kubectl:
 
     @contextmanager
     def going(self, *words: str) -> Iterator[subprocess.Popen[str]]:
-        """A command that goes on, as ``get -w`` does, until the block ends."""
+        """A command that keeps running until the block ends, such as ``get -w``."""
         with subprocess.Popen(
             [self._program, *words], env=self._environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as process:

@@ -1,7 +1,7 @@
-"""What check proposes is done with kubectl on the demo as it is served, and check is run again: the cause is gone.
+"""Run check's remedies with kubectl on the served demo, then run check again: the cause is gone.
 
-The demo has budgets that never allow an eviction, two over one pod, and a short lameduck; planted are a webhook
-without a Service, and kube-proxy in IPVS mode.
+The demo has budgets that never allow an eviction, two budgets over one pod, and a short lameduck. The test adds a
+webhook without a Service, and kube-proxy in IPVS mode.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ Cause = tuple[str, str]
 
 @dataclass
 class Operator:
-    """With a shell in `folder`, where kubectl is, and the kubeconfig of what is served."""
+    """A user with a shell in `folder`, which has kubectl, and with the kubeconfig of the served cluster."""
 
     folder: Path
     config: str
 
     def does(self, line: str, given: str = "") -> str:
-        """The line as it is printed, or one of one's own."""
+        """Run a printed command line, or another one."""
         environ = {"HOME": str(self.folder), "KUBECONFIG": self.config, "PATH": f"{self.folder}:{os.defpath}"}
         done = subprocess.run(
             ["sh", "-ec", line], cwd=self.folder, env=environ, input=given, capture_output=True, text=True, timeout=60
@@ -59,7 +59,7 @@ class Operator:
         return done.stdout
 
     def checks(self, *words: str) -> dict[Cause, Any]:
-        """What counts, by code and name."""
+        """The findings that do not pass, by code and name."""
         out, err = io.StringIO(), io.StringIO()
         argv = ["check", "--target", "1.35", "--no-aws", "-o", "json", "--kubeconfig", self.config, *words]
         run(argv, out, err, context=CommandContext(out, err, {}))
@@ -68,7 +68,7 @@ class Operator:
         return {(each["code"], each["subject"]["name"]): each for each in findings if each["status"] != "pass"}
 
     def rewrites(self, name: str, key: str, was: str, becomes: str) -> None:
-        """A ConfigMap of kube-system, as an editor does it."""
+        """Edit a ConfigMap of kube-system, as a user with an editor does."""
         text = json.loads(self.does(f"kubectl get cm {name} -n kube-system -o json"))["data"][key]
         assert was in text
         patch = json.dumps({"data": {key: text.replace(was, becomes)}})

@@ -1,4 +1,4 @@
-"""What ``kubectl create`` makes of words: typed clients, which send protobuf since 1.32."""
+"""``kubectl create`` with generators: typed clients, which send protobuf since 1.32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes drained with the real kubectl: what it evicts, what it waits for, what it refuses."""
+"""Drain nodes with the real kubectl: the pods that it evicts, its waits, and its refusals."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ DRAIN = ("drain", "--ignore-daemonsets", "--delete-emptydir-data")
 
 
 def on(kubectl: Kubectl, node: str) -> set[str]:
-    """The names of the pods there."""
+    """The names of the pods on that node."""
     listed = kubectl.json("get", "pods", "-A", "--field-selector", f"spec.nodeName={node}")
     return {str(pod["metadata"]["name"]) for pod in listed["items"]}
 
 
 def a_budget_of_one_is_waited_for(kubectl: Kubectl) -> None:
-    """Two pods of app-16 are on the node and one may be missing: the second waits for the first one's replacement."""
+    """Two pods of app-16 are on the node and the budget allows one disruption: the second pod waits for the first one's
+    replacement."""
     before = on(kubectl, "old-1")
     assert sum(name.startswith("app-16-") for name in before) == 2
     ran = kubectl.ran(*DRAIN, "old-1", "--timeout=50s")
@@ -38,7 +39,7 @@ def a_budget_of_one_is_waited_for(kubectl: Kubectl) -> None:
     assert "Cannot evict pod as it would violate the pod's disruption budget." in ran.err
     assert on(kubectl, "old-1") == stayed
     kubectl("wait", "deploy/app-16", "--for=jsonpath={.status.readyReplicas}=12", "--timeout=30s")
-    # Every budget is as it was: whatever was evicted has come back elsewhere.
+    # Every budget is as before: every evicted pod has a replacement on another node.
     allowed = {each["metadata"]["name"]: each["status"]["disruptionsAllowed"] for each in budgets(kubectl)}
     assert allowed["app-16"] == allowed["app-0"] == 1
 
@@ -49,7 +50,7 @@ def budgets(kubectl: Kubectl) -> list[dict[str, dict[str, int]]]:
 
 
 def a_budget_of_none_is_never_got_through(kubectl: Kubectl) -> None:
-    """old-3 has a pod that no budget lets go."""
+    """old-3 has a pod whose budget never allows an eviction."""
     ran = kubectl.ran(*DRAIN, "old-3", "--timeout=2s")
     assert ran.code == 1
     assert 'error when evicting pods/"trap-zero-959bc5bc4-6jplp"' in ran.err
@@ -66,7 +67,7 @@ def what_kubectl_does_not_dare(kubectl: Kubectl) -> None:
 
 
 def a_dry_run_changes_nothing(kubectl: Kubectl) -> None:
-    """Of pods that their budgets let go, whether the server is asked or not."""
+    """Pods that their budgets let go, in a client and in a server dry run."""
     versions = ("get", "pods,nodes,pdb", "-A", "-o", "jsonpath={.items[*].metadata.resourceVersion}")
     before = kubectl(*versions)
     for how, said in (("client", ""), ("server", "server ")):
@@ -98,8 +99,8 @@ def pods_are_deleted_where_evictions_are_not_wanted(kubectl: Kubectl) -> None:
     ],
 )
 def test_a_drain(body: Callable[[Kubectl], None], versions: tuple[str, ...], tmp_path: Path) -> None:
-    """By an admin with a cluster for each version. Pods take seconds of the wall's to start: longer than kubectl takes
-    to ask for every eviction once."""
+    """An administrator drains a cluster for each kubectl version. Pods take seconds of wall clock time to start: longer
+    than kubectl takes to request every eviction once."""
     start_s = 3.0 if len(versions) == 1 else 6.0
     with ExitStack() as stack:
         deeds = []

@@ -1,4 +1,4 @@
-"""kubectl among faults: it does what it should, or says plainly that it did not."""
+"""kubectl with injected faults: each command succeeds or clearly reports that it did not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Body = Callable[[Kubectl, str], None]
 
 
 def among(body: Body, folder: Path, program: str, faults: str, said: str, speed: float) -> None:
-    """`body` with a cluster of its own, in which time passes at some speed, or not at all."""
+    """Run `body` with its own cluster, whose time passes at some speed or stands still."""
     clockwork: TimeDriver = ScaledTime(time.monotonic, speed) if speed else ManualTime()
     api = worlds.api_of("small-traps", clockwork, worlds.QUICK if speed else None)
     with served(api, *faults.split(), seed=2) as server:
@@ -36,7 +36,7 @@ def writes(kubectl: Kubectl, said: str) -> None:
 
 
 def waits(kubectl: Kubectl, _: str) -> None:
-    """``kubectl wait`` watches, and watches again."""
+    """``kubectl wait`` opens a watch, and then another one."""
     change = ("wait", "node/old-0", "--for=jsonpath={.spec.unschedulable}=true", "--timeout=30s")
     with kubectl.going(*change) as waiting:
         kubectl("cordon", "old-0")
@@ -83,7 +83,7 @@ def drains(kubectl: Kubectl, _: str) -> None:
     ],
 )
 def test_each_fault(body: Body, faults: dict[str, str], speed: float, tmp_path: Path) -> None:
-    """Each meets another version, from the newest back."""
+    """Each fault meets another kubectl version, from the newest back."""
     at_once(
         *(
             partial(

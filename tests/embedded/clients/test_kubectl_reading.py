@@ -1,4 +1,4 @@
-"""What people see who look at the served cluster with kubectl."""
+"""Output of kubectl commands that read the served cluster."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_versions_and_kinds(looking: Kubectl) -> None:
 
 @pytest.mark.long
 def test_raw_paths(looking: Kubectl) -> None:
-    """A raw path is the whole path: the server's own, in which the token is, is not put before it."""
+    """A raw path is the whole path: kubectl does not put the server's own path, which has the token, before it."""
     token = f"/as/{worlds.ADMIN_TOKEN}"
     metrics = looking("get", "--raw", f"{token}/metrics").splitlines()
     assert metrics[1] == "# TYPE apiserver_requested_deprecated_apis gauge"

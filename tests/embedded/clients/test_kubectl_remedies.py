@@ -1,5 +1,5 @@
-"""kubectl commands that are printed of the demo are taken by kubectl and by an API server that serves it: those that
-write as dry runs, those that read as they are. What a remedy of a budget or of replicas promises comes true."""
+"""kubectl commands that this tool prints for the demo are accepted by kubectl and by the served demo: commands that
+write as dry runs, commands that read unchanged. A remedy of a budget or of replicas has the promised effect."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def demo() -> Iterator[SimulatedApiServer]:
 
 @pytest.fixture
 def kubectl(program: str, demo: SimulatedApiServer, tmp_path: Path) -> Kubectl:
-    """``get --raw`` drops the path of the server's address, and with it the token: it is told as that of a proxy, too,
-    as in the kubeconfig of ``rehearse --serve``."""
+    """``get --raw`` drops the path of the server's address, which has the token: the kubeconfig also has the token as
+    that of a proxy, as in the kubeconfig of ``rehearse --serve``."""
     proxy = demo.url().replace("://", f"://{worlds.ADMIN_TOKEN}@")
     return Kubectl(program, tmp_path, demo.url(worlds.ADMIN_TOKEN), **{"proxy-url": proxy})
 
 
 def printed() -> list[list[str]]:
-    """Each once, without the file that its answer goes to."""
+    """Each command once, without the file of its redirected output."""
     drain = json.loads(run_cli("drain", "plan", "--nodegroup", "blue", "--demo", "-o", "json").out)
     told = (document("--demo", "--target", "1.34"), drain)
     lines = dict.fromkeys(each.partition(" > ")[0] for one in told for each in commands(one))
@@ -89,7 +89,7 @@ def plan(server: SimulatedApiServer, folder: Path) -> list[dict[str, Any]]:
 def test_what_blocks_a_drain_is_gone_once_its_remedy_has_been_carried_out(
     kubectl: Kubectl, demo: SimulatedApiServer, tmp_path: Path
 ) -> None:
-    """The first remedy that kubectl alone can do, of each blocker."""
+    """For each blocker the first remedy that kubectl alone can carry out."""
     before = plan(demo, tmp_path)
     mended = {}
     for each in before:

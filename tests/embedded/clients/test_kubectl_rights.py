@@ -1,4 +1,4 @@
-"""What kubectl says to people with fewer rights, and what it says they have."""
+"""kubectl with users of fewer rights: its error messages, and ``kubectl auth can-i``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_viewer_may_look(viewing: Kubectl) -> None:
     assert can(viewing, "create", "pods/eviction") == "no"
     assert can(viewing, "list", "secrets", "-A") == "yes"
     assert "old-0" in viewing("get", "nodes")
-    said = viewing.ran("cordon", "old-0").err  # which kubectl takes for no failure
+    said = viewing.ran("cordon", "old-0").err  # kubectl does not treat this as a failure
     assert 'nodes "old-0" is forbidden: User "viewer" cannot patch resource "nodes" in API group "" at the' in said
     listed = viewing("auth", "can-i", "--list")
     assert "[get list watch]" in listed and "selfsubjectrulesreviews.authorization.k8s.io" in listed
@@ -66,5 +66,5 @@ def test_a_role_of_one_s_own(draining: Kubectl) -> None:
 def test_asking_as_somebody_else(looking: Kubectl, draining: Kubectl) -> None:
     assert can(looking, "create", "pods", "--subresource=eviction", "--as", "viewer") == "no"
     assert can(looking, "list", "pods", "--as", "nobody-known") == "no"
-    # kubectl loses the message of a refusal of discovery; tests/embedded/serving/test_admission.py has it.
+    # kubectl drops the message when discovery is refused; tests/embedded/serving/test_admission.py checks it.
     assert "Error from server (Forbidden)" in draining.refused("get", "pods", "--as", "admin")

@@ -1,4 +1,4 @@
-"""Objects made and changed with kubectl."""
+"""Create and change objects with kubectl."""
 
 from __future__ import annotations
 

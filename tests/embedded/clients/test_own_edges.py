@@ -1,4 +1,5 @@
-"""This project's own edges find in the served cluster what its dump holds: lists, single objects, pods and signs."""
+"""This project's own clients read the served cluster as its dump: lists, single objects, pods and signs of old API
+versions."""
 
 from __future__ import annotations
 
@@ -66,9 +67,9 @@ def test_the_same_facts(name: str, page: int, tmp_path: Path) -> None:
     states = {read.state for read in live.reads if not read.resource.custom}
     assert states == {ReadState.READ}
     assert live.identity.server_version.startswith("v1.36")
-    if name == "small-traps":  # the dump has no namespaces; the server cannot be without
+    if name == "small-traps":  # the dump has no namespaces; the server needs them
         live = replace(live, namespaces=dumped.namespaces)
-    # What does not depend on whether it was read from a server or from a dump:
+    # Facts that are the same for a server and for a dump:
     same = {name: getattr(dumped, name) for name in ("identity", "source", "observed_at", "reads", "notes")}
     assert replace(live, **same) == dumped
 
@@ -103,7 +104,8 @@ DEMUX = "DISABLE_TCP_EARLY_DEMUX"
 
 
 def waited_for(connection: Connection, objects: Served) -> TemplateRevisions:
-    """Until the DaemonSet's controller has kept what the DaemonSet is now; its time is much faster than the wall's."""
+    """Wait until the DaemonSet controller has stored the current revision; its time is much faster than the wall
+    clock."""
     ends_s = time.monotonic() + 30.0
     while time.monotonic() < ends_s:
         live = objects.get("DaemonSet", "aws-node")
@@ -216,7 +218,7 @@ def test_of_the_demo(tmp_path: Path) -> None:
         read = LiveReader(connected(server, tmp_path)).read(READ)
     assert read.api_services == held.api_services
     assert {each.name for each in held.definitions} > {"backups.store.example.com"}
-    assert set(read.definitions) > set(held.definitions)  # those that the dump lacks are made up
+    assert set(read.definitions) > set(held.definitions)  # definitions that the dump lacks are generated
 
 
 def test_each_right_that_is_missing_is_named_and_what_is_not_read_is_unknown(

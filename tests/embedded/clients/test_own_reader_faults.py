@@ -1,4 +1,5 @@
-"""This project's own reader among faults: it reads the same facts, or says in a sentence why not, and never a part."""
+"""This project's own reader with injected faults: it reads the same facts, or reports in one sentence why not, and
+never returns a part as the whole."""
 
 from __future__ import annotations
 
@@ -45,12 +46,12 @@ def read(api: Api, folder: Path, *faults: str, seed: int = 0, resources: Sequenc
 
 @pytest.fixture(scope="module")
 def without(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """What is read where nothing goes wrong."""
+    """The facts that are read without a fault."""
     yield read(api, tmp_path_factory.mktemp("whole"))
 
 
 def facts(cluster: Cluster) -> Cluster:
-    """Nothing of how it was read."""
+    """The facts, without data on how they were read."""
     return replace(cluster, reads=(), identity=replace(cluster.identity, server_version=""), observed_at=worlds.START)
 
 
@@ -59,7 +60,7 @@ def read_well(cluster: Cluster) -> list[Resource]:
 
 
 def tried(api: Api, folder: Path, fault: str, seed: int) -> Cluster | None:
-    """What was read: whole, or known to be not; None where the reader gave up in a sentence."""
+    """The facts, complete or marked as incomplete; None where the reader failed with one sentence."""
     try:
         found = read(api, folder, fault, seed=seed)
     except ClusterError as error:

@@ -1,4 +1,4 @@
-"""The kubeconfig of a served cluster, as it is printed, in the hands of its clients."""
+"""Clients use the printed kubeconfig of a served cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.embedded.clients.programs import Kubectl
 
 @pytest.fixture
 def printed(shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> str:
-    """Its path."""
+    """The path of the kubeconfig."""
     server, tokens = shown[0], {ADMIN.name: worlds.ADMIN_TOKEN, VIEWER.name: worlds.VIEWER_TOKEN}
     urls = {name: server.url(token) for name, token in tokens.items()}
     return write_kubeconfig(kubeconfig(urls), str(tmp_path / "printed"))

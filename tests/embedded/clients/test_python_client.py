@@ -1,4 +1,4 @@
-"""The official Python client against the served cluster, whose time passes only when a test lets it."""
+"""The official Python client with the served cluster, whose time passes only when a test moves it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_watch_from_a_version_on_and_one_that_is_told_at_once(core: client.Cor
     core.delete_namespaced_pod("trap-bare", "default", grace_period_seconds=0)
     pods = watch.Watch().stream(core.list_namespaced_pod, "default", resource_version=version, timeout_seconds=1)
     events = [(event["type"], event["object"].metadata.name) for event in pods]
-    # Everybody else's writes are due later, and no time passes. A deletion is first marked, then done.
+    # Writes of all other clients are due later, and no time passes. A deletion is first marked, then done.
     assert events == [("MODIFIED", POD), ("MODIFIED", "trap-bare"), ("DELETED", "trap-bare")]
     version = core.list_node().metadata.resource_version
     stream = watch.Watch()
@@ -65,7 +65,7 @@ def test_a_watch_from_a_version_on_and_one_that_is_told_at_once(core: client.Cor
 
 
 def test_server_side_apply(given: tuple[Api, client.ApiClient]) -> None:
-    """By the dynamic client, which reads discovery first."""
+    """With the dynamic client, which reads discovery first."""
     maps = DynamicClient(given[1]).resources.get(api_version="v1", kind="ConfigMap")
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}, "data": {"a": "b"}}
     made = maps.server_side_apply(body=body, namespace="default", name="made", field_manager="test")

@@ -1,4 +1,4 @@
-"""Recorded clusters that are served: loaded into a control plane with its controllers, behind the HTTP API."""
+"""Serve recorded clusters: each is loaded into a control plane with its controllers, behind the HTTP API."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def archive(name: str) -> Path:
 
 @cache
 def documents(name: str) -> tuple[Doc, ...]:
-    """The objects of an archive, and the namespaces they are in where it has none."""
+    """The objects of an archive, and their namespaces where the archive has none."""
     with tarfile.open(archive(name)) as held:
         members = sorted((each for each in held if each.name.endswith(".json")), key=lambda each: each.name)
         lists = [_list(held, each) for each in members]
@@ -84,7 +84,8 @@ def namespace(name: str) -> Doc:
 
 
 def plane_of(name: str, pace: Steady | None = QUICK) -> ControlPlane:
-    """A control plane with what an archive holds; without a pace it is not at work, and nothing in it changes."""
+    """A control plane with the objects of an archive; without a pace its controllers do not run, and nothing
+    changes."""
     docs = documents(name)
     plane = ControlPlane(START, StoredFacts(), seed=7)
     served = catalogue.build_catalogue(doc for doc in docs if doc["kind"] == "CustomResourceDefinition")
@@ -97,7 +98,7 @@ def plane_of(name: str, pace: Steady | None = QUICK) -> ControlPlane:
 
 
 def api_of(name: str, clockwork: TimeDriver | None = None, pace: Steady | None = QUICK) -> Api:
-    """Its time passes on the wall, faster, unless there is another clockwork."""
+    """Its time passes with the wall clock, but faster, unless another clock is given."""
     return Api(plane_of(name, pace), SETUP, clockwork or ScaledTime(time.monotonic, SPEED))
 
 
@@ -105,7 +106,7 @@ def api_of(name: str, clockwork: TimeDriver | None = None, pace: Steady | None =
 def served(
     name: str, clockwork: TimeDriver | None = None, silence_s: float = IDLE_TIMEOUT_S, pace: Steady | None = QUICK
 ) -> Iterator[tuple[SimulatedApiServer, Api]]:
-    """A recorded cluster's API and its server; in the end nothing must have gone wrong in them."""
+    """A recorded cluster's API and its server; at the end the test fails if either had an internal error."""
     api = api_of(name, clockwork, pace)
     with serving(api, silence_s=silence_s) as server:
         yield server, api

@@ -1,8 +1,8 @@
-"""Two answers as they are compared: status, what headers and body say.
+"""Prepare two answers for comparison: the status, and the contents of headers and body.
 
-Replaced are the uids of new objects, and the hashes of OpenAPI documents, which are others here. Left out are the
+Replaced are the uids of new objects, and the hashes of OpenAPI documents, which differ here. Removed are the
 descriptions of columns, which no client shows, and the hashes of versions in which objects are stored. Sorted are the
-causes of a conflict: Go's maps have no order, and two recorded answers to the same question differ in it.
+causes of a conflict: Go's maps have no order, and two recorded answers to the same request differ in it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HEADERS = ("Content-Type", "Retry-After")
 
 
 class Said(NamedTuple):
-    """`body`: parsed JSON, of a watch all its lines in order, or text."""
+    """One answer. `body`: parsed JSON, for a watch all its lines in order, or text."""
 
     status: int
     headers: dict[str, str]
@@ -44,7 +44,7 @@ def answered(reply: Reply, known: Set[str]) -> Said:
 
 
 def _parsed(text: str) -> Any:
-    """Of a watch without an event nothing is left, as of an empty body."""
+    """The body; a watch without an event gives the same as an empty body."""
     try:
         if text.startswith('{"type"'):
             return [json.loads(line) for line in text.splitlines()]
@@ -72,7 +72,7 @@ def _comparable(body: Any, known: Set[str]) -> Any:
 
 
 def without_hashes(listed: Doc) -> Doc:
-    """Resources as discovery lists them, without what clients must not rely on."""
+    """Resources of a discovery list, without fields on which clients must not rely."""
     kept = [
         {name: value for name, value in each.items() if name != "storageVersionHash"} for each in listed["resources"]
     ]

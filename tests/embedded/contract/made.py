@@ -1,4 +1,4 @@
-"""Objects of the recorded clusters that stand in no answer as they were: only what the exchanges need of them."""
+"""Objects of the recorded clusters that no recorded answer shows in full: only the fields that the exchanges need."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _UNNAMED = 4
 
 
 def versions(cluster: str) -> list[Version]:
-    """Each at a version of its own."""
+    """Objects, each with its own version."""
     made = {"small": _small, "second": _second, "third": _third}[cluster]
     spaces = [Version(place, _object("Namespace", name, namespace="")) for place, name in enumerate(_NAMESPACES, 1)]
     return [*spaces, *made()]
 
 
 def _small() -> Iterator[Version]:
-    """The nodes of the table, with what the two that were recorded in full say of theirs."""
+    """The nodes of the table, with fields of the two nodes that were recorded in full."""
     whole: Doc = _answer(10)
     for row in _answer(11)["rows"]:
         meta = row["object"]["metadata"]
@@ -36,7 +36,7 @@ def _small() -> Iterator[Version]:
 
 
 def _cordoned_and_tainted() -> Doc:
-    """The node between its cordoning [32] and its uncordoning [34]: a controller has added the taint."""
+    """The node between its cordon [32] and its uncordon [34]: a controller has added the taint."""
     after = _answer(34)
     cordoner = [entry for entry in _answer(32)["metadata"]["managedFields"] if entry["manager"] == "unknown"]
     owners = [*after["metadata"]["managedFields"], *cordoner]
@@ -70,7 +70,7 @@ def _second() -> Iterator[Version]:
 
 
 def _third() -> Iterator[Version]:
-    """A budget whose spec was changed since the controller looked at it."""
+    """A budget whose spec was changed after the controller last read it."""
     yield Version(10, _pod("app-0-5b59664c86-62dx9", {"app": "app-0"}))
     yield Version(11, _budget("app-0", generation=2))
 
@@ -106,7 +106,7 @@ def _pod(
 
 
 def _budget(name: str, generation: int = 1) -> Doc:
-    """One that allows nothing, and that the controller saw at its first generation."""
+    """A budget that allows nothing, and that the controller saw in its first generation."""
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": name}}}
     status = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 1, "expectedPods": 1}
     status |= {"observedGeneration": 1}

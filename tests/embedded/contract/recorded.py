@@ -1,7 +1,7 @@
-"""The recorded exchanges in order: what the server had stored before each of them, and when it was asked.
+"""The recorded exchanges in order: the objects that the server had stored before each, and the time of each.
 
-Whatever object stands in any answer or watch event is a version of that object, so that together they are the history
-of the server's store. Versions are kept as they were: what is compared are the server's own numbers.
+Each object in an answer or a watch event is one version of that object; together they are the history of the server's
+store. Versions keep their numbers, because the comparison uses the server's own numbers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _WHEN = {"small": "2026-11-20T07:46:12Z", "third": "2026-11-20T08:30:00Z", "seco
 
 
 class Version(NamedTuple):
-    """One version of one object; `gone`: at this version it went."""
+    """One version of one object; `gone`: the object was deleted at this version."""
 
     number: int
     doc: Doc
@@ -83,7 +83,7 @@ def history(cluster: str) -> tuple[Version, ...]:
 
 
 def before(index: int) -> int:
-    """The store's version when the exchange's request came."""
+    """The store's version when the request arrived."""
     version = after = 0
     for each in range(max(begin for begin in _BEGIN if begin <= index), index + 1):
         version = _KNOWN.get(each) or _BEGIN.get(each, after)
@@ -94,7 +94,7 @@ def before(index: int) -> int:
 
 
 def moment(index: int) -> datetime:
-    """When the request was served, as far as times in the answer tell."""
+    """The time at which the request was served, as far as times in the answer show it."""
     body = exchanges()[index]["response"]["body"]
     told = [_MARKED.get(index, _WHEN[cluster_of(index)])]
     if exchanges()[index]["request"]["method"] != "GET" and isinstance(body, dict):
@@ -115,7 +115,7 @@ def _number(version: Version) -> int:
 
 
 def _told(index: int) -> tuple[int, bool]:
-    """The version that an answer tells, 0 if none, and whether it is of the object that the request wrote."""
+    """The version in an answer (0: none), and whether it is of the object that the request wrote."""
     request, body = exchanges()[index]["request"], exchanges()[index]["response"]["body"]
     if not isinstance(body, dict):
         return max((version.number for version, _ in _versions(body)), default=0), False
@@ -124,7 +124,7 @@ def _told(index: int) -> tuple[int, bool]:
 
 
 def _versions(body: Any) -> Iterator[tuple[Version, bool]]:
-    """Each with whether it may be the first of its object."""
+    """Versions, each with a flag whether it may be the first of its object."""
     if isinstance(body, str):
         for line in body.splitlines():
             if line.startswith('{"type"'):

@@ -1,8 +1,8 @@
-"""Real kubectl drains, request by request, against the embedded server in virtual time.
+"""Replay real kubectl drains, request by request, on the embedded server in virtual time.
 
-The requests are sent in the order in which they were answered, each no sooner than it was sent, and an eviction that
-was granted when its pod was seen to be marked: of two at the same moment under one budget the second waits there for
-half a second. The kubelets take as long for each pod as the played ones did.
+The requests are sent in the order in which they were answered, and none earlier than it was recorded. A granted
+eviction is sent when its pod was seen to be marked: of two at the same moment under one budget the second waits for
+half a second. The simulated kubelets take the recorded time for each pod.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ SETS = {"ReplicaSet": "replicasets.apps", "StatefulSet": "statefulsets.apps"}
 
 
 class AsRecorded:
-    """A `Pace`: of each pod that was evicted how long it took to stop, and of each owner's new pods to start.
+    """A `Pace`: the recorded stop time of each evicted pod, and the recorded start time of each owner's new pods.
 
-    They stop at the later end of what is known, and start so much sooner that they are ready when they were seen to be.
+    Pods stop at the latest possible moment, and start early enough to be Ready at the recorded moment.
     """
 
     def __init__(self, watch: str) -> None:
@@ -62,7 +62,7 @@ class AsRecorded:
 
 
 def cluster(watch: str) -> ControlPlane:
-    # What was there when the watch began.
+    # The objects at the start of the watch.
     lines = raw_facts.lines(f"recordings/{watch}.jsonl.gz")
     docs = [event["object"] for event in lines if event["type"] == "ADDED" and event["t"] < 1]
     plane = ControlPlane(when("2026-11-20T08:53:00Z"), StoredFacts())
@@ -83,7 +83,7 @@ def cluster(watch: str) -> ControlPlane:
 
 
 def an_owner(pod: Doc, replicas: int) -> Doc:
-    """The set that a pod was made by, as far as its pods tell."""
+    """The workload that created a pod, as far as its pods show it."""
     owner = pod["metadata"]["ownerReferences"][0]
     given = ("controller-revision-hash", "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
     zones = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
@@ -101,7 +101,7 @@ def an_owner(pod: Doc, replicas: int) -> Doc:
 
 
 def _agents() -> Doc:
-    """The daemon set whose pods kubectl leaves alone; only that it is there is asked."""
+    """The DaemonSet whose pods kubectl leaves; requests only check that it exists."""
     meta = {"name": "aws-node", "namespace": "kube-system", "uid": "aws-node", "generation": 1}
     labels = {"app": "aws-node"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
@@ -125,8 +125,8 @@ def answered(watch: str) -> Iterator[tuple[Doc, Reply]]:
 
 
 def moments(watch: str, lines: list[Doc]) -> list[float]:
-    """Seconds since the first request, by kubectl's clock, which is so far behind the watch's as the quickest answer
-    to an eviction tells: kubectl asks for the pod at once."""
+    """Seconds since the first request, by kubectl's clock. Its offset from the watch's clock follows from the quickest
+    answer to an eviction, after which kubectl requests the pod at once."""
     marked = {each.pod.name: each.evicted_s for each in evicted(watch)}
     asked: dict[str, float] = {}
     for line in lines:
@@ -141,7 +141,7 @@ def moments(watch: str, lines: list[Doc]) -> list[float]:
 
 
 def told(line: Doc) -> Any:
-    """What of a recorded answer does not hang on this one cluster: a node's own numbers and owners do."""
+    """The part of a recorded answer that is the same in any cluster: without a node's own numbers and owners."""
     body = line["response"]
     if line["responseType"] != "application/json" or "bytes" in body:
         return None

@@ -1,4 +1,4 @@
-"""What an eviction leaves behind: each version that it wrote of pods and budgets, as the real server wrote it."""
+"""The effects of an eviction: each version of pods and budgets that it wrote, as the real server wrote them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_every_version_is_the_recorded_one(index: int) -> None:
 
 
 def _comparable(doc: Doc) -> Doc:
-    """Of a budget without who owns what: the embedded control plane keeps no account of its own writes."""
+    """The object; a budget without managedFields, because the embedded control plane does not record its own writes."""
     if doc["kind"] != "PodDisruptionBudget":
         return doc
     meta = {name: value for name, value in doc["metadata"].items() if name != "managedFields"}

@@ -1,4 +1,4 @@
-"""The embedded server against 157 exchanges with a real kube-apiserver 1.36.2, each from the state that one was in."""
+"""The embedded server against 157 exchanges with a real kube-apiserver 1.36.2, each with the same initial state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_SUPPORTED = {
 
 
 def both(index: int) -> tuple[Said, Said]:
-    """What the embedded server says, and what the real one said."""
+    """The answers of the embedded server and of the real one."""
     exchange = exchanges()[index]
     request = request_of(exchange["request"])
     watching = request.flag("watch")

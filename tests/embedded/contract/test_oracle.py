@@ -1,7 +1,7 @@
-"""160 random small worlds and their 979 evictions through the whole server, with all controllers at work.
+"""Evictions through the whole server, with all controllers at work: 160 random small worlds and their 979 evictions.
 
-In the recording replacements get no node and evicted pods never stop; here the nodes take nothing and the kubelets are
-in no hurry. The Jobs' controller waits longer before it tries again than any world was recorded.
+In the recording replacements get no node and evicted pods never stop; here the nodes accept no pods and the kubelets
+are slow. The Job controller's retry delay is longer than the recording of any world.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class World:
         self.api = Api(self.plane, ApiSetup(ACCESS))
 
     def evict(self, step: Doc) -> Doc:
-        """The answer, in the recording's words."""
+        """The answer, in the recording's format."""
         options = {"deleteOptions": {"dryRun": ["All"]}} if step["dryRun"] else {}
         named = {"name": step["pod"], "namespace": self.namespace}
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": named, **options}
@@ -122,7 +122,7 @@ def test_every_answer_and_every_status_agree(raw: Doc) -> None:
 
 
 def _without_woken(which: int, said: Doc, recorded: Doc) -> set[tuple[int, int]]:
-    """Takes the count of one budget out of both, and returns the two when they differ."""
+    """Remove the expectedPods of one budget from both, and return the two values if they differ."""
     counts = (said["budgetsAfter"][which].pop("expectedPods"), recorded["budgetsAfter"][which].pop("expectedPods"))
     return {counts} if counts[0] != counts[1] else set()
 

@@ -1,4 +1,4 @@
-"""The embedded server as the recorded one was before an exchange: the objects at their versions, at the same time."""
+"""The embedded server in the state of the recorded server before an exchange: the same versions and time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RESTARTED = dict.fromkeys(range(141, 149), 972)
 
 
 class Passing:
-    """A `TimeDriver`: half a second passes at every look, once a watch is being read; so it does on the wall."""
+    """A `TimeDriver`: once a watch is read, half a second passes at every read of the clock, also of the wall clock."""
 
     def __init__(self) -> None:
         self.running = False
@@ -50,7 +50,7 @@ class Passing:
 
 
 class World:
-    """`plane` has no controllers: nothing happens but what is asked for."""
+    """`plane` has no controllers: only requests change anything."""
 
     def __init__(self, index: int) -> None:
         self.plane = ControlPlane(moment(index), StoredFacts())
@@ -70,7 +70,7 @@ _STANDING: dict[tuple[object, ...], World] = {}
 
 
 def reading(index: int) -> World:
-    """The world of an exchange that changes nothing: one for all that were answered from the same state."""
+    """The world of a read-only exchange: shared by all exchanges with the same state."""
     state = (cluster_of(index), before(index), moment(index))
     kept = (COMPACTED.get(index), RESTARTED.get(index))
     if (*state, *kept) not in _STANDING:
@@ -79,7 +79,7 @@ def reading(index: int) -> World:
 
 
 def request_of(recorded: Doc) -> ServedRequest:
-    """The recorded request as the server's own code sees it."""
+    """The recorded request in the form of the server's own code."""
     url = urlsplit(recorded["path"])
     headers = {"accept": recorded["accept"] or "", "content-type": recorded["contentType"] or ""}
     headers |= {name.lower(): value for name, value in recorded.get("headers", {}).items()}
@@ -92,7 +92,8 @@ def request_of(recorded: Doc) -> ServedRequest:
 
 
 def _write(store: Store, held: Iterable[Version], until: int, restarted: int) -> None:
-    """The objects into the store, each at its version; what others wrote in between stands for all that is unknown."""
+    """Write the objects into the store, each at its version; writes of other clients in between stand for unknown
+    versions."""
     for number, doc, gone in held:
         if store.version < restarted <= number:
             _others(store, restarted)

@@ -1,4 +1,4 @@
-"""The recorded account answers as the one that it was recorded from, whatever the tool asks of it."""
+"""The recorded AWS account gives the same answers as the original one to every request of this tool."""
 
 from __future__ import annotations
 

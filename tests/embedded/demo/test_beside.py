@@ -1,4 +1,4 @@
-"""What the demo answers besides its lists, by its scenes."""
+"""Answers of the demo besides its lists: objects, revisions and logs, by scene."""
 
 from __future__ import annotations
 

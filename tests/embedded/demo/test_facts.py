@@ -1,4 +1,4 @@
-"""What the tool sees in the demo: every kind known, budgets as the controller computes them, the traps planted."""
+"""The demo's facts: every kind is known, budgets have the controller's status, and the traps are there."""
 
 from __future__ import annotations
 

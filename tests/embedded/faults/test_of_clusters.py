@@ -1,4 +1,4 @@
-"""What each fault of the cluster does to one: to its pods, its nodes, its budgets and its controllers."""
+"""The effect of each cluster fault: on pods, nodes, budgets and controllers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WEB = (a_node_doc("a"), a_node_doc("b"), a_pod_doc("web-0", "a"), a_pod_doc("web
 
 
 def a_troubled(*faults: str, docs: tuple[Doc, ...] = WEB, seed: int = 0) -> tuple[ControlPlane, list[FaultEvent]]:
-    """Begun anew with troubles, and what befalls it."""
+    """A new control plane with these faults, and the list of fault events."""
     plane, befallen = a_plane(docs, started=False), list[FaultEvent]()
     chosen = build_faults([parse_fault(text) for text in faults], seed)
     FaultyControlPlane(plane, chosen.cluster, befallen.append, seed).start(Steady(), workload_controllers)
@@ -112,7 +112,7 @@ def test_the_budgets_status_lags() -> None:
     plane, _ = a_troubled("budgets-late=40s")
     until(plane, 50)
     mishaps.delete_pod(plane, "default", "web-0")
-    for seconds, allowed in ((89, 1), (91, 0)):  # nobody has looked before
+    for seconds, allowed in ((89, 1), (91, 0)):  # the first read at this time
         until(plane, seconds)
         assert doc_of(plane, BUDGETS, "web")["status"]["disruptionsAllowed"] == allowed
 
@@ -186,14 +186,14 @@ def test_what_others_do(fault: str, cordoned: bool, leaving: int) -> None:
 
 
 def a_database(fault: str | None) -> ControlPlane:
-    """A StatefulSet of two on a node with room, its budget, and the fault."""
+    """A StatefulSet of two pods on a node with room, its budget, and the fault."""
     docs = (a_node_doc("a"), a_workload("StatefulSet", "db", 2, serviceName="db", podManagementPolicy="Parallel"))
     docs[1]["metadata"] |= {"namespace": "default", "uid": "uid-set", "generation": 1}
     return a_troubled(*([fault] if fault else []), docs=(*docs, a_budget_doc("db", app="db")))[0]
 
 
 def test_a_stateful_sets_pod_that_came_back_counts_as_evicted_for_two_minutes() -> None:
-    """The controller missed the end of the one before: status.disruptedPods knows names only."""
+    """The controller missed the end of the first pod: status.disruptedPods has only names."""
     for fault, allowed_again_s in ((None, 40), ("same-name-hold=default/db-*", 124), ("same-name-hold=default/x", 40)):
         plane = a_database(fault)
         until(plane, 60)

@@ -1,4 +1,4 @@
-"""The registry of faults: how they are written, and that each is there once, made as it was asked for."""
+"""The registry of faults: their syntax, that each is registered once, and that each is built as requested."""
 
 from __future__ import annotations
 

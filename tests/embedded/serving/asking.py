@@ -1,4 +1,4 @@
-"""Requests put to the API in this process, without a port between."""
+"""Send requests to the API in this process, without a port."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ APPLY = "application/apply-patch+yaml"
 
 
 class Asking:
-    """The API of a recorded cluster and an administrator who asks it. `moving`: with controllers at work."""
+    """The API of a recorded cluster and requests of an administrator. `moving`: with controllers at work."""
 
     def __init__(self, name: str = "small-traps", *, moving: bool = False) -> None:
         self.api: Api = worlds.api_of(name, ManualTime(), worlds.QUICK if moving else None)
@@ -33,7 +33,7 @@ class Asking:
         return reply
 
     def ask(self, method: str, path: str, body: object = None, code: int = 200, **headers: str) -> Doc:
-        """The answer, whose status code it must be."""
+        """The answer, which must have that status code."""
         reply = self.reply(method, path, body, **headers)
         answer: Doc = json.loads(reply.body)
         assert reply.status == code, answer

@@ -1,4 +1,4 @@
-"""Who is let in, with requests of a sensible size, and what users with few rights may."""
+"""Authentication, limits on the size of requests, and the permissions of users with few rights."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_token_in_the_path_or_in_a_header(server: SimulatedApiServer) -> None:
     ],
 )
 def test_only_under_its_own_name(server: SimulatedApiServer, host: str, code: int) -> None:
-    """A name of somebody else's that resolves to this machine (DNS rebinding) is not let in, token or not."""
+    """A foreign name that resolves to this machine (DNS rebinding) is rejected, with or without the token."""
     assert ask(server, NODES, {**ADMIN, "Host": host.format(port=server.port)})[0] == code
 
 
@@ -91,7 +91,7 @@ def test_only_loopback_is_bound(server: SimulatedApiServer) -> None:
         ("Content-Length", "-1", 400),
         ("Content-Length", "1e3", 400),
         ("Content-Length", "²", 400),
-        ("Transfer-Encoding", "chunked", 411),  # else their pieces would be read as the next requests
+        ("Transfer-Encoding", "chunked", 411),  # otherwise their parts would be read as the next requests
     ],
 )
 def test_a_body_that_is_not_taken(server: SimulatedApiServer, header: str, value: str, code: int) -> None:
@@ -129,7 +129,7 @@ def test_a_token_may_come_as_the_user_of_a_proxy(server: SimulatedApiServer) -> 
     assert (code, said["kind"]) == (200, "NodeList")
     for wrong in ("Basic", "Basic d3Jvbmc6", "Bearer admin-token", "Basic OmFkbWluLXRva2Vu"):
         assert ask(server, NODES, {"Proxy-Authorization": wrong})[0] == 401
-    for given in (good, "Basic"):  # a wrong token is not made good by a proxy's
+    for given in (good, "Basic"):  # a proxy's token does not replace a wrong one
         assert ask(server, NODES, {"Proxy-Authorization": given, "Authorization": "Bearer wrong"})[0] == 401
 
 

@@ -1,5 +1,4 @@
-"""A served cluster whose controllers work without an end says so, to its clients and to who serves it, and goes on no
-more."""
+"""A served cluster whose controllers never finish reports that to its clients and to the serving process, and stops."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from tests.simulator.test_control_plane import restless
 
 
 class Hours:
-    """An hour passes with each request."""
+    """A clock on which an hour passes with each request."""
 
     def advance(self, agenda: VirtualTime) -> None:
         agenda.run_until(agenda.seconds + 3600.0)

@@ -1,4 +1,4 @@
-"""Faults on demand: what a client meets, and what has happened in the cluster meanwhile."""
+"""Requested faults: the client's view, and the state of the cluster meanwhile."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_an_answer_in_the_place_of_the_servers(effect: FaultyAnswer, retry_after
 
 
 def test_priority_and_fairness_answers_in_text_and_with_its_header() -> None:
-    """As apiserver's filters do, which stand before everything that knows what a Status is."""
+    """As in kube-apiserver, whose filters come before any code that knows a Status."""
     reply = evict(faulty(a_cluster(), Fault(faults.throttled_response(3))))
     assert (reply.status, reply.content_type) == (429, TEXT)
     assert reply.body == b"Too many requests, please try again later.\n"

@@ -1,4 +1,4 @@
-"""Requests nobody should send are answered with a Status that says whose fault it is: never the server's."""
+"""Invalid requests get a Status that names the client as the cause, never a server error."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def the_api() -> Api:
 
 
 def asked(request: ServedRequest) -> Reply:
-    """The answer, which must make sense."""
+    """The answer, which must be valid."""
     api = the_api()
     api.internal_errors.clear()
     reply = api.handle(request)
@@ -116,7 +116,7 @@ def test_paths_and_queries(method: str, path: str, query: dict[str, tuple[str, .
 @settings(max_examples=examples(150))
 @given(method=METHODS, path=st.sampled_from(PATHS), body=JSON, content=st.sampled_from(PATCHES), query=QUERIES)
 def test_bodies(method: str, path: str, body: Any, content: str, query: dict[str, tuple[str, ...]]) -> None:
-    """They change the cluster, too, so that what they left is listed as everybody lists it."""
+    """The requests also change the cluster, and every client can list the objects that they left."""
     headers = {**ADMIN, "content-type": f"application/{content}"}
     asked(ServedRequest(method, path, query, headers, json.dumps(body).encode("utf-8", "replace")))
     table = {**ADMIN, "accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}

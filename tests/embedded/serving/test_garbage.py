@@ -1,4 +1,4 @@
-"""Whatever is sent to its port, the server answers the next request, and keeps no thread for it."""
+"""After any bytes on its port, the server answers the next request and keeps no thread for the former one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def send(server: SimulatedApiServer, data: bytes, finish: bool = True) -> bytes:
-    """What came back until the connection was closed."""
+    """The bytes received until the connection was closed."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
         got = b""
         with contextlib.suppress(OSError):
@@ -55,7 +55,7 @@ def well(server: SimulatedApiServer) -> None:
 
 
 def pieces(server: SimulatedApiServer) -> list[bytes]:
-    """Of which requests are made, sensible and not."""
+    """The parts of the requests, valid and invalid."""
     token = f"/as/{worlds.ADMIN_TOKEN}".encode()
     return [
         b"GET ",
@@ -124,7 +124,7 @@ def test_the_answer_arrives_though_not_all_was_read(server: SimulatedApiServer) 
 
 
 def test_a_watcher_that_is_gone_is_noticed(server: SimulatedApiServer) -> None:
-    """Though nothing happens that could be sent to it."""
+    """This holds although no event occurs that could be sent to it."""
     before = threading.active_count()
     watch = f"GET /as/{worlds.ADMIN_TOKEN}/api/v1/nodes?watch=1 HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n"
     gone = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(10)]

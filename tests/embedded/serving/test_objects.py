@@ -1,4 +1,4 @@
-"""Objects that are made: what the server adds to them, what it refuses, and that kinds learned later are kinds."""
+"""Created objects: fields that the server adds, objects that it rejects, and kinds that are defined later."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pod(name: str = "new", **spec: Any) -> Doc:
 
 
 def definition() -> Doc:
-    """Of widgets, whose `spec.parts` are merged by name."""
+    """A definition of widgets, whose `spec.parts` are merged by name."""
     parts = {
         "type": "array",
         "x-kubernetes-list-type": "map",

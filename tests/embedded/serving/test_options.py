@@ -1,4 +1,4 @@
-"""Options and specs of workloads that are refused: nothing is done."""
+"""Rejected request options and workload specs: the server changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs as they are asked for: of which container, how much, and of the one that ended before."""
+"""Requests for pod logs: the container, the amount, and the previous container."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def told(pod: dict[str, Any], **query: str) -> str:
         (RUNNING, {"tailLines": "0"}, ""),
         (RUNNING, {"previous": "true"}, "before\n"),
         (RUNNING, {"previous": "false"}, TEXT),
-        (WAITING, {}, "before\n"),  # what the last one printed, until the next start
+        (WAITING, {}, "before\n"),  # the previous container's output, until the next start
         (WAITING, {"previous": "true"}, "before\n"),
     ],
 )

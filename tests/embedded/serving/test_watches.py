@@ -1,4 +1,4 @@
-"""Watches: what many clients at once see, in which form, and when they are told from where they may go on."""
+"""Watches: the view of many parallel clients, the form of events, and the resource versions to resume from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRITERS, WATCHES, ROUNDS = 8, 4, 7
 
 
 def watched(asking: Asking, path: str, accept: str = "application/json", **query: object) -> Iterator[Doc]:
-    """Its events; closing it ends the watch."""
+    """The watch's events; closing it ends the watch."""
     words = urlencode({"watch": "1", "timeoutSeconds": "60", **query})
     reply = asking.reply("GET", f"{path}?{words}", accept=accept)
     assert reply.stream is not None, reply.body
@@ -37,7 +37,7 @@ def state(docs: list[Doc]) -> dict[str, str]:
 
 
 class Follower:
-    """A watch in a thread of its own, until it has seen a pod called ``last`` come."""
+    """A watch in its own thread, until it sees a pod called ``last``."""
 
     def __init__(self, asking: Asking, version: str, held: dict[str, str]) -> None:
         self.held = dict(held)
@@ -66,7 +66,7 @@ def a_pod(name: str) -> Doc:
 
 
 def write(asking: Asking, number: int) -> None:
-    """Pods made, labelled, evicted and deleted, those of others, too."""
+    """Create, label, evict and delete pods, including pods of other writers."""
     for turn in range(ROUNDS):
         name = f"made-{number}-{turn}"
         asking.create(PODS, a_pod(name))
@@ -102,7 +102,7 @@ def test_every_watch_sees_everything_once_and_in_order(by_hand: bool) -> None:
         assert not follower.thread.is_alive() and follower.wrong == []
         assert follower.versions == seen[: len(follower.versions)]
         assert len(follower.versions) >= len(set(follower.versions)) == len(follower.versions)
-    # Up to the pod that was made last all saw the same; that is what a list of that version shows.
+    # Up to the last created pod all saw the same objects as a list of that version.
     upto = str(followers[0].versions[-1])
     listed = asking.ask("GET", f"{PODS}?resourceVersion={upto}&resourceVersionMatch=Exact")
     assert listed["metadata"]["resourceVersion"] == upto
@@ -159,7 +159,7 @@ FORM = "application/json;as={};v=v1;g=meta.k8s.io"
 
 
 def first_ones(form: str) -> list[Doc]:
-    """What is told until the bookmark that ends what is there."""
+    """The events up to the bookmark that ends the initial list."""
     asked = {"sendInitialEvents": "true", "allowWatchBookmarks": "true", "resourceVersionMatch": "NotOlderThan"}
     found = []
     for event in watched(Asking(), NODES, FORM.format(form), **asked):

@@ -1,4 +1,4 @@
-"""The journal in the cluster, against a served one: what was appended is there, once, and by one writer."""
+"""The journal in the cluster, on a served cluster: appended entries are stored exactly once, by one writer."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_what_somebody_spoiled_is_said_and_the_rest_is_read(space: World) -> Non
 
 
 def tell_a_story(space: World) -> tuple[list[JournalEntry], EksdocError | None]:
-    """What was confirmed as appended, and with what it ended, if it did before its time."""
+    """Return the confirmed entries, and the error that ended the writing early, if any."""
     confirmed: list[JournalEntry] = []
     try:
         journal = space.journal(chunk_bytes=600)
@@ -239,7 +239,7 @@ def test_what_ends_a_run_loses_nothing_that_was_confirmed(fault: str, share: str
 
 
 def again(append: Callable[[], object]) -> None:
-    """Until it goes well."""
+    """Repeat until it succeeds."""
     for _ in range(40):
         try:
             append()
@@ -267,7 +267,7 @@ def test_a_server_that_is_away_for_long_is_an_error_and_later_it_goes_on() -> No
 
 
 def test_a_batch_that_failed_and_is_there_all_the_same_spoils_nothing() -> None:
-    """It closed its chunk, and nobody could be told so: neither by its answer nor by a look."""
+    """The batch closed its chunk, but neither the answer nor a read could confirm that to the writer."""
     lost = [
         Fault(BrokenConnection(FaultMoment.AFTER), "-000$", "PATCH", times=1),
         Fault(BrokenConnection(), "-000$", "GET|PATCH", times=40),
@@ -301,7 +301,7 @@ def test_a_namespace_that_is_not_there(space: World) -> None:
     assert "kubectl create namespace nowhere" in error.value.hint
 
 
-# Writers who take a run from each other: whoever adopted it last can write, nobody else, and nothing is lost.
+# Writers that take a run from each other: only the last adopter can write, and no entry is lost.
 
 
 def beginning() -> RunStarted:
@@ -322,7 +322,7 @@ def test_only_who_adopted_last_can_write(steps: list[tuple[int, str, int]]) -> N
     writers = [ClusterJournal(maps, f"w{i}", no_fence, 400) for i in range(3)]
     writers[0].start(beginning())
     for writer in writers[1:]:
-        writer.open("r1")  # and they do not know better ever after
+        writer.open("r1")  # and they never learn the answer
     leader, number = 0, 1
     expected: list[JournalEntry] = [beginning()]
     for who, what, count in steps:
@@ -344,7 +344,8 @@ def test_only_who_adopted_last_can_write(steps: list[tuple[int, str, int]]) -> N
 
 
 def test_four_at_once_lose_nothing(space: World) -> None:
-    """Each adopts the run again whenever it was taken from it, as nobody should: what was confirmed is there, once."""
+    """Four writers adopt the run again whenever another one took it, which no real client does: each confirmed entry is
+    stored once."""
     space.journal("begin").start(beginning())
     confirmed: dict[str, list[JournalEntry]] = {f"w{i}": [] for i in range(4)}
     lost: list[str] = []

@@ -1,4 +1,4 @@
-"""A served cluster that changes only when a test changes it, and a field on it."""
+"""Fixtures: a served cluster that changes only when a test changes it, and a live backend for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.kube.live_backend.served_backends import among, connection, field_on
 
 @pytest.fixture
 def api() -> Iterator[Api]:
-    """Its controllers are at work, its time stands still."""
+    """A cluster whose controllers work and whose time stands still."""
     made = worlds.api_of("small-traps", ManualTime())
     yield made
     assert list(made.internal_errors) == []
@@ -24,6 +24,6 @@ def api() -> Iterator[Api]:
 
 @pytest.fixture
 def field(api: Api, tmp_path: Path) -> Iterator[LiveRunBackend]:
-    """Nothing goes wrong."""
+    """A live backend without faults."""
     with among(api) as server, field_on(connection(server, tmp_path)) as made:
         yield made

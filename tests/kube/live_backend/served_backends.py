@@ -1,4 +1,4 @@
-"""A served cluster and a field on it: what a run asks, hears and sees, in a test's own time."""
+"""A served cluster and a live backend for it: a run's requests, updates and observed state, in a test's own time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SOON_S = 10.0
 
 
 def nodes_alone() -> Api:
-    """An API of nodes, on which nobody works."""
+    """An API that has only nodes, without controllers."""
     plane = ControlPlane(worlds.START, StoredFacts(), seed=7)
     plane.load(kinds.NODES.full_name, (doc for doc in worlds.documents("small-traps") if doc["kind"] == "Node"))
     return Api(plane, worlds.SETUP, ManualTime())
@@ -56,7 +56,7 @@ def nodes_alone() -> Api:
 
 @contextlib.contextmanager
 def among(api: RequestHandler, *faults: str | Fault, seed: int = 1) -> Iterator[SimulatedApiServer]:
-    """The API served with faults, by name or as they are."""
+    """Serve the API with faults, given by name or as objects."""
     named = build_faults([parse_fault(each) for each in faults if isinstance(each, str)], seed).requests
     others = [each for each in faults if isinstance(each, Fault)]
     with serving(FaultyHandler(api, [*named, *others], lambda seconds: time.sleep(min(seconds, 0.05)), seed)) as server:
@@ -65,14 +65,14 @@ def among(api: RequestHandler, *faults: str | Fault, seed: int = 1) -> Iterator[
 
 
 class _AtOnceAgain(SimulatedApiServer):
-    """Takes an address that was just left."""
+    """A server that can reuse an address immediately after it was released."""
 
     allow_reuse_address = True
 
 
 @contextlib.contextmanager
 def serving_again(api: RequestHandler, port: int) -> Iterator[SimulatedApiServer]:
-    """On the port of a server that was made here, too, and is closed; 0: on any."""
+    """Serve on a port that an earlier, closed server of this function had; 0: on any port."""
     with _AtOnceAgain(api, port) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
@@ -104,7 +104,7 @@ def field_among(
 
 
 class Kept:
-    """Keeps the requests that fit, and does something before each of them goes on to `inner`. Mutable."""
+    """Keeps the matching requests, and calls `before` before it passes each of them to `inner`. Mutable."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Kept:
 
 
 class Either:
-    """The second where `second` says so of the request, else the first."""
+    """Passes a request to the second handler where `second` is true of it, else to the first."""
 
     def __init__(self, first: RequestHandler, other: RequestHandler, second: Callable[[ServedRequest], bool]) -> None:
         self._both = first, other
@@ -141,7 +141,7 @@ def is_eviction(request: ServedRequest) -> bool:
 def answer_to(
     field: LiveRunBackend, act: ClusterAction
 ) -> ApiStatus | LostResponse | tuple[Pod, ...] | AttachedVolumes:
-    """Do it, and wait for its one answer."""
+    """Do the act and wait for its one answer."""
     field.do(act)
     (found,) = answers(field, 1)
     assert type(found.action) is type(act) and found.action == act
@@ -170,7 +170,7 @@ def answers(field: LiveRunBackend, count: int) -> list[RequestAnswered | PodsFou
 
 
 def heard(field: LiveRunBackend, seen: ObservedState, until: Callable[[], bool]) -> list[RunUpdate]:
-    """Take news into `seen` until something is so."""
+    """Apply updates to `seen` until a condition holds."""
     told: list[RunUpdate] = []
 
     def there() -> bool:
@@ -185,7 +185,7 @@ def heard(field: LiveRunBackend, seen: ObservedState, until: Callable[[], bool])
 
 
 def all_seen(field: LiveRunBackend) -> ObservedState:
-    """Once everything was listed."""
+    """The observed state, once every kind was listed."""
     seen = nothing_seen()
     heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
     return seen
@@ -202,7 +202,7 @@ def nothing_seen() -> ObservedState:
 
 
 def same(seen: ObservedState, cluster: Cluster) -> bool:
-    """Whether what was watched is what is there."""
+    """Whether the observed state equals the cluster's."""
     return (
         {pod.uid: pod for pod in seen.pods()} == {pod.uid: pod for pod in cluster.pods}
         and seen.budgets == {budget.key: budget for budget in cluster.budgets}
@@ -215,7 +215,7 @@ def read(server: SimulatedApiServer, folder: Path, resources: Sequence[Resource]
 
 
 def node_of(api: Api, name: str) -> Doc:
-    """As it is now."""
+    """The node as it is now."""
 
     def doc(plane: ControlPlane) -> Doc:
         item = plane.store.get("nodes", ("", name))
@@ -226,7 +226,7 @@ def node_of(api: Api, name: str) -> Doc:
 
 
 def change(api: Api, resource: Resource, key: tuple[str, str], path: tuple[str, ...], value: object) -> None:
-    """Somebody else writes it."""
+    """Another client changes the object."""
 
     def write(plane: ControlPlane) -> None:
         item = plane.registry.get(resource.full_name, key)

@@ -1,4 +1,4 @@
-"""A whole drain in real time: the engine decides, the field does it on a served cluster, and hears what comes of it."""
+"""A whole drain in real time: the engine decides, the live backend acts on a served cluster and reports the effects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_TURNS = 500
 
 
 class Evictions:
-    """What the cluster knows of them: UIDs of pods that were marked as evicted, and budgets that were overdrawn."""
+    """Evictions as the cluster saw them: UIDs of pods that were marked as evicted, and budgets that were exceeded."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self.of: Counter[str] = Counter()
@@ -54,7 +54,7 @@ def _marked(pod: dict[str, object]) -> bool:
 
 
 def carry_out(engine: Engine, field: LiveRunBackend) -> None:
-    """Until all is over. The engine's time is the cluster's, which passes faster."""
+    """Run until all is over. The engine uses the cluster's time, which passes faster."""
     begun_s = time.monotonic()
 
     def now_s() -> float:
@@ -73,7 +73,7 @@ def carry_out(engine: Engine, field: LiveRunBackend) -> None:
 
 
 def drain(api: Api, folder: Path, *faults: str) -> tuple[Engine, Evictions]:
-    """The plan is made in peace; then everything meets the faults."""
+    """Make the plan without faults; then drain with the faults."""
     seen = api.run_locked(Evictions)
     with among(api) as server:
         cluster, plan = plan_drain(LiveReader(connection(server, folder)), BLUE, DrainPolicy())
@@ -128,7 +128,7 @@ EVERY = [
 @pytest.mark.long
 @pytest.mark.parametrize("faults", [EVERY[place : place + 3] for place in range(0, len(EVERY), 3)], ids=" ".join)
 def test_the_same_among_faults(tmp_path: Path, faults: list[str]) -> None:
-    """Three clusters at a time: each mostly waits."""
+    """Three clusters run at a time: each mostly waits."""
     at_once(*(partial(check_among, tmp_path, fault) for fault in faults))
 
 

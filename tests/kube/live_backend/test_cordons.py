@@ -1,4 +1,4 @@
-"""Cordons are noted on the node, and taken back to what was before, byte for byte, whoever else writes meanwhile."""
+"""A run annotates each node that it cordons, and restores the former state exactly, despite other writers."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from tests.kube.live_backend.served_backends import (
 
 @pytest.fixture
 def api() -> Iterator[Api]:
-    """What is done here is done to nodes."""
+    """An API of nodes alone: these tests change only nodes."""
     made = nodes_alone()
     yield made
     assert list(made.internal_errors) == []
 
 
 def some_node(api: Api) -> tuple[str, str]:
-    """Name and UID of one that is not cordoned."""
+    """Name and UID of a node that is not cordoned."""
 
     def found(plane: ControlPlane) -> tuple[str, str]:
         items = (item for item in plane.store.list("nodes") if not nested_field(item.doc, "spec", "unschedulable"))
@@ -61,13 +61,13 @@ def some_node(api: Api) -> tuple[str, str]:
 
 
 def lasting(node: Doc) -> Doc:
-    """All of a node but what every write changes."""
+    """The node without the fields that every write changes."""
     meta = {k: v for k, v in node["metadata"].items() if k not in ("resourceVersion", "managedFields")}
     return {**node, "metadata": meta}
 
 
 def notes(api: Api, name: str) -> dict[str, Any]:
-    """What of this tool is noted on the node."""
+    """This tool's annotations on the node."""
     held = nested_field(node_of(api, name), "metadata", "annotations") or {}
     return {key: value for key, value in held.items() if key.startswith("eksdoc.io/")}
 
@@ -152,7 +152,7 @@ def test_another_node_of_the_same_name_and_one_that_is_not_there(
 
 
 def written_meanwhile(api: Api, *deeds: Callable[[], object]) -> Kept:
-    """Somebody else does something before the first patches arrive."""
+    """Another client acts before the first patches arrive."""
     return Kept(
         api, lambda request: request.method == "PATCH", lambda count: count <= len(deeds) and deeds[count - 1]()
     )
@@ -164,7 +164,8 @@ def asked_of(handler: RequestHandler, folder: Path, act: Cordon | Restore) -> Ap
 
 
 def test_whoever_cordons_at_the_same_time_is_noted_as_before(api: Api, tmp_path: Path) -> None:
-    """Between the read and the patch somebody cordons: it was not this run, and is not taken back."""
+    """Another client cordons between the read and the patch: this run did not cordon the node, and does not uncordon
+    it."""
     name, uid = some_node(api)
     handler = written_meanwhile(api, lambda: api.run_locked(lambda plane: mishaps.set_cordon(plane, name)))
     assert asked_of(handler, tmp_path, Cordon(name, uid)) == ApiStatus(200)
@@ -188,7 +189,7 @@ def test_what_others_write_meanwhile_is_kept(api: Api, tmp_path: Path) -> None:
 
 
 def test_a_patch_that_arrives_twice_is_done_once(api: Api, tmp_path: Path) -> None:
-    """The second one meets its own precondition; the node is read again, and found cordoned."""
+    """The second patch fails by its own precondition; the node is read again and is already cordoned."""
     name, uid = some_node(api)
     with field_among(tmp_path, api, Fault(DuplicatedRequest(), method="PATCH", times=1)) as field:
         assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
@@ -228,7 +229,7 @@ def test_an_answer_that_is_lost_can_be_asked_for_again(
 
 
 def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
-    """Whichever is told of the other's note leaves it alone, and what the one did is taken back by that one."""
+    """The run that sees the other run's annotation leaves the node alone; the other run restores its own changes."""
     name, uid = some_node(api)
     before = node_of(api, name)
     answers: dict[str, int] = {}
@@ -255,11 +256,11 @@ def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
     assert lasting(node_of(api, name)) == lasting(before)
 
 
-# What a person cordoned since, when nobody of this tool was looking, is theirs: a rollback does not uncordon it.
+# If a user cordoned a node while no process of this tool ran, a rollback does not uncordon it.
 
 
 def by_a_person(server: SimulatedApiServer, name: str, unschedulable: bool) -> None:
-    """As kubectl cordon and uncordon do."""
+    """Cordon and uncordon as kubectl does."""
     request = urllib.request.Request(
         f"{server.url(worlds.ADMIN_TOKEN)}/api/v1/nodes/{name}",
         json.dumps({"spec": {"unschedulable": unschedulable or None}}).encode(),
@@ -278,7 +279,7 @@ def test_who_cordoned_it_last_is_asked(again: bool, tmp_path: Path) -> None:
         assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
         if again:
             by_a_person(server, name, False)
-        by_a_person(server, name, True)  # changes nothing where it is cordoned still
+        by_a_person(server, name, True)  # has no effect while the node is still cordoned
         assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
     assert bool(node_of(api, name)["spec"].get("unschedulable")) is again
     assert not notes(api, name)

@@ -1,4 +1,4 @@
-"""A lock that is lost while acts wait: what is queued, tried again or sent anew does not reach the server any more."""
+"""The lock is lost while acts wait: queued, retried and repeated requests no longer reach the server."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ PATIENT = replace(HASTY, silence_timeout=5.0)
 
 
 class FakeLock:
-    """Held until it is lost."""
+    """A lock that is held until a test loses it."""
 
     def __init__(self) -> None:
         self.lost = threading.Event()
@@ -79,7 +79,7 @@ class FakeLock:
 
 
 def arriving(inner: RequestHandler, before: Callable[[int], object] = lambda count: None) -> Kept:
-    """Counts requests that change something as they arrive, and tells of each."""
+    """Count the arriving requests that change something, and report each."""
     return Kept(inner, lambda request: request.method in WRITES, before)
 
 
@@ -117,7 +117,7 @@ def test_a_patch_that_met_a_conflict_is_not_tried_again(api: Api, tmp_path: Path
 
 
 def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) -> None:
-    """It is refused, as the server is away, and the lock is over when it is back."""
+    """The connection is refused while the server is away; when the server is back, the lock is lost."""
     lock, handler = FakeLock(), arriving(api)
     with serving(handler) as server:
         to, port = connection(server, tmp_path), server.port
@@ -128,14 +128,14 @@ def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) 
         field.do(act)
         wait_until(lambda: lock.asked >= 3)
         lock.lost.set()
-        wait_until(lambda: lock.refused > 0)  # a try that was under way has met a server that is away
+        wait_until(lambda: lock.refused > 0)  # an attempt in flight has reached an unavailable server
         with serving_again(handler, port):
             assert answers(field, 1) == [RequestAnswered(act, LostResponse(f"it was not sent: {SAID}"))]
     assert handler.requests == []
 
 
 def test_newer_credentials_do_not_send_it_again(api: Api, tmp_path: Path) -> None:
-    """The server does not accept those it was sent with; newer ones are made, and meanwhile the lock is lost."""
+    """The server rejects the credentials; newer ones are created, and meanwhile the lock is lost."""
     lock = FakeLock()
     expired = Instead(ApiStatus(401, "Unauthorized", "Unauthorized"))
     handler = arriving(FaultyHandler(api, [Fault(expired, method="PATCH")], lambda seconds: None))
@@ -162,12 +162,12 @@ LEASE = ("kube-system", "eksdoc-drain")
 
 
 def stolen(api: Api, hands: Hands) -> None:
-    """By a client that does not ask whose it is."""
+    """A client takes the lock without checking its holder."""
     change(api, kinds.LEASES, LEASE, ("spec", "holderIdentity"), "eve")
 
 
 def given_back(api: Api, hands: Hands) -> None:
-    """By somebody who has had it meanwhile."""
+    """The lock was held and released by another client meanwhile."""
     change(api, kinds.LEASES, LEASE, ("spec", "leaseTransitions"), 5)
 
 
@@ -191,7 +191,7 @@ LOSSES = {
 def locked(
     server: SimulatedApiServer, folder: Path, hands: Hands, lasts_s: int = 12
 ) -> Iterator[tuple[LeaseLock, LiveRunBackend]]:
-    """A field and its lock, which nobody has taken yet."""
+    """A live backend and its lock, which no client holds yet."""
     to = connection(server, folder)
     sender = ApiWriter(Exchanges(open_access(to, process_credential_context()), PATIENT, real_timing()))
     lock = LeaseLock(sender, "kube-system", "ann", hands.clock(), lasts_s)
@@ -206,7 +206,7 @@ def locked(
 def test_after_a_lease_is_lost_no_eviction_is_sent_beyond_those_in_flight(
     api: Api, tmp_path: Path, loss: Callable[[Api, Hands], None]
 ) -> None:
-    """Nobody renews it meanwhile, so that no renewal tells."""
+    """The lock is not renewed meanwhile, so that no renewal reveals the loss."""
     hands = Hands()
     slow = FaultyHandler(api, [Fault(Delayed(0.2), r"/eviction$")], time.sleep)
     handler = Kept(slow, is_eviction, lambda count: count == MAX_WORKERS and loss(api, hands))
@@ -221,7 +221,7 @@ def test_after_a_lease_is_lost_no_eviction_is_sent_beyond_those_in_flight(
 
 
 def not_sent(field: LiveRunBackend, acts: int, why: str) -> list[RequestAnswered]:
-    """What was not, of so many acts that are all answered."""
+    """The answers of acts that were not sent, once all `acts` were answered."""
     told: list[RequestAnswered] = []
 
     def all_answered() -> bool:
@@ -251,11 +251,11 @@ def test_what_cannot_be_confirmed_is_not_sent_and_may_be_asked_for_again(api: Ap
     assert isinstance(answer.response, ApiStatus) and answer.response.code in (201, 429)
 
 
-# A field that is begun anew: nothing that it was asked for before is sent any more, and everything is told again.
+# A restarted live backend: it sends none of its earlier requests, and reports all objects again.
 
 
 class Still:
-    """A field on which nothing happens by itself."""
+    """A live backend where nothing happens by itself."""
 
     def __init__(self, told: Sequence[RunUpdate] = (), error: Exception | None = None) -> None:
         self.asked: list[ClusterAction] = []
@@ -293,7 +293,7 @@ def test_what_has_no_answer_is_answered_and_what_only_looks_is_done_again() -> N
 
 
 def test_what_the_one_before_had_listed_does_not_count_as_listed_anew() -> None:
-    """Nobody knows how old it is: it may have been listed before the lock was in doubt, or while it was."""
+    """The list's age is unknown: it may be from before the lock was in doubt, or from that time."""
     before = [AllPods((), 7), AllNodes(()), AllBudgets((), 7)]
     fields = [Still(before), Still([AllNodes(())])]
     field = RestartableBackend(iter(fields).__next__)
@@ -329,7 +329,7 @@ def test_what_ended_the_one_before_does_not_end_the_next(error: Exception) -> No
 
 
 def test_acts_that_wait_are_not_sent_by_the_one_that_was_closed(api: Api, tmp_path: Path) -> None:
-    """Though the lock is held all the time, or again."""
+    """This holds even if the lock is held all the time, or again."""
     lock, enough = FakeLock(), threading.Event()
     slow = FaultyHandler(api, [Fault(Delayed(0.4), r"/eviction$")], time.sleep)
     handler = arriving(slow, lambda count: count == MAX_WORKERS and enough.set())

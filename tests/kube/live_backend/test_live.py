@@ -1,4 +1,4 @@
-"""The field as a whole: credentials that are renewed, threads and connections that end, waiting and waking."""
+"""The live backend as a whole: renewed credentials, the end of threads and connections, waiting and waking up."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from tests.kube.live_backend.test_cordons import some_node
 
 
 class Doorkeeper:
-    """Lets in whoever has the token that is good now."""
+    """An API wrapper that accepts only the token that is valid now."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -70,13 +70,13 @@ class Doorkeeper:
 
 @contextmanager
 def watching(config: str) -> Iterator[tuple[LiveRunBackend, ObservedState]]:
-    """A field by a kubeconfig that works so far: everything was listed."""
+    """A live backend with a valid kubeconfig, after every kind was listed."""
     with field_on(Connection(kubeconfig=config)) as field:
         yield field, all_seen(field)
 
 
 def test_an_expired_token_is_renewed_for_acts_and_watches(api: Api, tmp_path: Path) -> None:
-    """A write is sent again with the new one, for nothing was done."""
+    """A write is sent again with the new token, because the first had no effect."""
     plugin = kubeconfigs.plugin(tmp_path, "say(token=f'token-{runs()}')")
     door = Doorkeeper(api)
     name, uid = some_node(api)
@@ -98,13 +98,13 @@ def ours() -> list[str]:
 
 
 def connections() -> list[str]:
-    """Threads of the server: each has a connection that is open."""
+    """The server's threads: one for each open connection."""
     return [each.name for each in threading.enumerate() if each.name.startswith("to (")]
 
 
 @pytest.mark.parametrize("faults", [(), ("unanswered",), ("watch-silent",), ("unavailable",)])
 def test_nothing_is_left_of_it_soon(api: Api, tmp_path: Path, faults: tuple[str, ...]) -> None:
-    """Be it that it waits for an answer, for an event, or for the next try."""
+    """The backend closes while it waits for an answer, for an event, or for the next retry."""
     slow = replace(HASTY, silence_timeout=60.0, first_pause=30.0, max_pause=30.0, max_retry_after=30.0)
     name, uid = some_node(api)
     with among(api, *faults) as server:
@@ -126,7 +126,7 @@ def test_nothing_is_left_of_it_soon(api: Api, tmp_path: Path, faults: tuple[str,
 
 def test_waiting_ends_when_something_is_told_and_not_before(api: Api, field: LiveRunBackend) -> None:
     all_seen(field)
-    for _ in range(20):  # the last watches to begin may still tell something
+    for _ in range(20):  # the last watches to start may still report objects
         begun_s = time.monotonic()
         if not field.updates(0.2):
             break
@@ -137,7 +137,7 @@ def test_waiting_ends_when_something_is_told_and_not_before(api: Api, field: Liv
 
 
 def test_a_connection_that_is_refused_for_a_moment_is_tried_again(api: Api, tmp_path: Path) -> None:
-    """Nothing was sent, so even a write may be tried again."""
+    """Nothing was sent, so that even a write may be retried."""
     name, uid = some_node(api)
     with serving(api) as server:
         to, port = connection(server, tmp_path), server.port
@@ -197,7 +197,7 @@ ON_A = ListAttachments("a")
 
 
 def test_those_of_a_node_until_they_are_gone(api: Api, tmp_path: Path) -> None:
-    """Page by page, and without what pods hold inline."""
+    """The attachments are listed page by page, without inline volumes of pods."""
     attach(api, *(an_attachment(f"csi-{i:02}", "ab"[i % 2], f"pv-{i:02}") for i in range(7)))
     attach(api, an_attachment("inline", "a", ""))
     with field_among(tmp_path, api, page_size=2) as field:
@@ -212,7 +212,7 @@ REFUSED = Fault(faults.forbidden_for(ATTACHMENTS), times=MIN_REFUSALS)
 
 
 def test_without_the_right_it_is_said_and_everything_else_goes_on(api: Api, tmp_path: Path) -> None:
-    """An API server that has just started may not know the roles yet: it is asked a few times."""
+    """An API server that has just started may not know the roles yet, so that the request is retried a few times."""
     attach(api, an_attachment("csi-1", "a", "pv-1"))
     with field_among(tmp_path, api, REFUSED) as field:
         answer = answer_to(field, ON_A)
@@ -243,7 +243,7 @@ def test_what_cannot_be_read_is_unknown_and_nobody_insists(api: Api, tmp_path: P
     assert isinstance(answer, AttachedVolumes) and answer.read_error and not answer.refused and not answer.volumes
 
 
-# How often a read is tried again, and when nobody insists on it any more.
+# How often a read is retried, and when the retries end.
 
 
 def insisted() -> tuple[Hands, FailureStreak]:

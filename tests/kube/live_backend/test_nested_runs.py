@@ -1,4 +1,4 @@
-"""Any node that a run changes and takes back is what it was, through any number of runs, one inside the other."""
+"""A node that a run changed and rolled back is as before, after any number of runs, nested in each other."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ UNDONE: list[list[Patch]] = [[writes.restore_patch, writes.release_patch], [writ
 
 
 def patched(node: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """As a server keeps it: a map without anything in it is not kept."""
+    """The document after a patch, as a server stores it: an empty map is dropped."""
     made = patches.apply_merge(node, patch)
     for kind in ("annotations", "labels"):
         if not made["metadata"].get(kind, True):
@@ -98,7 +98,7 @@ def test_what_another_run_has_changed_is_not_taken_back(node: dict[str, Any], de
 
 @pytest.mark.parametrize("deed", [writes.exclude_patch, writes.protect_patch])
 def test_what_somebody_has_changed_since_is_theirs(deed: Patch) -> None:
-    """And so is what somebody has taken away."""
+    """So are fields that another client removed."""
     node: dict[str, Any] = {"metadata": {"uid": "u", "resourceVersion": "7", "labels": {"a": "b"}}, "spec": {}}
     changed = patched(node, deed(node, "run"))
     kind, keys = (

@@ -1,4 +1,4 @@
-"""Evictions and reads as they are sent, and every answer that comes of them, read as a run reads it."""
+"""Evictions and reads as they are sent, and the interpretation of each possible answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pods_of(api: Api, folder: Path) -> dict[str, Pod]:
 
 
 def without_budgets(api: Api, folder: Path) -> list[Pod]:
-    """Pods on nodes that no budget selects, Ready."""
+    """Ready pods on nodes that no budget selects."""
     pods = pods_of(api, folder).values()
     return [pod for pod in pods if pod.namespace == "kube-system" and pod.ready and pod.owner is not None]
 
@@ -109,7 +109,7 @@ DONE = {"server-timeout", "answer-lost", "cut-short", "repeated", "slow"}
 
 
 def test_every_answer_is_read_as_it_is_meant_and_asked_for_once(api: Api, tmp_path: Path) -> None:
-    """What may have been done is not asked for again."""
+    """A request that may have succeeded is not sent again."""
     pods, found, bad = without_budgets(api, tmp_path), {}, Kept(api)
     meeting = Either(api, bad, is_eviction)
     with field_among(tmp_path, meeting) as field:
@@ -137,7 +137,7 @@ def test_reads_are_tried_until_they_succeed(api: Api, tmp_path: Path, fault: str
 
 
 def test_a_proxy_that_knows_no_pod_is_not_believed(api: Api, tmp_path: Path) -> None:
-    """A 404 that names no pod says nothing of the pod."""
+    """A 404 that names no pod proves nothing about the pod."""
     pod = without_budget(api, tmp_path)
     page = Fault(Instead(ApiStatus(404, "", "no such page"), plain=True), rf"/pods/{pod.name}$", "GET", times=4)
     with field_among(tmp_path, api, page) as field:
@@ -156,7 +156,7 @@ def test_a_read_that_is_refused_for_good_ends_the_news(api: Api, tmp_path: Path)
     assert caught.value.missing == "get pods"
 
 
-# Restarts and deletions as they are sent: once in a run, of exactly what was meant, with time to stop.
+# Restarts and deletions as they are sent: once in a run, of exactly the intended object, with a grace period.
 
 DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 

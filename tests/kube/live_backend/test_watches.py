@@ -1,4 +1,4 @@
-"""What is watched is what is there, in the end, whatever happens to the watches."""
+"""The observed state finally equals the cluster's, whatever happens to the watches."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ STEPS = 7
 
 
 def busy(plane: ControlPlane, step: int) -> None:
-    """Pods are deleted and replaced, budgets follow, nodes are cordoned and come: a little in each step."""
+    """Change the cluster step by step: pods are deleted and replaced, budgets follow, nodes are cordoned and join."""
     pods = [item for item in plane.store.list("pods") if not item.deleting]
     for item in pods[step * 2 : step * 2 + 2]:
         plane.registry.delete(item)
@@ -73,7 +73,7 @@ def busy(plane: ControlPlane, step: int) -> None:
 
 
 def watched_to_the_end(api: Api, folder: Path, field: LiveRunBackend) -> list[RunUpdate]:
-    """What was told while all that happened, until what is seen is what is there."""
+    """The updates during all of that, until the observed state equals the cluster's."""
     seen = nothing_seen()
     told = heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
     for step in range(STEPS):
@@ -116,7 +116,8 @@ def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
 
 
 def test_a_silent_watch_is_found_out_by_its_own_time(api: Api, tmp_path: Path) -> None:
-    """No event, no bookmark, and the connection stays open: what it should have told is listed when it ends."""
+    """No event and no bookmark arrive, and the connection stays open: when the watch ends, a list brings the missed
+    changes."""
     with field_among(tmp_path, api, "watch-silent") as field:
         told = watched_to_the_end(api, tmp_path, field)
     assert lists(told) > 3
@@ -124,7 +125,7 @@ def test_a_silent_watch_is_found_out_by_its_own_time(api: Api, tmp_path: Path) -
 
 
 class Hanging:
-    """The first watches are never answered, and end when the test does."""
+    """The first watches get no answer, and end with the test."""
 
     def __init__(self, api: Api, count: int) -> None:
         self._api = api
@@ -144,7 +145,7 @@ class Hanging:
 
 
 def test_a_connection_that_leads_nowhere_is_dropped(api: Api, tmp_path: Path) -> None:
-    """It is open beyond the time it was asked for, which no server lets happen."""
+    """It stays open beyond its requested time, which no server does."""
     handler = Hanging(api, 3)
     with field_among(tmp_path, handler) as field:
         try:
@@ -155,7 +156,7 @@ def test_a_connection_that_leads_nowhere_is_dropped(api: Api, tmp_path: Path) ->
 
 
 def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
-    """That is told, and once; it is taken up again at the same address."""
+    """The outage is reported once; the watch continues at the same address."""
     with among(api) as server:
         to, port = connection(server, tmp_path), server.port
     with field_on(to) as live:
@@ -174,7 +175,7 @@ def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
 
 
 class Spoiling:
-    """While it is `on`, an object that was touched is told in a form that cannot be."""
+    """While it is `on`, changed objects are sent in an invalid form."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -246,7 +247,7 @@ def test_a_right_that_is_missing_for_a_moment_ends_nothing(api: Api, tmp_path: P
 
 
 def test_expired_for_ever_is_listed_with_pauses(api: Api, tmp_path: Path) -> None:
-    """It must not become a loop that lists as fast as it can."""
+    """The retries must not become a loop that lists as fast as it can."""
     with field_among(tmp_path, api, Fault(WatchExpired(0), watches=True)) as field:
         told: list[RunUpdate] = []
         end_s = time.monotonic() + 0.5
@@ -255,7 +256,7 @@ def test_expired_for_ever_is_listed_with_pauses(api: Api, tmp_path: Path) -> Non
     assert 3 < lists(told) < 3 * 0.5 / 0.025 + 9
 
 
-# A cluster is away when one of its watches has not worked for a while, and back when all of them do.
+# A cluster is unavailable when one of its watches has failed for a while, and available when all of them work.
 
 NAMES = ("pods", "nodes")
 

@@ -1,4 +1,4 @@
-"""The lock of drains, against a served cluster: who holds it, who may take it, and when its holder must stop."""
+"""The lock of drains on a served cluster: its holder, the clients that may take it, and when the holder must stop."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_who_comes_second_is_told_who_holds_it(space: World) -> None:
 @pytest.mark.parametrize("wall", [1e8, -1e8])
 @pytest.mark.parametrize("passed", [59.0, 64.0])
 def test_it_is_over_by_the_servers_clock_alone(space: World, wall: float, passed: float) -> None:
-    """One look is enough, and it does not matter what the machines believe of the time."""
+    """One read suffices, whatever the machines' own clocks show."""
     first, second = space.lock("ada", wall=-wall), space.lock("eve", wall=wall)
     first.take()
     space.hands.seconds += passed
@@ -93,7 +93,7 @@ def test_who_waits_gets_it_when_it_is_over(space: World) -> None:
 
 
 def test_a_holder_that_stood_still_knows_it_without_asking(space: World) -> None:
-    """As after SIGSTOP: another one has it, and the first sends nothing any more."""
+    """As after SIGSTOP: another client holds the lock, and the first one sends nothing more."""
     first, second = space.lock("ada"), space.lock("eve")
     first.take()
     assert first.renew()
@@ -110,7 +110,7 @@ def test_a_holder_that_stood_still_knows_it_without_asking(space: World) -> None
 
 
 def test_who_lost_it_by_force_is_told_by_whom(space: World) -> None:
-    """Somebody changed the Lease by hand."""
+    """A user changed the Lease by hand."""
     first = space.lock("ada")
     first.take()
     doc = space.lease().doc
@@ -139,7 +139,7 @@ def test_a_lock_that_was_removed_is_lost(space: World) -> None:
 
 
 def test_a_right_that_was_taken_away_is_why_it_is_lost(space: World) -> None:
-    """It is ours to its end, and renewed if the right comes back."""
+    """The client holds the lock until it expires, and renews it if the right returns."""
     lock = space.lock("ada")
     lock.take()
     sender = space.senders[0]
@@ -179,7 +179,7 @@ def test_who_keeps_it_alive_leaves_the_reason_to_the_lock(space: World) -> None:
     ids=str,
 )
 def test_a_lease_that_somebody_else_wrote(space: World, spec: dict[str, object]) -> None:
-    """Its times are not by the server's clock as far as we know: it is watched."""
+    """The Lease's times may not be by the server's clock, so that the client watches it."""
     meta = {"name": "eksdoc-drain", "namespace": SPACE}
     doc = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}
     assert space.direct.send("POST", LEASES, {}, doc).ok

@@ -1,4 +1,5 @@
-"""Machines that stop anywhere, among lost requests and answers: at no moment do two believe to hold the lock."""
+"""Machines that stop anywhere, with lost requests and answers: at no moment do two of them believe that they hold the
+lock."""
 
 from __future__ import annotations
 
@@ -26,9 +27,9 @@ LOSSES = ("", "", "", "request", "answer")
 
 @dataclass(frozen=True)
 class Step:
-    """So much time passes, then one machine goes on to its next request, answer or pause; if it was idle it begins
-    `operation`. `loss`: what becomes of a request that it sends now. `skew`: how far the API server that answers is
-    off."""
+    """That much time passes, then one machine continues to its next request, answer or pause; an idle machine starts
+    `operation`. `loss`: the fate of a request that it sends now. `skew`: the clock error of the answering API
+    server."""
 
     machine: int
     seconds: float
@@ -48,7 +49,7 @@ STEPS = st.builds(
 
 
 class _Over(Exception):
-    """Nobody plays any more."""
+    """The play is over."""
 
 
 @dataclass
@@ -66,7 +67,7 @@ class World:
 
 @dataclass
 class Machine:
-    """A lock in a thread of its own, which goes on only when it is told to: from one request or answer to the next."""
+    """A lock in its own thread, which advances only on command: from one request or answer to the next."""
 
     world: World
     name: str
@@ -88,7 +89,7 @@ class Machine:
         return self.offset + self.world.seconds * self.rate
 
     def go(self) -> None:
-        """To its next stop."""
+        """Continue to its next stop."""
         self._go.release()
         self._parked.acquire()
 
@@ -135,7 +136,7 @@ class Machine:
 
 
 def play(steps: Sequence[Step], margin_s: float | None = None) -> list[str]:
-    """When several believed to hold it."""
+    """The moments at which several machines believed that they hold the lock."""
     world = World()
     rates = ((1.0, 5.0), (1.001, 1e6), (0.999, -400.0))
     machines = [Machine(world, f"machine-{i}", rate, offset, margin_s) for i, (rate, offset) in enumerate(rates)]
@@ -163,7 +164,7 @@ def test_never_two_at_once(steps: list[Step]) -> None:
 
 
 def drawn(seed: int, count: int) -> list[Step]:
-    """Of these, most change hands."""
+    """Random steps; in most such plays the lock changes hands."""
     import random
 
     chance = random.Random(seed)
@@ -175,5 +176,5 @@ def drawn(seed: int, count: int) -> list[Step]:
 
 
 def test_two_holders_would_be_seen() -> None:
-    """Where each believes in it for too long."""
+    """Here each machine believes for too long that it holds the lock."""
     assert any(play(drawn(seed, 150), margin_s=-30.0) for seed in range(30))

@@ -1,5 +1,5 @@
-"""A lock that was not renewed in time, and that nobody else took: it is ours again, and of no use until all was looked
-at anew."""
+"""A lock that was not renewed in time and that no other client took: it is held again, but is of no use until the
+cluster was read again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.kube.spaces import SPACE, World, an_api, served
 
 
 def late(space: World, seconds: float = 120.0) -> LeaseLock:
-    """A lock of which nobody knows whose it is."""
+    """A lock in doubt: its holder is unknown."""
     lock = space.lock("ada")
     lock.take()
     space.hands.seconds += seconds
@@ -59,7 +59,7 @@ def test_it_is_ours_again_where_nobody_took_it_and_shut_until_all_was_looked_at(
 def test_who_stood_still_right_before_a_renewal_was_sent_does_not_think_that_it_is_fresh(
     space: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody took it meanwhile, but what was decided before is old."""
+    """No other client took it meanwhile, but earlier decisions are outdated."""
     lock, held = space.lock("ada"), LeaseLock.held
     lock.take()
 
@@ -91,7 +91,7 @@ def test_it_is_lost_where_somebody_took_it_whether_they_still_have_it_or_not(spa
 
 
 def test_somebody_is_faster_by_a_moment(space: World) -> None:
-    """Between our reading it and our writing it."""
+    """Another client writes between our read and our write."""
     lock, other = late(space), space.lock("eve")
     sender = space.senders[0]
     send = sender.send
@@ -146,7 +146,7 @@ def test_a_right_that_was_taken_away_is_told(space: World) -> None:
 
 
 def test_who_keeps_it_alive_takes_it_again() -> None:
-    """A server that is away for longer than the lock is held."""
+    """The server is away for longer than the lock's duration."""
     with served(Fault(BrokenConnection(), "leases", skip=2, times=8)) as among:
         lock = LeaseLock(among.sender(), SPACE, "ada", real_clock(), duration_s=1)
         with LockRenewer(lock, retry_s=0.15):
@@ -160,7 +160,7 @@ def test_who_keeps_it_alive_takes_it_again() -> None:
         assert among.lease().doc["spec"]["holderIdentity"] == ""
 
 
-# A process that is stopped past the end of its lock (SIGSTOP), and goes on: it sends nothing more.
+# A process that is stopped (SIGSTOP) past the end of its lock and then continues: it sends nothing more.
 
 ROOT = Path(__file__).parents[3]
 ACTS = 5

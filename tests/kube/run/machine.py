@@ -1,7 +1,7 @@
-"""One machine that drains a served cluster, as a process of its own: what a test may kill, stop and start elsewhere.
+"""One machine that drains a served cluster, as a separate process that a test can kill, stop and start elsewhere.
 
-Called with: begin, go-on or roll-back, the id of the run, a kubeconfig, a home; prints a line for every moment. Its
-clock goes as fast as the cluster's, but for the lock, whose time is real.
+Arguments: begin, go-on or roll-back, the id of the run, a kubeconfig, a home. It prints a line for every event. Its
+clock is as fast as the cluster's, except for the lock, which uses real time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NAMESPACE = "kube-system"
 
 
 class Fast:
-    """The cluster's pace."""
+    """A clock with the cluster's pace."""
 
     def monotonic(self) -> float:
         return time.monotonic() * SPEED

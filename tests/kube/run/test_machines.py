@@ -1,5 +1,5 @@
-"""A drain of a served cluster by real processes: killed at any moment, stopped past their lock, and gone on with by
-another machine that has nothing but the cluster."""
+"""A drain of a served cluster by real processes: killed at any moment, stopped longer than their lock lasts, and
+resumed by another machine that has only the cluster."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LONGEST_S = 60.0
 
 
 class Machine:
-    """A process with a home of its own."""
+    """A process with its own home."""
 
     def __init__(self, what: str, server: SimulatedApiServer, home: Path) -> None:
         home.mkdir()
@@ -50,7 +50,7 @@ class Machine:
         self.told: list[list[str]] = []
 
     def lines(self) -> Iterator[list[str]]:
-        """What it tells, as it tells it."""
+        """Its output, line by line as it comes."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.told.append(line.rstrip("\n").split("\t"))
@@ -67,7 +67,7 @@ class Machine:
         assert any(line[0] == what and why in line[3] for line in self.lines()), self.told
 
     def to_the_end(self) -> list[str]:
-        """The last line."""
+        """Wait for its end and return its last line."""
         list(self.lines())
         self.process.wait(LONGEST_S)
         return self.told[-1]
@@ -91,7 +91,8 @@ def seen(api: Api) -> Evictions:
 
 
 def check(api: Api, seen: Evictions, machines: Sequence[Machine]) -> None:
-    """All is as if nothing had happened: every pod once, every target empty, nothing else cordoned."""
+    """Check that the result is the same as without a failure: every pod evicted once, every target empty, no other node
+    cordoned."""
     assert len(seen.of) == 16 and max(seen.of.values()) == 1 and seen.overdrawn == []
     done = {name for machine in machines for name in machine.subjects("done")}
     cordoned = {item.key[1] for item in api.run_locked(nodes_of) if item.doc["spec"].get("unschedulable")}
@@ -105,7 +106,7 @@ def check(api: Api, seen: Evictions, machines: Sequence[Machine]) -> None:
 
 @pytest.mark.long
 def test_one_is_killed_and_another_goes_on(tmp_path: Path) -> None:
-    """Three clusters at a time: each mostly waits for its lock."""
+    """Three clusters run at a time: each mostly waits for its lock."""
     points = (("protected", 2), ("evicted", 9), ("unprotected", 1))
     at_once(*(partial(killed_at, tmp_path / what, what, times) for what, times in points))
 
@@ -154,7 +155,7 @@ def test_the_server_is_away_for_longer_than_the_lock_is_held(api: Api, seen: Evi
 
 @pytest.mark.long
 def test_one_that_is_stopped_while_its_acts_wait_sends_none_of_them_when_it_wakes(api: Api, tmp_path: Path) -> None:
-    """Evictions are slow, so that more are asked for than are on their way when it is stopped."""
+    """Evictions are slow, so that more are requested than are in flight when the process is stopped."""
     late = Fault(Delayed(0.8), r"/eviction$")
     arriving = Kept(FaultyHandler(api, [late], time.sleep), is_eviction)
     with serving(arriving) as server:
@@ -226,7 +227,7 @@ def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, s
         check(api, seen, [first, second])
 
 
-# Who chooses another context of the kubeconfig while a drain goes on changes nothing about where it drains.
+# A user selects another context of the kubeconfig during a drain: the drain stays on its cluster.
 
 
 def listed(world: RunEdges) -> None:

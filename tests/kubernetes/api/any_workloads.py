@@ -1,4 +1,5 @@
-"""Random Deployments with all that makes owning fields hard: lists by key, sets, atomic values, maps, empty ones."""
+"""Random Deployments with every difficult case of field ownership: lists by key, sets, atomic values, maps, empty
+values."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ _pods = _some(
 
 @st.composite
 def workloads(draw: st.DrawFn) -> Doc:
-    """A Deployment, or a configuration of one; it always has the same name."""
+    """A Deployment, or an apply configuration of one; it always has the same name."""
     metadata = draw(
         _some(
             labels=st.dictionaries(_names, _values, max_size=2),
@@ -68,9 +69,9 @@ def workloads(draw: st.DrawFn) -> Doc:
 
 
 def filled_workloads() -> st.SearchStrategy[Doc]:
-    """Those in which no object and no list is empty.
+    """Deployments in which no object and no list is empty.
 
-    A server of Go structs turns empty ones into none, or keeps them, by type; that is not for the rules of ownership.
+    A server of Go structs drops or keeps empty values, by type; the ownership rules do not cover that.
     """
     return workloads().map(_without_empty)
 

@@ -1,4 +1,4 @@
-"""The places of a pod, of what holds pod templates, and of a budget in one: enough of them to try patches with."""
+"""The field paths of pods, of workloads with pod templates, and of budgets: enough of them for tests of patches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded exchanges with a real API server as steps to replay: what was live, what was asked, what came of it."""
+"""Recorded exchanges with a real API server as steps to replay: the live object, the request, and the result."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def query(index: int) -> dict[str, str]:
 
 
 def owners(doc: Doc) -> list[Doc]:
-    """managedFields as they were printed."""
+    """The managedFields as they were printed."""
     entries: list[Doc] = doc["metadata"]["managedFields"]
     return entries
 
 
 def steps_in_order(tree: Doc) -> list[Any]:
-    """A FieldsV1 tree with the order of its steps, which comparing dicts would not see."""
+    """A FieldsV1 tree with the order of its steps, which a comparison of dicts ignores."""
     return [(step, steps_in_order(below)) for step, below in tree.items()]

@@ -1,4 +1,4 @@
-"""What the server fills in: of workloads as they were recorded, each made anew from what its author wrote."""
+"""Defaults that the server sets: recorded workloads, each recomputed from the fields that its author wrote."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILLED_IN: Doc = {
 
 
 def as_written(value: Any) -> Any:
-    """Without what the server may have filled in. Where a container says that it restarts, somebody wrote it."""
+    """Without the fields that the server may have set. A container's own restartPolicy was written by its author."""
     if isinstance(value, list):
         return [as_written(each) for each in value]
     if isinstance(value, dict):

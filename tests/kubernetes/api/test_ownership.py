@@ -1,4 +1,4 @@
-"""Who owns which field, by rule: applies, updates, and what holds for whatever is owned."""
+"""Field ownership by rule: applies, updates, and the invariants of any owned field."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ def test_entries_and_items_with_the_same_key_cannot_be_applied() -> None:
 
 
 def test_defaults_in_an_object_go_with_the_object_when_its_applier_leaves_it() -> None:
-    """The applier never had the default, but the named field that it is in."""
+    """The applier never owned the default, but the named field that contains it."""
     live = applied(None, service(type="NodePort", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 60}}), "ann")
     defaulted = with_value(live, ("spec", "sessionAffinityConfig", "mode"), "some")
     assert applied(defaulted, service(type="NodePort"), "ann")["spec"] == {"type": "NodePort"}
-    # A value that somebody else owns keeps the object around it, and with it what nobody owns.
+    # A value of another owner keeps the object around it, and with it the fields without an owner.
     owned = with_update(
         defaulted, with_value(defaulted, ("spec", "sessionAffinityConfig", "other"), 1), "bob", EARLY, SERVICES
     )
@@ -118,7 +118,7 @@ def test_nulls_are_owned_and_not_stored() -> None:
 
 
 def test_keys_of_unknown_objects_are_owned_themselves() -> None:
-    """Fields of a custom resource have no ``.``; keys that somebody chose have one."""
+    """Fields of a custom resource have no ``.``; keys that a user chose have one."""
     fields = {"known": {"properties": {"a": {}}}, "values": {"x-kubernetes-preserve-unknown-fields": True}}
     schema = schema_from_openapi({"properties": {"spec": {"properties": fields}}})
     config = {"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "w"}}
@@ -181,7 +181,7 @@ def test_malformed_entries(entry: Doc) -> None:
 
 
 def test_the_eleventh_updater_makes_the_oldest_ancient() -> None:
-    """Two of the oldest become one; appliers would not count."""
+    """The two oldest updaters are merged into one; appliers do not count."""
 
     def label(live: Doc, number: int) -> Doc:
         new = with_value(live, ("metadata", "labels", f"by-{number}"), "x")
@@ -266,7 +266,7 @@ def test_a_forced_apply_has_what_was_applied(steps: list[tuple[str, str, Doc]], 
 
 
 def _holds(doc: Any, config: Any, place: SchemaPlace) -> bool:
-    """Whether `doc` has all of `config`, each part where the schema says it is the same."""
+    """Whether `doc` contains all of `config`, where the schema defines which parts are the same."""
     if isinstance(config, dict) and not place.atomic:
         return all(name in doc and _holds(doc[name], value, place.under(name)) for name, value in config.items())
     if isinstance(config, list) and place.list_type != "atomic":
@@ -279,7 +279,7 @@ def _holds(doc: Any, config: Any, place: SchemaPlace) -> bool:
 def test_nobody_loses_a_value_of_his_unless_forced(
     steps: list[tuple[str, str, Doc]], config: Doc, manager: str, force: bool
 ) -> None:
-    """Fields that another owns, with the items they are in, stay; and keep their values unless these are applied."""
+    """Fields of another owner stay, with their list items; they keep their values unless the apply contains them."""
     live = history(steps)
     result = apply(live, config, manager, force, LATE, SCHEMA)
     if isinstance(result, ApplyConflictSet):

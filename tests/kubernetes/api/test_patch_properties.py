@@ -1,4 +1,4 @@
-"""What holds of every patch: inverses, idempotence, inputs that stay as they were, and no error but our own."""
+"""Invariants of every patch: inverses, idempotence, unchanged inputs, and no other error than our own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.kubernetes.api.pod_fields import BUDGET_FIELDS
 
 
 def same(left: Any, right: Any) -> bool:
-    """The same JSON, members in any order; 1, 1.0 and true are different."""
+    """Whether both are the same JSON, with members in any order; 1, 1.0 and true are different."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 

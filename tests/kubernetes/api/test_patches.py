@@ -1,4 +1,4 @@
-"""The server's forms of patches: what each does to an object, and what it refuses."""
+"""The server's patch types: their effect on an object, and the patches that they reject."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every managedFields that was recorded: read, printed, and held against the table of types.
+"""Every recorded managedFields: parsed, printed, and compared with the table of types.
 
-The table is right where owners of real objects have what it allows and nothing else: keys where it has a list by those
-very keys, values where it has a set, nothing inside of what is owned as one, and all of the parts of what is not.
+The table is right if real objects have exactly the owned paths that it allows: keys where it has a list with those
+keys, values where it has a set, nothing inside atomic fields, and all parts of other fields.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _everything(doc: Doc) -> FieldSet:
 
 
 def _strange(value: Any, tree: Doc, place: SchemaPlace, where: str = "") -> Iterator[str]:
-    """Where owners and table disagree about `value`."""
+    """The paths where owners and table disagree about `value`."""
     children = dict(comparing.children_of(tree))
     yield from (f"{where}: {step}" for step in children if not _allowed(step, place))
     if isinstance(value, dict):
@@ -149,7 +149,7 @@ SET_BY_THE_SERVER = {
     ],
 )
 def test_creating_an_object_gives_its_author_what_the_server_gave_him(source: str, count: int) -> None:
-    """Of objects that one client wrote, and whose status alone others wrote."""
+    """Objects that one client wrote, and of which other clients wrote only the status."""
     written_once = [doc for doc in objects(source) if _sole_update(doc)]
     assert len(written_once) == count
     for doc in written_once:
@@ -164,7 +164,7 @@ def test_creating_an_object_gives_its_author_what_the_server_gave_him(source: st
 
 
 def _sole_update(doc: Doc) -> Doc:
-    """The entry of an object's author, empty where there are several or it was applied."""
+    """The managedFields entry of an object's author; empty where there are several, or where it was applied."""
     entries = [entry for entry in owners(doc) if "subresource" not in entry]
     return entries[0] if len(entries) == 1 and entries[0]["operation"] == "Update" else {}
 

@@ -1,4 +1,4 @@
-"""Patches that a real API server took, replayed: the object before, the patch, and the whole object after."""
+"""Replay of patches that a real API server accepted: the object before, the patch, and the whole object after."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kubernetes.api.pod_fields import POD_FIELDS
 
 EXCHANGES: list[dict[str, Any]] = list(raw_facts.lines("recordings/exchanges.jsonl.gz"))
 
-# What the server writes by itself, whatever the patch says.
+# Fields that the server writes by itself, independent of the patch.
 SERVERS = (
     ("metadata", "resourceVersion"),
     ("metadata", "managedFields"),
@@ -42,7 +42,7 @@ def applied(doc: Doc, content_type: str, patch: Any) -> Doc:
 
 
 def plain_patches() -> list[int]:
-    """The exchanges that are patches but no applies and were taken, by their place."""
+    """The accepted exchanges that are patches but no applies, by position."""
     return [
         place
         for place, e in enumerate(EXCHANGES)
@@ -53,7 +53,7 @@ def plain_patches() -> list[int]:
 
 
 def before(place: int) -> Doc:
-    """What the server last said of the object that exchange `place` patches."""
+    """The last recorded state of the object that the exchange at position `place` patches."""
     path = EXCHANGES[place]["request"]["path"].partition("?")[0]
     for e in reversed(EXCHANGES[:place]):
         asked, asks = e["request"]["path"].partition("?")[::2]
@@ -74,7 +74,7 @@ def _listed_before(place: int, resource: str, name: str) -> Doc:
 
 
 def ours(doc: Doc) -> Doc:
-    """`doc` without what the server writes by itself; what is left empty is not printed."""
+    """`doc` without the fields that the server writes by itself; empty fields are not printed."""
     for path in SERVERS:
         doc = without_path(doc, path)
     return doc if doc["metadata"].get("annotations") else without_path(doc, ("metadata", "annotations"))

@@ -1,4 +1,4 @@
-"""Times as the API server takes them."""
+"""Times in the formats that the API server accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of types, custom resources' own schemas, and what a strategic merge patch reads from either."""
+"""The table of types, the schemas of custom resources, and the use of both by strategic merge patches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONTAINER = ("spec", "containers", 0)
 
 
 def place_at(schema: Schema, path: Sequence[str | int]) -> SchemaPlace:
-    """The place at a path of names and list positions, as ``("spec", "containers", 0, "env")``."""
+    """The field at a path of names and list positions, as ``("spec", "containers", 0, "env")``."""
     place = schema.root
     for step in path:
         place = place.item_place() if isinstance(step, int) else place.under(step)

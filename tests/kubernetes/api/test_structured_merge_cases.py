@@ -1,4 +1,4 @@
-"""Upstream's own tests of structured merging as data: merging, comparing, sets of fields, histories of writes."""
+"""Upstream's own tests of structured merging as data: merges, comparisons, field sets, histories of writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOW = "2026-11-20T08:00:00Z"
 LEFT_OUT = {
     "typed/symdiff_test.go:TestSymdiff/untyped separable/5": "a value that may be a list by keys or anything else",
     "typed/symdiff_test.go:TestSymdiff/untyped separable/7": "the same",
-    # Servers keep no nulls in what they store, so nobody can own one.
+    # Servers store no nulls, so that no manager can own one.
     **{
         f"merge/multiple_appliers_test.go:TestMultipleAppliers{kind}": "stored nulls"
         for kind in (
@@ -51,7 +51,7 @@ def place_of(case: dict[str, Any]) -> SchemaPlace:
 
 
 def _place(types: dict[str, Doc], of: Doc, depth: int) -> SchemaPlace:
-    """The place of upstream's notation for types; recursive ones end after some levels."""
+    """Parse upstream's notation for types; recursive types end after some levels."""
     if depth == 0:
         return PLAIN
     name = of.get("namedType")
@@ -115,7 +115,7 @@ def test_histories_of_updates_and_applies(case: dict[str, Any]) -> None:
             assert not step.get("conflicts")
             live = result.doc
         elif isinstance(result, ApplyConflictSet):
-            # Upstream names them in some cases, in the others it only says that there are any.
+            # Upstream names them in some cases, and in other cases only states that there are some.
             expected = {(found["manager"], tuple(found["path"])) for found in step["conflicts"]}
             assert not expected or {(found.owner.manager, found.path) for found in result.conflicts} == expected
         else:

@@ -1,4 +1,4 @@
-"""Objects that are right write by write, and refused as what they make together."""
+"""Objects whose single writes are valid, and which are rejected for their combination."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Updates as a watch of a real API server saw them: nodes, pods and budgets while kubectl drained.
+"""Updates from a watch of a real API server: nodes, pods and budgets while kubectl drained.
 
-Who wrote is not in an event. It must be one of those who own something afterwards, and our rule must give that writer
-exactly the entries that the event shows. Writes that left the entries alone are the server's own (evictions and
-deletions set fields in storage) and are not asked.
+An event does not name the writer. It must be one of the owners after the write, and our rule must give that writer
+exactly the entries of the event. Writes that left the entries unchanged are the server's own (evictions and deletions
+set fields in storage) and are not tested.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def changes(recording: str) -> Iterator[tuple[Doc, Doc]]:
 
 
 def explained(before: Doc, after: Doc) -> str:
-    """The kind and the writer to whom our rule gives these entries; "" where there is none."""
+    """The operation and the writer for which our rule gives these entries; "" where there is none."""
     schema = schema_of(after["apiVersion"], after["kind"])
     for entry in owners(after):
         part = entry.get("subresource", "")

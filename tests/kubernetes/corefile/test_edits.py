@@ -1,4 +1,4 @@
-"""An edit does what it says and touches no other line; comments and digests of a Corefile."""
+"""An edit changes only the intended lines of a Corefile; also comments and digests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read(text: str) -> Corefile:
 
 
 def waits(corefile: Corefile) -> list[str]:
-    """Of all that the server blocks have, what they import included."""
+    """The lameduck values of all server blocks, imports included."""
     held = [each for block in corefile.server_blocks for each in corefile.expand(block) if isinstance(each, Directive)]
     return [token.text for token in lameduck_values(held)]
 
@@ -106,7 +106,8 @@ def test_the_sum_is_the_time_that_a_real_coredns_took(case: dict[str, Any]) -> N
     ],
 )
 def test_what_waits_by_another_place_of_the_text_is_not_edited(text: str, now: float | None) -> None:
-    """A real CoreDNS waited 2 s with both: of several values the last counts, and the edit's would not be it."""
+    """A real CoreDNS waited 2 s with both: the last of several values counts, and the edited value would not be the
+    last."""
     assert lameduck_s(read(text)) == now and isinstance(with_lameduck(read(text), 9), NotEdited)
 
 
@@ -169,7 +170,8 @@ def test_any_text_is_read_or_refused_and_every_token_stands_where_it_says(text: 
 
 
 def others(text: str) -> list[str]:
-    """The lines that an edit may not touch: of no health plugin, and no brace alone, be it with a comment."""
+    """The lines that an edit may not touch: those outside the health plugin that are not a lone brace, with or without
+    a comment."""
     lines = [line for line in text.split("\n") if "lameduck" not in line and "health" not in line]
     return [line for line in lines if line.strip(" \t\r")[:1] not in ("", "{", "}")]
 

@@ -1,5 +1,5 @@
-"""289 Corefiles that a real CoreDNS 1.13.1 was started with: what it takes is never refused, what it refuses is never
-accepted, and its words are ours."""
+"""289 Corefiles with which a real CoreDNS 1.13.1 was started: the parser never rejects a Corefile that CoreDNS accepts,
+never accepts one that CoreDNS rejects, and gives the same error messages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_three_of_a_hundred_are_not_known_at_most() -> None:
 
 @for_each("case", [case for case in CASES if case.get("lameduckLogged")], ids=lambda case: case["name"])
 def test_it_waits_as_it_logged(case: dict[str, Any]) -> None:
-    """The log was taken when the first wait began."""
+    """The log was read when the first wait began."""
     corefile = parse_corefile(case["corefile"], VARIABLES)
     assert isinstance(corefile, Corefile)
     first, several = go_duration(case["lameduckLogged"][0]), len(corefile.server_blocks) > 1

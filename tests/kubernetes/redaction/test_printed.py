@@ -1,4 +1,4 @@
-"""What is printed of values and Corefiles: neither comments nor secrets, and all else as it is."""
+"""Printed values and Corefiles: without comments and secrets, and otherwise unchanged."""
 
 from __future__ import annotations
 
@@ -90,5 +90,5 @@ def test_a_field_is_printed_by_the_name_of_its_variable() -> None:
 
 @pytest.mark.parametrize("word", ["x", "token", "eyJ-", "://a@", "-----BEGIN PRIVATE KEY-----", "authorization:"])
 def test_a_long_text_takes_no_longer_for_each_of_its_letters(word: str) -> None:
-    """Whatever a server, a program or a log says is looked through; the square of its length would be hours."""
+    """Any text of a server, a process or a log is scanned; quadratic time would be hours."""
     redact_value(word * (200_000 // len(word)), "a")

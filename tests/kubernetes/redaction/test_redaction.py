@@ -1,4 +1,4 @@
-"""What of words, paths, addresses and texts is kept, and that what looks like a secret never is."""
+"""Redaction of words, paths, addresses and texts: the parts that it keeps, and that it never keeps a likely secret."""
 
 from __future__ import annotations
 

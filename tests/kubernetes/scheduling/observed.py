@@ -1,4 +1,4 @@
-"""API objects of the recorded cases as facts, by the tool's own reader, with what a server would have filled in."""
+"""Read API objects of the recorded cases as facts with the tool's own reader, completed as a server would do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ READ = {
 
 
 def cluster(given: Mapping[str, Iterable[Mapping[str, Any]]]) -> Cluster:
-    """The facts of objects by their plural, as the case tables have them."""
+    """The facts of objects by their plural, from the case tables."""
     gathered = FactCollector(Source.SNAPSHOT)
     for plural, resource in READ.items():
         for number, raw in enumerate(given.get(plural) or ()):
@@ -45,7 +45,7 @@ def namespaces(held: Cluster) -> dict[str, Labels]:
 
 
 def _filled_in(raw: Mapping[str, Any], resource: Resource, number: int) -> dict[str, Any]:
-    """With a name, a namespace, a spec, and the phase of a claim that has its volume."""
+    """The object with a name, a namespace, a spec, and the phase of a claim that has its volume."""
     meta = {"name": f"nameless-{number}", **(raw.get("metadata") or {})}
     if resource.namespaced:
         meta.setdefault("namespace", "default")

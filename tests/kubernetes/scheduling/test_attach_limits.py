@@ -1,4 +1,4 @@
-"""How many volumes a node attaches: counted along as pods come and go, never past a limit, and unsure where unread."""
+"""Volume attach limits of a node: counted as pods come and go, never exceeded, and uncertain where data is unread."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def a_disk(name: str, driver: str = EBS_CSI_DRIVER) -> PersistentVolume:
 
 
 def storage(limit: int, *attached: tuple[str, str]) -> Storage:
-    """Claims a, b, c and d of one EBS volume each, late-0 and late-1 of none yet, files of EFS, and claims made for
-    ephemeral volumes of pods x and y; `attached` are (node, volume)."""
+    """Claims a, b, c and d with one EBS volume each, late-0 and late-1 without one yet, an EFS file system, and claims
+    for ephemeral volumes of pods x and y; `attached` are (node, volume)."""
     disks = [a_disk("a"), a_disk("b"), a_disk("c"), a_disk("files", EFS)]
     disks.append(replace(a_disk("d", "kubernetes.io/aws-ebs"), handle="aws://z1/vol-d"))
     claims = [PersistentVolumeClaim("default", disk.name, disk.name) for disk in disks]
@@ -131,7 +131,7 @@ def test_what_was_not_read_matters_where_it_decides(unread: dict[str, None], dri
     assert occupancy.uncertainties(occupancy.class_of(using())) == ()
 
 
-# Counting along is counting anew -------------------------------------------------------------
+# The running count equals a recount ----------------------------------------------------------
 
 CLAIMS = st.lists(st.sampled_from(["a", "b", "c", "d", "late-0", "late-1", "files"]), max_size=3, unique=True)
 PODS = st.builds(
@@ -147,7 +147,7 @@ ATTACHED = st.lists(
 
 
 def ebs_volumes(pods: list[Pod]) -> set[str]:
-    """The EBS volumes that pods use, each under a name of its own; EFS is not among them."""
+    """The EBS volumes that pods use, each with its own name; EFS is not among them."""
     found = set()
     for pod in pods:
         for volume in pod.volumes:
@@ -163,7 +163,7 @@ def ebs_volumes(pods: list[Pod]) -> set[str]:
 def test_a_limit_is_never_passed_and_no_pod_is_refused_for_nothing(
     limit: int, attached: tuple[tuple[str, str], ...], pods: list[Pod], data: st.DataObject
 ) -> None:
-    """Whatever came and went before."""
+    """This holds for any earlier pods."""
     occupancy = full(limit, attached=attached)
     stray = {f"vol-{disk}" for where, disk in attached if where == "n0" and disk != "d"}
     on: list[Pod] = []

@@ -1,4 +1,4 @@
-"""The occupancy stays right while pods and nodes come and go: against counting everything anew, pod by pod."""
+"""The occupancy stays correct while pods and nodes come and go: compared with a full recount, pod by pod."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ ZONES = st.sampled_from(["z1", "z2", "z3", None])
 
 
 def refused(kind: PodClass, labels: Labels) -> object:
-    """By the filters that count other pods; what each refuses is in upstream's tables."""
+    """The refusals of the filters that count other pods; upstream's tables list what each refuses."""
     company = pod_affinity.pod_affinity_refusal(
         labels, kind.affinity, kind.counts_itself, kind.anti_affinity, kind.matching_terms
     )
@@ -146,7 +146,7 @@ def test_counting_along_is_counting_anew(data: st.DataObject) -> None:
 def _step(
     data: st.DataObject, occupancy: Occupancy, nodes: dict[str, Node], placed: list[Placed], pods: list[Pod]
 ) -> None:
-    """One thing happens: a pod comes, of a known or a new class, or goes; a node changes, goes or comes."""
+    """Apply one change: a pod of a known or a new class is added or removed; a node is changed, removed or added."""
     what = data.draw(st.sampled_from(["put", "new", "take", "change", "drop", "add"]))
     names = sorted(nodes)
     if what in ("put", "new") and names:

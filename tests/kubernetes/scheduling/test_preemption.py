@@ -1,4 +1,4 @@
-"""Preemption: Kubernetes' own tests as data, a real scheduler's verdicts, and what must hold of any victims."""
+"""Preemption: Kubernetes' own tests as data, a real scheduler's verdicts, and invariants of any victims."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def short(case: dict[str, Any]) -> str:
 
 @cache
 def examined(number: int) -> dict[str, PreemptionVictims]:
-    """The victims on each node of the case, by its name."""
+    """The victims on each node of the case, by node name."""
     given_ = CASES[number]["given"]
     held = observed.cluster({**given_, "pods": [given_["pod"], *given_["pods"]]})
     asking, *there = held.pods
@@ -88,9 +88,10 @@ def test_all_of_them_are_run() -> None:
 
 
 def test_where_a_real_scheduler_saw_no_help_neither_do_we() -> None:
-    """Its messages say for how many nodes preemption does not help, and how many have nobody of lower priority.
+    """The scheduler's messages count the nodes where preemption does not help and the nodes without pods of lower
+    priority.
 
-    It asked about local-db while the nodes had room, so that their full rooms did not come before the volume.
+    It scheduled local-db while the nodes had room, so that no full node was refused before the volume.
     """
     empty, _ = emptied()
     full, homeless = emptied()
@@ -111,7 +112,7 @@ GIB = 1 << 30
 
 
 def asking(name: str, cpu: int, priority: int, **more: Any) -> Pod:
-    """A pod that asks for so many millicores."""
+    """A pod with a request of that many millicores."""
     given_ = a_pod(name, priority=priority, node="new-0", **more)
     return replace(given_, placement=replace(given_.placement, requests=replace(given_.placement.requests, cpu=cpu)))
 
@@ -127,7 +128,7 @@ def on_one_node(pods: list[Pod], preemptor: Pod, budgets_of: BudgetLookup = lamb
 
 
 def test_a_budget_with_an_empty_selector_and_a_pod_without_labels_match_nothing() -> None:
-    """Unlike for evictions."""
+    """This differs from evictions."""
     all_of_them = a_budget("all", selector=EVERYTHING, allowed=0)
     web = a_budget("web", allowed=0)
     new = asking("high", 900, 10, owner=None)

@@ -1,4 +1,4 @@
-"""Where pods land, against a real scheduler: all blue nodes cordoned, their pods deleted, and what it then said."""
+"""Placement of pods compared with a real scheduler: all blue nodes cordoned, their pods deleted, and its messages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def stays(pod: Pod) -> bool:
 def emptied() -> tuple[Occupancy, list[Pod]]:
     """The cluster with every blue node cordoned and emptied, and the pods that need a new place.
 
-    Nobody makes a bare pod again, and one whose template names its node does not ask the scheduler.
+    No controller recreates a bare pod, and a pod whose template names its node bypasses the scheduler.
     """
     held = before()
     fence = Taint(UNSCHEDULABLE_TAINT, "", "NoSchedule")
@@ -70,7 +70,7 @@ def emptied() -> tuple[Occupancy, list[Pod]]:
 
 
 def greedily(occupancy: Occupancy, homeless: list[Pod]) -> list[Pod]:
-    """Each pod takes the node with the most memory left of those that can have it; those with none are returned."""
+    """Each pod takes the feasible node with the most free memory; return the pods without a node."""
     left = []
     for pod in homeless:
         kind = occupancy.successor_of(pod)
@@ -91,7 +91,7 @@ def after() -> dict[str, list[dict[str, Any]]]:
 
 
 def recorded_reasons(of: str) -> Iterator[Counter[str]]:
-    """What the scheduler counted for each pod of that owner that it found no node for."""
+    """The scheduler's counts of reasons for each Pending pod of that owner."""
     for line in after()[of]:
         if line["unschedulable"]:
             told = line["unschedulable"].partition("available: ")[2].partition(". no new claims")[0]
@@ -109,13 +109,13 @@ def test_exactly_the_recorded_seven_find_no_place_in_either_order(step: int) -> 
 
 
 def place_of(line: dict[str, Any]) -> tuple[str, str]:
-    """Whose place a recorded node can be: a StatefulSet's pod comes back by its name, others by their owner."""
+    """The key of a recorded node: a StatefulSet's pod returns under its name, other pods are known by their owner."""
     of = line["owner"] or ""
     return line["namespace"], line["pod"] if of.startswith("StatefulSet") else of
 
 
 def new_places() -> dict[tuple[str, str], list[str]]:
-    """The nodes of pods on record that were made after the drain began."""
+    """The nodes of recorded pods that were created after the drain began."""
     there = {p.key for p in before().pods}
     found: dict[tuple[str, str], list[str]] = {}
     for line in raw_facts.lines("clusters/landing-after.jsonl"):
@@ -126,9 +126,9 @@ def new_places() -> dict[tuple[str, str], list[str]]:
 
 
 def replayed() -> tuple[Occupancy, list[Pod], int]:
-    """After every pod went where the scheduler sent it: what is left without a place, and how many were put.
+    """Put every pod where the scheduler put it; return the pods without a place, and the number of placed ones.
 
-    A pod is put on the first node on record for its owner that the rules allow; one refused by all of them fails.
+    A pod gets the first recorded node of its owner that the rules allow; if they allow none, the test fails.
     """
     occupancy, homeless = emptied()
     places, left, put = new_places(), [], 0
@@ -149,7 +149,8 @@ def replayed() -> tuple[Occupancy, list[Pod], int]:
 
 
 def test_the_scheduler_put_no_pod_where_the_rules_forbid_it_and_the_reasons_are_its_node_by_node() -> None:
-    """Its message is of the last time it looked: for local-db, whose volume no pod can help, while nodes had room."""
+    """Its message is of its last attempt: for local-db, whose volume excludes every preemption, at a time when nodes
+    had room."""
     full, left, put = replayed()
     assert Counter(map(owner, left)) == NO_PLACE and put > 100
     for pod in left:

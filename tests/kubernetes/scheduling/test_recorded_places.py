@@ -1,4 +1,5 @@
-"""Every pod of the recorded clusters is where it may be, and each Pending one is refused in the scheduler's words."""
+"""Each pod of the recorded clusters is on a node that the rules allow, and each Pending pod gets the scheduler's
+refusal."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def occupancy(held: Cluster) -> Occupancy:
 
 
 def pinned(held: Cluster) -> set[str]:
-    """UIDs of workloads whose template names the node: their pods never asked the scheduler."""
+    """UIDs of workloads whose template names the node: their pods bypassed the scheduler."""
     return {w.uid for w in held.workloads if w.pinned_to}
 
 
@@ -58,7 +59,7 @@ def pending(held: Cluster) -> list[Pod]:
 
 @pytest.mark.parametrize(("name", "not_reported"), [("landing", ""), ("rich", "new-0")])
 def test_a_pending_pod_is_refused_in_the_schedulers_words(name: str, not_reported: str) -> None:
-    """In `rich` the message is of the moment when one of the new nodes had not yet reported what it has."""
+    """In `rich` the message is from a moment when one of the new nodes had not yet reported its resources."""
     held = read(name)
     taken = occupancy(held)
     if not_reported:

@@ -1,4 +1,4 @@
-"""Kubernetes' own tests of the ten filters, as data: every case agrees but for a list with reasons."""
+"""Kubernetes' own tests of the ten filters, as data: every case agrees, except for a list with reasons."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DIFFER = {
 
 
 def each_node(decide: Callable[[Pod, Node, Cluster, Raw], SchedulingRefusal | None]) -> Callable[[Raw], Outcome]:
-    """A filter that looks at one node at a time."""
+    """A filter that checks one node at a time."""
 
     def answer(given: Raw) -> Outcome:
         held = observed.cluster(given)
@@ -84,7 +84,7 @@ def _selector(raw: Raw) -> NodeSelector:
 
 
 def zoneless(claim: PersistentVolumeClaim, storage: volumes.Storage) -> SchedulingRefusal | None:
-    """The same in the words of VolumeZone (getPVbyPod), which is asked later and so is seldom heard."""
+    """The same message as VolumeZone (getPVbyPod) gives it; that filter runs later, so that it is seldom seen."""
     found = storage.classes.get(claim.storage_class)
     if not claim.storage_class:
         reason = "PersistentVolumeClaim had no pv name and storageClass name"
@@ -168,7 +168,7 @@ def said(found: SchedulingRefusal | None) -> Raw:
 
 
 def agrees(answer: Outcome, expected: Raw) -> bool:
-    """Whether all that the case expects of the filter's answer holds."""
+    """Whether the filter's answer has everything that the case expects."""
     if isinstance(expected["fits"], bool):
         (found,) = answer.values()
         return _holds(said(found), expected)

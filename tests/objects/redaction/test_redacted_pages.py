@@ -1,4 +1,4 @@
-"""What is left out of a page is nothing that facts are made of; and no field gets in that nobody named."""
+"""Redaction of a page removes no data of facts, and keeps only fields that are explicitly listed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def read(of: dict[Resource, bytes]) -> Cluster:
 
 
 def judged(facts: Any) -> Any:
-    """Of the words of a workload's containers, which sockets they name: nothing else is looked at."""
+    """The facts, with a workload's container arguments reduced to the sockets that they name: nothing else of them is
+    used."""
     if not (isinstance(facts, tuple) and facts and hasattr(facts[0], "host")):
         return facts
     return [

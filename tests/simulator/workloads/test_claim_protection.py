@@ -1,4 +1,4 @@
-"""Claims that are being deleted stay as long as a pod on a node uses them, and no longer."""
+"""Claims in deletion stay exactly as long as a pod on a node uses them."""
 
 from __future__ import annotations
 

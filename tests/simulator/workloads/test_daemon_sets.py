@@ -1,4 +1,4 @@
-"""Daemon sets: where their pods belong, how they are updated, and what their status counts."""
+"""DaemonSets: the nodes of their pods, their updates, and the counts in their status."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def a_world(*nodes: Doc, **spec: Any) -> World:
 
 
 def settle(world: World, rounds: int = 40) -> None:
-    """As `World.settle`, each pod going to the node it is for."""
+    """The same as `World.settle`, with each pod bound to its own node."""
     for _ in range(rounds):
         version = world.store.version
         world.run()

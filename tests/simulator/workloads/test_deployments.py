@@ -1,4 +1,5 @@
-"""Deployments: revisions, rolling updates within their limits, recreating, scaling, pausing, deadlines, history."""
+"""Deployments: revisions, rolling updates within their limits, the Recreate strategy, scaling, pausing, deadlines,
+history."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def scale(world: World, replicas: int) -> None:
 
 
 def sizes(world: World) -> list[int]:
-    """Of the ReplicaSets, by revision."""
+    """Sizes of the ReplicaSets, by revision."""
     found = sorted(world.all(SETS), key=lambda item: int(annotations(item)["revision"]))
     return [item.doc["spec"]["replicas"] for item in found]
 
@@ -186,7 +187,7 @@ def test_min_ready_seconds_hold_up_a_rollout() -> None:
 
 
 class Bounds:
-    """Looks at every change: how many pods there are, and how many of them are available."""
+    """Records the number of pods and of available pods at every change."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -1,4 +1,4 @@
-"""Endpoint slices: what they say of pods, and that they change as little as they can."""
+"""EndpointSlices: their data on pods, and that they change as little as possible."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_the_slices_show_the_pods_that_are_there(deeds: list[tuple[str, int]]) -
 
 
 def test_ports_may_have_fields_that_are_not_known() -> None:
-    """What a dump holds may be of any shape there."""
+    """A dump may contain ports of any shape."""
     world = a_world()
     (item,) = world.all(SLICES)
     world.registry.store.replace(item, {**item.doc, "ports": [{"a": [{}]}, {"name": None, "port": 80}, None]})

@@ -1,4 +1,4 @@
-"""What goes with its owners: in the background, in the foreground, orphaned, with its namespace, with its node."""
+"""Deletion of dependents: in the background, in the foreground, orphaned, with a namespace, with a node."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_foreground_goes_down_and_comes_up_again() -> None:
     top = put(world, "top")
     middle = put(world, "middle", top, blocks=True)
     put(world, "leaf", middle, blocks=True, finalizers=["example.com/wait"])
-    put(world, "free", top, finalizers=["example.com/wait"])  # blocks nobody
+    put(world, "free", top, finalizers=["example.com/wait"])  # blocks no owner
     world.delete(top, propagation="Foreground")
     world.run()
     assert left(world) == ["free", "leaf", "middle", "top"]
@@ -131,7 +131,7 @@ def _owners(item: StoredItem) -> list[Doc]:
 
 
 def _go(there: dict[str, set[str]], gone: str, orphans: bool) -> None:
-    """The model: `gone` leaves, its dependents lose it, and those that have no owner left go as well."""
+    """The model: remove `gone` from its dependents, and delete those that have no other owner."""
     del there[gone]
     for uid, owners in list(there.items()):
         if gone in owners:

@@ -1,4 +1,4 @@
-"""Jobs: completions, failures and what counts as one, waiting between attempts, and their end."""
+"""Jobs: completions, failures and their definition, backoff between attempts, and the end of a Job."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def evict(world: World, pod: StoredItem) -> None:
 
 
 def stop(world: World) -> None:
-    """The kubelet: what is leaving fails and goes."""
+    """Act as the kubelet: pods in deletion fail and are removed."""
     for pod in world.pods():
         if pod.deleting:
             if phase(pod) == "Running":

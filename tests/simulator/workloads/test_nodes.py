@@ -1,4 +1,4 @@
-"""What goes with nodes: taints and evictions by them, and volumes that detach."""
+"""The node lifecycle: taints, evictions by taints, and volumes that detach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Started over a cluster that real controllers left at rest, ours change nothing in it."""
+"""Simulated controllers change nothing in a cluster that real controllers left at rest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIMES = ("creationTimestamp", "lastTransitionTime", "lastUpdateTime", "startTime
 
 
 def newest(value: Any) -> Iterator[str]:
-    """All times at which something happened."""
+    """All times of events in the value."""
     if isinstance(value, list):
         for each in value:
             yield from newest(each)
@@ -35,7 +35,7 @@ def newest(value: Any) -> Iterator[str]:
 
 
 def observed(cluster: str) -> World:
-    """The cluster as it was recorded, at the moment of its latest change."""
+    """The recorded cluster, at the moment of its latest change."""
     known = {(each.api_version, each.kind) for each in BUILT_IN}
     docs = [doc for doc in documents(cluster) if (doc["apiVersion"], doc["kind"]) in known]
     made = [doc for doc in docs if doc["kind"] != "Namespace"]  # those that are added have any time
@@ -51,7 +51,7 @@ def changes(world: World, seconds: float) -> list[StoreChange]:
 
 @pytest.mark.parametrize("cluster", ["rich", "small-traps", "landing", pytest.param("medium", marks=pytest.mark.long)])
 def test_what_real_controllers_left_at_rest_stays_as_it_is(cluster: str) -> None:
-    """But for the ControllerRevisions, which were not recorded: they are made again, under their names."""
+    """Except for the ControllerRevisions, which were not recorded: they are created again, with their names."""
     world = observed(cluster)
     found = changes(world, 60)
     assert [change.item.key for change in found if change.item.resource != "controllerrevisions.apps"] == []
@@ -64,9 +64,9 @@ def test_what_real_controllers_left_at_rest_stays_as_it_is(cluster: str) -> None
 
 @pytest.mark.parametrize("cluster", one_in(3, ["rich", "small-traps", "landing"]))
 def test_a_pod_that_is_made_again_is_as_the_real_server_made_it(cluster: str) -> None:
-    """But for its node, its name, the labels of the node's zone, which binding adds, and what a webhook put in.
+    """Except for its node, its name, the labels of the node's zone, which binding adds, and the fields from a webhook.
 
-    The service account is left out too: that server ran without the admission that fills it in.
+    The service account is excluded too: that server ran without the admission plugin that sets it.
     """
     world = observed(cluster)
     world.run(1)

@@ -1,4 +1,4 @@
-"""Replica sets: how many pods, which go first, what is adopted, and what the status says."""
+"""ReplicaSets: the number of pods, which pods are deleted first, adoption, and the status."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def status(world: World, name: str = "web") -> Doc:
 
 
 def test_a_replication_controller_replaces_its_pods_alike() -> None:
-    """Its selector is a set of labels."""
+    """A ReplicationController's selector is a set of labels."""
     kind = kinds.REPLICATION_CONTROLLERS
     world = World(workload_controllers)
     doc = a_workload("ReplicationController", replicas=2) | {"apiVersion": "v1"}
@@ -123,7 +123,7 @@ def _leave_one(world: World) -> str:
     ids=str,
 )
 def test_what_is_worth_less_goes_first(better: dict[str, object]) -> None:
-    """Two pods that differ in one thing: the one that has it stays, whichever was first."""
+    """Two pods differ in one property: the pod that has it stays, in either order."""
     for stays in (0, 1):
         world = a_world()
         world.create(SETS, a_workload("ReplicaSet", replicas=2))

@@ -1,4 +1,4 @@
-"""Stateful sets: ordinals in order or at once, claims, updates, and never two pods of one name."""
+"""StatefulSets: ordered or parallel ordinals, claims, updates, and never two pods of one name."""
 
 from __future__ import annotations
 

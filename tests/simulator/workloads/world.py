@@ -1,4 +1,4 @@
-"""A small cluster for the tests of controllers: a store with a namespace, loops over it, and played kubelets."""
+"""A small cluster for tests of controllers: a store with a namespace, controller loops, and simulated kubelets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Make = Callable[[Registry, ObjectIndex], Iterable[Controller]]
 
 
 class World:
-    """`run(seconds)` lets time pass; the tests write what kubelets, schedulers and people would."""
+    """`run(seconds)` lets time pass; tests write the changes of kubelets, schedulers and users."""
 
     def __init__(self, make: Make, docs: Iterable[Doc] = (), start: datetime = START) -> None:
         self.served = resources_by_name()
@@ -35,7 +35,7 @@ class World:
         self.loops = [ControllerLoop(each, self.store, self.agenda) for each in make(self.registry, self.index)]
 
     def load(self, doc: Doc) -> None:
-        """As it is, as if it had been there before."""
+        """Store the object unchanged, as if it had existed before."""
         served = next(each for each in BUILT_IN if (each.api_version, each.kind) == (doc["apiVersion"], doc["kind"]))
         meta = doc["metadata"]
         self.store.add(served.full_name, (meta.get("namespace", ""), meta["name"]), doc)
@@ -74,7 +74,7 @@ class World:
         self.registry.delete(item, DeleteOptions(grace_s=grace_s, propagation=propagation))
 
     def place(self, pod: StoredItem, node: str) -> StoredItem:
-        """The scheduler's binding."""
+        """Bind the pod as the scheduler does."""
         return self.set(pod, "spec", "nodeName", to=node)
 
     def change_image(self, resource: str, name: str, number: int = 2) -> None:
@@ -83,7 +83,7 @@ class World:
         self.set(self.get(resource, name), "spec", "template", to=template)
 
     def do(self, what: str, number: int, resource: str, name: str) -> None:
-        """Something happens to a workload, or to one of the pods."""
+        """Apply one change to a workload or to one of the pods."""
         there = self.pods()
         pod = there[number % len(there)] if there else None
         if what == "scale":
@@ -102,7 +102,7 @@ class World:
             self.report(pod, phase="Failed" if what == "fail" else "Running", ready=what == "ready")
 
     def report(self, pod: StoredItem, phase: str = "Running", ready: bool = True, **more: Any) -> StoredItem:
-        """The kubelet's status: the Ready condition changes its time when it changes."""
+        """Write the status as the kubelet does: the Ready condition changes its time when it changes."""
         pod = self.registry.get("pods", pod.key)
         status = dict(pod.doc.get("status") or {})
         held = {each["type"]: each for each in status.get("conditions") or ()}
@@ -113,7 +113,7 @@ class World:
         return self.registry.update(pod, {**pod.doc, "status": status}, status=True)
 
     def kubelets(self, node: str = "n1") -> None:
-        """Everything that may run runs and is ready; everything that leaves has stopped."""
+        """Every pod that can run runs and is Ready; every pod in deletion has stopped."""
         for pod in self.pods():
             if pod.deleting:
                 self.delete(pod, grace_s=0)
@@ -123,7 +123,7 @@ class World:
                 self.report(pod)
 
     def settle(self, rounds: int = 30) -> None:
-        """Let controllers and kubelets take turns until nothing changes any more."""
+        """Let controllers and kubelets take turns until nothing changes."""
         for _ in range(rounds):
             version = self.store.version
             self.run()

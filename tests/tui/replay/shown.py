@@ -1,7 +1,8 @@
-"""A recorded run on its screens under a pilot: two journals of the demo, served with faults, and a clock of the test's.
+"""Show a recorded run on its screens under a pilot: two journals of the demo, served with faults, and a test's clock.
 
-Both are of one run: ann began it, somebody paused it and ended it, and ben went on with it until its nodes were left
-alone, since a fault refused evictions. `journal.jsonl` is what her machine kept, `events.jsonl` what ``-o json`` said.
+Both are of one run: ann started it, another user paused and stopped it, and ben resumed it until its nodes were left
+alone, because a fault refused evictions. `journal.jsonl` is the file of ann's machine, `events.jsonl` the output of
+``-o json``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ JOURNAL, EVENTS = HERE / "journal.jsonl", HERE / "events.jsonl"
 
 
 class Clock:
-    """Mutable: it stands still unless it is told."""
+    """A clock that stands still unless a test moves it. Mutable."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -33,7 +34,7 @@ class Clock:
 
 
 class Shown:
-    """Mutable: the screen, what keys do to it, and its time."""
+    """The screen, methods that press its keys, and its clock. Mutable."""
 
     def __init__(self, pilot: Drives, clock: Clock) -> None:
         self.pilot = pilot
@@ -52,7 +53,7 @@ class Shown:
         await self.pilot.pause()
 
     async def wait(self, seconds: float) -> None:
-        """So long in our time."""
+        """Move the screen's clock by that many seconds."""
         self._clock.now_s += seconds
         self.screen._poll()
         await self.pilot.pause()
@@ -68,7 +69,7 @@ class Shown:
 
     @property
     def told(self) -> list[str]:
-        """For a moment."""
+        """The notifications."""
         return [notification.message for notification in self.pilot.app._notifications]
 
 
@@ -86,7 +87,7 @@ Driven = Callable[[Shown], Coroutine[Any, Any, None]]
 def show(
     driven: Driven, what: Path | RunReplay = JOURNAL, size: tuple[int, int] = WIDE, ascii: bool = False
 ) -> ReplayApp:
-    """`driven` with a screen of its own, in an app that other tests had before."""
+    """Call `driven` with a new screen, in an app that is shared with earlier tests."""
     recording = recording_of(what) if isinstance(what, Path) else what
     if size not in (WIDE, NARROW):
         clock = Clock()

@@ -1,4 +1,5 @@
-"""A recorded run under keys: its time is moved, what is not known is said, and nothing can be done to it."""
+"""The screens of a recorded run under keys: keys move its time, unknown values are marked, and no key changes the
+run."""
 
 from __future__ import annotations
 

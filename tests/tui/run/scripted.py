@@ -1,4 +1,4 @@
-"""A desk and runs that behave and do nothing: what happens is a script, what is wished is written down."""
+"""A fake run controller and fake runs: events follow a script, and requests are recorded."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ NAME = "demo-shop"
 
 
 class ScriptedLive:
-    """A `tui.run.state.ActiveRun`. Mutable: `to` lets virtual time pass. `wishes` and `alone` are what was wished
-    of it."""
+    """A `tui.run.state.ActiveRun`. `to` lets virtual time pass; `wishes` and `alone` are the received requests.
+    Mutable."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class ScriptedLive:
     def leave_alone(self, node: str) -> None:
         self.alone.append(node)
 
-    # What happens
+    # Events
 
     def to(self, at_s: float) -> None:
-        """All that the script has until then."""
+        """Emit all events of the script until then."""
         for step in self.drain.upto(at_s):
             if step.at_s > self.at_s:
                 self._untold += step.moments
@@ -84,7 +84,7 @@ class ScriptedLive:
         self.at_s = at_s
 
     def stands(self, **changed: object) -> None:
-        """Otherwise than in the script."""
+        """Set state that differs from the script."""
         assert self._standing is not None, "time has passed"
         self._standing = replace(self._standing, **changed)  # type: ignore[arg-type]
 
@@ -92,13 +92,13 @@ class ScriptedLive:
         self._untold.append(DrainEvent(max(self.at_s, 0.0), what, subject, node, why))
 
     def ends(self, outcome: RunSummaryView | None = None) -> None:
-        """Of itself as the script does, all of it."""
+        """End the run by itself, after all events of the script."""
         if outcome is None:
             self.to(self.drain.record.ended_s)
         self._outcome = outcome or outcome_of(self.drain, self.run)
 
     def stops(self, why: str = "the user stopped it") -> None:
-        """In the middle."""
+        """Stop the run in the middle."""
         self.happens(DrainEventKind.STOPPED, why=why)
         self.stands(stop_reason=why, remaining_s=None)
         seen = [moment for step in self.drain.upto(self.at_s) for moment in step.moments]
@@ -107,7 +107,7 @@ class ScriptedLive:
         self._outcome = outcome_of(replace(self.drain, record=record, stopped=why), self.run)
 
     def _left(self, seen: Sequence[DrainEvent]) -> dict[str, tuple[str, ...]]:
-        """By node, the pods that have not gone."""
+        """By node, the pods that are not gone."""
         gone = {moment.subject for moment in seen if moment.what is DrainEventKind.GONE}
         left: dict[str, tuple[str, ...]] = {}
         for eviction in self.drain.plan.evictions:
@@ -131,8 +131,8 @@ def outcome_of(drain: Rehearsed, run: str = RUN) -> RunSummaryView:
 
 
 class ScriptedDesk:
-    """A `tui.run.state.ScreenRunController`. Mutable: `asked` is what was prepared and `begun` what was begun.
-    `refuses`: preparing fails by that, `fails`: beginning does; `may_answer`: preparing waits for it."""
+    """A `tui.run.state.ScreenRunController`. `asked`: prepared runs; `begun`: started runs; `refuses`: the error of the
+    preparation; `fails`: the error of the start; `may_answer`: the preparation waits for it. Mutable."""
 
     def __init__(
         self,

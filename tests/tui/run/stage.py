@@ -1,4 +1,4 @@
-"""Screens of runs under a pilot: a run is begun by hand or found under way, and seen line by line."""
+"""Screens of runs under a pilot: a run is started by keys or is already active; tests read the text line by line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TICK_S = 0.02
 
 
 class Show:
-    """The app and what is seen of it. Mutable by keys."""
+    """The app and its visible text. Keys change it. Mutable."""
 
     def __init__(self, pilot: Drives, desk: ScriptedDesk) -> None:
         self.pilot = pilot
@@ -52,7 +52,7 @@ class Show:
 
     @property
     def stack(self) -> list[str]:
-        """The screens by their kind, the one that is seen last."""
+        """The screens by their kind; the visible one is the last."""
         return [type(screen).__name__ for screen in self.app.screen_stack[1:]]
 
     @property
@@ -61,7 +61,7 @@ class Show:
 
     @property
     def told(self) -> list[str]:
-        """What is told for a moment, the latest last."""
+        """The notifications, the latest last."""
         return [notification.message for notification in self.app._notifications]
 
     @property
@@ -76,21 +76,21 @@ class Show:
         await self.pilot.pause()
 
     async def chooses(self, *keys: str) -> None:
-        """In a menu of a run: each key alone, long after the one before it and the first paint of the menu, by the
-        clock of the events and however slow the machine is."""
+        """Press keys in a menu of a run, one by one: by the clock of the events each comes long after the previous key
+        and the menu's first paint, however slow the machine is."""
         for key in keys:
             self._later_s += 60.0
             self.types_at_once([key], self._later_s)
             await self.pilot.pause(1.5 * KEY_ISOLATION_S)
 
     def types_at_once(self, keys: Iterable[str], later_s: float = 0.0) -> None:
-        """By the clock of the events one right behind the other, so much later than now."""
+        """Press keys that follow each other immediately by the clock of the events, `later_s` later than now."""
         for event in map(event_of, keys):
             event.time += later_s
             self.app.post_message(event)
 
     async def types(self, text: str) -> None:
-        """Into the field that has the focus; all but the last sign is pasted, for keys are slow under a pilot."""
+        """Type into the focused field; all characters but the last are pasted, because keys are slow under a pilot."""
         if len(text) > 1:
             self.app.screen.post_message(Paste(text[:-1]))
             await self.pilot.pause()
@@ -108,7 +108,7 @@ class Show:
         await self.until(lambda: text in self.text)
 
     async def looks(self) -> None:
-        """At what is new of the run, now."""
+        """Poll the news of the run now."""
         self.app.followed_run._poll()
         await self.pilot.pause()
 
@@ -122,8 +122,8 @@ Played = Callable[[Show], Coroutine[Any, Any, None]]
 
 
 def play(played: Played, desk: ScriptedDesk | None = None, size: tuple[int, int] = WIDE, **opening: Any) -> EksdocApp:
-    """`played` once what was marked first is planned; runs are begun at the desk. Without more of an `opening` than
-    `ascii`, the app is one that other tests had before, as it was when it was opened."""
+    """Call `played` once the marked nodes are planned; the run controller `desk` starts runs. If `opening` has nothing
+    but `ascii`, the app is shared with earlier tests and was reset to its first state."""
     return _played(played, desk or ScriptedDesk(), size, "demo", opening)
 
 
@@ -134,7 +134,8 @@ def play_run(
     size: tuple[int, int] = WIDE,
     **opening: Any,
 ) -> EksdocApp:
-    """While a run is under way, and seen; below it is the plan of a cluster with one node, unless another is read."""
+    """Call `played` while a run is active and visible; below it is the plan of a cluster with one node, unless another
+    cluster is read."""
 
     async def begun(show: Show) -> None:
         followed = live or ScriptedLive()
@@ -163,7 +164,7 @@ def _played(
 
 
 class _Lent:
-    """The desk of the app: that of the test that has the app. Mutable."""
+    """The run controller of the shared app: it forwards to that of the current test. Mutable."""
 
     desk = ScriptedDesk()
 

@@ -1,4 +1,4 @@
-"""What must be typed before a run begins: nothing else begins it, and Enter alone never does."""
+"""A run starts only after the typed confirmation: no other input starts it, and Enter alone never does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def field(show: Show) -> Input:
 
 
 async def asked(show: Show) -> None:
-    """What must be typed is asked for."""
+    """Press r and wait for the confirmation prompt."""
     await show.press("r")
     await show.sees(f"Type  {WORDS}  and press enter")
 
@@ -44,7 +44,7 @@ def test_what_must_be_typed_begins_it_once() -> None:
 
 @pytest.mark.parametrize("size", [NARROW, (60, 20)])
 def test_that_it_is_production_is_said_where_it_is_confirmed_and_while_it_runs(size: tuple[int, int]) -> None:
-    """There the question lies over the head of the plan."""
+    """The confirmation dialog covers the head of the plan."""
 
     async def begin(show: Show) -> None:
         await asked(show)
@@ -60,7 +60,7 @@ def test_that_it_is_production_is_said_where_it_is_confirmed_and_while_it_runs(s
 
 @pytest.mark.long
 def test_an_enter_that_repeats_itself_begins_one_run() -> None:
-    """Over a slow line several arrive at once."""
+    """On a slow connection several Enter keys arrive at once."""
 
     async def begin(show: Show) -> None:
         await asked(show)

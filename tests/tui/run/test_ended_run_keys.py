@@ -1,4 +1,4 @@
-"""What can be done when a run is over, as keys."""
+"""Keys that are available after a run has ended."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_number_of_a_page_leads_from_the_run_to_that_page() -> None:
 
 @pytest.mark.parametrize("size", [NARROW, (60, 20)])
 def test_on_a_narrow_screen_the_summary_is_read_beside_the_pods_of_a_node(size: tuple[int, int]) -> None:
-    """They fill the screen: the nodes, in whose place they are, leave no gap."""
+    """The pods fill the screen: they take the place of the nodes, which leave no gap."""
 
     async def look(show: Show) -> None:
         show.desk.begun[-1].ends()

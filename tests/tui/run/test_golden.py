@@ -1,5 +1,5 @@
-"""What the pages of a run look like in ASCII, sign by sign: of a drain of the built-in cluster that goes by a script.
-As they usually are they are in `test_every_screen`."""
+"""Golden files of the pages of a run in ASCII, character by character, for a scripted drain of the built-in cluster.
+`test_every_screen` has the same pages in their usual form."""
 
 from __future__ import annotations
 

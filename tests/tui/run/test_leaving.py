@@ -1,4 +1,4 @@
-"""No key leaves a run that is under way, from wherever it is pressed; once it is over they do."""
+"""No key leaves the screen of an active run, wherever it is pressed; after the run, the keys leave it."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_nor_does_a_text_that_is_typed_while_the_menu_is_seen() -> None:
 
 
 def test_no_key_is_lost_that_comes_while_the_one_before_closes_the_screen() -> None:
-    """It may be anywhere on its way through the widgets of the screen when that goes."""
+    """The key may be anywhere on its way through the screen's widgets when the screen closes."""
     live = ScriptedLive()
 
     async def leave(show: Show) -> None:
@@ -162,7 +162,7 @@ def test_what_is_typed_at_once_after_a_page_was_turned_is_looked_for_and_stops_n
         live.to(20)
         await show.looks()
         for key in ("6", "slash", *"span", "space", *"aR"):
-            while show.app.message_queue_size > 2:  # as few wait as of a terminal
+            while show.app.message_queue_size > 2:  # as few keys are queued as from a terminal
                 await asyncio.sleep(0)
             show.app.post_message(event_of(key))
         await show.pilot.pause(0.2)

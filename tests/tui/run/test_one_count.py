@@ -1,4 +1,4 @@
-"""Times and counts of a run are the same wherever they are told: on its result, in its page, in its status."""
+"""Times and counts of a run are the same in its result, on its HTML page and in its status."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAITED_S = 14.0
 
 
 def over() -> RunState:
-    """A drain that waited for replacements once its nodes were done, and of which two requests were refused."""
+    """A drain that waited for replacements after its nodes were done, and of which two requests were refused."""
     drain = rehearsed_demo(2)
     record = drain.record
     last = max(moment.at_s for moment in record.moments if moment.what is DrainEventKind.DONE)

@@ -1,4 +1,4 @@
-"""What pages of runs say, without screens: of every situation a run may be in, and of any text a cluster may hold."""
+"""The texts on the pages of a run, without screens: in every state of a run, and with any text from a cluster."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ODD = ("[red]no[/] room", "[/]", "\\[red]", "[", "웹서버", "[@click=app.quit]
 def at(
     seconds: float, live: ScriptedLive | None = None, wished: RunRequest = RunRequest.RESUME, **stands: object
 ) -> RunState:
-    """A run so long after its begin, of which what `stands` is otherwise than in the script."""
+    """The state of a run so long after its start; `stands` are the values that differ from the script."""
     live = live or ScriptedLive(rehearsed_demo(2))
     state = RunState(live)
     live.to(seconds)
@@ -62,7 +62,7 @@ def said(told: list[Line]) -> str:
 
 
 def read(pieces: tuple[FittingText, ...], gap: str = "  ") -> str:
-    """As it reads where there is room for all of it."""
+    """The text where there is room for all of it."""
     return gap.join(piece.text for piece in pieces if piece.text)
 
 

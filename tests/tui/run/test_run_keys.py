@@ -1,4 +1,4 @@
-"""Every key of a run: what it wishes, and what it only looks at."""
+"""Every key on the screen of a run: keys that send a request to the run, and keys that only change the view."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Path]:
-    """Where the process is, for what is saved."""
+    """The current folder of the process, where files are saved."""
     before = os.getcwd()
     os.chdir(tmp_path)
     yield tmp_path
@@ -40,7 +40,7 @@ def screen(show: Show) -> RunScreen:
     return next(each for each in show.app.screen_stack if isinstance(each, RunScreen))
 
 
-# What is wished of it
+# Requests to the run
 
 
 def test_pausing_and_going_on() -> None:
@@ -152,7 +152,7 @@ def test_a_node_is_left_alone_when_that_was_said() -> None:
     play_run(alone, live)
 
 
-# What looks and changes nothing
+# Keys that only change the view
 
 
 def test_the_log_is_filtered_followed_and_left_again() -> None:
@@ -236,7 +236,7 @@ def test_what_cannot_be_saved_is_said(here: Path) -> None:
     play_run(keep, live)
 
 
-# The run ends while something else is seen
+# The run ends while another screen is visible
 
 
 def test_it_ends_while_the_plan_is_seen() -> None:
@@ -270,7 +270,7 @@ def test_it_ends_while_help_is_seen() -> None:
     play_run(look, live)
 
 
-# Beginning another
+# Starting another run
 
 
 def test_one_run_at_a_time() -> None:
@@ -288,7 +288,7 @@ def test_one_run_at_a_time() -> None:
 
 
 def test_the_plan_stays_as_it_was_while_it_runs_and_the_head_says_so() -> None:
-    """The run's own evictions would be faults of a plan of what is left."""
+    """A plan of the remaining pods would report the run's own evictions as faults."""
     live = ScriptedLive()
     read: list[int] = []
 

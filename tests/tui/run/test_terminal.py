@@ -1,4 +1,4 @@
-"""A run in a real terminal: begun, paused and given back by keys, and left by signals."""
+"""A run in a real terminal: keys start it, pause it and roll it back, and signals end it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ASKED = re.compile(rb"Type  (\S+ \d+)  and press enter")
 
 
 def typed_back(terminal: Terminal, key: bytes) -> None:
-    """What `key` leads to is confirmed by what it asks for."""
+    """Press `key` and type the confirmation that its dialog asks for."""
     since = len(terminal.sent)
     terminal.type(key)
     terminal.until(b"and press enter", since)
@@ -37,7 +37,7 @@ def typed_back(terminal: Terminal, key: bytes) -> None:
 
 
 def restored(terminal: Terminal) -> bool:
-    """The alternate screen is left, and the cursor shown."""
+    """Whether the terminal left the alternate screen and shows the cursor."""
     sent = terminal.sent
     return sent.index(ENTERED) < sent.rindex(LEFT) and sent.rindex(SHOWN) > sent.rindex(ENTERED)
 
@@ -73,7 +73,7 @@ def test_the_demo_is_drained_paused_and_given_back(tmp_path: Path) -> None:
 
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[str]:
-    """Of the built-in cluster, served."""
+    """The kubeconfig of the built-in cluster, which is served."""
     how = ServeSettings(
         SPEED, str(tmp_path / "config"), lambda path, address: None, lambda note: None, learned_kubelet_times
     )
@@ -105,7 +105,7 @@ def test_told_to_end_it_stops_the_run_and_says_how_to_go_on(
         tell(terminal)
         assert terminal.over() == 6
         assert time.monotonic() - told_s < SETTLED_S
-        if tell is not close:  # nobody sees it there
+        if tell is not close:  # a closed terminal shows nothing
             assert restored(terminal)
             last = terminal.sent[terminal.sent.rindex(LEFT) :]
             assert b"is stopping: the screens were left, so nothing more is asked for" in last
@@ -114,7 +114,7 @@ def test_told_to_end_it_stops_the_run_and_says_how_to_go_on(
 
 
 def test_where_nobody_tells_it_a_terminal_that_is_gone_ends_it_too(config: str, tmp_path: Path) -> None:
-    """A session whose terminal does not control it, as of some supervisors."""
+    """The terminal is not the session's controlling terminal, as under some supervisors, so that no SIGHUP arrives."""
     home = tmp_path / "ann"
     home.mkdir()
     with a_terminal(argv=("--kubeconfig", config), controls=False, **at_home(home)) as terminal:
@@ -135,7 +135,7 @@ def in_the_middle(terminal: Terminal) -> None:
 
 
 def given_back(elsewhere: Machine) -> None:
-    """The run stands as stopped, and another machine takes back what it did."""
+    """The status shows the run as ended, and another machine rolls it back."""
     elsewhere.home.mkdir()
     status = json.loads(elsewhere.run("drain", "status", "-o", "json").out)
     (run,) = status["runs"]

@@ -1,4 +1,4 @@
-"""What a pod's metrics and log say of the Corefile that it runs; silence and half a word are no pass."""
+"""Metrics and log of a CoreDNS pod show which Corefile it runs; missing or partial data never passes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_only_a_port_that_others_reach_is_asked(said: str, port: int | None) -> 
 
 
 def test_the_metric_alone_is_believed_only_if_nothing_failed() -> None:
-    """It names the new one even where that was refused."""
+    """The metric shows the new Corefile even if CoreDNS rejected it."""
     assert found(metrics(NEW), NO_LOG).taken is ReloadState.VERIFIED
     assert found(metrics(NEW, 1), NO_LOG).taken is ReloadState.REFUSED
     before = ExpectedReload((NEW,), {POD.key: 4.0})
